@@ -239,7 +239,7 @@ fn long_crates(files: &[(String, String)], most: usize) -> Vec<String> {
     for (crate_, text) in files.iter().filter_map(|(name, text)| Some((in_crate(name)?.0, text))) {
         *lines.entry(crate_).or_default() += text.lines().count();
     }
-    let long = lines.into_iter().filter(|(name, own)| *own > most);
+    let long = lines.into_iter().filter(|(_, own)| *own > most);
     long.map(|(name, own)| format!("{name}: {own} lines, at most {most}")).collect()
 }
 
@@ -374,8 +374,10 @@ fn sees_the_study(text: &str) -> bool {
 #[test]
 fn few_files_of_the_runner_see_the_study() {
     const MOST: usize = 8;
+    // What tests begin with is no step.
+    let apart = |name: &str| name.contains("tests") || name.contains("/known/");
     let of_runner =
-        |name: &str| name.starts_with("crates/assay-runner/src/runner/") && !name.contains("tests");
+        |name: &str| name.starts_with("crates/assay-runner/src/runner/") && !apart(name);
     let files = rust_files().into_iter().filter(|(name, _)| of_runner(name));
     let seeing = files.filter(|(_, text)| sees_the_study(text));
     let seeing: Vec<String> = seeing.map(|(name, _)| name).collect();

@@ -1,6 +1,5 @@
 //! Fleets whose ranks are lost, differ, babble and stand still.
 
-
 use assay_study::results::record::Status;
 
 use super::{OnLoss, stored};
