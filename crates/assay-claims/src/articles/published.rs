@@ -145,7 +145,7 @@ impl Book {
 
     /// A ratio that was published as such.
     pub fn ratio(&mut self, baseline: &Place, place: &Place, ratio: f64, text: String) {
-        let found = comparison(baseline, place, ratio, text);
+        let found = published_comparison(baseline, place, ratio, text);
         self.comparisons.push(found);
     }
 
@@ -160,7 +160,7 @@ impl Book {
     ) {
         let ratio = second.mean / first.mean;
         let text = told([baseline, place], ratio, label);
-        let mut found = comparison(baseline, place, ratio, text);
+        let mut found = published_comparison(baseline, place, ratio, text);
         found.notes.push(label.to_owned());
         if let Some(test) = test {
             let ends = test.interval(ALPHA);
@@ -249,7 +249,7 @@ fn verdict(better: Better, ratio: f64, p: f64) -> Verdict {
     }
 }
 
-fn comparison(baseline: &Place, place: &Place, ratio: f64, text: String) -> Comparison {
+fn published_comparison(baseline: &Place, place: &Place, ratio: f64, text: String) -> Comparison {
     let arms = [baseline.arm.clone(), place.arm.clone()];
     Comparison {
         primary: true,

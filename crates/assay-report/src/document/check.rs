@@ -46,7 +46,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
         told.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
     }
-    let comparison = check_tables::comparison(findings);
+    let comparison = check_tables::targets_compared(findings);
     tables.extend(comparison.map(|table| (Some("comparison".to_owned()), table)));
     let mut legend = check_tables::legend(findings, tables.iter().map(|(_, table)| table));
     let by_class = findings.cells.iter().any(|cell| class(&cell.metric).is_some());

@@ -111,7 +111,7 @@ pub(super) fn legend<'a>(
 }
 
 /// Targets against the first one; none where nothing is compared.
-pub(super) fn comparison(findings: &Findings) -> Option<Table> {
+pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     let mut rows: Vec<Row> = Vec::new();
     let mut told: Vec<&str> = Vec::new();
     let tells_processors = differ_in_encryption(findings);
@@ -196,7 +196,7 @@ mod tests {
         let titles = |table: &Table| -> Vec<String> {
             table.columns.iter().map(|column| column.title.clone()).collect()
         };
-        assert!(!titles(&comparison(&findings).unwrap()).contains(&PROCESSORS.to_owned()));
+        assert!(!titles(&targets_compared(&findings).unwrap()).contains(&PROCESSORS.to_owned()));
         findings.environment.targets[1].encryption = vec!["gocryptfs".to_owned()];
         let compared = findings.comparisons[0].clone();
         for (arm, seconds) in [(&compared.baseline, 1.25), (&compared.arm, 7.5)] {
@@ -206,7 +206,7 @@ mod tests {
             cost.geometric_mean = Some(seconds);
             findings.cells.push(cost);
         }
-        let table = comparison(&findings).unwrap();
+        let table = targets_compared(&findings).unwrap();
         let at = titles(&table).iter().position(|title| title == PROCESSORS).unwrap();
         let told: Vec<&str> =
             table.rows.iter().take(2).map(|row| row.cells[at].text.as_str()).collect();

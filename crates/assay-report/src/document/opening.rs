@@ -24,68 +24,87 @@ impl Answer {
     }
 }
 
+/// What can be the answer, if the findings have it.
+type Lead = fn(&Findings) -> Option<Answer>;
+
+/// The first of these that is there is the answer: what was asked before what was found, what takes all
+/// numbers of a machine away before its advice, and a clear difference before whatever was compared.
+const LEADS: &[Lead] = &[
+    |findings| said(findings, |said| *said == Said::Gate),
+    |findings| said(findings, |said| *said == Said::Fitness),
+    |findings| said(findings, |said| *said == Said::Race),
+    |findings| said(findings, |said| matches!(said, Said::Reserved { .. })),
+    of_kind,
+    |findings| said(findings, |said| *said == Said::MostLoad),
+    |findings| said(findings, |said| *said == Said::Emulated),
+    |findings| advised(findings, |kind| kind == AdviceKind::Use),
+    |findings| said(findings, |said| matches!(said, Said::Factor { .. })),
+    |findings| said(findings, |said| *said == Said::Alike),
+    none_better,
+    beside,
+    with_interval,
+    |findings| advised(findings, |kind| kind != AdviceKind::Use),
+    measured,
+    clear_effect,
+    judged,
+    |findings| said(findings, |said| *said != Said::NotAlone),
+    |findings| said(findings, |_| true),
+    |findings| findings.summary.first().map(Answer::of_nothing),
+];
+
 /// The answer in one sentence: what is advised, else what was found, with its interval where one
 /// was found.
 pub fn answer(findings: &Findings) -> Answer {
-    let advised = |wanted: fn(AdviceKind) -> bool| {
-        let found = findings.advice.iter().find(|advice| wanted(advice.kind))?;
-        let of = found.evidence.iter().filter_map(|id| named(findings, id)).collect();
-        // Findings that were stored before have no sentence of their own.
-        let stored = found.sentence.is_empty();
-        let text = if stored { &found.text } else { &found.sentence };
-        Some(Answer { text: text.clone(), of })
+    let found = LEADS.iter().find_map(|lead| lead(findings));
+    found.unwrap_or_else(|| Answer::of_nothing("There are no numbers."))
+}
+
+/// The first sentence of the summary that was said for one of these reasons.
+fn said(findings: &Findings, wanted: impl Fn(&Said) -> bool) -> Option<Answer> {
+    let (said, text) = findings.sentences().find(|(said, _)| wanted(said))?;
+    Some(Answer { text: text.clone(), of: about(findings, said) })
+}
+
+/// What a kind of work is about, where that is what its study is run for.
+fn of_kind(findings: &Findings) -> Option<Answer> {
+    said(findings, |said| matches!(said, Said::OfKind { kind } if findings.leads(kind)))
+}
+
+fn with_interval(findings: &Findings) -> Option<Answer> {
+    said(findings, |said| findings.tells_interval(said))
+}
+
+fn advised(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Answer> {
+    let found = findings.advice.iter().find(|advice| wanted(advice.kind))?;
+    let of = found.evidence.iter().filter_map(|id| named(findings, id)).collect();
+    // Findings that were stored before have no sentence of their own.
+    let text = if found.sentence.is_empty() { &found.text } else { &found.sentence };
+    Some(Answer { text: text.clone(), of })
+}
+
+const fn is_clear(verdict: Option<Verdict>) -> bool {
+    matches!(verdict, Some(Verdict::Better | Verdict::Worse))
+}
+
+fn clear_effect(findings: &Findings) -> Option<Answer> {
+    let found = findings.effects.iter().find(|effect| is_clear(effect.verdict))?;
+    let of = vec![(found.workload.clone(), found.metric.clone())];
+    Some(Answer { text: found.text.clone(), of })
+}
+
+/// The first clear comparison, else the first; without an interval it is no answer.
+fn judged(findings: &Findings) -> Option<Answer> {
+    let all = || findings.comparisons.iter().filter(|found| found.primary);
+    let found = all().find(|found| is_clear(found.verdict)).or_else(|| all().next())?;
+    // Sentences across results name the workload themselves.
+    let text = match found.kind {
+        Kind::Paired | Kind::Unpaired | Kind::Published => {
+            format!("{}: {}", found.workload, found.text)
+        }
+        Kind::RerunBaseline | Kind::OtherDayOrMachine => found.text.clone(),
     };
-    let alike = || findings.sentences().find(|(said, _)| **said == Said::Alike);
-    let told = || findings.sentences().find(|(said, _)| findings.tells_interval(said));
-    let of_sentence =
-        |(said, text): (&Said, &String)| Answer { text: text.clone(), of: about(findings, said) };
-    // A clear difference first, then whatever was compared.
-    let clear = |verdict| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
-    let effect = || {
-        let found = findings.effects.iter().find(|effect| clear(effect.verdict))?;
-        let of = vec![(found.workload.clone(), found.metric.clone())];
-        Some(Answer { text: found.text.clone(), of })
-    };
-    let judged = || {
-        let all = || findings.comparisons.iter().filter(|found| found.primary);
-        let found = all().find(|found| clear(found.verdict)).or_else(|| all().next())?;
-        // Sentences across results name the workload themselves.
-        let text = match found.kind {
-            Kind::Paired | Kind::Unpaired | Kind::Published => {
-                format!("{}: {}", found.workload, found.text)
-            }
-            Kind::RerunBaseline | Kind::OtherDayOrMachine => found.text.clone(),
-        };
-        let of = vec![(found.workload.clone(), found.metric.clone())];
-        found.tells_interval().then_some(Answer { text, of })
-    };
-    // What a sentence was made for, then what takes all numbers of a machine away.
-    let said = |wanted: fn(&Said) -> bool| {
-        findings.sentences().find(|(said, _)| wanted(said)).map(of_sentence)
-    };
-    let leads = |said: &Said| matches!(said, Said::OfKind { kind } if findings.leads(kind));
-    let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
-    said(|said| *said == Said::Gate)
-        .or_else(|| said(|said| *said == Said::Fitness))
-        .or_else(|| said(|said| *said == Said::Race))
-        .or_else(|| said(|said| matches!(said, Said::Reserved { .. })))
-        .or_else(of_kind)
-        .or_else(|| said(|said| *said == Said::MostLoad))
-        .or_else(|| said(|said| matches!(said, Said::Emulated)))
-        .or_else(|| advised(|kind| kind == AdviceKind::Use))
-        .or_else(|| said(|said| matches!(said, Said::Factor { .. })))
-        .or_else(|| alike().map(of_sentence))
-        .or_else(|| none_better(findings).map(Answer::of_nothing))
-        .or_else(|| beside(findings))
-        .or_else(|| told().map(of_sentence))
-        .or_else(|| advised(|kind| kind != AdviceKind::Use))
-        .or_else(|| (!study::is_one(findings)).then(|| measured(findings)).flatten())
-        .or_else(effect)
-        .or_else(judged)
-        .or_else(|| said(|said| *said != Said::NotAlone))
-        .or_else(|| findings.sentences().next().map(of_sentence))
-        .or_else(|| findings.summary.first().map(Answer::of_nothing))
-        .unwrap_or_else(|| Answer::of_nothing("There are no numbers."))
+    let of = vec![(found.workload.clone(), found.metric.clone())];
+    found.tells_interval().then_some(Answer { text, of })
 }
 
 /// The workload and metric of a comparison or an effect, by its id.
@@ -137,7 +156,7 @@ fn of_bound(findings: &Findings, bound: &FitBound) -> Vec<(String, String)> {
 }
 
 /// That nothing is shown to be better, where more than two arms were judged and none is.
-fn none_better(findings: &Findings) -> Option<String> {
+fn none_better(findings: &Findings) -> Option<Answer> {
     let judged = || findings.comparisons.iter().filter(|found| found.primary);
     let of = |verdict| judged().filter(|found| found.verdict == Some(verdict)).count();
     let all = judged().filter(|found| found.verdict.is_some()).count();
@@ -159,10 +178,10 @@ fn none_better(findings: &Findings) -> Option<String> {
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
-    Some(format!(
+    Some(Answer::of_nothing(format!(
         "Nothing is shown to be better than {baseline}: of {all} comparisons {}.",
         counts.join(", ")
-    ))
+    )))
 }
 
 /// How many rows of a check of several targets differ.
@@ -183,8 +202,11 @@ fn beside(findings: &Findings) -> Option<Answer> {
     Some(Answer { text, of })
 }
 
-/// The first row that reads and the first that writes, of each metric that rows are told by.
+/// Of what is no study: the first row that reads and the first that writes, of each metric that rows are told by.
 fn measured(findings: &Findings) -> Option<Answer> {
+    if study::is_one(findings) {
+        return None;
+    }
     let mut known: Vec<(&str, Option<bool>)> = Vec::new();
     let (mut told, mut of) = (Vec::new(), Vec::new());
     for cell in findings.cells.iter().filter(|cell| cell.primary) {

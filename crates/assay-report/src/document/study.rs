@@ -114,7 +114,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let page = Page::of(findings, detail);
     let mut sections = vec![
         Section::of(Block::Facts(told_facts(&page))),
-        Section::of(Block::List(answer(findings))),
+        Section::of(Block::List(summary(findings))),
     ];
     sections.extend(windows::section(findings));
     if findings.race.is_some() {
@@ -302,8 +302,8 @@ impl Page<'_> {
     }
 }
 
-/// The answer, after what takes it away.
-fn answer(findings: &Findings) -> Vec<String> {
+/// The summary, after what takes it away.
+fn summary(findings: &Findings) -> Vec<String> {
     let warning = no_verdict(findings).map(|text| sentence(&text));
     warning.into_iter().chain(findings.summary.iter().cloned()).collect()
 }

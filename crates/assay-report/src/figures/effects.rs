@@ -74,11 +74,14 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let compared: Vec<&Comparison> = findings.comparisons.iter().filter(drawn).collect();
     let effects = compared.len() > MOST_ROWS && !findings.effects.is_empty();
     let lines: Vec<Line> = if effects {
-        findings.effects.iter().map(|found| effect(findings, found)).collect()
+        findings.effects.iter().map(|found| effect_line(findings, found)).collect()
     } else {
         let names = Names::of(findings);
         let shared = Shared::of(&compared);
-        compared.iter().filter_map(|found| comparison(findings, &names, &shared, found)).collect()
+        compared
+            .iter()
+            .filter_map(|found| comparison_line(findings, &names, &shared, found))
+            .collect()
     };
     let against = against(findings, &compared, effects);
     // By what it is called: the classes of requests stand side by side, though each has metrics of its own.
@@ -151,7 +154,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-fn comparison(
+fn comparison_line(
     findings: &Findings,
     names: &Names,
     shared: &Shared<'_>,
@@ -179,7 +182,7 @@ fn comparison(
     })
 }
 
-fn effect(findings: &Findings, found: &Effect) -> Line {
+fn effect_line(findings: &Findings, found: &Effect) -> Line {
     let margin = findings.comparisons.iter().find_map(|one| one.margin);
     Line {
         workload: short(&found.workload),

@@ -11,7 +11,7 @@ use assay_study::results::record::{Status, TrialRecord};
 use super::time::Time;
 
 /// How many trials there are.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     /// That count or were to count: all but the lead-in.
     run: usize,
@@ -20,6 +20,8 @@ pub(super) struct Counts {
     /// That repeat none, the lead-in included.
     first: usize,
     disturbed: usize,
+    /// What disturbed the first of them.
+    disturbance: Option<String>,
     failed: usize,
     /// Where the time went.
     time: Time,
@@ -32,20 +34,23 @@ impl Counts {
         self.run += usize::from(counts);
         self.repeats += usize::from(counts && trial.repeats.is_some());
         self.first += usize::from(trial.repeats.is_none());
-        self.disturbed += usize::from(trial.status == Status::Disturbed);
+        if trial.status == Status::Disturbed {
+            self.disturbed += 1;
+            self.disturbance = self.disturbance.take().or_else(|| trial.reason.clone());
+        }
         self.failed += usize::from(trial.status == Status::Failed);
         self.time.add(trial);
     }
 
     /// Whether trials of the plan have not run.
-    pub fn is_unfinished(self, plan: &Plan) -> bool {
+    pub fn is_unfinished(&self, plan: &Plan) -> bool {
         self.first < plan.trials.len()
     }
 }
 
 /// Order, missing trials, disturbed trials, failed trials.
-pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Check> {
-    let Counts { run, repeats, disturbed, failed, .. } = counts;
+pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<Check> {
+    let &Counts { run, repeats, .. } = counts;
     let watched = plan.workloads.iter().all(|workload| workload.work.is_only_watched());
     // Disturbed trials count in numbers that nothing is made of.
     let judged = plan.design.margin.is_some() || course::is_of(plan);
@@ -72,38 +77,54 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
     }
     found.extend(stopping(plan));
     found.extend(level(plan));
-    if repeats > 0 {
-        let [own, their] =
-            if is_race { [" of its replicate", " of their replicates"] } else { ["", ""] };
-        let text = match repeats {
-            1 => format!("1 trial was run again at the end{own}, because one was disturbed"),
-            _ => format!(
-                "{repeats} trials were run again at the end{their}, because some were disturbed"
-            ),
-        };
-        found.push(check("repeats", text));
-    }
-    if disturbed > 0 {
-        let verbs = match (disturbed, judged) {
-            (1, false) => "was disturbed and still counts",
-            (_, false) => "were disturbed and still count",
-            (1, true) if is_race => "was disturbed; the race leaves it out",
-            (_, true) if is_race => "were disturbed; the race leaves them out",
-            (1, true) => "was disturbed; verdicts leave it out",
-            (_, true) => "were disturbed; verdicts leave them out",
-        };
-        found.push(check("disturbed", format!("{disturbed} of {run} trials {verbs}")));
-    }
-    if failed > 0 && recorded {
-        let verbs =
-            if failed == 1 { "has no number and counts" } else { "have no number and count" };
-        found.push(check("failed", format!("{failed} of {run} {verbs} in no mean")));
-    } else if failed > 0 {
-        let verbs =
-            if failed == 1 { "failed and does not count" } else { "failed and do not count" };
-        found.push(check("failed", format!("{failed} of {run} trials {verbs}")));
-    }
+    found.extend(run_again(repeats, is_race));
+    found.extend(disturbed(counts, judged, is_race));
+    found.extend(failed(counts, recorded));
     found
+}
+
+fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
+    let [own, their] =
+        if is_race { [" of its replicate", " of their replicates"] } else { ["", ""] };
+    let text = match repeats {
+        0 => return None,
+        1 => format!("1 trial was run again at the end{own}, because one was disturbed"),
+        _ => {
+            format!(
+                "{repeats} trials were run again at the end{their}, because some were disturbed"
+            )
+        }
+    };
+    Some(check("repeats", text))
+}
+
+fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
+    let verbs = match (counts.disturbed, judged) {
+        (0, _) => return None,
+        (1, false) => "was disturbed and still counts",
+        (_, false) => "were disturbed and still count",
+        (1, true) if is_race => "was disturbed; the race leaves it out",
+        (_, true) if is_race => "were disturbed; the race leaves them out",
+        (1, true) => "was disturbed; verdicts leave it out",
+        (_, true) => "were disturbed; verdicts leave them out",
+    };
+    let why = match (counts.disturbed, &counts.disturbance) {
+        (_, None) => String::new(),
+        (1, Some(why)) => format!(": {why}"),
+        (_, Some(why)) => format!("; the first one: {why}"),
+    };
+    Some(check("disturbed", format!("{} of {} trials {verbs}{why}", counts.disturbed, counts.run)))
+}
+
+fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
+    let rest = match (counts.failed, recorded) {
+        (0, _) => return None,
+        (1, true) => " has no number and counts in no mean",
+        (_, true) => " have no number and count in no mean",
+        (1, false) => " trials failed and does not count",
+        (_, false) => " trials failed and do not count",
+    };
+    Some(check("failed", format!("{} of {}{rest}", counts.failed, counts.run)))
 }
 
 /// What is not made anew for each trial: luck that no number of replicates averages out (R1b).

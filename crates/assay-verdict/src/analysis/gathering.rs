@@ -205,7 +205,7 @@ impl<'a> Gathering<'a> {
         found.members = self.members;
         found.probes = self.costs.told();
         found.surroundings = surroundings::facts(environment, self.surroundings);
-        let mut checks = checks::checks(plan, counts, found.study.ended.as_deref());
+        let mut checks = checks::checks(plan, &counts, found.study.ended.as_deref());
         checks.append(&mut found.checks);
         checks.extend(surroundings::checks(&found.surroundings, &environment.started));
         checks.extend(surroundings::observer(environment));

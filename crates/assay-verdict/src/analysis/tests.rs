@@ -288,7 +288,7 @@ fn every_trial_is_a_row_and_only_those_that_count_count() {
         [
             "3 replicates, each in a random order of its own, seed 42",
             "3 of 4 planned trials were run",
-            "1 of 3 trials was disturbed and still counts",
+            "1 of 3 trials was disturbed and still counts: steal",
             "1 of 3 trials failed and does not count"
         ]
     );

@@ -143,7 +143,8 @@ fn compared(
         let mut found = across::weighed(found, tests, family, unit);
         // What was asked nothing is all the same the number that the workload is known by.
         found.primary = true;
-        found.text = words::comparison(&found, [&spots[0].placed, &spots[at + 1].placed], &key.2);
+        found.text =
+            words::between_places(&found, [&spots[0].placed, &spots[at + 1].placed], &key.2);
         Some(found)
     };
     let mut judged: Vec<Option<Comparison>> = pairs.into_iter().enumerate().map(judged).collect();

@@ -84,7 +84,7 @@ fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
 }
 
 /// A place against the baseline in one sentence.
-pub(super) fn comparison(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
+pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
     let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed(found) else {
         return format!("{what}: {name} and {base} have no ratio.");
