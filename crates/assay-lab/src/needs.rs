@@ -6,6 +6,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::ops::Range;
 
 use crate::volume::Filesystem;
 use crate::{has, is_root};
@@ -100,6 +101,14 @@ pub fn count(usual: u32, in_full: u32) -> u32 {
 pub fn first_of(many: u64) -> u64 {
     let seed = std::env::var(SEED).ok().and_then(|text| text.parse::<u64>().ok());
     seed.unwrap_or_default() % many
+}
+
+/// Numbers below `all`: every one where counts are wanted in full, else one part of so many, another one with
+/// each commit.
+pub fn part_of(all: u64, parts: u64) -> Range<u64> {
+    let parts = if is_in_full() { 1 } else { parts };
+    let (many, first) = (all / parts, first_of(parts));
+    first * many..(first + 1) * many
 }
 
 /// Whether the counts of the running test are wanted in full.

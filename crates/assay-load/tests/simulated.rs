@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use assay_lab::needs::{first_of, is_in_full};
+use assay_lab::needs::part_of;
 use assay_load::{
     Arrivals, Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern, Schedule, Slices,
     WriteSync,
@@ -275,10 +275,8 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
 #[test]
 fn intervals_of_studies_hold_the_response_time_of_theory() {
     const T_975_5: f64 = 2.570_581_836;
-    // All in full, else a quarter of them, another one with each commit.
-    let share = if is_in_full() { 1 } else { 4 };
-    let many = 600 / share;
-    let first = first_of(share) * many;
+    let part = part_of(600, 4);
+    let many = part.end - part.start;
     let truth = response_ns(2_500, 0.99).ln();
     let study = |study: u64| {
         let log = |trial: u64| {
@@ -291,7 +289,7 @@ fn intervals_of_studies_hold_the_response_time_of_theory() {
         let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 5.0;
         (mean, T_975_5 * (variance / 6.0).sqrt())
     };
-    let studies: Vec<(f64, f64)> = (first..first + many).map(study).collect();
+    let studies: Vec<(f64, f64)> = part.map(study).collect();
     let share = |value: f64| {
         let held = studies.iter().filter(|(mean, half)| (mean - value).abs() <= *half);
         held.count() as f64 / many as f64

@@ -41,6 +41,8 @@ pub struct Metric {
     pub scale: Scale,
     /// Which direction it is of.
     side: Side,
+    /// The probe that observes what it is made of; none where the work itself tells.
+    pub by: Option<&'static str>,
 }
 
 impl Metric {
@@ -60,6 +62,12 @@ impl Metric {
     #[must_use]
     pub const fn may_be_zero(self) -> Self {
         Self { scale: Scale::Difference, ..self }
+    }
+
+    /// The same, made of what this probe observes.
+    #[must_use]
+    pub const fn by(self, probe: &'static str) -> Self {
+        Self { by: Some(probe), ..self }
     }
 
     /// The same, of what reads alone.
@@ -166,6 +174,7 @@ pub const fn metric(
         nature: Nature::Speed,
         scale: Scale::Ratio,
         side: Side::Both,
+        by: None,
     }
 }
 
@@ -337,33 +346,38 @@ pub static SHARED: &[Metric] = &[
         Better::Lower,
         "processor time per GiB",
         "processor seconds of the measuring threads per GiB moved",
-    ),
+    )
+    .by("cpu"),
     metric(
         "kernel_cpu_s_per_gib",
         Better::Lower,
         "kernel threads' time per GiB",
         "processor seconds of all kernel threads per GiB moved, whoever they worked for",
-    ),
+    )
+    .by("cpu"),
     metric(
         "machine_cpu_s_per_gib",
         Better::Lower,
         "machine's processor time per GiB",
         "processor seconds of the whole machine per GiB moved, other programs included",
-    ),
+    )
+    .by("cpu"),
     metric(
         "cpu_s",
         Better::Lower,
         "processor time",
         "processor seconds of a command, or of the measuring and all kernel threads in a trial; a \
          trial that moved more took more: compare what is per GiB",
-    ),
+    )
+    .by("cpu"),
     metric(
         "amplification",
         Better::Lower,
         "write amplification",
         "bytes that the device wrote per byte that was asked for; of an array, that its members wrote",
     )
-    .traffic(),
+    .traffic()
+    .by("disk"),
     metric(
         "read_amplification",
         Better::Lower,
@@ -371,7 +385,8 @@ pub static SHARED: &[Metric] = &[
         "bytes that the device read per byte that was asked for, read or written; of an array, that \
          its members read",
     )
-    .traffic(),
+    .traffic()
+    .by("disk"),
     metric(
         "device_bytes_per_operation",
         Better::Lower,
@@ -379,14 +394,16 @@ pub static SHARED: &[Metric] = &[
         "bytes that the device read and wrote per operation, until everything was on it; of an \
          array, that its members did",
     )
-    .traffic(),
+    .traffic()
+    .by("disk"),
     metric(
         "device_requests_per_operation",
         Better::Lower,
         "device requests per operation",
         "requests that the device completed per operation: below 1 they were merged or answered \
          from memory, above 1 split or accompanied",
-    ),
+    )
+    .by("disk"),
     metric(
         "beside_bandwidth_bytes_per_s",
         Better::Higher,
@@ -398,34 +415,41 @@ pub static SHARED: &[Metric] = &[
         Better::Lower,
         "device's busy time per GiB",
         "seconds in which the device had something under way per GiB moved, summed over devices",
-    ),
+    )
+    .by("disk"),
     metric(
         "sync_bytes_per_s",
         Better::Higher,
         "rate of the synchronisation",
         "bytes of each member that an array brought in line per second (of raid10: of the array)",
-    ),
+    )
+    .by("array-sync"),
     metric(
         "sync_whole_s",
         Better::Lower,
         "time of the whole synchronisation",
         "time that the whole array takes at this rate of the synchronisation",
-    ),
+    )
+    .by("array-sync"),
     metric(
         "energy_j",
         Better::Lower,
         "energy",
         "energy of a trial, until everything written was on the device; what it is of stands \
          with the result",
-    ),
-    metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved"),
-    metric("power_w", Better::Lower, "power", "mean power over a trial"),
+    )
+    .by("energy"),
+    metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved")
+    .by("energy"),
+    metric("power_w", Better::Lower, "power", "mean power over a trial")
+    .by("energy"),
     metric(
         "energy_above_idle_j",
         Better::Lower,
         "energy above idle",
         "energy of a trial less what the machine at rest uses in the same time",
-    ),
+    )
+    .by("energy"),
 ];
 
 /// Metrics of the classes of requests that devices complete, for the probe `block-latency`.

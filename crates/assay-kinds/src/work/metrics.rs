@@ -6,9 +6,6 @@ use assay_base::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
 use super::KINDS;
 use super::kind::{Entry, Judged};
 
-/// Names of what a meter, or the processor's own counters, tell of all work.
-pub const ENERGY: [&str; 4] = ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"];
-
 pub use assay_texts::readings::TOLD;
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
@@ -28,8 +25,13 @@ pub fn of_work() -> impl Iterator<Item = &'static Metric> {
 /// some.
 pub fn of_kind(kind: &'static Entry) -> impl Iterator<Item = &'static Metric> {
     let claims_bytes = kind.judged.contains(&Judged::Bytes);
-    let shared = SHARED.iter().filter(move |one| claims_bytes || ENERGY.contains(&one.name));
+    let shared = SHARED.iter().filter(move |one| claims_bytes || is_of_energy(one.name));
     kind.metrics.iter().copied().flatten().chain(shared)
+}
+
+/// Whether a meter, or the processor's own counters, tell it of all work.
+pub fn is_of_energy(name: &str) -> bool {
+    SHARED.iter().any(|metric| metric.by == Some("energy") && metric.name == name)
 }
 
 /// Metrics of the kinds of work; two of them may have the same.

@@ -29,7 +29,6 @@ pub static PROBE: Entry = Entry {
         field("*.of_bytes", Unit::Bytes, "of each member in all (of raid10: of the array)"),
         field("*.span_ns", Unit::Nanoseconds, "between the two readings"),
     ],
-    metrics: &["sync_bytes_per_s", "sync_whole_s"],
     rules: &["foreign"],
     presentation: Presentation::Tailored,
     here: None,

@@ -49,7 +49,6 @@ pub static PROBE: Entry = Entry {
         field("unseen_beginnings", Unit::Count, "requests whose beginning nobody saw"),
         field("notes.*", Unit::Word, "what is not in the latencies"),
     ],
-    metrics: &[],
     rules: &[],
     presentation: Presentation::Tailored,
     here: Some(works),

@@ -24,7 +24,6 @@ pub static PROBE: Entry = Entry {
         field("stepped_ns", Unit::Nanoseconds, "that the wall clock went further: it was set"),
         field("suspended_ns", Unit::Nanoseconds, "that the machine slept"),
     ],
-    metrics: &[],
     rules: &["clock"],
     presentation: Presentation::Tailored,
     here: Some(|_| Presence::Present("works".to_owned())),

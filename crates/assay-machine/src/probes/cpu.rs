@@ -35,7 +35,6 @@ pub static PROBE: Entry = Entry {
         field("kernel_threads_ns", Unit::Nanoseconds, "that kernel threads ran, for whomever"),
         field("busy_ns", Unit::Nanoseconds, "that all processors together were busy"),
     ],
-    metrics: &["cpu_s_per_gib", "kernel_cpu_s_per_gib", "machine_cpu_s_per_gib", "cpu_s"],
     rules: &["starved"],
     presentation: Presentation::Tailored,
     here: None,

@@ -24,13 +24,6 @@ pub static PROBE: Entry = Entry {
                rights, and block devices: memory, network and some FUSE programs have none.",
     },
     fields: FIELDS,
-    metrics: &[
-        "amplification",
-        "read_amplification",
-        "device_bytes_per_operation",
-        "device_requests_per_operation",
-        "device_busy_s_per_gib",
-    ],
     rules: &[
         "unwritten",
         "cached",

@@ -45,7 +45,6 @@ pub static PROBE: Entry = Entry {
         field("*.written_bytes", Unit::Bytes, "that were ever written"),
         field("*.counters.*", Unit::Count, "what its kind counts"),
     ],
-    metrics: &[],
     rules: &[],
     presentation: Presentation::Tailored,
     here: Some(here),

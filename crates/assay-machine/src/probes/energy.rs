@@ -41,7 +41,6 @@ pub static PROBE: Entry = Entry {
         field("joules", Unit::Joules, "in all"),
         field("parts.*", Unit::Joules, "of a part"),
     ],
-    metrics: &["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"],
     rules: &[],
     presentation: Presentation::Tailored,
     here: Some(|system| read(system).source()),

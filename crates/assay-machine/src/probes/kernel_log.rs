@@ -24,7 +24,6 @@ pub static PROBE: Entry = Entry {
         field("*.level", Unit::Count, "how bad, 0 to 4"),
         field("*.text", Unit::Word, "what the kernel said"),
     ],
-    metrics: &[],
     rules: &["kernel-log"],
     presentation: Presentation::Tailored,
     here: Some(|system| follow(system).map(|_| "works".to_owned())),

@@ -27,7 +27,6 @@ pub static PROBE: Entry = Entry {
         field("*.3", Unit::Ticks, "ready while the hypervisor ran something else"),
         field("*.4", Unit::Ticks, "all of them"),
     ],
-    metrics: &[],
     rules: &[],
     presentation: Presentation::Tailored,
     here: Some(|system| read(system).map(|all| format!("{} processors", all.len()))),

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
+use assay_base::quantity::metric::SHARED;
 use assay_base::quantity::units::show;
 use assay_system::system::System;
 use assay_system::system::site::{Site, TargetKind};
@@ -18,8 +19,6 @@ pub struct Entry {
     pub about: About,
     /// What an observation holds.
     pub fields: &'static [Field],
-    /// Names of the metrics that are made of its observations.
-    pub metrics: &'static [&'static str],
     /// Names of the rules of trust that judge its observations.
     pub rules: &'static [&'static str],
     /// How reports tell its observations.
@@ -27,6 +26,14 @@ pub struct Entry {
     /// What it finds on this machine, or why it finds nothing. None of what looks at the target
     /// itself, of which nothing can be said without one.
     pub here: Option<fn(&dyn System) -> Presence<String>>,
+}
+
+impl Entry {
+    /// Names of the metrics that are made of its observations.
+    pub fn metrics(&self) -> Vec<&'static str> {
+        let made = SHARED.iter().filter(|metric| metric.by == Some(self.about.name));
+        made.map(|metric| metric.name).collect()
+    }
 }
 
 /// How reports present the observations of a probe.

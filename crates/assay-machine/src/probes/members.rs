@@ -25,7 +25,6 @@ pub static PROBE: Entry = Entry {
                rights, and a stack that sysfs shows: ZFS and remote file systems tell nothing.",
     },
     fields: disk::FIELDS,
-    metrics: &[],
     rules: &["unwritten", "cached", "device-bytes", "compressed", "slow-member"],
     presentation: Presentation::Tailored,
     here: None,

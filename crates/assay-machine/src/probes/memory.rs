@@ -40,7 +40,6 @@ pub static PROBE: Entry = Entry {
         field("processes.rss_bytes", Unit::Bytes, "resident, shared ones counted in each"),
         field("processes.pss_bytes", Unit::Bytes, "resident, shared ones divided"),
     ],
-    metrics: &[],
     rules: &["swap", "oom"],
     presentation: Presentation::Tailored,
     here: Some(|system| processes(system).map(|_| "works".to_owned())),

@@ -28,7 +28,6 @@ pub static PROBE: Entry = Entry {
         field("settle.read_bytes", Unit::Bytes, "that came after it, until everything was there"),
         field("settle.write_bytes", Unit::Bytes, "that went after it, until everything was there"),
     ],
-    metrics: &[],
     rules: &["cached", "device-bytes", "compressed"],
     presentation: Presentation::Tailored,
     here: None,

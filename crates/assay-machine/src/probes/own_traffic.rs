@@ -22,7 +22,6 @@ pub static PROBE: Entry = Entry {
         field("read_bytes", Unit::Bytes, "fetched by this process"),
         field("write_bytes", Unit::Bytes, "sent by this process, or made dirty"),
     ],
-    metrics: &[],
     rules: &["foreign"],
     presentation: Presentation::Tailored,
     here: None,

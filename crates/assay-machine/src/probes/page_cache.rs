@@ -29,7 +29,6 @@ pub static PROBE: Entry = Entry {
         field("after.cached", Unit::Count, "pages of the area in memory at the end"),
         field("after.of", Unit::Count, "pages of the area"),
     ],
-    metrics: &[],
     rules: &["cached"],
     presentation: Presentation::Tailored,
     here: None,

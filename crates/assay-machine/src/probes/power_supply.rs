@@ -26,7 +26,6 @@ pub static PROBE: Entry = Entry {
         field("after.mains", Unit::Word, "whether it was plugged in at the end"),
         field("after.batteries.*", Unit::Word, "what a battery did at the end"),
     ],
-    metrics: &[],
     rules: &["power-supply"],
     presentation: Presentation::Tailored,
     here: Some(|system| read(system).map(|supply| words(&supply))),

@@ -27,7 +27,6 @@ pub static PROBE: Entry = Entry {
         field("throttle_events", Unit::Count, "times that a processor was slowed down for heat"),
         field("group_throttled", Unit::Count, "periods in which the control group held back"),
     ],
-    metrics: &[],
     rules: &["steal", "throttled"],
     presentation: Presentation::Tailored,
     here: Some(|system| ticks(system).map(|_| "works".to_owned())),

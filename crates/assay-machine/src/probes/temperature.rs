@@ -35,7 +35,6 @@ pub static PROBE: Entry = Entry {
         field("sensors.*.limit_mc", Unit::Millidegrees, "from where on its hardware slows down"),
         field("slow_processors", Unit::Count, "processors below their highest clock at the end"),
     ],
-    metrics: &[],
     rules: &["throttled"],
     presentation: Presentation::Tailored,
     here: Some(|system| read(system).names().map(|names| names.join(", "))),

@@ -15,7 +15,7 @@ use assay_base::quantity::{Better, Scale};
 use assay_kinds::work::Facts;
 use assay_kinds::work::sustained::{self, Course, Level, Rests};
 use assay_lab::certain;
-use assay_lab::needs::{first_of, is_in_full};
+use assay_lab::needs::part_of;
 use assay_study::findings::answers::Claim;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
@@ -31,11 +31,9 @@ const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.
 const NEAR: f64 = 1e-9;
 
-/// The seeds of so many studies: all of them, or a quarter, another one with each commit.
-fn seeds(all: u64) -> Range<u64> {
-    let share = if is_in_full() { 1 } else { 4 };
-    let (many, first) = (all / share, first_of(share));
-    first * many..(first + 1) * many
+/// Of what all studies must at least show, what these of them must.
+const fn least(in_all: u64, of: &Range<u64>, all: u64) -> usize {
+    (in_all * (of.end - of.start) / all) as usize
 }
 
 /// One draw of several.
@@ -447,7 +445,8 @@ fn in_tables(name: &str, found: &Findings) -> usize {
 fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
     let known = fixtures().into_iter().find(|(name, _)| name == "card").unwrap().1;
     let mut seen = 0;
-    for seed in seeds(STUDIES / 5) {
+    let part = part_of(STUDIES / 5, 4);
+    for seed in part.clone() {
         let mut draws = Draws::new(seed, "long writes");
         let mut found = known.clone();
         let mut from_bytes = 0;
@@ -479,7 +478,7 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
         found.of_kinds = vec![Facts::from(facts)].into();
         seen += every_view("long writes", &found) + in_tables("long writes", &found);
     }
-    assert!(seen > 250, "{seen}");
+    assert!(seen > least(1000, &part, STUDIES / 5), "{seen}");
 }
 
 /// What stands in the fixtures, which are pages of studies that ran or were made up.
@@ -504,7 +503,8 @@ fn no_page_has_a_value_outside_its_interval() {
 fn nothing_is_more_certain_than_what_it_rests_on() {
     let (mut decided, mut answered, mut doubted, mut shown) = (0, 0, 0, 0);
     let known = fixtures().into_iter().find(|(name, _)| name == "study-two-arms").unwrap().1;
-    for seed in seeds(STUDIES) {
+    let part = part_of(STUDIES, 4);
+    for seed in part.clone() {
         let around = (known.study.clone(), known.environment.clone());
         let found = Random::new(seed).findings(around);
         cells(&found);
@@ -525,6 +525,10 @@ fn nothing_is_more_certain_than_what_it_rests_on() {
         answered += found.answers.iter().filter(is(Claim::Supported)).count();
         doubted += found.answers.iter().filter(|one| one.answer.contains("would be")).count();
     }
-    assert!(shown > 250, "{shown}");
-    assert!(decided > 125 && answered > 125 && doubted > 25, "{decided} {answered} {doubted}");
+    let least = |in_all| least(in_all, &part, STUDIES);
+    assert!(shown > least(1000), "{shown}");
+    assert!(
+        decided > least(500) && answered > least(500) && doubted > least(100),
+        "{decided} {answered} {doubted}"
+    );
 }

@@ -168,8 +168,7 @@ fn complaints(work: &Work, page: &mut Page) {
         }
     }
     for (line, names) in by_line {
-        let shown =
-            if names.len() > 6 { format!("{} factors", names.len()) } else { names.join(", ") };
+        let shown = if names.len() > 6 { "most factors".to_owned() } else { names.join(", ") };
         page.tell(&format!("with {shown}"), line);
     }
 }

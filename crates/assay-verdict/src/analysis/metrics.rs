@@ -4,7 +4,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::metric::{FDATASYNC, RESPONSE, RESPONSE_P99, SHARED};
 use assay_base::quantity::played::{self, Point};
 use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::{ENERGY, is_told};
+use assay_kinds::work::metrics::{is_of_energy, is_told};
 use assay_kinds::work::{self, Judged, io};
 use assay_machine::probes::energy::Energy;
 use assay_machine::probes::is_not_recorded;
@@ -74,7 +74,7 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
         // Each class has a row of its own.
         return false;
     }
-    if is_energy(metric) {
+    if is_of_energy(metric) {
         let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.energy);
         return row.trials.iter().any(told);
     }
@@ -147,7 +147,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "device_requests_per_operation" => requests_per_operation(row, trial),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
         _ if is_told(metric) => told(metric, measured),
-        _ if is_energy(metric) => energy(metric, row, trial),
+        _ if is_of_energy(metric) => energy(metric, row, trial),
         _ if is_sync(metric) => sync(metric, record),
         _ => kinds::as_judged(metric, row, measured)
             .or_else(|| row.workload.work.value(metric, measured))
@@ -252,10 +252,6 @@ fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
     };
     let rate = progress.bytes_per_s();
     Ok(if metric == SYNC_WHOLE { progress.of_bytes as f64 / rate } else { rate })
-}
-
-fn is_energy(metric: &str) -> bool {
-    ENERGY.contains(&metric)
 }
 
 /// Energy from right before the run until everything was on the device; only where all trials of

@@ -376,7 +376,7 @@ fn probes(system: &dyn System) -> Listing {
     listing.columns.push(Column::left("here"));
     let rows = listing.rows.iter_mut().zip(&mut listing.items);
     for ((row, item), probe) in rows.zip(all.iter()) {
-        item["metrics"] = json!(probe.metrics);
+        item["metrics"] = json!(probe.metrics());
         let here = probe.here.map(|look| look(system));
         row.push(match &here {
             Some(Presence::Present(_)) => "yes".to_owned(),

@@ -205,8 +205,9 @@ fn probes() -> String {
             let (path, unit) = (field.path, field.unit.name());
             let _ = writeln!(page, "| `{path}` | {unit} | {} |", field.summary);
         }
-        if !probe.metrics.is_empty() {
-            let _ = write!(page, "\nMetrics: `{}`.\n", probe.metrics.join("`, `"));
+        let metrics = probe.metrics();
+        if !metrics.is_empty() {
+            let _ = write!(page, "\nMetrics: `{}`.\n", metrics.join("`, `"));
         }
         if !probe.rules.is_empty() {
             let _ = write!(page, "\nRules: `{}`.\n", probe.rules.join("`, `"));

@@ -1,5 +1,6 @@
 //! Reading the document of `check --json`, and what the contract says of it.
 
+use assay_kinds::work::metrics;
 use assay_lab::process::Ended;
 use serde_json::Value;
 
@@ -73,34 +74,6 @@ const CELL_FIELDS: [&str; 14] = [
     "because",
 ];
 const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
-/// Names that the contract has for what a check measures.
-const METRICS: [&str; 24] = [
-    "iops",
-    "amplification",
-    "read_amplification",
-    "device_bytes_per_operation",
-    "cpu_s",
-    "cpu_s_per_gib",
-    "kernel_cpu_s_per_gib",
-    "machine_cpu_s_per_gib",
-    "device_requests_per_operation",
-    "device_busy_s_per_gib",
-    "duration_s",
-    "bandwidth_bytes_per_s",
-    "latency_mean_ns",
-    "latency_p50_ns",
-    "latency_p90_ns",
-    "latency_p99_ns",
-    "latency_p999_ns",
-    "latency_max_ns",
-    "fdatasync_mean_ns",
-    "fdatasync_p50_ns",
-    "fdatasync_p90_ns",
-    "fdatasync_p99_ns",
-    "fdatasync_p999_ns",
-    "fdatasync_max_ns",
-];
-
 /// The document of a check that ended well.
 pub fn of(ended: &Ended) -> Value {
     assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
@@ -118,7 +91,7 @@ pub fn keep_the_contract(document: &Value) {
         for field in CELL_FIELDS {
             assert!(cell.get(field).is_some(), "{field} is missing in {cell}");
         }
-        assert!(METRICS.contains(&cell["metric"].as_str().unwrap()), "{}", cell["metric"]);
+        assert!(metrics::find(cell["metric"].as_str().unwrap()).is_some(), "{}", cell["metric"]);
         let trust = ["trusted", "suspect", "invalid"];
         assert!(cell["trust"].as_str().is_none_or(|word| trust.contains(&word)));
         for trial in cell["trials"].as_array().unwrap() {

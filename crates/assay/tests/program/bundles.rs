@@ -1,6 +1,6 @@
 //! Bundles that earlier versions wrote stay readable and say what they said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -19,9 +19,8 @@ fn a_check_from_before_factors_says_the_same() {
     let found = home.json(&["show", folder, "--json"]);
     for (name, entries) in expected.as_object().unwrap() {
         let entries = entries.as_array().unwrap();
-        // Newer versions may make more of the same records; what was said is said in its order.
-        let now: Vec<&Value> =
-            found[name].as_array().unwrap().iter().filter(|now| !is_newer(now)).collect();
+        // What was said is said in its order.
+        let now = without_newer(found[name].as_array().unwrap(), entries);
         assert_eq!(entries.len(), now.len(), "{name}");
         for (entry, now) in entries.iter().zip(now) {
             for (key, value) in entry.as_object().unwrap() {
@@ -76,7 +75,7 @@ fn holds(was: &Value, now: &Value, path: &str) {
             was.iter().for_each(|(key, value)| holds(value, &now[key], &format!("{path} {key}")));
         }
         (Value::Array(was), Value::Array(now)) => {
-            let now: Vec<&Value> = now.iter().filter(|now| !is_of_newer_class(now)).collect();
+            let now = without_newer(now, was);
             assert_eq!(was.len(), now.len(), "{path}");
             let pairs = was.iter().zip(now).enumerate();
             pairs.for_each(|(index, (was, now))| holds(was, now, &format!("{path} {index}")));
@@ -85,32 +84,17 @@ fn holds(was: &Value, now: &Value, path: &str) {
     }
 }
 
-/// Metrics that came after the bundle.
-const NEWER: [&str; 5] = [
-    "kernel_cpu_s_per_gib",
-    "machine_cpu_s_per_gib",
-    "cpu_s",
-    "device_requests_per_operation",
-    "device_busy_s_per_gib",
-];
-
-/// Metrics of what an array or a file system moves below, which came later.
-const NEWER_OF_STACKS: [&str; 2] = ["device_bytes_per_operation", "read_amplification"];
-
-/// What is told of classes of requests since there is a kind of work that is nothing else.
-const NEWER_OF_CLASSES: [&str; 4] = ["_stddev_ns", "_bytes_per_s", "_request_bytes", "_requests"];
-
-fn is_of_newer_class(entry: &Value) -> bool {
-    let newer = |metric: &str| {
-        metric.starts_with("block_") && NEWER_OF_CLASSES.iter().any(|end| metric.ends_with(end))
-    };
-    let metric = entry["metric"].as_str();
-    metric.is_some_and(|metric| newer(metric) || NEWER_OF_STACKS.contains(&metric))
+/// Names of metrics that stand in entries of a list.
+fn metrics(entries: &[Value]) -> BTreeSet<&str> {
+    entries.iter().filter_map(|entry| entry["metric"].as_str()).collect()
 }
 
-fn is_newer(entry: &Value) -> bool {
-    let metric = entry["metric"].as_str();
-    metric.is_some_and(|metric| NEWER.contains(&metric) || NEWER_OF_STACKS.contains(&metric))
+/// Entries without those of metrics that came later: newer versions may make more of the same records.
+fn without_newer<'a>(now: &'a [Value], was: &[Value]) -> Vec<&'a Value> {
+    let known = metrics(was);
+    let is_known =
+        |entry: &&Value| entry["metric"].as_str().is_none_or(|name| known.contains(name));
+    now.iter().filter(is_known).collect()
 }
 
 /// Equal, but for the last digits of numbers: a formula may be written another way.

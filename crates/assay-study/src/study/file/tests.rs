@@ -172,6 +172,19 @@ fn a_study_survives_writing_and_reading() {
     }
 }
 
+/// A study of each example of a key of `io` that stands beside a plain load as it is.
+fn exampled() -> Vec<Study> {
+    let fields = crate::study::fields::tables().find(|fields| fields.label == "io").unwrap();
+    let study = |example: &str| {
+        format!(
+            "format = \"assay-study/1\"\ntitle = \"x\"\n[[workload]]\nname = \"w\"\n[workload.io]\n\
+             pattern = \"random\"\nmix = \"read\"\nsize = \"4 KiB\"\n{example}\n"
+        )
+    };
+    let fields = fields.rows.iter().filter(|field| !field.example.is_empty());
+    fields.filter_map(|field| parse("example.toml", &study(field.example)).ok()).collect()
+}
+
 /// A field that was added to the types and not to the rows would be told as unknown here.
 #[test]
 fn a_full_study_uses_every_key() {
@@ -189,6 +202,10 @@ fn a_full_study_uses_every_key() {
     }
     let mut used = Vec::new();
     keys(&serde_json::to_value(full()).unwrap(), &mut used);
+    // What one row adds to reads and writes comes back of its example.
+    for study in exampled() {
+        keys(&serde_json::to_value(study).unwrap(), &mut used);
+    }
     // No other rule has a use for it.
     let closeness = Some(Percent(2.0));
     let raced = Stop { rule: StopRule::Race, closeness, screen: true, ..Stop::default() };
