@@ -89,12 +89,13 @@ fn metrics(entries: &[Value]) -> BTreeSet<&str> {
     entries.iter().filter_map(|entry| entry["metric"].as_str()).collect()
 }
 
-/// Entries without those of metrics that came later: newer versions may make more of the same records.
+/// Entries without those of metrics that came later, where it was kept what they are of: newer versions may make
+/// more of the same records.
 fn without_newer<'a>(now: &'a [Value], was: &[Value]) -> Vec<&'a Value> {
     let known = metrics(was);
     let is_known =
         |entry: &&Value| entry["metric"].as_str().is_none_or(|name| known.contains(name));
-    now.iter().filter(is_known).collect()
+    now.iter().filter(|entry| known.is_empty() || is_known(entry)).collect()
 }
 
 /// Equal, but for the last digits of numbers: a formula may be written another way.

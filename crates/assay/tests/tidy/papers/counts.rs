@@ -153,7 +153,7 @@ const MACHINE_LIVE: &str = "crates/assay/tests/machine/alone/live.rs";
 const USUAL: &str = r"\bcount\(([\d_]+), [\d_]+\)";
 const IN_FULL: &str = r"\bcount\([\d_]+, ([\d_]+)\)";
 const STUDIES: &str = r"const STUDIES: u64 = (\d+)";
-const SHARED: &str = r"let many = (\d+) / share";
+const SHARED: &str = r"part_of\((\d+), 4\)";
 const SEEDS: &str = r"for seed in 1\.\.=(\d+)";
 const NAMED: &str = r"kill_named_again\(program, (\d+)";
 
