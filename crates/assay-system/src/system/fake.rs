@@ -165,6 +165,14 @@ impl Fake {
         Ok(fake)
     }
 
+    /// The recorded machine with a SATA SSD, which tests of the crates above begin with.
+    ///
+    /// # Errors
+    /// None: its own tests read it.
+    pub fn sata_ssd() -> Result<Self, String> {
+        Self::recorded(include_str!("../../tests/fixtures/machines/sata-ssd.txt"))
+    }
+
     /// Adds entries in the format of a recorded tree, over those that are there.
     ///
     /// # Errors

@@ -47,19 +47,23 @@ mod in_full {
         let ended = assay(&volume).through(&through).run(&words, LIMIT).unwrap();
         let document = findings::of(&ended);
         let load = &document["answers"][0]["load"];
-        let [holds, fails] = ["holds", "fails"].map(|side| per_s(&load[side], load));
+        assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+        let sides = ["holds", "fails"].map(|side| per_s(&load[side]));
         let allowed = f64::from(ALLOWED);
-        assert!(holds < fails, "{load}");
-        assert!(holds <= allowed * (1.0 + NEAR), "more than is allowed holds: {load}");
-        assert!(fails >= allowed * (1.0 - NEAR), "what is allowed fails: {load}");
-        assert!(fails / holds < 1.6, "{load}");
+        let [holds, fails] = sides;
+        assert!(holds.is_none_or(|rate| rate <= allowed * (1.0 + NEAR)), "holds above: {load}");
+        if findings::processors_taken(&document).is_some() {
+            // What waits for a processor answers late at any rate.
+            return;
+        }
+        assert!(fails.is_none_or(|rate| rate >= allowed * (1.0 - NEAR)), "fails below: {load}");
+        let [Some(holds), Some(fails)] = sides else { panic!("one side is missing: {load}") };
+        assert!(holds < fails && fails / holds < 1.6, "{load}");
         let first = document["summary"][0].as_str().unwrap();
         assert!(first.starts_with("p99 < 50 ms: holds at"), "{first}");
-        assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
     }
 
-    fn per_s(side: &Value, load: &Value) -> f64 {
-        let text = side.as_str().unwrap_or_else(|| panic!("one side is missing: {load}"));
-        text.trim_end_matches("/s").parse().unwrap()
+    fn per_s(side: &Value) -> Option<f64> {
+        side.as_str()?.trim_end_matches("/s").parse().ok()
     }
 }

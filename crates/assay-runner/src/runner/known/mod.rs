@@ -30,10 +30,7 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", time = "2 ms", engin
 
 /// A recorded machine with a drive, as root.
 pub fn machine() -> Fake {
-    let fake = Fake::recorded(include_str!(
-        "../../../../assay-system/tests/fixtures/machines/sata-ssd.txt"
-    ))
-    .unwrap();
+    let fake = Fake::sata_ssd().unwrap();
     fake.set_user(0);
     fake
 }
