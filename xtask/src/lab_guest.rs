@@ -17,9 +17,9 @@ use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
-use crate::suite::guest::{CUTS, check, checks};
+use crate::suite::guest::{IN_FULL, check, checks};
 use crate::suite::skips::Skips;
-use crate::{dist, journals, plug};
+use crate::{dist, journals};
 
 /// Options with a word.
 pub const WORDS: &[&str] = &[
@@ -58,7 +58,7 @@ pub fn run(options: &Options) -> Done<u8> {
     }
     if options.has("--check") {
         let mut skipped = Skips::new();
-        let all = (&checks::ALL[..], &CUTS[..], &plug::ALL[..]);
+        let all = (IN_FULL, &checks::ALL[..]);
         let well = check(|| program(options), all, &mut skipped)?;
         for (name, reason) in &skipped {
             println!("xtask: skipped {name}: {reason}");

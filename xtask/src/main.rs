@@ -332,7 +332,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "simulate",
-        usage: "[--studies N] [--seed S] [--only S3] [--third 0] [--write]",
+        usage: "[--studies N] [--seed S] [--only S3] [--sixth 0] [--write]",
         summary: "false verdicts, power and coverage over simulated studies whose truth is known",
         flags: &["--write"],
         numbers: &[],

@@ -6,8 +6,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::build::{cargo_text, root};
-use crate::lab::Done;
+use crate::build::{built, root};
+use crate::lab::{Done, call};
 use crate::options::Options;
 use crate::{architecture, tree};
 
@@ -70,7 +70,9 @@ fn pages() -> Done<Vec<(String, String)>> {
 
 /// The schema of each document. A program of its own makes them: its parser is no chore's to wait for.
 fn schemas() -> Done<Vec<(String, String)>> {
-    let told = cargo_text(&["run", "--quiet", "--package", "assay-schemas", "--", "."])?;
+    // As tests are built: alone it would have other features, and be compiled again.
+    let program = built("assay-schemas", &["--workspace"])?;
+    let told = call(&program.display().to_string(), &[&root().display().to_string()])?;
     let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
     let all = told.as_object().ok_or("there are no schemas")?;
     Ok(all

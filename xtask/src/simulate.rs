@@ -7,7 +7,7 @@ use crate::lab::Done;
 use crate::options::Options;
 
 /// Options with a word that are handed on.
-pub const WORDS: &[&str] = &["--studies", "--seed", "--only", "--third"];
+pub const WORDS: &[&str] = &["--studies", "--seed", "--only", "--sixth"];
 
 /// What cargo does for it; its own words follow.
 pub const CALL: [&str; 5] = ["run", "--release", "--package", "assay-simulation", "--"];

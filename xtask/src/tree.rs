@@ -1,6 +1,6 @@
-//! How many packages the default build carries.
+//! How many packages the default build carries, and whether what builds share is compiled once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::build::{cargo_text, root};
@@ -41,7 +41,40 @@ pub fn check() -> Done<bool> {
     println!(
         "xtask: packages of the default tree: {direct} direct (at most {MOST_DIRECT}), {all} in all (at most {MOST})"
     );
-    Ok(all <= MOST && direct <= MOST_DIRECT)
+    Ok(all <= MOST && direct <= MOST_DIRECT && is_compiled_once()?)
+}
+
+/// What `.ci/run` builds one after the other.
+const BUILDS: [&[&str]; 4] =
+    [&[], &["--package", "xtask"], &["--workspace"], &["--package", "assay"]];
+
+/// Whether each crate of ours has the same features in all of these builds: it, and all that stands on it, is
+/// compiled again else.
+fn is_compiled_once() -> Done<bool> {
+    let mut told = Vec::new();
+    for build in BUILDS {
+        told.push(cargo_text(
+            &[&["tree", "--prefix", "none", "--format", "{p}|{f}"], build].concat(),
+        )?);
+    }
+    let again = again(told.iter().map(String::as_str));
+    for (package, features) in &again {
+        println!("xtask: {package} is compiled again for other features: {features}");
+    }
+    Ok(again.is_empty())
+}
+
+/// Our own crates that have several sets of features.
+fn again<'t>(told: impl Iterator<Item = &'t str>) -> Vec<(&'t str, String)> {
+    let mut forms: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (package, features) in told.flat_map(str::lines).filter_map(|line| line.split_once('|')) {
+        // Our own crates show the folder that they lie in.
+        if package.contains("(/") {
+            forms.entry(package).or_default().insert(features.trim_end_matches(" (*)").trim());
+        }
+    }
+    let several = forms.into_iter().filter(|(_, features)| features.len() > 1);
+    several.map(|(package, features)| (package, Vec::from_iter(features).join("; "))).collect()
 }
 
 /// The page that tells the counts, and the marks between which it does.
@@ -66,16 +99,26 @@ pub fn page() -> Done<String> {
 }
 
 fn packages(more: &[&str]) -> Done<BTreeSet<String>> {
-    let mut found = BTreeSet::new();
-    for name in CRATES {
-        let words = ["tree", "--edges", "normal", "--prefix", "none", "--package", name];
-        for line in cargo_text(&[&words, more].concat())?.lines() {
-            let line = line.trim_end_matches(" (*)");
-            // Our own crates show the folder that they lie in.
-            if !line.is_empty() && !line.contains("(/") {
-                found.insert(line.to_owned());
-            }
-        }
+    let crates = CRATES.iter().flat_map(|name| ["--package", name]);
+    // A crate that was told as what another one needs would be told without what it needs itself.
+    let words = ["tree", "--edges", "normal", "--prefix", "none", "--no-dedupe"];
+    let words: Vec<&str> = words.into_iter().chain(crates).chain(more.iter().copied()).collect();
+    let told = cargo_text(&words)?;
+    // Our own crates show the folder that they lie in.
+    let foreign = told.lines().filter(|line| !line.is_empty() && !line.contains("(/"));
+    Ok(foreign.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_with_other_features_in_another_build_is_named() {
+        let one = "own v1 (/w/own)|bpf\nserde v1.0|std\nown v1 (/w/own)|bpf (*)\n";
+        let other = "own v1 (/w/own)|bpf,default\nserde v1.0|alloc\n";
+        assert_eq!(again([one, one].into_iter()), []);
+        let found = again([one, other].into_iter());
+        assert_eq!(found, [("own v1 (/w/own)", "bpf; bpf,default".to_owned())]);
     }
-    Ok(found)
 }

@@ -122,7 +122,7 @@ fn wants_in_full(asked: &str, test: &str) -> bool {
 }
 
 /// The part that a test falls to by its name (FNV-1a).
-fn part(test: &str) -> u64 {
+pub fn part(test: &str) -> u64 {
     let mixed = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     test.bytes().fold(0xcbf2_9ce4_8422_2325, mixed) % PARTS
 }

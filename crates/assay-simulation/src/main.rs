@@ -63,12 +63,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// What may be said: `--studies N --seed S --only S3 --third 0 --page FILE`.
+/// What may be said: `--studies N --seed S --only S3 --sixth 0 --page FILE`.
 type Options = BTreeMap<String, String>;
 
 fn options() -> Done<Options> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let known = ["--studies", "--seed", "--only", "--third", "--page"];
+    let known = ["--studies", "--seed", "--only", "--sixth", "--page"];
     let pair = |pair: &[String]| match pair {
         [name, value] if known.contains(&name.as_str()) => Ok((name.clone(), value.clone())),
         other => {
@@ -92,8 +92,8 @@ fn run(options: &Options) -> Done<bool> {
     let start = Instant::now();
     let mut chosen = chosen(options.get("--only").map(String::as_str))?;
     chosen.retain(|one| one.daily || studies >= STUDIES);
-    if let Some(third) = third(options.get("--third").map(String::as_str))? {
-        chosen = every_third(chosen, third);
+    if let Some(sixth) = sixth(options.get("--sixth").map(String::as_str))? {
+        chosen = every_sixth(chosen, sixth);
     }
     println!("{}", table::head());
     let mut rows: Vec<Row> = Vec::new();
@@ -121,20 +121,19 @@ fn run(options: &Options) -> Done<bool> {
     Ok(failed == 0)
 }
 
-/// Which of three thirds is asked for.
-fn third(asked: Option<&str>) -> Done<Option<usize>> {
-    match asked {
-        None => Ok(None),
-        Some("0") => Ok(Some(0)),
-        Some("1") => Ok(Some(1)),
-        Some("2") => Ok(Some(2)),
-        Some(other) => Err(format!("--third {other}: there is 0, 1 and 2")),
-    }
+/// Parts of all experiments, of which a run may take one.
+const SIXTHS: usize = 6;
+
+/// Which of six sixths is asked for.
+fn sixth(asked: Option<&str>) -> Done<Option<usize>> {
+    let Some(asked) = asked else { return Ok(None) };
+    let sixth = asked.parse().ok().filter(|sixth| *sixth < SIXTHS);
+    sixth.map(Some).ok_or_else(|| format!("--sixth {asked}: there is 0 to {}", SIXTHS - 1))
 }
 
-/// Every third one, beginning with `first`: neighbours are of one scenario, so each third has some of each.
-fn every_third<T>(all: Vec<T>, first: usize) -> Vec<T> {
-    all.into_iter().skip(first).step_by(3).collect()
+/// Every sixth one, beginning with `first`: neighbours are of one scenario, so each sixth has some of most.
+fn every_sixth<T>(all: Vec<T>, first: usize) -> Vec<T> {
+    all.into_iter().skip(first).step_by(SIXTHS).collect()
 }
 
 fn all() -> Vec<Experiment> {
@@ -200,18 +199,20 @@ mod tests {
     }
 
     #[test]
-    fn three_thirds_are_all_and_none_is_asked_for_by_itself() {
+    fn six_sixths_are_all_and_none_is_asked_for_by_itself() {
         let purposes = |all: Vec<Experiment>| -> Vec<String> {
             all.into_iter().map(|one| one.purpose).collect()
         };
-        let thirds = (0..3).flat_map(|first| purposes(every_third(all(), first)));
-        let mut thirds: Vec<String> = thirds.collect();
-        thirds.sort();
+        let sixths = (0..SIXTHS).flat_map(|first| purposes(every_sixth(all(), first)));
+        let mut sixths: Vec<String> = sixths.collect();
+        sixths.sort();
         let mut whole = purposes(all());
         whole.sort();
-        assert_eq!(thirds, whole);
-        assert_eq!((third(None), third(Some("2"))), (Ok(None), Ok(Some(2))));
-        assert!(third(Some("3")).is_err_and(|error| error.contains("0, 1 and 2")));
+        assert_eq!(sixths, whole);
+        assert_eq!((sixth(None), sixth(Some("5"))), (Ok(None), Ok(Some(5))));
+        for wrong in ["6", "-1", "x"] {
+            assert!(sixth(Some(wrong)).is_err_and(|error| error.ends_with("there is 0 to 5")));
+        }
     }
 
     #[test]

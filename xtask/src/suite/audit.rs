@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::skips::Skips;
-use crate::build::{beside_builds, cargo, root};
+use crate::build::{WRAPPER, beside_builds, cargo, root};
 use crate::lab::Done;
 
 /// Where both are installed, in what builds leave: nothing of the user's is replaced.
@@ -60,7 +60,12 @@ impl Tool {
         println!("xtask: cargo install {wanted}");
         // Without optimisation it is there sooner, and looks at so few packages as soon.
         let mut install = cargo(&["install", "--locked", "--quiet", "--debug", &wanted]);
-        install.arg("--root").arg(&folder).arg("--target-dir").arg(folder.join("build"));
+        install
+            .env_remove(WRAPPER)
+            .arg("--root")
+            .arg(&folder)
+            .arg("--target-dir")
+            .arg(folder.join("build"));
         // Where it fails, the program is still missing, and that is what counts.
         let _ = install.status();
         (!self.is_here()).then(|| format!("cargo could not install {wanted}"))

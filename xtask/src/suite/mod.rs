@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use crate::build::{built_binary, cargo};
 use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
-use crate::{browser, carried, engine, packages, pages, plug, simulate, tree};
+use crate::{browser, carried, engine, packages, pages, simulate, tree};
 use skips::Skips;
 use tests::Count;
 
@@ -67,29 +67,37 @@ struct Step {
     from: Tier,
     is_lint: bool,
     lane: Lane,
+    /// Where not every run of `all` takes it: the parts that do.
+    parts: &'static [u64],
     take: fn(&Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 16] = [
+/// In each run.
+const EACH: &[u64] = &[];
+
+const STEPS: [Step; 17] = [
     Step {
         name: "format",
         from: Tier::Fast,
         is_lint: true,
         lane: Lane::First,
+        parts: EACH,
         take: |_| format::check(),
     },
     Step {
         name: "generated pages",
         from: Tier::Fast,
         is_lint: true,
-        lane: Lane::First,
+        lane: Lane::Computes,
+        parts: EACH,
         take: fresh_pages,
     },
     Step {
         name: "packages",
         from: Tier::All,
         is_lint: true,
-        lane: Lane::First,
+        lane: Lane::Computes,
+        parts: EACH,
         take: |_| Ok(tree::check()? & carried::check()?),
     },
     Step {
@@ -97,6 +105,7 @@ const STEPS: [Step; 16] = [
         from: Tier::Fast,
         is_lint: false,
         lane: Lane::First,
+        parts: EACH,
         take: |_| quiet(&["test", "--workspace", "--no-run"]),
     },
     Step {
@@ -104,6 +113,7 @@ const STEPS: [Step; 16] = [
         from: Tier::All,
         is_lint: false,
         lane: Lane::Alone,
+        parts: EACH,
         take: Bench::settings,
     },
     Step {
@@ -111,6 +121,7 @@ const STEPS: [Step; 16] = [
         from: Tier::All,
         is_lint: false,
         lane: Lane::Measures,
+        parts: EACH,
         take: Bench::machine_tests,
     },
     Step {
@@ -118,14 +129,23 @@ const STEPS: [Step; 16] = [
         from: Tier::Fast,
         is_lint: false,
         lane: Lane::Measures,
+        parts: EACH,
         take: Bench::tests,
     },
-    Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Boots, take: Bench::lab },
+    Step {
+        name: "lab",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Boots,
+        parts: EACH,
+        take: Bench::lab,
+    },
     Step {
         name: "browser",
         from: Tier::All,
         is_lint: false,
         lane: Lane::Computes,
+        parts: EACH,
         take: Bench::browser,
     },
     Step {
@@ -133,6 +153,7 @@ const STEPS: [Step; 16] = [
         from: Tier::All,
         is_lint: false,
         lane: Lane::Computes,
+        parts: EACH,
         take: |bench| bench.telling(engine::watch),
     },
     Step {
@@ -140,6 +161,7 @@ const STEPS: [Step; 16] = [
         from: Tier::All,
         is_lint: false,
         lane: Lane::Computes,
+        parts: EACH,
         take: Bench::simulate,
     },
     Step {
@@ -147,35 +169,48 @@ const STEPS: [Step; 16] = [
         from: Tier::All,
         is_lint: false,
         lane: Lane::Computes,
-        take: Bench::packages,
+        parts: &parts::PACKAGES,
+        take: |bench| bench.telling(targets::check),
     },
     Step {
         name: "oldest Rust",
         from: Tier::All,
         is_lint: true,
         lane: Lane::Computes,
-        take: Bench::oldest,
+        parts: &parts::OLDEST,
+        take: |bench| bench.telling(oldest::check),
     },
     Step {
         name: "audit",
         from: Tier::All,
         is_lint: true,
         lane: Lane::Computes,
-        take: Bench::audit,
+        parts: &parts::AUDIT,
+        take: |bench| bench.telling(audit::check),
     },
-    // Last of its lane: it knows how to use processors that others have done with.
+    // Last of their lane: they know how to use processors that others have done with.
+    Step {
+        name: "clippy i686",
+        from: Tier::All,
+        is_lint: true,
+        lane: Lane::Computes,
+        parts: &parts::OLD,
+        take: |bench| bench.telling(targets::lint_old),
+    },
     Step {
         name: "clippy",
         from: Tier::All,
         is_lint: true,
         lane: Lane::Computes,
-        take: Bench::clippy,
+        parts: EACH,
+        take: |_| targets::lint(),
     },
     Step {
         name: "skips",
         from: Tier::All,
         is_lint: false,
         lane: Lane::Last,
+        parts: EACH,
         take: Bench::judge_skips,
     },
 ];
@@ -201,7 +236,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let lints = !options.has("--no-lints");
     let steps: Vec<&Step> = match alone {
         Some(step) => vec![step],
-        None => STEPS.iter().filter(|step| step.from <= tier && (lints || !step.is_lint)).collect(),
+        None => STEPS.iter().filter(|step| step.is_of(tier) && (lints || !step.is_lint)).collect(),
     };
     let rows = budget::rows(name)?;
     announce(name, &steps, &rows);
@@ -219,6 +254,14 @@ pub fn run(options: &Options) -> Done<bool> {
     println!("xtask: {}", if whole.well { "everything holds" } else { "FAILED" });
     println!("xtask: {}", bench.counted().told(bench.skipped().len()));
     Ok(whole.well)
+}
+
+impl Step {
+    /// Whether a run of a tier takes it now.
+    fn is_of(&self, tier: Tier) -> bool {
+        let has_its_turn = tier == Tier::Long || self.parts.is_empty();
+        self.from <= tier && (has_its_turn || self.parts.contains(&parts::now()))
+    }
 }
 
 fn step(name: &str) -> Done<&'static Step> {
@@ -242,6 +285,11 @@ fn announce(tier: &str, steps: &[&Step], rows: &budget::Rows) {
 fn quiet(arguments: &[&str]) -> Done<bool> {
     let status = cargo(arguments).status().map_err(|error| format!("cargo: {error}"))?;
     Ok(status.success())
+}
+
+/// Words for the harness: without these tests.
+fn skipping(names: &[String]) -> Vec<&str> {
+    names.iter().flat_map(|name| ["--skip", name]).collect()
 }
 
 fn fresh_pages(_: &Bench) -> Done<bool> {
@@ -273,39 +321,17 @@ impl Bench {
 
     /// What needs nothing of the machine.
     fn tests(&self) -> Done<bool> {
-        self.run_tests(&["--workspace"], &[])
-    }
-
-    /// As the old machine has it, which must compile, too: what is asked here was built for this one before.
-    fn clippy(&self) -> Done<bool> {
-        self.telling(targets::lint)
-    }
-
-    /// What people install on an old machine and on a small board: in its part of the tests, and in full.
-    fn packages(&self) -> Done<bool> {
-        if self.tier != Tier::Long && !parts::is_of_packages() {
-            println!("xtask: packages for other machines have another day");
-            return Ok(true);
+        let what = ["--workspace"];
+        let names = tests::names(&what, &[])?;
+        let unclear = parts::unclear(&names);
+        if !unclear.is_empty() {
+            println!("xtask: dear.txt names no test, or several: {}", unclear.join(", "));
         }
-        self.telling(targets::check)
-    }
-
-    /// The Rust that README promises: in its part of the tests, and in full.
-    fn oldest(&self) -> Done<bool> {
-        if self.tier != Tier::Long && !parts::is_of_oldest() {
-            println!("xtask: the oldest Rust has another day");
-            return Ok(true);
-        }
-        self.telling(oldest::check)
-    }
-
-    /// What `cargo deny` and `cargo machete` say of the packages: in its part of the tests, and in full.
-    fn audit(&self) -> Done<bool> {
-        if self.tier != Tier::Long && !parts::is_of_audit() {
-            println!("xtask: cargo deny and cargo machete have another day");
-            return Ok(true);
-        }
-        self.telling(audit::check)
+        let later = match self.tier {
+            Tier::Long => Vec::new(),
+            _ => parts::of_another_turn(&names),
+        };
+        Ok(self.run_tests(&what, &skipping(&later))? && unclear.is_empty())
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
@@ -320,12 +346,13 @@ impl Bench {
 
     fn run_ignored(&self, which: &[&str]) -> Done<bool> {
         let what = ["--workspace", "--lib", "--bins", "--tests"];
-        let skip = match self.tier {
-            Tier::Long => Vec::new(),
-            _ => parts::others(&tests::names(&what)?),
+        let later = if self.tier == Tier::Long {
+            Vec::new()
+        } else {
+            let names = tests::names(&what, &["--ignored"])?;
+            [parts::others(&names), parts::of_another_turn(&names)].concat()
         };
-        let skip: Vec<&str> = skip.iter().flat_map(|name| ["--skip", name]).collect();
-        self.run_tests(&what, &[&["--ignored"], which, &skip[..]].concat())
+        self.run_tests(&what, &[&["--ignored"], which, &skipping(&later)].concat())
     }
 
     fn run_tests(&self, what: &[&str], harness: &[&str]) -> Done<bool> {
@@ -337,11 +364,11 @@ impl Bench {
         Ok(count.well)
     }
 
-    /// As often as the bounds were chosen for, in full; else every third experiment, the others with other commits.
+    /// As often as the bounds were chosen for, in full; else every sixth experiment, the others with other commits.
     fn simulate(&self) -> Done<bool> {
         let words = match self.tier {
             Tier::Long => &["--studies", "4000"][..],
-            _ => &["--studies", "1000", "--third", parts::third()][..],
+            _ => &["--studies", "1000", "--sixth", parts::sixth()][..],
         };
         if self.tier == Tier::Long {
             return quiet(&[&simulate::CALL[..], words].concat());
@@ -357,20 +384,20 @@ impl Bench {
         browser::try_on(&built_binary(&[])?)
     }
 
-    /// The program in a guest, and one subject a day of those that take a kernel of their own.
+    /// The program in a guest, by turns at work and over drives that lose their power, and one subject a day of those that
+    /// take a kernel of their own.
     fn lab(&self) -> Done<bool> {
         let all = &guest::checks::ALL;
-        let wanted = match self.tier {
-            Tier::Long => &all[..],
-            _ => parts::of_now(all).map(std::slice::from_ref).unwrap_or_default(),
+        let (wanted, scripts) = if self.tier == Tier::Long {
+            (Some(&guest::IN_FULL), &all[..])
+        } else {
+            let script = parts::of_now(all).map(std::slice::from_ref);
+            (parts::of_now(&guest::TURNS), script.unwrap_or_default())
         };
-        let (cuts, plugs) = match self.tier {
-            Tier::Long => (&guest::CUTS[..], &plug::ALL[..]),
-            _ => (&guest::CUTS[..guest::FEW], &[][..]),
-        };
-        let named: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
+        let wanted = *wanted.ok_or("a guest has nothing to do")?;
+        let named: Vec<&str> = scripts.iter().map(|(name, _)| *name).collect();
         println!("xtask: lab: {}", named.join(", "));
-        self.telling(|skipped| guest::check(|| built_binary(&[]), (wanted, cuts, plugs), skipped))
+        self.telling(|skipped| guest::check(|| built_binary(&[]), (wanted, scripts), skipped))
     }
 
     /// Where everything can be had, a test that skips protects nothing.

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use super::skips::Skips;
-use crate::build::{beside_builds, root};
+use crate::build::{WRAPPER, beside_builds, root};
 use crate::lab::{Done, has};
 
 const VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
@@ -13,7 +13,7 @@ const FOLDER: &str = "oldest";
 /// nothing of a change).
 const NAME: &str = "oldest Rust";
 /// Variables of the compiler that runs this, which would be asked in its place.
-const OF_THIS_ONE: [&str; 4] = ["CARGO", "LD_LIBRARY_PATH", "RUSTC", "RUSTUP_TOOLCHAIN"];
+const OF_THIS_ONE: [&str; 5] = ["CARGO", "LD_LIBRARY_PATH", "RUSTC", WRAPPER, "RUSTUP_TOOLCHAIN"];
 
 /// Whether the programs compile with it; skipped, with the reason, where it cannot be had.
 pub fn check(skipped: &mut Skips) -> Done<bool> {

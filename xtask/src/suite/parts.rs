@@ -5,22 +5,28 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::build::root;
 use crate::lab::call;
-use crate::lab::needs::{PART, PARTS};
+use crate::lab::needs::{self, PART, PARTS};
 
 const DAY_S: u64 = 24 * 60 * 60;
 /// The module of tests that run in full alone.
 const IN_FULL: &str = "in_full::";
-/// The part that packages for other machines belong to.
-const PACKAGES: u64 = 5;
-/// The part that the oldest Rust belongs to.
-const OLDEST: u64 = 2;
-/// The part that `cargo deny` and `cargo machete` belong to.
-const AUDIT: u64 = 9;
+/// The parts that packages for other machines belong to.
+pub const PACKAGES: [u64; 1] = [5];
+/// The parts that the oldest Rust belongs to.
+pub const OLDEST: [u64; 1] = [2];
+/// The parts that `cargo deny` and `cargo machete` belong to.
+pub const AUDIT: [u64; 1] = [9];
+/// The parts in which clippy looks at everything as an old machine has it: once a week at least, also where there is one run a day.
+pub const OLD: [u64; 2] = [4, 11];
 
 /// The part of now.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    part_at(since.as_secs())
+pub fn now() -> u64 {
+    part_at(since())
+}
+
+/// Seconds since the epoch.
+fn since() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// The part of a time, seconds (UTC): the next one each day, and after noon the one that is half of them further on,
@@ -35,9 +41,9 @@ pub fn counts() -> String {
     format!("{PART}{}", now())
 }
 
-/// The third of the simulated studies that is this commit's.
-pub fn third() -> &'static str {
-    ["0", "1", "2"][(seed() % 3) as usize]
+/// The sixth of the simulated studies that is this commit's.
+pub fn sixth() -> &'static str {
+    ["0", "1", "2", "3", "4", "5"][(seed() % 6) as usize]
 }
 
 /// The commit's: what is tried one in so many times begins at another place with each. Without a checkout 0.
@@ -45,21 +51,6 @@ pub fn seed() -> u64 {
     let told =
         call("git", &["-C", &root().display().to_string(), "rev-parse", "--short=12", "HEAD"]);
     told.ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or_default()
-}
-
-/// Whether packages for other machines are made and tried now.
-pub fn is_of_packages() -> bool {
-    now() == PACKAGES
-}
-
-/// Whether the programs are checked with the oldest Rust now.
-pub fn is_of_oldest() -> bool {
-    now() == OLDEST
-}
-
-/// Whether programs of others look at the packages now.
-pub fn is_of_audit() -> bool {
-    now() == AUDIT
 }
 
 /// The one of some, at most as many as there are parts, whose turn it is.
@@ -78,19 +69,66 @@ pub fn others(names: &[String]) -> Vec<String> {
 
 fn others_of(names: &[String], part: u64) -> Vec<String> {
     let long = names.iter().filter(|name| name.contains(IN_FULL));
-    let mut long: Vec<(u64, &String)> = long.map(|name| (expected_s(name), name)).collect();
-    long.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
-    let mut days = [0; PARTS as usize];
+    let long = long.map(|name| (expected_s(name), name.as_str())).collect();
+    of_other_days(long, PARTS, part)
+}
+
+/// What falls to other days, where each thing has one of so many.
+fn of_other_days(mut all: Vec<(u64, &str)>, days: u64, today: u64) -> Vec<String> {
+    all.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
+    let mut taken = vec![0; days as usize];
     let mut others = Vec::new();
-    for (seconds, name) in long {
-        // The longest first, each to the day that has least.
-        let day = (0..days.len()).min_by_key(|day| days[*day]).unwrap_or_default();
-        days[day] += seconds;
-        if day as u64 != part {
-            others.push(name.clone());
+    for (cost, name) in all {
+        // The dearest first, each to the day that has least.
+        let day = (0..taken.len()).min_by_key(|day| taken[*day]).unwrap_or_default();
+        taken[day] += cost;
+        if day as u64 != today {
+            others.push(name.to_owned());
         }
     }
     others
+}
+
+/// Tests that take half a second of processors and more, with the milliseconds.
+const DEAR: &str = include_str!("dear.txt");
+/// A run of `all` takes one third of them, the next half of a day the next one.
+const TURNS: u64 = 3;
+
+/// Dear tests that have their turn another time, of those that there are. One whose counts are wanted in full now has it
+/// now.
+pub fn of_another_turn(names: &[String]) -> Vec<String> {
+    let here = dear().into_iter().filter(|(_, dear)| names.iter().any(|name| name == dear));
+    of_turn(here.collect(), turn_at(since()), now())
+}
+
+fn of_turn(here: Vec<(u64, &str)>, turn: u64, part: u64) -> Vec<String> {
+    let mut others = of_other_days(here, TURNS, turn);
+    others.retain(|name| needs::part(name) != part);
+    others
+}
+
+/// Halves of days are counted through, so that each turn comes after the other at whatever hours tests are run.
+fn turn_at(time_s: u64) -> u64 {
+    time_s / (DAY_S / 2) % TURNS
+}
+
+fn dear() -> Vec<(u64, &'static str)> {
+    let lines = DEAR.lines().filter(|line| !line.starts_with('#'));
+    let pairs = lines.filter_map(|line| line.split_once(' '));
+    pairs.filter_map(|(cost, name)| Some((cost.parse().ok()?, name))).collect()
+}
+
+/// Dear tests that there are not, or whose name is a part of another one's, which would be left out with it.
+pub fn unclear(names: &[String]) -> Vec<String> {
+    let is_clear = |dear: &str| {
+        let mut like = names.iter().filter(|name| name.contains(dear));
+        like.next().is_some_and(|name| name == dear) && like.next().is_none()
+    };
+    dear()
+        .into_iter()
+        .filter(|(_, name)| !is_clear(name))
+        .map(|(_, name)| name.to_owned())
+        .collect()
 }
 
 /// What tests that run in full take, seconds, where it is more than [`USUAL_S`]: measured once, beside other work;
@@ -157,6 +195,35 @@ mod tests {
         let others = others_of(&names, 0);
         assert_eq!(others.len(), names.len() - 1, "the longest is alone on the first day");
         assert!(!others.contains(&names[0]));
+    }
+
+    #[test]
+    fn each_dear_test_has_one_turn_of_three_and_that_of_its_counts() {
+        let names: Vec<String> = (0..30).map(|number| format!("tests::t{number}")).collect();
+        let dear = || names.iter().zip(1..).map(|(name, cost)| (cost, name.as_str())).collect();
+        let mut times = vec![0; names.len()];
+        for turn in 0..TURNS {
+            let others = of_turn(dear(), turn, PARTS);
+            assert_eq!(others.len(), 20);
+            for (times, name) in times.iter_mut().zip(&names) {
+                *times += usize::from(!others.contains(name));
+            }
+        }
+        assert!(times.iter().all(|times| *times == 1), "{times:?}");
+        let of_part = |name: &String| !of_turn(dear(), 0, needs::part(name)).contains(name);
+        assert!(names.iter().all(of_part));
+        let turns = |hours: [u64; 3]| hours.map(|hour| turn_at(hour * 3600));
+        assert_eq!(turns([3, 15, 27]), [0, 1, 2]);
+        assert_eq!(turns([3, 27, 51]), [0, 2, 1], "one run a day");
+    }
+
+    #[test]
+    fn a_dear_test_that_there_is_not_or_that_is_like_another_is_unclear() {
+        let names: Vec<String> = dear().into_iter().map(|(_, name)| name.to_owned()).collect();
+        assert_eq!(unclear(&names), Vec::<String>::new());
+        assert_eq!(unclear(&names[1..]), names[..1]);
+        let like = format!("more::{}", names[0]);
+        assert_eq!(unclear(&[&names[..], &[like]].concat()), names[..1]);
     }
 
     #[test]

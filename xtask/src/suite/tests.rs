@@ -63,9 +63,9 @@ impl Count {
     }
 }
 
-/// Names of the tests that a plain run ignores.
-pub fn names(what: &[&str]) -> Done<Vec<String>> {
-    let text = cargo_text(&[&["test"], what, &["--", "--ignored", "--list"]].concat())?;
+/// Names of all tests, or of those that the harness chooses by these words.
+pub fn names(what: &[&str], which: &[&str]) -> Done<Vec<String>> {
+    let text = cargo_text(&[&["test"], what, &["--", "--list"], which].concat())?;
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 

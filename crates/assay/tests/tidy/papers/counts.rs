@@ -45,7 +45,7 @@ const COUNTED: &[(&str, Counter)] = &[
     ("bounds?", |tree| tree.found("docs/measurements/simulation.md", r"of (\d+) bounds failed")),
     ("simulated studies", |tree| tree.found("docs/measurements/simulation.md", r"--studies (\d+)")),
     ("studies a scenario", |tree| {
-        tree.found("xtask/src/suite/mod.rs", r#""--studies", "(\d+)", "--third""#)
+        tree.found("xtask/src/suite/mod.rs", r#""--studies", "(\d+)", "--sixth""#)
     }),
     ("studies and hold", |tree| {
         tree.found("xtask/src/suite/mod.rs", r#"Tier::Long => &\["--studies", "(\d+)"\]"#)
