@@ -55,7 +55,8 @@ enum Lane {
     /// It computes, beside both, at the lowest priority. Cargo builds for one at a time, so what is compiled for
     /// this machine's tests comes when those of the other lanes run.
     Computes,
-    /// It boots guests, which measure: at the lowest priority they would measure nothing on a busy machine.
+    /// It boots guests, which measure: at the lowest priority they would measure nothing on a busy machine. Then the tests
+    /// that need nothing of the machine, beside those of the machine that still wait for something.
     Boots,
     /// When all else is over.
     Last,
@@ -125,20 +126,20 @@ const STEPS: [Step; 17] = [
         take: Bench::machine_tests,
     },
     Step {
-        name: "tests",
-        from: Tier::Fast,
-        is_lint: false,
-        lane: Lane::Measures,
-        parts: EACH,
-        take: Bench::tests,
-    },
-    Step {
         name: "lab",
         from: Tier::All,
         is_lint: false,
         lane: Lane::Boots,
         parts: EACH,
         take: Bench::lab,
+    },
+    Step {
+        name: "tests",
+        from: Tier::Fast,
+        is_lint: false,
+        lane: Lane::Boots,
+        parts: EACH,
+        take: Bench::tests,
     },
     Step {
         name: "browser",

@@ -91,8 +91,8 @@ fn of_other_days(mut all: Vec<(u64, &str)>, days: u64, today: u64) -> Vec<String
 
 /// Tests that take half a second of processors and more, with the milliseconds.
 const DEAR: &str = include_str!("dear.txt");
-/// A run of `all` takes one third of them, the next half of a day the next one.
-const TURNS: u64 = 3;
+/// A run of `all` takes a fourth of them, by the half of the day.
+const TURNS: u64 = 4;
 
 /// Dear tests that have their turn another time, of those that there are. One whose counts are wanted in full now has it
 /// now.
@@ -107,9 +107,10 @@ fn of_turn(here: Vec<(u64, &str)>, turn: u64, part: u64) -> Vec<String> {
     others
 }
 
-/// Halves of days are counted through, so that each turn comes after the other at whatever hours tests are run.
+/// All turns come within two days where there are runs before noon and after it, within four where there is one a day.
 fn turn_at(time_s: u64) -> u64 {
-    time_s / (DAY_S / 2) % TURNS
+    let is_after_noon = time_s % DAY_S >= DAY_S / 2;
+    (time_s / DAY_S + u64::from(is_after_noon) * TURNS / 2) % TURNS
 }
 
 fn dear() -> Vec<(u64, &'static str)> {
@@ -198,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn each_dear_test_has_one_turn_of_three_and_that_of_its_counts() {
-        let names: Vec<String> = (0..30).map(|number| format!("tests::t{number}")).collect();
+    fn each_dear_test_has_one_turn_of_four_and_that_of_its_counts() {
+        let names: Vec<String> = (0..32).map(|number| format!("tests::t{number}")).collect();
         let dear = || names.iter().zip(1..).map(|(name, cost)| (cost, name.as_str())).collect();
         let mut times = vec![0; names.len()];
         for turn in 0..TURNS {
             let others = of_turn(dear(), turn, PARTS);
-            assert_eq!(others.len(), 20);
+            assert_eq!(others.len(), 24);
             for (times, name) in times.iter_mut().zip(&names) {
                 *times += usize::from(!others.contains(name));
             }
@@ -212,9 +213,9 @@ mod tests {
         assert!(times.iter().all(|times| *times == 1), "{times:?}");
         let of_part = |name: &String| !of_turn(dear(), 0, needs::part(name)).contains(name);
         assert!(names.iter().all(of_part));
-        let turns = |hours: [u64; 3]| hours.map(|hour| turn_at(hour * 3600));
-        assert_eq!(turns([3, 15, 27]), [0, 1, 2]);
-        assert_eq!(turns([3, 27, 51]), [0, 2, 1], "one run a day");
+        let turns = |hours: [u64; 4]| hours.map(|hour| turn_at(hour * 3600));
+        assert_eq!(turns([3, 15, 27, 39]), [0, 2, 1, 3]);
+        assert_eq!(turns([15, 39, 63, 87]), [2, 3, 0, 1], "one run a day");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::parts;
 use super::skips::Skips;
-use crate::build::{WRAPPER, built_binary, cargo, cargo_text};
+use crate::build::{WRAPPER, built_binary, cargo, cargo_text, root};
 use crate::dist;
 use crate::lab::process::Assay;
 use crate::lab::{Done, LoopDevice, Scratch, has, is_root};
@@ -26,13 +26,14 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// Crates with parts that a machine of 32 bits does not compile.
 const WIDE: [&str; 4] = ["--package", "assay-load", "--package", "assay-sys"];
 
-/// The compiler with clippy in it.
-const DRIVER: &str = "clippy-driver";
+/// What `.ci/run` has cargo compile the workspace by: clippy looks at all that is compiled with its tests.
+const LINTING: &str = ".ci/lint-tests";
 
-/// Whether clippy is content with everything as it compiles for this machine. Where it compiled what the tests run,
-/// as `.ci/run` has it do, it has looked at all of that, and cargo tells again what it said.
+/// Whether clippy is content with everything as it compiles for this machine. Where it has looked at the tests, and at all that
+/// is compiled with them, cargo tells again what it said.
 pub fn lint() -> Done<bool> {
-    if std::env::var_os(WRAPPER).is_some_and(|wrapper| wrapper == DRIVER) {
+    if std::env::var_os(WRAPPER).is_some_and(|wrapper| Path::new(&wrapper) == root().join(LINTING))
+    {
         return lint_built();
     }
     clippy(&["--workspace"])
