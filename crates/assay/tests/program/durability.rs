@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use crate::{DRIVE, home, turn};
 
+/// Where it is written: one device, on which tests of the machine measure at the same time.
+const SHARED: &str = "/dev/shm";
+
 fn study(own: &str) -> String {
     format!(
         "format     = \"assay-study/1\"
@@ -25,7 +28,7 @@ fn ran(test: &str, own: &str) -> (i32, Value, String) {
     let home = home(&format!("durability-{test}"));
     let file = home.file("study.toml", study(own));
     let _turn = turn();
-    let ended = home.run(&["run", &file, "/dev/shm", "--json"]);
+    let ended = home.run(&["run", &file, SHARED, "--json", "--wait", "10m"]);
     let found: Value = serde_json::from_str(&ended.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", ended.stdout, ended.stderr));
     (ended.code, found, ended.stderr)
@@ -83,7 +86,7 @@ fn what_promised_something_is_told_before_what_promised_nothing() {
         study("cuts = 30") + "\n[factors]\nsynced-by = [\"none\", \"fdatasync\"]\n",
     );
     let _turn = turn();
-    let ended = home.run(&["run", &file, "/dev/shm", "--json"]);
+    let ended = home.run(&["run", &file, SHARED, "--json", "--wait", "10m"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let told: Vec<&str> =
@@ -99,7 +102,7 @@ fn the_page_has_the_verdict_and_the_figure_of_cuts() {
     let file = home.file("study.toml", study("cuts = 30"));
     {
         let _turn = turn();
-        home.text(&["run", &file, "/dev/shm", "--quiet"]);
+        home.text(&["run", &file, SHARED, "--quiet", "--wait", "10m"]);
     }
     let shown = home.text(&["show"]);
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
