@@ -102,6 +102,7 @@ pub const CUTS: [Cut; 4] = [
     ("kill", "drive", "loses-last", 60),
     ("kill", "ext4", "honest", 2),
 ];
+
 /// Whether drives that lie are found, and honest ones are not accused.
 fn cut(program: &Path, cuts: &[Cut]) -> Done<bool> {
     if cuts.is_empty() {
