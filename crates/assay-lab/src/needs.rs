@@ -103,6 +103,12 @@ pub fn first_of(many: u64) -> u64 {
     seed.unwrap_or_default() % many
 }
 
+/// Whether one of a row has its turn: each where counts are wanted in full, else one in so many, others with each
+/// commit.
+pub fn has_turn(at: u64, many: u64) -> bool {
+    is_in_full() || (at + first_of(many)).is_multiple_of(many)
+}
+
 /// Numbers below `all`: every one where counts are wanted in full, else one part of so many, another one with
 /// each commit.
 pub fn part_of(all: u64, parts: u64) -> Range<u64> {
@@ -156,6 +162,13 @@ mod tests {
         assert!(wants_in_full(IN_FULL, "a::b") && !wants_in_full("", "a::b"));
         let parts = (0..200).map(|number| part(&format!("test{number}")));
         assert_eq!(parts.collect::<std::collections::BTreeSet<_>>().len(), PARTS as usize);
+    }
+
+    #[test]
+    fn one_in_so_many_has_its_turn_and_where_all_count_each_has() {
+        let turns = (0..12).filter(|at| has_turn(*at, 3)).count();
+        assert_eq!(turns, if is_in_full() { 12 } else { 4 });
+        assert!((0..12).all(|at| has_turn(at, 1)));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const SEED: u64 = 1;
 fn short_run_of(name: &str) {
     let reader = READERS.iter().find(|reader| reader.name == name).unwrap();
     // `cargo xtask fuzz` has a million.
-    runs(reader, count(60, 200).into());
+    runs(reader, count(30, 200).into());
 }
 
 /// Runs a reader; what does harm is told with the command that makes it again.
@@ -43,7 +43,7 @@ fn damaged_bundles_are_shown_or_refused() {
 #[test]
 fn damaged_recordings_are_played_inside_of_the_area_or_refused() {
     let reader = READERS.iter().find(|reader| reader.name == "recording").unwrap();
-    runs(reader, count(2_000, 10_000).into());
+    runs(reader, count(800, 10_000).into());
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn dead(fake: &Fake, half: Half<'_>) -> Fake {
 
 /// Deaths of a walk over layers of which one is tried, another one with each commit: of settings there are few.
 pub(super) fn of_layers() -> u32 {
-    count(2, 1)
+    count(5, 1)
 }
 
 /// Every death of a walk, or one in so many, and after each the deaths of its recovery: how many of both. A walk goes

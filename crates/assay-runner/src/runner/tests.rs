@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay_lab::needs::{count, first_of, is_in_full};
+use assay_lab::needs::{count, first_of, has_turn, is_in_full};
 
 use super::known::{STUDY, able, machine, placed};
 use super::*;
@@ -79,7 +79,7 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
 #[test]
 fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
     let mut outcomes = [0_u32; 2];
-    let step = count(3, 1);
+    let step = count(9, 1);
     for k in (1 + first_of(step.into())..).step_by(step as usize) {
         let fake = machine();
         let faulty = Faulty::new(&fake, k, ErrorKind::PermissionDenied);
@@ -98,7 +98,7 @@ fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
             break;
         }
     }
-    assert!(outcomes[0] > 20 && outcomes[1] > 0, "{outcomes:?}");
+    assert!(outcomes[0] > count(5, 20) && outcomes[1] > 0, "{outcomes:?}");
 }
 
 type HasCome = fn(&Event) -> bool;
@@ -624,7 +624,7 @@ fn over_an_unfinished_journal_nothing_starts() {
 /// Whatever single call fails: what is not put back at once is put back by the journal.
 #[test]
 fn any_call_may_fail_and_the_machine_is_put_back() {
-    let step = count(3, 1);
+    let step = count(6, 1);
     let mut call = 1 + first_of(step.into());
     loop {
         let fake = machine();

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay::store::{acting, findings_at, findings_of_run};
 use assay_base::failure::{Failure, Outcome};
+use assay_lab::needs::{count, first_of};
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
@@ -326,7 +327,8 @@ fn a_trial_that_was_not_sealed_any_more_is_run_again() {
 /// Wherever a run is killed, its seal holds as far as it came, or there is none yet.
 #[test]
 fn whenever_a_run_is_killed_what_it_kept_is_sealed() {
-    let (mut none, mut held, mut change) = (0, 0, 1);
+    let step = count(3, 1);
+    let (mut none, mut held, mut change) = (0, 0, 1 + first_of(step.into()));
     loop {
         let fake = machine();
         let dying = Faulty::dying(&fake, change);
@@ -352,9 +354,9 @@ fn whenever_a_run_is_killed_what_it_kept_is_sealed() {
         if alive {
             break;
         }
-        change += 1;
+        change += u64::from(step);
     }
-    assert!(none < 10 && held > 20, "{none} {held}");
+    assert!(none < 10 && held > count(6, 20), "{none} {held}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn wherever_a_race_dies_it_is_put_back_and_gone_on_with_to_the_same_end() {
         let fake = machine();
         course(&run(&fake, racing(), &AtomicBool::new(false), &mut |_| {}).unwrap())
     };
-    let step = count(7, 1);
+    let step = count(14, 1);
     let (mut resumed, mut change) = (0, 1 + first_of(step.into()));
     loop {
         let fake = machine();

@@ -2,6 +2,7 @@ use std::collections::BinaryHeap;
 
 use assay_base::draws::Draws;
 use assay_base::presence::Presence;
+use assay_lab::needs::has_turn;
 use assay_machine::probes::disk::{DeviceEvidence, Traffic};
 use assay_machine::probes::service::Served;
 use assay_study::findings::Trust;
@@ -302,7 +303,8 @@ fn labs(mean_ns: f64) -> Vec<Lab> {
 #[test]
 fn members_that_are_alike_are_never_accused() {
     for mean_ns in [0.1 * MS, 8.0 * MS] {
-        for (at, lab) in labs(mean_ns).iter().enumerate() {
+        let labs = labs(mean_ns);
+        for (at, lab) in labs.iter().enumerate().filter(|(at, _)| has_turn(*at as u64, 3)) {
             for (trials, seed) in [(3, 1), (3, 2), (8, 3)] {
                 let found = lab.named(trials, seed + 10 * at as u64);
                 assert_eq!(
