@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_lab::home::Home;
+use assay_lab::needs::count;
 use assay_lab::process::run;
 use serde_json::Value;
 
@@ -234,8 +235,9 @@ fn nothing_of_a_command_is_left_running_whatever_it_does() {
 #[test]
 fn floods_and_terminals_are_no_trouble() {
     let bench = Bench::new("commands-flood");
-    let flood = "head -c 300000000 /dev/zero | tr '\\0' x; head -c 300000000 /dev/zero >&2";
-    bench.text(&["--command", flood, "--replicates", "2", "--runs", "1"]);
+    let bytes = count(60_000_000, 300_000_000);
+    let flood = format!("head -c {bytes} /dev/zero | tr '\\0' x; head -c {bytes} /dev/zero >&2");
+    bench.text(&["--command", &flood, "--replicates", "2", "--runs", "1"]);
     let asks = "cat; if (read x < /dev/tty) 2> /dev/null; then exit 1; fi";
     bench.text(&["--command", asks, "--replicates", "2", "--runs", "1"]);
 }

@@ -215,11 +215,12 @@ fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
 #[test]
 fn hostile_output_is_bounded() {
     let bench = Bench::new("own-numbers-hostile");
-    let flood = "head -c 100000000 /dev/zero | tr '\\0' x; echo; echo '12.5 ops/s'";
+    let (bytes, lines) = (count(20_000_000, 100_000_000), count(200_000, 1_000_000));
+    let flood = format!("head -c {bytes} /dev/zero | tr '\\0' x; echo; echo '12.5 ops/s'");
     let line = "head -c 9000000 /dev/zero | tr '\\0' x; printf ' 12.5 ops/s'";
-    let matches = "yes '1 ops/s' | head -n 1000000; echo '12.5 ops/s'";
+    let matches = format!("yes '1 ops/s' | head -n {lines}; echo '12.5 ops/s'");
     let escapes = "printf '\\033]0;title\\007\\033[31m12.\\033[0m5 ops/s\\377\\n'";
-    for command in [flood, line, matches, escapes] {
+    for command in [&flood, line, &matches, escapes] {
         let words = ["--command", command, "--reads", RATE, "--replicates", "2", "--runs", "1"];
         let found = bench.json(&words);
         assert_eq!(value(&found, "told_ops_per_s", None), 12.5, "{command}");

@@ -190,9 +190,10 @@ const CHANGES: &[(&str, Change)] = &[
 
 #[test]
 fn what_was_changed_or_was_not_measured_here_is_refused_before_anything_is_written() {
+    let (whole, id) = measured();
     for (word, change) in CHANGES {
         for purpose in PURPOSES {
-            let (fake, id) = measured();
+            let fake = whole.copy().unwrap();
             change(&fake, &directory(&id));
             let refusal = refusal(&fake, &id, purpose);
             assert!(refusal.message.contains(word), "{word}: {refusal}");
