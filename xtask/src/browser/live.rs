@@ -104,11 +104,11 @@ const DONE: &str = "Number(document.getElementById('live-done').textContent.spli
 fn watched(browser: &Browser, bench: &Bench) -> Done<()> {
     let file = bench.folder.join("watched.toml");
     fs::write(&file, STUDY).map_err(|error| error.to_string())?;
-    // In memory, so that it waits for no other measurement of the drive.
+    // In memory, so that it waits for no other measurement of the drive; tests beside measure there for moments.
     let place = Scratch::new("watched")?;
     let target = place.path().display().to_string();
     let file = file.display().to_string();
-    let mut study = bench.assay.start(&["run", &file, &target, "--quiet"])?;
+    let mut study = bench.assay.start(&["run", &file, &target, "--quiet", "--wait", "10m"])?;
     let results = bench.assay.home().join("results");
     let is_watched = |id: &String| {
         let study = fs::read_to_string(results.join(id).join("study.toml")).unwrap_or_default();

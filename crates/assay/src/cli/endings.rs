@@ -273,7 +273,7 @@ fn interrupted() -> (Fake, String) {
 
 #[test]
 fn so_it_does_when_a_study_is_gone_on_with() {
-    loses_its_target("resume", interrupted);
+    loses_its_target(2, "resume", interrupted);
 }
 
 fn took(wall_ns: u64, code: i32) -> Executed {

@@ -110,7 +110,16 @@ fn a_run_makes_the_calls_that_fio_makes() {
         // What is read must be there: fio lays its file out by writes of other sizes.
         printed_by(folder, "fio", &["job.fio", "--create_only=1", "--output=/dev/null"]);
         let fio = traced(folder, size, &["fio", "job.fio", "--output=/dev/null"], None);
-        let own = [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet"];
+        let own = [
+            env!("CARGO_BIN_EXE_assay"),
+            "run",
+            "job.fio",
+            "--replicates",
+            "2",
+            "--quiet",
+            "--wait",
+            "10m",
+        ];
         let own = traced(folder, size, &own, Some(&home));
         let count = fio[0].operations.len();
         // The pilot and the lead-in are shorter than a trial.
@@ -165,7 +174,16 @@ fn each_write_is_flushed_as_fio_does() {
     let job = "[log]\nrw=write\nbs=256k\nsize=16m\nfdatasync=1\nioengine=sync\n";
     fs::write(folder.join("job.fio"), job.replace("sync\n", "psync\n")).unwrap();
     let fio = traced(folder, 256 << 10, &["fio", "job.fio", "--output=/dev/null"], None);
-    let own = [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet"];
+    let own = [
+        env!("CARGO_BIN_EXE_assay"),
+        "run",
+        "job.fio",
+        "--replicates",
+        "2",
+        "--quiet",
+        "--wait",
+        "10m",
+    ];
     let own = traced(folder, 256 << 10, &own, Some(&home));
     for thread in fio.iter().chain(&own) {
         // fio leaves out the one behind the last write.
