@@ -144,7 +144,7 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
         "damaged recordings of requests",
         FUZZ,
         r"count\(([\d_]+), 10_000\)",
-        r"count\(2_000, ([\d_]+)\)",
+        r"count\(800, ([\d_]+)\)",
     ),
 ];
 const FUZZ: &str = "crates/assay/tests/fuzz.rs";
@@ -153,7 +153,7 @@ const MACHINE_LIVE: &str = "crates/assay/tests/machine/alone/live.rs";
 const USUAL: &str = r"\bcount\(([\d_]+), [\d_]+\)";
 const IN_FULL: &str = r"\bcount\([\d_]+, ([\d_]+)\)";
 const STUDIES: &str = r"const STUDIES: u64 = (\d+)";
-const SHARED: &str = r"part_of\((\d+), 4\)";
+const SHARED: &str = r"part_of\((\d+), 8\)";
 const SEEDS: &str = r"for seed in 1\.\.=(\d+)";
 const NAMED: &str = r"kill_named_again\(program, (\d+)";
 
