@@ -83,6 +83,7 @@ fn told_of_used(file: &File) {
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
+#[ignore = "needs 8 s: cargo xtask test"]
 fn all_that_the_process_took_is_counted_in_memory() {
     let file = File::from(memfd_create("assay-load", MemfdFlags::CLOEXEC).unwrap());
     file.set_len(AREA).unwrap();

@@ -199,6 +199,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs 2 s: cargo xtask test"]
     fn six_sixths_are_all_and_none_is_asked_for_by_itself() {
         let purposes = |all: Vec<Experiment>| -> Vec<String> {
             all.into_iter().map(|one| one.purpose).collect()
@@ -216,12 +217,14 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs 1 s: cargo xtask test"]
     fn one_scenario_can_be_chosen() {
         assert!(chosen(Some("S3")).is_ok_and(|chosen| chosen.len() == 1));
         assert!(chosen(Some("S99")).is_err_and(|error| error.contains("S10")));
     }
 
     #[test]
+    #[ignore = "needs 8 s: cargo xtask test"]
     fn every_experiment_runs() {
         for mut experiment in all() {
             experiment.least = 1;

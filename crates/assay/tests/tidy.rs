@@ -457,6 +457,26 @@ fn seemingly_passed(text: &str) -> Vec<&str> {
     named.map(|body| body.lines().next().unwrap_or_default()).collect()
 }
 
+/// Tests that write expected files anew, and that whoever has them written does not run: they are ignored.
+fn forgotten(text: &str) -> Vec<&str> {
+    let own = text.split("#[test]\n").skip(1).filter_map(|rest| rest.split("\n}\n").next());
+    let late = own.filter(|body| body.contains("#[ignore") && body.contains("Expected::default()"));
+    late.filter_map(|body| body.lines().find(|line| line.starts_with("fn "))).collect()
+}
+
+#[test]
+fn a_test_that_writes_what_is_expected_is_not_ignored() {
+    for (name, text) in rust_files().iter().filter(|(name, _)| !name.ends_with("tidy.rs")) {
+        assert_eq!(forgotten(text), Vec::<&str>::new(), "{name}: UPDATE_EXPECT=1 cargo test");
+    }
+    let body = "#[test]\nfn a() {\n    let mut files = Expected::default();\n}\n";
+    assert_eq!(forgotten(body), Vec::<&str>::new());
+    let ignored = body.replace("]\nfn", "]\n#[ignore = \"needs 4 s\"]\nfn");
+    assert_eq!(forgotten(&ignored), ["fn a() {"]);
+    let other = "#[test]\n#[ignore = \"needs 4 s\"]\nfn b() {\n}\n";
+    assert_eq!(forgotten(other), Vec::<&str>::new());
+}
+
 #[test]
 fn a_test_that_may_not_be_able_to_run_is_ignored_until_it_is_asked_for() {
     for (name, text) in rust_files().iter().filter(|(name, _)| !name.ends_with("tidy.rs")) {

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::driver::Browser;
 use super::pages::Bench;
 use super::{need, told};
+use crate::lab::home::WAIT;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 
@@ -108,7 +109,7 @@ fn watched(browser: &Browser, bench: &Bench) -> Done<()> {
     let place = Scratch::new("watched")?;
     let target = place.path().display().to_string();
     let file = file.display().to_string();
-    let mut study = bench.assay.start(&["run", &file, &target, "--quiet", "--wait", "10m"])?;
+    let mut study = bench.assay.start(&["run", &file, &target, "--quiet", WAIT])?;
     let results = bench.assay.home().join("results");
     let is_watched = |id: &String| {
         let study = fs::read_to_string(results.join(id).join("study.toml")).unwrap_or_default();

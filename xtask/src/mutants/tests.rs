@@ -12,6 +12,7 @@ use super::compile::Program;
 use super::run::{self, Ended, Stop};
 use super::tree;
 use crate::lab::Done;
+use crate::suite::dear;
 
 /// Programs at a time.
 const WORKERS: usize = 2;
@@ -69,8 +70,10 @@ impl Bench<'_> {
         self.work.join(format!("{name}-{worker}"))
     }
 
-    /// The names of all tests that a plain `cargo test` runs.
+    /// The names of all tests that need nothing but time.
     fn names(&self) -> Done<Vec<(usize, String)>> {
+        let slow = dear::marked()?;
+        let is_slow = |name: &str| slow.iter().any(|(_, slow)| slow == dear::last(name));
         let mut names = Vec::new();
         for program in 0..self.programs.len() {
             let list = |more: &[&str]| -> Done<BTreeSet<String>> {
@@ -81,7 +84,8 @@ impl Bench<'_> {
                 let names = ended.text.lines().filter_map(|line| line.strip_suffix(": test"));
                 Ok(names.map(str::to_owned).collect())
             };
-            let ignored = list(&["--ignored"])?;
+            let mut ignored = list(&["--ignored"])?;
+            ignored.retain(|name| !is_slow(name));
             names.extend(list(&[])?.difference(&ignored).map(|name| (program, name.clone())));
         }
         names.retain(|(_, name)| !begins(name, self.without));
@@ -109,7 +113,9 @@ impl Bench<'_> {
         let list = self.file("reached", worker);
         fs::write(&list, "").map_err(|error| format!("{}: {error}", list.display()))?;
         let mut command = self.command(program);
-        command.args(["--exact", name, "--test-threads", "1"]).env(tree::REACHED, &list);
+        command
+            .args(["--include-ignored", "--exact", name, "--test-threads", "1"])
+            .env(tree::REACHED, &list);
         let limit = Duration::from_secs_f64(LONGEST);
         let ended = run::run(&mut command, &self.file("out", worker), limit, self.stop)?;
         let text = fs::read_to_string(&list).unwrap_or_default();
@@ -164,7 +170,9 @@ impl Bench<'_> {
 
     fn with(&self, mutant: usize, tests: &[&Test], patience: f64, worker: usize) -> Done<Ended> {
         let mut command = self.command(tests[0].program);
-        command.args(["--exact", "--test-threads", "1"]).env(tree::ON, mutant.to_string());
+        command
+            .args(["--include-ignored", "--exact", "--test-threads", "1"])
+            .env(tree::ON, mutant.to_string());
         command.args(tests.iter().map(|test| &test.name));
         let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
         let limit = Duration::from_secs_f64(patience * (MULTIPLE * seconds).max(SHORTEST));

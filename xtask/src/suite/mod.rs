@@ -6,6 +6,7 @@
 mod audit;
 mod budget;
 mod cost;
+pub mod dear;
 mod failures;
 pub mod format;
 pub mod guest;
@@ -22,6 +23,7 @@ use crate::build::{built_binary, cargo};
 use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
 use crate::{browser, carried, engine, packages, pages, simulate, tree};
+use dear::Dear;
 use skips::Skips;
 use tests::Count;
 
@@ -29,6 +31,9 @@ use tests::Count;
 const ALONE: &str = "alone::";
 /// How many of the others run at a time: they mostly wait.
 const BESIDE_EACH_OTHER: &str = "3";
+
+/// All tests but those in documentation.
+const IN_PROGRAMS: [&str; 4] = ["--workspace", "--lib", "--bins", "--tests"];
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -320,19 +325,26 @@ impl Bench {
         well
     }
 
-    /// What needs nothing of the machine.
+    /// What needs nothing of the machine: at most time.
     fn tests(&self) -> Done<bool> {
         let what = ["--workspace"];
-        let names = tests::names(&what, &[])?;
-        let unclear = parts::unclear(&names);
-        if !unclear.is_empty() {
-            println!("xtask: dear.txt names no test, or several: {}", unclear.join(", "));
+        let dear = Dear::among(&tests::names(&what, &[])?, &tests::names(&what, &["--ignored"])?)?;
+        if !dear.unclear.is_empty() {
+            let unclear = dear.unclear.join(", ");
+            println!("xtask: listed or marked as dear, and no test or several: {unclear}");
         }
-        let later = match self.tier {
-            Tier::Long => Vec::new(),
-            _ => parts::of_another_turn(&names),
-        };
-        Ok(self.run_tests(&what, &skipping(&later))? && unclear.is_empty())
+        let later = self.of_another_turn(&dear);
+        let quick = self.run_tests(&what, &skipping(&later))?;
+        let now = dear.marked().filter(|name| !later.contains(name)).map(String::as_str);
+        let now: Vec<&str> = now.collect();
+        // Without a name it would be all that are ignored.
+        let slow = now.is_empty()
+            || self.run_tests(&IN_PROGRAMS, &[&["--ignored", "--exact"], &now[..]].concat())?;
+        Ok(quick && slow && dear.unclear.is_empty())
+    }
+
+    fn of_another_turn(&self, dear: &Dear) -> Vec<String> {
+        if self.tier == Tier::Long { Vec::new() } else { dear.of_another_turn() }
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
@@ -346,14 +358,12 @@ impl Bench {
     }
 
     fn run_ignored(&self, which: &[&str]) -> Done<bool> {
-        let what = ["--workspace", "--lib", "--bins", "--tests"];
-        let later = if self.tier == Tier::Long {
-            Vec::new()
-        } else {
-            let names = tests::names(&what, &["--ignored"])?;
-            [parts::others(&names), parts::of_another_turn(&names)].concat()
-        };
-        self.run_tests(&what, &[&["--ignored"], which, &skipping(&later)].concat())
+        let names = tests::names(&IN_PROGRAMS, &["--ignored"])?;
+        let dear = Dear::among(&names, &names)?;
+        let others = if self.tier == Tier::Long { Vec::new() } else { parts::others(&names) };
+        let mut later = [others, self.of_another_turn(&dear)].concat();
+        later.extend(dear.marked().cloned());
+        self.run_tests(&IN_PROGRAMS, &[&["--ignored"], which, &skipping(&later)].concat())
     }
 
     fn run_tests(&self, what: &[&str], harness: &[&str]) -> Done<bool> {

@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::build::root;
 use crate::lab::call;
-use crate::lab::needs::{self, PART, PARTS};
+use crate::lab::needs::{PART, PARTS};
 
-const DAY_S: u64 = 24 * 60 * 60;
+pub const DAY_S: u64 = 24 * 60 * 60;
 /// The module of tests that run in full alone.
 const IN_FULL: &str = "in_full::";
 /// The parts that packages for other machines belong to.
@@ -25,7 +25,7 @@ pub fn now() -> u64 {
 }
 
 /// Seconds since the epoch.
-fn since() -> u64 {
+pub fn since() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
@@ -74,7 +74,7 @@ fn others_of(names: &[String], part: u64) -> Vec<String> {
 }
 
 /// What falls to other days, where each thing has one of so many.
-fn of_other_days(mut all: Vec<(u64, &str)>, days: u64, today: u64) -> Vec<String> {
+pub fn of_other_days(mut all: Vec<(u64, &str)>, days: u64, today: u64) -> Vec<String> {
     all.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
     let mut taken = vec![0; days as usize];
     let mut others = Vec::new();
@@ -87,49 +87,6 @@ fn of_other_days(mut all: Vec<(u64, &str)>, days: u64, today: u64) -> Vec<String
         }
     }
     others
-}
-
-/// Tests that take half a second of processors and more, with the milliseconds.
-const DEAR: &str = include_str!("dear.txt");
-/// A run of `all` takes a fourth of them, by the half of the day.
-const TURNS: u64 = 4;
-
-/// Dear tests that have their turn another time, of those that there are. One whose counts are wanted in full now has it
-/// now.
-pub fn of_another_turn(names: &[String]) -> Vec<String> {
-    let here = dear().into_iter().filter(|(_, dear)| names.iter().any(|name| name == dear));
-    of_turn(here.collect(), turn_at(since()), now())
-}
-
-fn of_turn(here: Vec<(u64, &str)>, turn: u64, part: u64) -> Vec<String> {
-    let mut others = of_other_days(here, TURNS, turn);
-    others.retain(|name| needs::part(name) != part);
-    others
-}
-
-/// All turns come within two days where there are runs before noon and after it, within four where there is one a day.
-fn turn_at(time_s: u64) -> u64 {
-    let is_after_noon = time_s % DAY_S >= DAY_S / 2;
-    (time_s / DAY_S + u64::from(is_after_noon) * TURNS / 2) % TURNS
-}
-
-fn dear() -> Vec<(u64, &'static str)> {
-    let lines = DEAR.lines().filter(|line| !line.starts_with('#'));
-    let pairs = lines.filter_map(|line| line.split_once(' '));
-    pairs.filter_map(|(cost, name)| Some((cost.parse().ok()?, name))).collect()
-}
-
-/// Dear tests that there are not, or whose name is a part of another one's, which would be left out with it.
-pub fn unclear(names: &[String]) -> Vec<String> {
-    let is_clear = |dear: &str| {
-        let mut like = names.iter().filter(|name| name.contains(dear));
-        like.next().is_some_and(|name| name == dear) && like.next().is_none()
-    };
-    dear()
-        .into_iter()
-        .filter(|(_, name)| !is_clear(name))
-        .map(|(_, name)| name.to_owned())
-        .collect()
 }
 
 /// What tests that run in full take, seconds, where it is more than [`USUAL_S`]: measured once, beside other work;
@@ -196,35 +153,6 @@ mod tests {
         let others = others_of(&names, 0);
         assert_eq!(others.len(), names.len() - 1, "the longest is alone on the first day");
         assert!(!others.contains(&names[0]));
-    }
-
-    #[test]
-    fn each_dear_test_has_one_turn_of_four_and_that_of_its_counts() {
-        let names: Vec<String> = (0..32).map(|number| format!("tests::t{number}")).collect();
-        let dear = || names.iter().zip(1..).map(|(name, cost)| (cost, name.as_str())).collect();
-        let mut times = vec![0; names.len()];
-        for turn in 0..TURNS {
-            let others = of_turn(dear(), turn, PARTS);
-            assert_eq!(others.len(), 24);
-            for (times, name) in times.iter_mut().zip(&names) {
-                *times += usize::from(!others.contains(name));
-            }
-        }
-        assert!(times.iter().all(|times| *times == 1), "{times:?}");
-        let of_part = |name: &String| !of_turn(dear(), 0, needs::part(name)).contains(name);
-        assert!(names.iter().all(of_part));
-        let turns = |hours: [u64; 4]| hours.map(|hour| turn_at(hour * 3600));
-        assert_eq!(turns([3, 15, 27, 39]), [0, 2, 1, 3]);
-        assert_eq!(turns([15, 39, 63, 87]), [2, 3, 0, 1], "one run a day");
-    }
-
-    #[test]
-    fn a_dear_test_that_there_is_not_or_that_is_like_another_is_unclear() {
-        let names: Vec<String> = dear().into_iter().map(|(_, name)| name.to_owned()).collect();
-        assert_eq!(unclear(&names), Vec::<String>::new());
-        assert_eq!(unclear(&names[1..]), names[..1]);
-        let like = format!("more::{}", names[0]);
-        assert_eq!(unclear(&[&names[..], &[like]].concat()), names[..1]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> Tally {
 }
 
 #[test]
+#[ignore = "needs 2 s: cargo xtask test"]
 fn an_honest_file_system_is_not_accused_in_ten_thousand_cuts() {
     let mut outcomes = BTreeSet::new();
     for sync in [Sync::Fsync, Sync::Fdatasync, Sync::Dsync] {
@@ -52,6 +53,7 @@ fn an_honest_file_system_is_not_accused_in_ten_thousand_cuts() {
 }
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn each_liar_is_found_within_sixty_cuts() {
     for keeps in Keeps::LIARS {
         for seed in 1..=10 {
@@ -63,6 +65,7 @@ fn each_liar_is_found_within_sixty_cuts() {
 }
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn what_a_liar_does_is_what_is_told() {
     let found = |keeps| {
         let mut all = Tally::default();

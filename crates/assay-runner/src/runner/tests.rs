@@ -77,6 +77,7 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
 }
 
 #[test]
+#[ignore = "needs 3 s: cargo xtask test"]
 fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
     let mut outcomes = [0_u32; 2];
     let (step, later) = (count(3, 1), count(9, 1));
@@ -626,6 +627,7 @@ fn over_an_unfinished_journal_nothing_starts() {
 
 /// Whatever single call fails: what is not put back at once is put back by the journal.
 #[test]
+#[ignore = "needs 3 s: cargo xtask test"]
 fn any_call_may_fail_and_the_machine_is_put_back() {
     let step = count(6, 1);
     let mut call = 1 + first_of(step.into());
@@ -649,6 +651,7 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
 }
 
 #[test]
+#[ignore = "needs 2 s: cargo xtask test"]
 fn every_preset_dry_runs() {
     use assay_study::study::{presets, without};
     for (name, study) in presets::all() {

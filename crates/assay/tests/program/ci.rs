@@ -73,6 +73,7 @@ fn quick_line(home: &Home) -> String {
 }
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn a_gate_ends_a_job_and_what_it_said_is_kept() {
     let home = home("ci-gate");
     let folder = home.scratch.path();
@@ -114,6 +115,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
 }
 
 #[test]
+#[ignore = "needs 2 s: cargo xtask test"]
 fn both_sides_of_a_change_are_measured_in_a_checkout() {
     let _turn = crate::turn();
     let home = home("ci-checkout");
@@ -208,6 +210,7 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn a_program_and_an_archive_are_run_where_their_checksum_is_right() {
     for (name, given) in [("ci-program", release as Given), ("ci-archive", archive as Given)] {
         let home = home(name);

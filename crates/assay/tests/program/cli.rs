@@ -81,6 +81,7 @@ fn without_identity(document: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn two_simulated_runs_with_one_seed_are_equal() {
     let home = home("seed");
     let words = ["check", SIMULATED, "--seed", "7", "--quick", "--json"];
@@ -91,6 +92,7 @@ fn two_simulated_runs_with_one_seed_are_equal() {
 }
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn a_result_is_kept_shown_named_and_removed() {
     let home = home("keep");
     let checked = home.json(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
@@ -152,6 +154,7 @@ fn widest(text: &str) -> usize {
 }
 
 #[test]
+#[ignore = "needs 2 s: cargo xtask test"]
 fn nothing_is_wider_than_the_terminal() {
     let home = home("narrow");
     home.text(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
@@ -189,6 +192,7 @@ fn a_narrow_terminal_loses_no_row() {
 }
 
 #[test]
+#[ignore = "needs 2 s: cargo xtask test"]
 fn lists_and_doctor_speak_json() {
     let home = home("json");
     for kind in ["results", "drives", "workloads", "factors", "metrics", "probes", "rules"] {
@@ -294,6 +298,7 @@ io   = { pattern = "sequential", size = "12 KiB", threads = 3, content = "zero",
 "#;
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn several_targets_make_one_comparison() {
     let home = home("several");
     let slow = "simulated:lognormal,mean=200us,p99=800us";

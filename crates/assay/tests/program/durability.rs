@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use assay_lab::home::WAIT;
+
 use crate::{DRIVE, home, turn};
 
 /// Where it is written: one device, on which tests of the machine measure at the same time.
@@ -28,7 +30,7 @@ fn ran(test: &str, own: &str) -> (i32, Value, String) {
     let home = home(&format!("durability-{test}"));
     let file = home.file("study.toml", study(own));
     let _turn = turn();
-    let ended = home.run(&["run", &file, SHARED, "--json", "--wait", "10m"]);
+    let ended = home.run(&["run", &file, SHARED, "--json", WAIT]);
     let found: Value = serde_json::from_str(&ended.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", ended.stdout, ended.stderr));
     (ended.code, found, ended.stderr)
@@ -86,7 +88,7 @@ fn what_promised_something_is_told_before_what_promised_nothing() {
         study("cuts = 30") + "\n[factors]\nsynced-by = [\"none\", \"fdatasync\"]\n",
     );
     let _turn = turn();
-    let ended = home.run(&["run", &file, SHARED, "--json", "--wait", "10m"]);
+    let ended = home.run(&["run", &file, SHARED, "--json", WAIT]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let told: Vec<&str> =
@@ -102,7 +104,7 @@ fn the_page_has_the_verdict_and_the_figure_of_cuts() {
     let file = home.file("study.toml", study("cuts = 30"));
     {
         let _turn = turn();
-        home.text(&["run", &file, SHARED, "--quiet", "--wait", "10m"]);
+        home.text(&["run", &file, SHARED, "--quiet", WAIT]);
     }
     let shown = home.text(&["show"]);
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -12,13 +12,17 @@ use assay_kinds::work::Work;
 use assay_study::study::{Study, file, fio_job};
 
 use assay_lab::expected::Expected;
-use assay_lab::home::Home;
+use assay_lab::home::{Home, WAIT};
 use assay_lab::needs::{Need, have};
 
 use crate::{home, printed_by, turn};
 
 /// Whole files alone, with no variable set.
 const WAY: fio_job::Way<'static> = fio_job::Way { partly: false, variable: &|_| None };
+
+/// A run of the same file by us.
+const OWN: [&str; 7] =
+    [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet", WAIT];
 
 /// One operation: whether it writes, where, how many bytes.
 type Operation = (bool, u64, u64);
@@ -110,17 +114,7 @@ fn a_run_makes_the_calls_that_fio_makes() {
         // What is read must be there: fio lays its file out by writes of other sizes.
         printed_by(folder, "fio", &["job.fio", "--create_only=1", "--output=/dev/null"]);
         let fio = traced(folder, size, &["fio", "job.fio", "--output=/dev/null"], None);
-        let own = [
-            env!("CARGO_BIN_EXE_assay"),
-            "run",
-            "job.fio",
-            "--replicates",
-            "2",
-            "--quiet",
-            "--wait",
-            "10m",
-        ];
-        let own = traced(folder, size, &own, Some(&home));
+        let own = traced(folder, size, &OWN, Some(&home));
         let count = fio[0].operations.len();
         // The pilot and the lead-in are shorter than a trial.
         let trials: Vec<&Thread> =
@@ -174,17 +168,7 @@ fn each_write_is_flushed_as_fio_does() {
     let job = "[log]\nrw=write\nbs=256k\nsize=16m\nfdatasync=1\nioengine=sync\n";
     fs::write(folder.join("job.fio"), job.replace("sync\n", "psync\n")).unwrap();
     let fio = traced(folder, 256 << 10, &["fio", "job.fio", "--output=/dev/null"], None);
-    let own = [
-        env!("CARGO_BIN_EXE_assay"),
-        "run",
-        "job.fio",
-        "--replicates",
-        "2",
-        "--quiet",
-        "--wait",
-        "10m",
-    ];
-    let own = traced(folder, 256 << 10, &own, Some(&home));
+    let own = traced(folder, 256 << 10, &OWN, Some(&home));
     for thread in fio.iter().chain(&own) {
         // fio leaves out the one behind the last write.
         let (writes, flushes) = (thread.operations.len(), thread.flushes);

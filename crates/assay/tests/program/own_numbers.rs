@@ -213,6 +213,7 @@ fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
 
 /// Much of it, without lines, with escapes, with what is no text: each ends, and what is kept has an end.
 #[test]
+#[ignore = "needs 5 s: cargo xtask test"]
 fn hostile_output_is_bounded() {
     let bench = Bench::new("own-numbers-hostile");
     let (bytes, lines) = (count(20_000_000, 100_000_000), count(200_000, 1_000_000));
@@ -238,6 +239,7 @@ fn hostile_output_is_bounded() {
 
 /// One without a line end, which in full is ten of them.
 #[test]
+#[ignore = "needs 5 s: cargo xtask test"]
 fn gigabytes_are_read_to_their_end_and_not_kept() {
     let bench = Bench::new("own-numbers-gigabytes");
     let gigabytes = count(1, 10);

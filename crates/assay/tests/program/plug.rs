@@ -4,15 +4,12 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use assay_lab::home::Home;
+use assay_lab::home::{Home, LIMIT, WAIT};
 use assay_lab::process::{self, Ended, Running};
 
 use crate::peer::{SECRET, peer};
 use crate::{home, turn};
-
-const LIMIT: Duration = Duration::from_secs(600);
 
 fn study(peer: &str, time: &str) -> String {
     format!(
@@ -56,7 +53,7 @@ fn who_is_called_and_pulls_nothing_has_no_cut() {
     let (peer, _output, address) = peer(&beside);
     let (home, file, target) = plugged("plug-nobody", address, "500 ms");
     let _turn = turn();
-    let ended = ran(&home, &["run", &file, target.to_str().unwrap(), "--quiet", "--wait", "10m"]);
+    let ended = ran(&home, &["run", &file, target.to_str().unwrap(), "--quiet", WAIT]);
     assert_eq!(ended.code, 5, "{}", ended.stderr);
     assert!(ended.stderr.contains("assay: pull the plug now"), "{}", ended.stderr);
     assert!(ended.stderr.contains("nobody cut the power within"), "{}", ended.stderr);
@@ -71,7 +68,7 @@ fn a_program_that_was_killed_on_a_machine_that_has_its_power_is_no_cut() {
     let (_peer, _output, address) = peer(&beside);
     let (home, file, target) = plugged("plug-killed", address, "5 min");
     let _turn = turn();
-    let words = ["run", &file, target.to_str().unwrap(), "--quiet", "--wait", "10m"];
+    let words = ["run", &file, target.to_str().unwrap(), "--quiet", WAIT];
     let mut command = home.assay.command(&words);
     let mut running = Running::start(command.env("ASSAY_PEER_TOKEN", SECRET)).unwrap();
     let is_written = || {
@@ -84,7 +81,7 @@ fn a_program_that_was_killed_on_a_machine_that_has_its_power_is_no_cut() {
     running.end(LIMIT).unwrap();
     let plugs = || names(&target).iter().filter(|name| name.starts_with(".assay-plug-")).count();
     assert_eq!(plugs(), 1, "{:?}", names(&target));
-    let ended = ran(&home, &["restore", "resume", "--quiet", "--wait", "10m"]);
+    let ended = ran(&home, &["restore", "resume", "--quiet", WAIT]);
     assert_eq!(ended.code, 5, "{}", ended.stderr);
     assert!(ended.stderr.contains("boot id is the same"), "{}", ended.stderr);
     assert_eq!(names(&target), [""; 0]);
@@ -94,7 +91,7 @@ fn a_program_that_was_killed_on_a_machine_that_has_its_power_is_no_cut() {
 fn a_plug_needs_a_peer_and_a_plan_says_what_one_cut_tells() {
     let home = home("plug-plan");
     let file = home.file("study.toml", study("", "1 s"));
-    let told = home.told(3, &["run", &file, "/dev/shm", "--quiet", "--wait", "10m"]);
+    let told = home.told(3, &["run", &file, "/dev/shm", "--quiet", WAIT]);
     assert!(told.contains("no peer is named that keeps the promises"), "{told}");
     let plan = home.text(&["plan", &file, "/dev/shm", "--set", "peer=192.168.1.2:7710"]);
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");

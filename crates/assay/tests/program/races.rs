@@ -157,6 +157,7 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 }
 
 #[test]
+#[ignore = "needs 2 s: cargo xtask test"]
 fn wherever_a_race_was_interrupted_it_ends_the_same() {
     let whole = raced(STUDY);
     let expected = findings(&whole);

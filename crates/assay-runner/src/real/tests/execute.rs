@@ -374,6 +374,7 @@ fn who_ends_with_the_program_was_not_left_running() {
 }
 
 #[test]
+#[ignore = "needs 3 s: cargo xtask test"]
 fn who_is_reborn_under_another_number_all_the_time_is_ended() {
     let scratch = Scratch::new();
     let script =
@@ -402,6 +403,7 @@ fn children_of_this_process_are_let_be() {
 const COMPUTES: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn processor_time_of_all_below_is_counted() {
     let alone = Run::shell(COMPUTES).done();
     let waited_for = Run::shell(&format!("sh -c '{COMPUTES}' & wait")).done();
@@ -475,6 +477,7 @@ fn memory_of_a_tree_is_seen() {
 }
 
 #[test]
+#[ignore = "needs 1 s: cargo xtask test"]
 fn without_a_control_group_memory_is_sampled_or_the_largest_process_is_told() {
     let without = |run: &Run| {
         let _turn = crate::real::execute::turn();
