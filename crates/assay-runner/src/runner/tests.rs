@@ -629,7 +629,7 @@ fn over_an_unfinished_journal_nothing_starts() {
 #[test]
 #[ignore = "needs 3 s: cargo xtask test"]
 fn any_call_may_fail_and_the_machine_is_put_back() {
-    let step = count(6, 1);
+    let (step, later) = (count(6, 1), count(42, 7));
     let mut call = 1 + first_of(step.into());
     loop {
         let fake = machine();
@@ -645,7 +645,7 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
         }
         let now = (queue(&fake, "scheduler"), queue(&fake, "nr_requests"));
         assert!(is_put_back(&fake), "after call {call}: {now:?}");
-        call += u64::from(if call < 200 { step } else { 7 * step });
+        call += u64::from(if call < 200 { step } else { later });
     }
     assert!(call > 200, "{call}");
 }
