@@ -447,21 +447,37 @@ fn nothing_here_names_a_workplace_or_a_registry() {
     assert!(!begins_a_path(&format!("crates/assay-base/src{folder}x, and ..{folder}"), folder));
 }
 
-/// Bodies of tests that ask what the machine has and would be called passed where it has not.
+/// Tests, each from its other attributes to its end.
+fn tests_of(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("#[test]\n").map(|(at, mark)| {
+        let indent = text[..at].rsplit('\n').next().unwrap_or_default();
+        let rest = &text[at + mark.len()..];
+        rest.split(&format!("\n{indent}}}\n")).next().unwrap_or(rest)
+    })
+}
+
+/// The line that names a test's function.
+fn named(body: &str) -> &str {
+    let mut lines = body.lines().map(str::trim_start);
+    lines.find(|line| line.starts_with("fn ")).unwrap_or_default()
+}
+
+/// Tests that ask what the machine has and would be called passed where it has not.
 fn seemingly_passed(text: &str) -> Vec<&str> {
-    let tests = text.split("#[test]\n").skip(1);
-    let own = tests.filter_map(|rest| rest.split("\n}\n").next());
     let asks =
         |body: &&str| ["require(&", "have(&[", "has(&["].iter().any(|call| body.contains(call));
-    let named = own.filter(asks).filter(|body| !body.contains("#[ignore = \"needs "));
-    named.map(|body| body.lines().next().unwrap_or_default()).collect()
+    let own = tests_of(text).filter(asks);
+    own.filter(|body| !body.contains("#[ignore = \"needs ")).map(named).collect()
 }
 
 /// Tests that write expected files anew, and that whoever has them written does not run: they are ignored.
 fn forgotten(text: &str) -> Vec<&str> {
-    let own = text.split("#[test]\n").skip(1).filter_map(|rest| rest.split("\n}\n").next());
-    let late = own.filter(|body| body.contains("#[ignore") && body.contains("Expected::default()"));
-    late.filter_map(|body| body.lines().find(|line| line.starts_with("fn "))).collect()
+    let writes = |body: &&str| {
+        ["Expected::default()", "expected::expect(", " expect("]
+            .iter()
+            .any(|call| body.contains(call))
+    };
+    tests_of(text).filter(writes).filter(|body| body.contains("#[ignore")).map(named).collect()
 }
 
 #[test]
@@ -473,8 +489,10 @@ fn a_test_that_writes_what_is_expected_is_not_ignored() {
     assert_eq!(forgotten(body), Vec::<&str>::new());
     let ignored = body.replace("]\nfn", "]\n#[ignore = \"needs 4 s\"]\nfn");
     assert_eq!(forgotten(&ignored), ["fn a() {"]);
+    let within = format!("    {}\n", ignored.trim_end().replace('\n', "\n    "));
+    assert_eq!(forgotten(&within), ["fn a() {"]);
     let other = "#[test]\n#[ignore = \"needs 4 s\"]\nfn b() {\n}\n";
-    assert_eq!(forgotten(other), Vec::<&str>::new());
+    assert_eq!(forgotten(&[other, body].concat()), Vec::<&str>::new());
 }
 
 #[test]
