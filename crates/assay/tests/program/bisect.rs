@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use assay_base::draws::Draws;
 use assay_lab::commits::Repository;
@@ -61,12 +60,10 @@ impl History {
 
 /// How often a search is made at most: where others have the processors a study says nothing, as it should.
 const ATTEMPTS: u32 = 3;
-/// No search takes longer: it is several studies, and each of those goes on while its trials are disturbed.
-const LIMIT: Duration = Duration::from_secs(300);
 
-/// Runs a search.
+/// Runs a search: several studies, each of which goes on while its trials are disturbed.
 fn run(bench: &Bench, words: &[&str]) -> Ended {
-    bench.home.assay.run(words, LIMIT).unwrap()
+    bench.home.run(words)
 }
 
 /// Whether others, or the host, kept a search from the processors, and it says so: it blames no commit then.
