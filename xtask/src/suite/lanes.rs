@@ -13,16 +13,13 @@ use crate::lab::Done;
 
 /// Where a step that is a process finds what the steps share.
 const SHARED: &str = "ASSAY_SUITE";
-/// Priorities: of what only computes, of tests that measure nothing, and of guests, which give way to what is measured
-/// beside them.
+/// Priorities: of what only computes, and of guests, which give way to what is measured beside them.
 const NICE: &str = "19";
-const NICE_OF_TESTS: &str = "10";
 const NICE_OF_GUESTS: &str = "5";
 
 /// Lanes that go on at the same time. What the first one that has steps says is shown at once, of the others when
 /// a step ends.
-pub const BESIDE: [Lane; 5] =
-    [Lane::Alone, Lane::Measures, Lane::Boots, Lane::Tries, Lane::Computes];
+pub const BESIDE: [Lane; 4] = [Lane::Alone, Lane::Measures, Lane::Boots, Lane::Computes];
 
 /// What came of all steps.
 pub struct Whole {
@@ -37,7 +34,6 @@ pub struct Whole {
 fn nice(lane: Lane) -> Option<&'static str> {
     match lane {
         Lane::Computes => Some(NICE),
-        Lane::Tries => Some(NICE_OF_TESTS),
         Lane::Boots => Some(NICE_OF_GUESTS),
         Lane::First | Lane::Alone | Lane::Measures | Lane::Last => None,
     }

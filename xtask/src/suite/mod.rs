@@ -57,14 +57,12 @@ enum Lane {
     Alone,
     /// It runs tests that keep to what is their own, beside that: most wait as long as they compute.
     Measures,
-    /// It computes, beside all of these, at the lowest priority. Cargo builds for one at a time, so what is compiled for
+    /// It computes, beside both, at the lowest priority. Cargo builds for one at a time, so what is compiled for
     /// this machine's tests comes when those of the other lanes run.
     Computes,
-    /// It boots guests, which measure: at the lowest priority they would measure nothing on a busy machine.
+    /// It boots guests, which measure: at the lowest priority they would measure nothing on a busy machine. Then the tests
+    /// that need nothing of the machine, beside those of the machine that still wait for something.
     Boots,
-    /// It runs the tests that need nothing of the machine. They wait for each other now and then, so that what begins
-    /// late would end when nobody else has anything to do.
-    Tries,
     /// When all else is over.
     Last,
 }
@@ -144,7 +142,7 @@ const STEPS: [Step; 17] = [
         name: "tests",
         from: Tier::Fast,
         is_lint: false,
-        lane: Lane::Tries,
+        lane: Lane::Boots,
         parts: EACH,
         take: Bench::tests,
     },
