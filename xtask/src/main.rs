@@ -35,6 +35,7 @@ mod pages;
 mod pictures;
 mod plug;
 mod probe;
+mod programs;
 mod published;
 mod requests;
 mod sbom;

@@ -123,7 +123,7 @@ impl Drop for Zram {
 
 /// There the kernel hands requests of io_uring to workers of its own.
 #[test]
-#[ignore = "needs root and zram: cargo xtask test"]
+#[ignore = "needs root and zram, 4 s: cargo xtask test"]
 fn all_that_the_process_took_is_counted_on_zram() {
     if !have(&[Need::Root, Need::Path("/sys/class/zram-control/hot_add")]) {
         return;

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs lintian: cargo xtask test"]
+    #[ignore = "needs lintian, 14 s: cargo xtask test"]
     fn lintian_finds_no_error_and_finds_a_version_that_is_none() {
         if !have(&[Need::Program("lintian")]) {
             return;

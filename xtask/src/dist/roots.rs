@@ -485,7 +485,7 @@ mod tests {
     const FAKE: &[u8] = b"#!/bin/sh\necho \"$HOME\"\n";
 
     #[test]
-    #[ignore = "needs root, dpkg and an overlay: cargo xtask test"]
+    #[ignore = "needs root, dpkg and an overlay, 7 s: cargo xtask test"]
     fn a_package_comes_and_goes_in_a_copy_and_what_it_forgets_is_found() {
         if let Some(reason) = untried() {
             return skip(&reason);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,18 +13,11 @@ use super::run::{self, Stop};
 use super::tree::{self, Put, Source, Tree};
 use crate::build::cargo;
 use crate::lab::Done;
+use crate::programs::Program;
 
 /// Each round may uncover what the one before stopped at.
 const ROUNDS: usize = 30;
 const LIMIT: Duration = Duration::from_secs(3600);
-
-/// A program of tests.
-#[derive(Clone, Debug)]
-pub struct Program {
-    pub path: PathBuf,
-    /// Where cargo would start it.
-    pub folder: PathBuf,
-}
 
 /// The programs of tests, and which changes are not in them.
 pub struct Built {
@@ -41,7 +34,7 @@ pub fn build(work: &Path, files: &[Source], mutants: &[Mutant], stop: &Stop) -> 
         let messages: Vec<Value> =
             ended.text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         if ended.well {
-            let programs = messages.iter().filter_map(program).collect();
+            let programs = messages.iter().filter_map(Program::of).collect();
             return Ok(Built { programs, dropped });
         }
         let errors: Vec<&Value> = messages
@@ -76,13 +69,6 @@ fn cargo_test(work: &Path, tree: &Tree) -> Command {
     command.env("CARGO_TARGET_DIR", work.join("build")).env("RUSTFLAGS", "--cap-lints allow");
     command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "none");
     command
-}
-
-fn program(message: &Value) -> Option<Program> {
-    let is_test = message["profile"]["test"] == true;
-    let path = message["executable"].as_str().filter(|_| is_test)?;
-    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
-    Some(Program { path: path.into(), folder: folder.to_owned() })
 }
 
 fn last_lines(text: &str) -> String {
@@ -129,6 +115,8 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod own_tests {
+    use std::path::PathBuf;
+
     use serde_json::json;
 
     use super::*;
@@ -162,16 +150,5 @@ mod own_tests {
         assert_eq!(told(&[elsewhere.clone(), span("a.rs", 62, 63, false)], &[]), [2]);
         assert_eq!(told(std::slice::from_ref(&elsewhere), &[span("a.rs", 62, 63, false)]), [2]);
         assert!(told(&[elsewhere, span("b.rs", 22, 25, true)], &[]).is_empty());
-    }
-
-    #[test]
-    fn programs_of_tests_are_found_among_the_messages() {
-        let message = |test| {
-            json!({"reason": "compiler-artifact", "manifest_path": "/t/c/Cargo.toml",
-                "profile": {"test": test}, "executable": "/t/x-1"})
-        };
-        let found = program(&message(true)).unwrap();
-        assert_eq!([found.path, found.folder], ["/t/x-1", "/t/c"].map(PathBuf::from));
-        assert!(program(&message(false)).is_none());
     }
 }

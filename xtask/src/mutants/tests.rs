@@ -8,10 +8,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::compile::Program;
 use super::run::{self, Ended, Stop};
 use super::tree;
 use crate::lab::Done;
+use crate::programs::{self, Program};
 use crate::suite::dear;
 
 /// Programs at a time.
@@ -59,9 +59,7 @@ pub struct Bench<'a> {
 
 impl Bench<'_> {
     fn command(&self, program: usize) -> Command {
-        let program = &self.programs[program];
-        let mut command = Command::new(&program.path);
-        command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+        let mut command = self.programs[program].command();
         command.env("TMPDIR", self.temporary).env_remove(tree::ON).env_remove(tree::REACHED);
         command
     }
@@ -72,17 +70,17 @@ impl Bench<'_> {
 
     /// The names of all tests that need nothing but time.
     fn names(&self) -> Done<Vec<(usize, String)>> {
-        let slow = dear::marked()?;
-        let is_slow = |name: &str| slow.iter().any(|(_, slow)| slow == dear::last(name));
+        let marks = dear::marks()?;
+        let is_slow =
+            |name: &str| marks.iter().any(|mark| mark.needs_time_alone && mark.is_of(name));
         let mut names = Vec::new();
         for program in 0..self.programs.len() {
             let list = |more: &[&str]| -> Done<BTreeSet<String>> {
                 let mut command = self.command(program);
-                command.args(["--list", "--format", "terse"]).args(more);
+                command.args(programs::LISTED).args(more);
                 let limit = Duration::from_secs(60);
                 let ended = run::run(&mut command, &self.file("out", 0), limit, self.stop)?;
-                let names = ended.text.lines().filter_map(|line| line.strip_suffix(": test"));
-                Ok(names.map(str::to_owned).collect())
+                Ok(programs::named(&ended.text))
             };
             let mut ignored = list(&["--ignored"])?;
             ignored.retain(|name| !is_slow(name));

@@ -1,5 +1,5 @@
-//! Tests that are dear: whoever writes leaves out those of a second of processors and more, and `all` takes a fourth
-//! of these, and of those of half a second, at a time.
+//! Tests that are dear: whoever writes leaves out those that need nothing but half a second of processors or more, and
+//! `all` takes a fourth of these, and of those of the machine that take a second, at a time.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,76 +9,71 @@ use super::parts;
 use crate::build::root;
 use crate::lab::Done;
 use crate::lab::needs;
+use crate::programs::Test;
 
-/// A test that takes a second or more and needs nothing else is marked so at its place, with its seconds between them:
-/// a plain `cargo test` calls it ignored.
-const MARK: (&str, &str) = ("#[ignore = \"needs ", " s: cargo xtask test\"]");
-/// Others, with their milliseconds.
-const LIST: &str = include_str!("dear.txt");
-/// A run of `all` takes a fourth of them, by the half of the day.
+/// A test that is dear is marked so at its place: what it needs ends with its seconds of processors, rounded up. One
+/// that needs nothing else a plain `cargo test` calls ignored, too.
+const MARK: (&str, &str) = ("\"needs ", " s: cargo xtask test\"");
+/// A run of `all` takes a fourth of them, by the half of the day: all within two days where there are runs before noon and
+/// after it, within four where there is one a day.
 const TURNS: u64 = 4;
 
-/// Dear tests of some that there are, with their milliseconds.
-pub struct Dear {
-    tests: Vec<(u64, String)>,
-    marked: BTreeSet<String>,
-    /// What is listed or marked and names no test, or has a name that is a part of another one's, which would be left
-    /// out with it.
+/// A function of this tree that is marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    function: String,
+    cost_s: u64,
+    pub needs_time_alone: bool,
+}
+
+impl Mark {
+    /// Whether a test is a function of this name.
+    pub fn is_of(&self, test: &str) -> bool {
+        test.rsplit("::").next() == Some(&self.function)
+    }
+}
+
+/// Dear tests of some that there are.
+pub struct Dear<'t> {
+    tests: Vec<(Mark, &'t str)>,
+    /// Functions that are marked and no test, or several, of which one would be left out with the other.
     pub unclear: Vec<String>,
 }
 
-impl Dear {
-    /// Those among these names, of which the second are ignored where nobody asks for them.
-    pub fn among(names: &[String], ignored: &[String]) -> Done<Self> {
-        Ok(Self::of(&listed(), &marked()?, names, ignored))
+impl<'t> Dear<'t> {
+    /// Those among these.
+    pub fn among(tests: &'t [Test]) -> Done<Self> {
+        Ok(Self::of(marks()?, tests))
     }
 
-    fn of(
-        listed: &[(u64, String)],
-        marked: &[(u64, String)],
-        names: &[String],
-        ignored: &[String],
-    ) -> Self {
-        let (mut tests, mut unclear) = (Vec::new(), Vec::new());
-        let listed =
-            listed.iter().map(|(cost, name)| (cost, name, is_clear(name, names).then_some(name)));
-        let of_mark = |function: &String| {
-            let one = only(ignored.iter().filter(|name| last(name) == function))?;
-            is_clear(one, names).then_some(one)
-        };
-        let marked: Vec<_> =
-            marked.iter().map(|(cost, function)| (cost, function, of_mark(function))).collect();
-        for (cost, said, name) in listed.chain(marked.iter().copied()) {
-            match name {
-                Some(name) => tests.push((*cost, name.clone())),
-                None => unclear.push(said.clone()),
+    fn of(marks: Vec<Mark>, tests: &'t [Test]) -> Self {
+        let (mut dear, mut unclear) = (Vec::new(), Vec::new());
+        let is_one = |name: &&str| only(tests.iter().filter(|test| test.name == *name)).is_some();
+        for mark in marks {
+            let named = tests.iter().filter(|test| test.is_ignored && mark.is_of(&test.name));
+            match only(named).map(|test| test.name.as_str()).filter(is_one) {
+                Some(name) => dear.push((mark, name)),
+                None => unclear.push(mark.function),
             }
         }
-        let marked = marked.into_iter().filter_map(|(_, _, name)| name.cloned()).collect();
-        Self { tests, marked, unclear }
+        Self { tests: dear, unclear }
     }
 
     /// Those that have their turn another time. One whose counts are wanted in full now has it now.
-    pub fn of_another_turn(&self) -> Vec<String> {
-        self.of_turn(turn_at(parts::since()), parts::now())
+    pub fn of_another_turn(&self) -> BTreeSet<String> {
+        self.of_turn(parts::turn_at(parts::since(), TURNS), parts::now())
     }
 
-    fn of_turn(&self, turn: u64, part: u64) -> Vec<String> {
-        let tests = self.tests.iter().map(|(cost, name)| (*cost, name.as_str()));
-        let mut others = parts::of_other_days(tests.collect(), TURNS, turn);
-        others.retain(|name| needs::part(name) != part);
-        others
+    fn of_turn(&self, turn: u64, part: u64) -> BTreeSet<String> {
+        let tests = self.tests.iter().map(|(mark, name)| (mark.cost_s, *name));
+        let others = parts::of_other_days(tests.collect(), TURNS, turn).into_iter();
+        others.filter(|name| needs::part(name) != part).collect()
     }
 
-    /// Those that are marked at their place.
-    pub fn marked(&self) -> impl Iterator<Item = &String> {
-        self.marked.iter()
+    /// Whether a test is ignored for its seconds alone.
+    pub fn needs_time_alone(&self, test: &str) -> bool {
+        self.tests.iter().any(|(mark, name)| mark.needs_time_alone && *name == test)
     }
-}
-
-/// Whether there is one test of a name, and no other whose name has it within.
-fn is_clear(name: &str, names: &[String]) -> bool {
-    only(names.iter().filter(|known| known.contains(name))).is_some_and(|only| only == name)
 }
 
 fn only<T>(mut some: impl Iterator<Item = T>) -> Option<T> {
@@ -86,49 +81,30 @@ fn only<T>(mut some: impl Iterator<Item = T>) -> Option<T> {
     some.next().map_or(one, |_| None)
 }
 
-/// The function of a test.
-pub fn last(name: &str) -> &str {
-    name.rsplit("::").next().unwrap_or(name)
-}
-
-/// All turns come within two days where there are runs before noon and after it, within four where there is one a day.
-fn turn_at(time_s: u64) -> u64 {
-    let is_after_noon = time_s % parts::DAY_S >= parts::DAY_S / 2;
-    (time_s / parts::DAY_S + u64::from(is_after_noon) * TURNS / 2) % TURNS
-}
-
-fn listed() -> Vec<(u64, String)> {
-    let lines = LIST.lines().filter(|line| !line.starts_with('#'));
-    let pairs = lines.filter_map(|line| line.split_once(' '));
-    pairs.filter_map(|(cost, name)| Some((cost.parse().ok()?, name.to_owned()))).collect()
-}
-
-/// Functions of this tree that are marked, with their milliseconds.
-pub fn marked() -> Done<Vec<(u64, String)>> {
+/// Functions of this tree that are marked.
+pub fn marks() -> Done<Vec<Mark>> {
     let mut files = Vec::new();
     for folder in ["crates", "xtask"] {
         rust_files(&root().join(folder), &mut files)?;
     }
-    let mut marked = Vec::new();
+    let mut marks = Vec::new();
     for file in files {
         let text =
             fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        marked.extend(marked_in(&text));
+        marks.extend(marks_in(&text));
     }
-    Ok(marked)
+    Ok(marks)
 }
 
-fn marked_in(text: &str) -> Vec<(u64, String)> {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let seconds = |line: &str| -> Option<u64> {
-        line.strip_prefix(MARK.0)?.strip_suffix(MARK.1)?.parse().ok()
-    };
-    let marks = lines.iter().enumerate().filter_map(|(at, line)| Some((at, seconds(line)?)));
-    let function = |at: usize| {
-        let below = lines[at..].iter().find_map(|line| line.strip_prefix("fn "))?;
-        below.split('(').next().map(str::to_owned)
-    };
-    marks.filter_map(|(at, seconds)| Some((seconds * 1000, function(at)?))).collect()
+fn marks_in(text: &str) -> Vec<Mark> {
+    let marks = text.match_indices(MARK.0).filter_map(|(at, begin)| {
+        let (said, below) = text[at + begin.len()..].split_once(MARK.1)?;
+        let (needs, seconds) = said.rsplit_once(", ").unwrap_or(("", said));
+        let cost_s = seconds.parse().ok().filter(|_| !said.contains('"'))?;
+        let function = below.split_once("fn ")?.1.split('(').next()?.to_owned();
+        Some(Mark { function, cost_s, needs_time_alone: needs.is_empty() })
+    });
+    marks.collect()
 }
 
 #[cfg(test)]
@@ -136,62 +112,62 @@ fn marked_in(text: &str) -> Vec<(u64, String)> {
 mod own_tests {
     use super::*;
 
-    fn owned(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
+    fn mark(function: &str, cost_s: u64, needs_time_alone: bool) -> Mark {
+        Mark { function: function.to_owned(), cost_s, needs_time_alone }
+    }
+
+    fn test(name: &str, is_ignored: bool) -> Test {
+        Test { program: 0, name: name.to_owned(), is_ignored }
     }
 
     #[test]
     fn a_mark_names_its_function_and_seconds_and_other_needs_are_none() {
         let (begin, end) = MARK;
         let text = format!(
-            "#[test]\n{begin}5{end}\nfn slow() {{\n    #[test]\n    {begin}12{end}\n    #[expect(x)]\n    fn slower() {{\n\
-             #[test]\n{begin}root{end}\nfn other() {{\n#[test]\n{begin}half a minute: cargo xtask test long\"]\nfn long() {{\n"
+            "#[test]\n#[ignore = {begin}root: cargo xtask test\"]\nfn other() {{\n\
+             #[test]\n#[ignore = {begin}5{end}]\nfn slow() {{\n    #[test]\n    #[ignore =\n{begin}root and git, 12{end}]\n    #[expect(x)]\n    fn slower() {{\n\
+             #[test]\n#[ignore = {begin}root, 3 s: cargo xtask test long\"]\nfn long() {{\n#[ignore = {begin}some{end}]\nfn x() {{\n"
         );
-        let expected = [(5000, "slow"), (12_000, "slower")];
-        assert_eq!(marked_in(&text), expected.map(|(cost, name)| (cost, name.to_owned())));
+        assert_eq!(marks_in(&text), [mark("slow", 5, true), mark("slower", 12, false)]);
     }
 
     #[test]
     fn each_dear_test_has_one_turn_of_four_and_that_of_its_counts() {
-        let names: Vec<String> = (0..32).map(|number| format!("tests::t{number:02}")).collect();
-        let (listed, marked) = names.split_at(16);
-        let listed = listed.iter().zip(1..).map(|(name, cost)| (cost, name.clone()));
-        let with_marks = marked.iter().zip(17..).map(|(name, cost)| (cost, last(name).to_owned()));
-        let (listed, with_marks): (Vec<_>, Vec<_>) = (listed.collect(), with_marks.collect());
-        let dear = Dear::of(&listed, &with_marks, &names, marked);
+        let tests: Vec<Test> =
+            (0..32).map(|number| test(&format!("t::t{number:02}"), true)).collect();
+        let marks = (0..32).map(|number| mark(&format!("t{number:02}"), number, number % 2 == 0));
+        let dear = Dear::of(marks.collect(), &tests);
         assert_eq!(dear.unclear, Vec::<String>::new());
-        assert_eq!(dear.marked().cloned().collect::<Vec<_>>(), marked);
-        let mut times = vec![0; names.len()];
+        assert!(dear.needs_time_alone("t::t00") && !dear.needs_time_alone("t::t01"));
+        assert!(!dear.needs_time_alone("t00"));
+        let mut times = vec![0; tests.len()];
         for turn in 0..TURNS {
             let others = dear.of_turn(turn, needs::PARTS);
             assert_eq!(others.len(), 24);
-            for (times, name) in times.iter_mut().zip(&names) {
-                *times += usize::from(!others.contains(name));
+            for (times, test) in times.iter_mut().zip(&tests) {
+                *times += usize::from(!others.contains(&test.name));
             }
         }
         assert!(times.iter().all(|times| *times == 1), "{times:?}");
-        let of_part = |name: &String| !dear.of_turn(0, needs::part(name)).contains(name);
-        assert!(names.iter().all(of_part));
-        let turns = |hours: [u64; 4]| hours.map(|hour| turn_at(hour * 3600));
+        let of_part = |test: &Test| !dear.of_turn(0, needs::part(&test.name)).contains(&test.name);
+        assert!(tests.iter().all(of_part));
+        let turns = |hours: [u64; 4]| hours.map(|hour| parts::turn_at(hour * 3600, TURNS));
         assert_eq!(turns([3, 15, 27, 39]), [0, 2, 1, 3]);
         assert_eq!(turns([15, 39, 63, 87]), [2, 3, 0, 1], "one run a day");
     }
 
     #[test]
-    fn a_dear_test_that_there_is_not_or_that_is_like_another_is_unclear() {
-        let unclear = |listed: &[&str], marked: &[&str], names: &[&str], ignored: &[&str]| {
-            let dear = |names: &[&str]| -> Vec<(u64, String)> {
-                owned(names).into_iter().map(|name| (1, name)).collect()
-            };
-            let dear = Dear::of(&dear(listed), &dear(marked), &owned(names), &owned(ignored));
-            (dear.unclear, dear.tests.len())
+    fn a_mark_of_no_test_or_of_several_is_unclear() {
+        let unclear = |functions: &[&str], tests: &[Test]| {
+            let marks = functions.iter().map(|function| mark(function, 1, true)).collect();
+            Dear::of(marks, tests).unclear
         };
-        let (names, ignored) = (["a::one", "b::two", "c::two"], ["b::two"]);
-        assert_eq!(unclear(&["a::one"], &["two"], &names, &ignored), (vec![], 2));
-        assert_eq!(unclear(&["a::two"], &["three"], &names, &ignored).0, ["a::two", "three"]);
-        assert_eq!(unclear(&[], &["one"], &names, &ignored).0, ["one"], "not ignored");
-        assert_eq!(unclear(&[], &["two"], &names, &["b::two", "c::two"]).0, ["two"]);
-        let like = ["a::one", "a::one_more", "b::two"];
-        assert_eq!(unclear(&["a::one"], &["two"], &like, &ignored), (owned(&["a::one"]), 1));
+        let tests = [test("a::one", false), test("b::two", true), test("c::two", false)];
+        assert_eq!(unclear(&["two"], &tests), Vec::<String>::new(), "one of them is ignored");
+        assert_eq!(unclear(&["one", "three"], &tests), ["one", "three"]);
+        let both = [test("b::two", true), test("c::two", true)];
+        assert_eq!(unclear(&["two"], &both), ["two"]);
+        let of_two_programs = [test("b::two", true), test("b::two", false)];
+        assert_eq!(unclear(&["two"], &of_two_programs), ["two"], "one name of two programs");
     }
 }

@@ -17,23 +17,25 @@ pub mod skips;
 pub mod targets;
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::build::{built_binary, cargo};
 use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
+use crate::programs::{self, Program, Test};
 use crate::{browser, carried, engine, packages, pages, simulate, tree};
 use dear::Dear;
 use skips::Skips;
-use tests::Count;
+use tests::{Count, Way};
 
 /// The module of the machine tests that come one after the other.
 const ALONE: &str = "alone::";
 /// How many of the others run at a time: they mostly wait.
 const BESIDE_EACH_OTHER: &str = "3";
 
-/// All tests but those in documentation.
-const IN_PROGRAMS: [&str; 4] = ["--workspace", "--lib", "--bins", "--tests"];
+/// How many programs of tests that need nothing of the machine run at a time: at the end of each some wait.
+const WITHOUT_ROOT: usize = 2;
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -293,11 +295,6 @@ fn quiet(arguments: &[&str]) -> Done<bool> {
     Ok(status.success())
 }
 
-/// Words for the harness: without these tests.
-fn skipping(names: &[String]) -> Vec<&str> {
-    names.iter().flat_map(|name| ["--skip", name]).collect()
-}
-
 fn fresh_pages(_: &Bench) -> Done<bool> {
     pages::stale().map(|stale| stale.is_empty())
 }
@@ -327,50 +324,59 @@ impl Bench {
 
     /// What needs nothing of the machine: at most time.
     fn tests(&self) -> Done<bool> {
-        let what = ["--workspace"];
-        let dear = Dear::among(&tests::names(&what, &[])?, &tests::names(&what, &["--ignored"])?)?;
+        let (programs, tests) = programs::of_tree()?;
+        let dear = Dear::among(&tests)?;
         if !dear.unclear.is_empty() {
-            let unclear = dear.unclear.join(", ");
-            println!("xtask: listed or marked as dear, and no test or several: {unclear}");
+            println!("xtask: marked as dear, and no test or several: {}", dear.unclear.join(", "));
         }
         let later = self.of_another_turn(&dear);
-        let quick = self.run_tests(&what, &skipping(&later))?;
-        let now = dear.marked().filter(|name| !later.contains(name)).map(String::as_str);
-        let now: Vec<&str> = now.collect();
-        // Without a name it would be all that are ignored.
-        let slow = now.is_empty()
-            || self.run_tests(&IN_PROGRAMS, &[&["--ignored", "--exact"], &now[..]].concat())?;
-        Ok(quick && slow && dear.unclear.is_empty())
+        let needs_time = |test: &Test| !test.is_ignored || dear.needs_time_alone(&test.name);
+        let now = tests.iter().filter(|test| needs_time(test) && !later.contains(&test.name));
+        let well = self.run_tests(&programs, &now.collect::<Vec<_>>(), WITHOUT_ROOT, &[])?;
+        Ok(well && dear.unclear.is_empty())
     }
 
-    fn of_another_turn(&self, dear: &Dear) -> Vec<String> {
-        if self.tier == Tier::Long { Vec::new() } else { dear.of_another_turn() }
+    fn of_another_turn(&self, dear: &Dear) -> BTreeSet<String> {
+        if self.tier == Tier::Long { BTreeSet::new() } else { dear.of_another_turn() }
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&self) -> Done<bool> {
-        self.run_ignored(&["--test-threads", BESIDE_EACH_OTHER, "--skip", ALONE])
+        self.of_machine(&["--test-threads", BESIDE_EACH_OTHER], |name| !name.contains(ALONE))
     }
 
     /// Those of the same that come one after the other.
     fn settings(&self) -> Done<bool> {
-        self.run_ignored(&["--test-threads", "1", ALONE])
+        self.of_machine(&["--test-threads", "1"], |name| name.contains(ALONE))
     }
 
-    fn run_ignored(&self, which: &[&str]) -> Done<bool> {
-        let names = tests::names(&IN_PROGRAMS, &["--ignored"])?;
-        let dear = Dear::among(&names, &names)?;
-        let others = if self.tier == Tier::Long { Vec::new() } else { parts::others(&names) };
-        let mut later = [others, self.of_another_turn(&dear)].concat();
-        later.extend(dear.marked().cloned());
-        self.run_tests(&IN_PROGRAMS, &[&["--ignored"], which, &skipping(&later)].concat())
+    fn of_machine(&self, words: &[&str], is_wanted: impl Fn(&str) -> bool) -> Done<bool> {
+        let (programs, tests) = programs::of_tree()?;
+        let dear = Dear::among(&tests)?;
+        let mut later = self.of_another_turn(&dear);
+        let needs_more = |test: &&Test| test.is_ignored && !dear.needs_time_alone(&test.name);
+        let tests: Vec<&Test> = tests.iter().filter(needs_more).collect();
+        if self.tier < Tier::Long {
+            let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
+            later.extend(parts::others(&names));
+        }
+        let now =
+            tests.into_iter().filter(|test| is_wanted(&test.name) && !later.contains(&test.name));
+        self.run_tests(&programs, &now.collect::<Vec<_>>(), 1, words)
     }
 
-    fn run_tests(&self, what: &[&str], harness: &[&str]) -> Done<bool> {
-        let words = [&["test", "--no-fail-fast"], what, &["--"], harness].concat();
+    fn run_tests(
+        &self,
+        programs: &[Program],
+        tests: &[&Test],
+        at_a_time: usize,
+        words: &[&str],
+    ) -> Done<bool> {
         let counts =
             if self.tier == Tier::Long { needs::IN_FULL.to_owned() } else { parts::counts() };
-        let count = tests::run(&words, &counts, &self.listed())?;
+        let list = &self.listed();
+        let way = Way { programs: at_a_time, words, counts: &counts, list };
+        let count = tests::run(programs, tests, &way)?;
         count.add_to(&self.shared.join("counts"))?;
         Ok(count.well)
     }

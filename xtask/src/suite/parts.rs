@@ -7,7 +7,7 @@ use crate::build::root;
 use crate::lab::call;
 use crate::lab::needs::{PART, PARTS};
 
-pub const DAY_S: u64 = 24 * 60 * 60;
+const DAY_S: u64 = 24 * 60 * 60;
 /// The module of tests that run in full alone.
 const IN_FULL: &str = "in_full::";
 /// The parts that packages for other machines belong to.
@@ -29,11 +29,15 @@ pub fn since() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// The part of a time, seconds (UTC): the next one each day, and after noon the one that is half of them further on,
-/// so that whoever tests at one hour only comes to all of them, too.
 fn part_at(time_s: u64) -> u64 {
+    turn_at(time_s, PARTS)
+}
+
+/// Which of so many turns a time has, seconds (UTC): the next one each day, and after noon the one that is half of them
+/// further on, so that whoever tests at one hour only comes to all of them, too.
+pub fn turn_at(time_s: u64, turns: u64) -> u64 {
     let is_after_noon = time_s % DAY_S >= DAY_S / 2;
-    (time_s / DAY_S + u64::from(is_after_noon) * PARTS / 2) % PARTS
+    (time_s / DAY_S + u64::from(is_after_noon) * turns / 2) % turns
 }
 
 /// How tests are told which of them count in full now.
@@ -63,13 +67,13 @@ fn of_part<T>(all: &[T], part: u64) -> Option<&T> {
 }
 
 /// Tests that run in full alone and are not of the part of now.
-pub fn others(names: &[String]) -> Vec<String> {
+pub fn others(names: &[&str]) -> Vec<String> {
     others_of(names, now())
 }
 
-fn others_of(names: &[String], part: u64) -> Vec<String> {
+fn others_of(names: &[&str], part: u64) -> Vec<String> {
     let long = names.iter().filter(|name| name.contains(IN_FULL));
-    let long = long.map(|name| (expected_s(name), name.as_str())).collect();
+    let long = long.map(|name| (expected_s(name), *name)).collect();
     of_other_days(long, PARTS, part)
 }
 
@@ -150,9 +154,10 @@ mod tests {
         let names = ["alone::presets::in_full::filesystems".to_owned()].into_iter();
         let names: Vec<String> =
             names.chain((0..20).map(|n| format!("in_full::p{n:02}"))).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let others = others_of(&names, 0);
         assert_eq!(others.len(), names.len() - 1, "the longest is alone on the first day");
-        assert!(!others.contains(&names[0]));
+        assert!(!others.iter().any(|other| other == names[0]));
     }
 
     #[test]
@@ -161,9 +166,10 @@ mod tests {
             .map(|number| format!("presets::in_full::p{number:02}"))
             .chain(["presets::short".to_owned()])
             .collect();
+        let borrowed: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut days = vec![0; names.len()];
         for part in 0..PARTS {
-            let others = others_of(&names, part);
+            let others = others_of(&borrowed, part);
             assert!((18..=19).contains(&others.len()), "{part}: {}", others.len());
             for (days, name) in days.iter_mut().zip(&names) {
                 *days += usize::from(!others.contains(name));

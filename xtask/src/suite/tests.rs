@@ -1,21 +1,24 @@
-//! Running cargo's tests: what passed, what failed, and what only seems to have passed.
+//! Running tests: what passed, what failed, and what only seems to have passed.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write, pipe};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::ExitStatus;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use super::{parts, skips};
-use crate::build::{cargo, cargo_text};
-use crate::lab::Done;
-use crate::lab::needs;
+use crate::lab::{Done, needs};
+use crate::programs::{Program, Test};
 
 /// What came out of some runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     passed: u64,
     failed: u64,
-    /// Whether cargo was content; tests that could not be built are not counted.
+    /// Whether each program ended well; one that could not be built has no tests.
     pub well: bool,
 }
 
@@ -63,28 +66,82 @@ impl Count {
     }
 }
 
-/// Names of all tests, or of those that the harness chooses by these words.
-pub fn names(what: &[&str], which: &[&str]) -> Done<Vec<String>> {
-    let text = cargo_text(&[&["test"], what, &["--", "--list"], which].concat())?;
-    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+/// How tests are run.
+pub struct Way<'w> {
+    /// Programs at a time.
+    pub programs: usize,
+    /// Words for each of them.
+    pub words: &'w [&'w str],
+    /// What counts in full.
+    pub counts: &'w str,
+    /// Where tests tell why they skip.
+    pub list: &'w Path,
 }
 
-/// Runs cargo with these words; tests are told what counts in full, and tell in the list why they skip.
-pub fn run(words: &[&str], counts: &str, list: &Path) -> Done<Count> {
-    let mut command = cargo(words);
-    command.env(needs::LIST, list).env(needs::COUNTS, counts).stdout(Stdio::piped());
-    command.env(needs::SEED, parts::seed().to_string());
-    let mut child = command.spawn().map_err(|error| format!("cargo test: {error}"))?;
-    let mut count = Count::default();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            count.read(&line);
-            println!("{}", honest(&line, list));
-        }
+/// Runs these tests, the program that has most of them first. What programs say that run beside each other is told
+/// when they end: else nobody knew whose line it is.
+pub fn run(programs: &[Program], tests: &[&Test], way: &Way) -> Done<Count> {
+    let mut by_program = BTreeMap::<usize, Vec<&str>>::new();
+    for test in tests {
+        by_program.entry(test.program).or_default().push(&test.name);
     }
-    let status = child.wait().map_err(|error| format!("cargo test: {error}"))?;
-    count.well = status.success();
-    Ok(count)
+    let mut order: Vec<_> = by_program.into_iter().collect();
+    order.sort_by_key(|(_, names)| Reverse(names.len()));
+    let left = Mutex::new(order.into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Done<(Count, Vec<String>)> {
+        let (mut count, mut failed) = (Count::default(), Vec::new());
+        while let Some((at, names)) = next() {
+            let program = &programs[at];
+            let status = way.take(program, &names, &mut count)?;
+            failed.extend((!status.success()).then(|| format!("{}: {status}", program.name)));
+        }
+        Ok((count, failed))
+    };
+    let ended: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..way.programs).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    let mut sum = Count { well: true, ..Count::default() };
+    for worker in ended {
+        let (count, failed) =
+            worker.map_err(|_| "a thread that runs tests failed".to_owned())??;
+        sum.passed += count.passed;
+        sum.failed += count.failed;
+        sum.well &= failed.is_empty();
+        failed.iter().for_each(|program| println!("xtask: {program}"));
+    }
+    Ok(sum)
+}
+
+impl Way<'_> {
+    fn take(&self, program: &Program, names: &[&str], count: &mut Count) -> Done<ExitStatus> {
+        let fail = |error: std::io::Error| format!("{}: {error}", program.path.display());
+        let (said, to) = pipe().map_err(fail)?;
+        let mut command = program.command();
+        command.args(["--include-ignored", "--exact"]).args(self.words).args(names);
+        command.env(needs::LIST, self.list).env(needs::COUNTS, self.counts);
+        command.env(needs::SEED, parts::seed().to_string());
+        command.stdout(to.try_clone().map_err(fail)?).stderr(to);
+        let mut child = command.spawn().map_err(fail)?;
+        // Its ends of the pipe are the program's alone now: what it said ends with it.
+        drop(command);
+        let is_alone = self.programs == 1;
+        let mut told = vec![format!("xtask: {}, {} tests", program.name, names.len())];
+        for line in BufReader::new(said).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            count.read(&line);
+            told.push(honest(&line, self.list));
+            if is_alone {
+                println!("{}", told.join("\n"));
+                told.clear();
+            }
+        }
+        if !told.is_empty() {
+            println!("{}", told.join("\n"));
+        }
+        child.wait().map_err(fail)
+    }
 }
 
 /// The harness calls a test that returned early ok.

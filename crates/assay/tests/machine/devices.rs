@@ -85,7 +85,7 @@ fn with_consent_a_device_is_written() {
 
 /// Without locked memory the kernel refuses rings: what goes before the trials must do without, too.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn a_device_is_primed_by_threads_where_io_uring_is_refused() {
     let needs =
         [Need::Volume(Filesystem::Ext4), Need::Program("prlimit"), Need::Program("setpriv")];

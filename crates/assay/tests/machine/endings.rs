@@ -51,7 +51,7 @@ fn ctrl_c_while_the_area_is_written() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 3 s: cargo xtask test"]
 fn ctrl_c_during_a_trial() {
     signalled(Filesystem::Ext4, "INT", Duration::from_secs(4));
 }
@@ -63,19 +63,19 @@ fn ctrl_c_where_the_area_has_a_name() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn sigterm() {
     signalled(Filesystem::Ext4, "TERM", Duration::from_secs(4));
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn sigquit() {
     signalled(Filesystem::Ext4, "QUIT", Duration::from_secs(4));
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 3 s: cargo xtask test"]
 fn sigxfsz() {
     signalled(Filesystem::Ext4, "XFSZ", Duration::from_secs(4));
 }
@@ -246,7 +246,7 @@ fn mebibytes(text: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
     if !has(&[Need::Volume(Filesystem::Gocryptfs)]) {
         return;
@@ -270,7 +270,7 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
 /// In namespaces of its own the second run does not see the first one's lock on the device; all the
 /// same it must leave its file alone.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn the_file_of_a_running_check_is_no_leftover() {
     let needs = [Need::Volume(Filesystem::Gocryptfs), Need::Program("unshare")];
     if !has(&needs) {

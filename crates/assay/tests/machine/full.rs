@@ -28,7 +28,7 @@ fn assay(home: &Path) -> Assay {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 7 s: cargo xtask test"]
 fn a_disk_that_fills_up_during_a_study_keeps_what_it_took_and_resume_brings_the_rest() {
     if !has(&[Need::Volume(Filesystem::Tmpfs)]) {
         return;

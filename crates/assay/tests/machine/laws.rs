@@ -141,7 +141,7 @@ fn of_zones(zones: &[(usize, f64)]) -> Vec<f64> {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn places_sizes_and_mixes_of_requests_follow_their_laws() {
     if !has(&[]) {
         return;

@@ -129,7 +129,7 @@ fn tell(text: &str) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_file_system_that_stands_still_is_in_the_response_times() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze")]) {
         return;

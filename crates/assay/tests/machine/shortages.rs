@@ -77,7 +77,7 @@ fn runs(assay: &Assay, volume: &Volume) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 5 s: cargo xtask test"]
 fn where_io_uring_is_refused_threads_do_the_work_and_the_plan_says_so() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("python3")]) {
         return;
@@ -100,7 +100,7 @@ fn where_io_uring_is_refused_threads_do_the_work_and_the_plan_says_so() {
 const USER: u32 = 64_999;
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn where_little_memory_may_be_locked_each_trial_says_that_its_operations_pin_their_own() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("prlimit"), Need::Program("setpriv")]) {
         return;

@@ -53,7 +53,7 @@ fn finished(assay: &Assay) -> usize {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn a_grid_gives_every_cell_and_verdicts() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -84,7 +84,7 @@ fn a_grid_gives_every_cell_and_verdicts() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 5 s: cargo xtask test"]
 fn targets_are_a_factor() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -110,7 +110,7 @@ fn targets_are_a_factor() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn a_killed_study_goes_on_by_its_own_plan() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

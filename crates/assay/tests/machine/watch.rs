@@ -181,7 +181,7 @@ fn q_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn sigterm_leaves_the_terminal_as_it_was() {
     ends_clean(|terminal| {
         let shell = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
@@ -294,7 +294,7 @@ fn a_pipe_gets_lines_and_the_printed_form() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_reader_that_goes_away_is_no_failure() {
     if !has(&[LOSETUP]) {
         return;
@@ -310,7 +310,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 3 s: cargo xtask test"]
 fn the_document_is_one_and_the_result_is_read_by_others() {
     if !has(&[LOSETUP]) {
         return;
@@ -405,7 +405,7 @@ fn what_was_written_is_what_was_watched() {
 /// Every request of the recording is in the log that fio plays, and what they come to is shown; a run without it has
 /// neither.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     if !has(&[LOSETUP]) {
         return;

@@ -61,11 +61,6 @@ impl History {
 /// How often a search is made at most: where others have the processors a study says nothing, as it should.
 const ATTEMPTS: u32 = 3;
 
-/// Runs a search: several studies, each of which goes on while its trials are disturbed.
-fn run(bench: &Bench, words: &[&str]) -> Ended {
-    bench.home.run(words)
-}
-
 /// Whether others, or the host, kept a search from the processors, and it says so: it blames no commit then.
 fn is_kept_away(ended: &Ended) -> bool {
     let told = format!("{}{}", ended.stdout, ended.stderr);
@@ -86,12 +81,12 @@ fn ended(history: &History, more: &[&str]) -> Ended {
 
 /// The same of a line.
 fn ended_by(bench: &Bench, words: &[&str]) -> Ended {
-    let mut ended = run(bench, words);
+    let mut ended = bench.home.run(words);
     for _ in 1..ATTEMPTS {
         if !is_kept_away(&ended) {
             break;
         }
-        ended = run(bench, &[words, &["--afresh"]].concat());
+        ended = bench.home.run(&[words, &["--afresh"]].concat());
     }
     assert!(!is_kept_away(&ended) || busy::is_busy(), "{}{}", ended.stdout, ended.stderr);
     ended
@@ -117,7 +112,7 @@ fn fates(found: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
+#[ignore = "needs git, 4 s: cargo xtask test"]
 fn the_first_bad_commit_is_found_whatever_does_not_build_and_goes_on_where_it_was_left() {
     // The one in the middle, which is looked at first.
     let numbers = ["1000", "1000", "1000", "1000", "broken", "1000", "1100", "1100", "1100"];
@@ -153,7 +148,7 @@ fn the_first_bad_commit_is_found_whatever_does_not_build_and_goes_on_where_it_wa
     for _ in 0..ATTEMPTS {
         fs::write(&kept, cut.to_string()).unwrap();
         let results = history.bench.results().len();
-        let ended = run(&history.bench, &words);
+        let ended = history.bench.home.run(&words);
         let more = history.bench.results().len() - results;
         assert!((1..=2).contains(&more), "{more}");
         if is_kept_away(&ended) {
@@ -166,7 +161,7 @@ fn the_first_bad_commit_is_found_whatever_does_not_build_and_goes_on_where_it_wa
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
+#[ignore = "needs git, 4 s: cargo xtask test"]
 fn without_a_gate_half_of_what_both_ends_differ_by_is_one() {
     let Some(history) = History::new("bisect-half", &["1000", "1000", "1100", "1100"]) else {
         return;
@@ -181,7 +176,7 @@ fn without_a_gate_half_of_what_both_ends_differ_by_is_one() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
+#[ignore = "needs git, 2 s: cargo xtask test"]
 fn a_commit_in_which_the_command_fails_is_left_out_and_stays_suspected() {
     let Some(history) = History::new("bisect-fails", &["1000", "1000 +* 1", "1100"]) else {
         return;
@@ -202,7 +197,7 @@ fn a_commit_in_which_the_command_fails_is_left_out_and_stays_suspected() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
+#[ignore = "needs git, 3 s: cargo xtask test"]
 fn a_commit_of_a_branch_that_was_merged_is_found_and_compared_with_its_own_parent() {
     let Some(mut history) = History::new("bisect-merge", &["1000"]) else { return };
     let [before, worse, merged] = {
@@ -223,7 +218,7 @@ fn a_commit_of_a_branch_that_was_merged_is_found_and_compared_with_its_own_paren
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
+#[ignore = "needs git, 3 s: cargo xtask test"]
 fn a_submodule_that_became_worse_is_the_fault_of_the_commit_that_took_it_in() {
     let Some(mut history) = History::new("bisect-submodule", &[]) else { return };
     let inner = Repository::new(&history.bench.home.scratch.path().join("inner")).unwrap();
@@ -246,7 +241,7 @@ fn a_submodule_that_became_worse_is_the_fault_of_the_commit_that_took_it_in() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
+#[ignore = "needs git, 2 s: cargo xtask test"]
 fn what_is_not_committed_is_not_measured_and_that_is_said() {
     let Some(history) = History::new("bisect-dirty", &["1000", "1100"]) else { return };
     let changed = history.repository.path().join("number");
@@ -265,12 +260,12 @@ fn what_is_not_committed_is_not_measured_and_that_is_said() {
     assert!(history.repository.everything().unwrap() == before, "the repository was written to");
     // It is known now, and nothing is to be said of a tree without changes.
     history.repository.git(&["checkout", "--quiet", "--", "number"]).unwrap();
-    let told = run(&history.bench, &words);
+    let told = history.bench.home.run(&words);
     assert!(!told.stderr.contains("not committed"), "{}", told.stderr);
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
+#[ignore = "needs git, 6 s: cargo xtask test"]
 fn of_histories_whose_truth_is_known_the_right_commit_is_found() {
     if !have(&[Need::Program("git")]) {
         return;
@@ -332,7 +327,7 @@ fn a_bad_end_that_is_the_first_bad_commit_needs_no_step() {
 #[ignore = "needs git: cargo xtask test"]
 fn where_nothing_became_worse_that_is_said_and_no_commit_is_blamed() {
     let Some(history) = History::new("bisect-nothing", &["1000", "1000", "1000"]) else { return };
-    let ended = run(&history.bench, &history.words(&["--gate", "5%"]));
+    let ended = history.bench.home.run(&history.words(&["--gate", "5%"]));
     assert_eq!(ended.code, 5, "{}", ended.stderr);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let summary = found["summary"].as_str().unwrap();

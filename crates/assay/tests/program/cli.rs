@@ -248,7 +248,7 @@ fn a_stored_result_is_explained_as_it_ran() {
 
 /// What fio is told, fio understands (it only reads the lines, and does nothing).
 #[test]
-#[ignore = "needs the program fio: cargo xtask test"]
+#[ignore = "needs the program fio, 6 s: cargo xtask test"]
 fn fio_takes_the_lines() {
     if !have(&[Need::Program("fio")]) {
         return;

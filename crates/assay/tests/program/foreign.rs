@@ -136,7 +136,7 @@ fn what_is_no_output_of_theirs_has_no_number() {
 }
 
 #[test]
-#[ignore = "needs sysbench: cargo xtask test"]
+#[ignore = "needs sysbench, 4 s: cargo xtask test"]
 fn sysbench_here_tells_what_it_prints() {
     if !have(&[Need::Program("sysbench")]) {
         return;
@@ -161,7 +161,7 @@ fn sqlite3_here_tells_what_it_prints() {
 }
 
 #[test]
-#[ignore = "needs iperf3: cargo xtask test"]
+#[ignore = "needs iperf3, 4 s: cargo xtask test"]
 fn iperf3_here_tells_what_it_prints() {
     if !have(&[Need::Program("iperf3")]) {
         return;
@@ -242,7 +242,7 @@ impl Drop for Server {
 }
 
 #[test]
-#[ignore = "needs pgbench and a server: cargo xtask test"]
+#[ignore = "needs pgbench and a server, 3 s: cargo xtask test"]
 fn pgbench_here_tells_what_it_prints() {
     if !have(&[Need::Program("pgbench"), Need::Program("setpriv")]) {
         return;

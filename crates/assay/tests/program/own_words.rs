@@ -195,7 +195,7 @@ const FIO: &str = "[global]\nfilename=data\nsize=16m\nruntime=1\ntime_based\n[ra
     stonewall\nrw=write\nbs=64k\nnumjobs=2\ngroup_reporting=0\n";
 
 #[test]
-#[ignore = "needs fio: cargo xtask test"]
+#[ignore = "needs fio, 8 s: cargo xtask test"]
 fn fio_here_is_equal_to_its_own_text() {
     if !have(&[Need::Program("fio")]) {
         return;
@@ -210,7 +210,7 @@ fn fio_here_is_equal_to_its_own_text() {
 }
 
 #[test]
-#[ignore = "needs bonnie++: cargo xtask test"]
+#[ignore = "needs bonnie++, 3 s: cargo xtask test"]
 fn bonnie_here_is_equal_to_its_own_table() {
     if !have(&[Need::Program("bonnie++")]) {
         return;

@@ -20,7 +20,7 @@ const QUICK: Duration = Duration::from_secs(25);
 
 /// `cargo xtask clean-checks` does the same fifty times.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 5 s: cargo xtask test"]
 fn quick_checks_raise_no_alarm() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 2048).unwrap();
@@ -39,7 +39,7 @@ fn quick_checks_raise_no_alarm() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn python_reads_the_document() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("python3")];
     let Some(_turn) = require(&needs) else { return };

@@ -67,7 +67,7 @@ fn left(home: &Home) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 5 s: cargo xtask test"]
 fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "factors");
@@ -104,7 +104,7 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 5 s: cargo xtask test"]
 fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "interrupted");

@@ -113,7 +113,7 @@ fn a_third_ctrl_c_ends_it_and_names_what_puts_the_machine_back() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn restore_beside_a_running_study_names_it() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "beside");

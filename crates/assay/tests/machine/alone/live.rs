@@ -28,7 +28,7 @@ fn program() -> &'static Path {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 11 s: cargo xtask test"]
 fn a_study_that_is_killed_under_others_work_is_put_back_by_another_process() {
     let Some(_turn) = require(&NEEDS) else { return };
     let mut lines = Vec::new();
@@ -38,7 +38,7 @@ fn a_study_that_is_killed_under_others_work_is_put_back_by_another_process() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_study_that_is_asked_to_end_leaves_neither_a_setting_nor_its_watcher() {
     let Some(_turn) = require(&NEEDS) else { return };
     live::asked_to_end(program()).unwrap();
@@ -62,7 +62,7 @@ fn has_means(told: &serde_json::Value) -> bool {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (found, refused) = live::unprivileged(program()).unwrap();

@@ -18,7 +18,7 @@ fn has_groups() -> bool {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 15 s: cargo xtask test"]
 fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
     let Some(_turn) = require(&NEEDS) else { return };
     if !has_groups() {
@@ -60,7 +60,7 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 4 s: cargo xtask test"]
 fn killed_at_random_moments_it_is_put_back() {
     let Some(turn) = require(&NEEDS) else { return };
     if !has_groups() {

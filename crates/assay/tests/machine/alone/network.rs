@@ -90,7 +90,7 @@ fn condition() -> String {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (place, before) = (Place::new(), condition());

@@ -15,20 +15,27 @@ use crate::turn::{Need, assay, require};
 /// Longest of all, with a load beside it: a link whose phases have their seconds.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The names of all, and a test for each, with how it is reduced: those of the first list run before each
-/// change lands, the others in full and each on its day.
-macro_rules! reduced {
-    (always: { $($short:ident: $short_name:literal $short_how:expr;)* } in_full: { $($long:ident: $name:literal $how:expr;)* }) => {
-        /// Every preset but `check` and `live` stands here.
-        const REDUCED: &[&str] = &[$($short_name,)* $($name,)*];
+/// Those that run before each change lands.
+const OFTEN: [&str; 2] = ["schedulers", "flash"];
 
-        $(
-            #[test]
-            #[ignore = "needs root: cargo xtask test"]
-            fn $short() {
-                runs($short_name, $short_how);
-            }
-        )*
+// Settings of a device and file systems made anew: the most that a study does to the machine.
+#[test]
+#[ignore = "needs root, 16 s: cargo xtask test"]
+fn schedulers() {
+    runs("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=btrfs"]);
+}
+
+// The row of an article's table.
+#[test]
+#[ignore = "needs root, 5 s: cargo xtask test"]
+fn flash() {
+    runs("flash", &["--claimed", "95 MB/s", "--price", "12.50 GBP"]);
+}
+
+/// The names of all others, and a test for each, with how it is reduced: in full, each on its day.
+macro_rules! reduced {
+    ($($long:ident: $name:literal $how:expr;)*) => {
+        const REDUCED: &[&str] = &[$($name,)*];
 
         mod in_full {
             $(
@@ -43,39 +50,31 @@ macro_rules! reduced {
 }
 
 reduced! {
-    always: {
-        // Settings of a device and file systems made anew: the most that a study does to the machine.
-        schedulers: "schedulers" &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=btrfs"];
-        // The row of an article's table.
-        flash: "flash" &["--claimed", "95 MB/s", "--price", "12.50 GBP"];
-    }
-    in_full: {
-        burst: "burst" &[];
-        block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
-        compression: "compression" &[];
-        depth: "depth" &["--set", "depth=1,8"];
-        durability: "durability" &["--set", "synced-by=none,fdatasync"];
-        encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
-        filesystems: "filesystems" &["--set", "threads=1,8"];
-        load_curve: "load-curve" &["--set", "rate=8000/s,16000/s"];
-        fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
-        power: "power" &[];
-        pts_iops: "pts-iops" &[];
-        pts_latency: "pts-latency" &[];
-        pts_throughput: "pts-throughput" &[];
-        pts_write_saturation: "pts-write-saturation" &[];
-        raid_profile: "raid-profile" &[];
-        readahead: "readahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
-        small_files: "small-files" &["--set", "filesystem=ext4"];
-        stack_limit: "stack-limit" &[];
-        starvation: "starvation" &[];
-        stream: "stream" &[];
-        surface: "surface" &[];
-        tunable: "tunable" &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,10"];
-        // What a kernel for servers has, too.
-        usb_stick: "usb-stick" &["--set", "filesystem=ext4,xfs"];
-        write_cache: "write-cache" &[];
-    }
+    burst: "burst" &[];
+    block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
+    compression: "compression" &[];
+    depth: "depth" &["--set", "depth=1,8"];
+    durability: "durability" &["--set", "synced-by=none,fdatasync"];
+    encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
+    filesystems: "filesystems" &["--set", "threads=1,8"];
+    load_curve: "load-curve" &["--set", "rate=8000/s,16000/s"];
+    fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
+    power: "power" &[];
+    pts_iops: "pts-iops" &[];
+    pts_latency: "pts-latency" &[];
+    pts_throughput: "pts-throughput" &[];
+    pts_write_saturation: "pts-write-saturation" &[];
+    raid_profile: "raid-profile" &[];
+    readahead: "readahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
+    small_files: "small-files" &["--set", "filesystem=ext4"];
+    stack_limit: "stack-limit" &[];
+    starvation: "starvation" &[];
+    stream: "stream" &[];
+    surface: "surface" &[];
+    tunable: "tunable" &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,10"];
+    // What a kernel for servers has, too.
+    usb_stick: "usb-stick" &["--set", "filesystem=ext4,xfs"];
+    write_cache: "write-cache" &[];
 }
 
 #[test]
@@ -98,8 +97,8 @@ fn every_shipped_study_is_known_here() {
     let by_option = check_option::by_option().map(|(kind, _)| kind.about.name);
     let loads = |(_, study): &(&str, Outcome<Study>)| study.as_ref().is_ok_and(Study::loads_links);
     let of_links = presets::all().filter(loads).map(|(name, _)| name);
-    let reduced = REDUCED.iter().copied();
-    let known = reduced.chain(others).chain(recorded).chain(by_option);
+    let here = OFTEN.iter().chain(REDUCED).copied();
+    let known = here.chain(others).chain(recorded).chain(by_option);
     let mut known: Vec<&str> = known.chain(of_links).collect();
     known.sort_unstable();
     let mut shipped: Vec<&str> = presets::all().map(|(name, _)| name).collect();

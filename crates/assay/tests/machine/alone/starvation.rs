@@ -43,7 +43,7 @@ fn sentences(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 6 s: cargo xtask test"]
 fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let fast = Volume::new(Filesystem::Ext4, 256).unwrap();

@@ -61,7 +61,7 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms", ramp
 
 /// Each kill comes two trials after the last: ten settings have thirty before any may leave.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
+#[ignore = "needs root, 3 s: cargo xtask test"]
 fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
