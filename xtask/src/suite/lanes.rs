@@ -54,19 +54,28 @@ pub fn take(tier: &str, steps: &[&Step], rows: &Rows, bench: &Bench) -> Done<Who
     let shown = BESIDE.into_iter().find(|lane| of(*lane).count() > 0);
     let one = &Lanes { tier, rows, shared: &bench.shared, yardstick, gated, shown };
     let in_lane = |lane: Lane| -> Vec<Taken> { of(lane).map(|step| one.take(step)).collect() };
-    let mut taken = in_lane(Lane::First);
-    let beside = thread::scope(|scope| {
-        let going = BESIDE.map(|lane| scope.spawn(move || in_lane(lane)));
-        going.map(thread::ScopedJoinHandle::join)
-    });
-    for lane in beside {
-        taken.extend(lane.map_err(|_| "a thread of the steps failed".to_owned())?);
-    }
+    let mut taken = beside(of(Lane::First), |step| vec![one.take(step)])?;
+    taken.extend(beside(BESIDE.into_iter(), in_lane)?);
     taken.extend(in_lane(Lane::Last));
     let well = taken.iter().all(|one| one.well);
     let why = taken.iter().flat_map(|one| one.why.iter().cloned()).collect();
     let lines = taken.into_iter().map(|one| one.line).collect();
     Ok(Whole { lines, why, well, cost: cost.end() })
+}
+
+/// Takes all of these at the same time.
+fn beside<T: Send>(
+    these: impl Iterator<Item = T>,
+    take: impl Fn(T) -> Vec<Taken> + Sync,
+) -> Done<Vec<Taken>> {
+    let take = &take;
+    let ended: Vec<_> = thread::scope(|scope| {
+        let going: Vec<_> = these.map(|one| scope.spawn(move || take(one))).collect();
+        going.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    let failed = |_| "a thread of the steps failed".to_owned();
+    let taken: Vec<Vec<Taken>> = ended.into_iter().collect::<Result<_, _>>().map_err(failed)?;
+    Ok(taken.into_iter().flatten().collect())
 }
 
 /// What came of one.

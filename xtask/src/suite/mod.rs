@@ -53,7 +53,7 @@ const TIERS: [(&str, Tier); 3] = [("fast", Tier::Fast), ("all", Tier::All), ("lo
 /// When a step has its turn: the steps of a lane come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
-    /// Before the others.
+    /// Before the others, all at once.
     First,
     /// It changes settings, measures, and so mostly waits.
     Alone,
@@ -83,7 +83,21 @@ struct Step {
 /// In each run.
 const EACH: &[u64] = &[];
 
-const STEPS: [Step; 17] = [
+/// The step that every other one may need.
+const INSTALL: &str = "install";
+
+const STEPS: [Step; 18] = [
+    Step {
+        name: INSTALL,
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::First,
+        parts: EACH,
+        take: |_| {
+            packages::install();
+            Ok(true)
+        },
+    },
     Step {
         name: "format",
         from: Tier::Fast,
@@ -242,15 +256,13 @@ pub fn run(options: &Options) -> Done<bool> {
         return (step.take)(&Bench { tier, shared });
     }
     let lints = !options.has("--no-lints");
-    let steps: Vec<&Step> = match alone {
-        Some(step) => vec![step],
-        None => STEPS.iter().filter(|step| step.is_of(tier) && (lints || !step.is_lint)).collect(),
+    let is_wanted = |step: &&Step| match alone {
+        Some(alone) => step.name == alone.name || (step.name == INSTALL && step.is_of(tier)),
+        None => step.is_of(tier) && (lints || !step.is_lint),
     };
+    let steps: Vec<&Step> = STEPS.iter().filter(is_wanted).collect();
     let rows = budget::rows(name)?;
     announce(name, &steps, &rows);
-    if tier > Tier::Fast {
-        packages::install();
-    }
     let scratch = Scratch::new("suite")?;
     let bench = Bench { tier, shared: scratch.path().to_owned() };
     let whole = lanes::take(name, &steps, &rows, &bench)?;
@@ -285,7 +297,9 @@ fn announce(tier: &str, steps: &[&Step], rows: &budget::Rows) {
         own.filter_map(|step| rows.get(step.name)).map(|row| row.wall_s).sum()
     };
     let beside = lanes::BESIDE.map(of).into_iter().max().unwrap_or_default();
-    let seconds = of(Lane::First) + beside + of(Lane::Last);
+    let first = steps.iter().filter(|step| step.lane == Lane::First);
+    let first = first.filter_map(|step| rows.get(step.name)).map(|row| row.wall_s).max();
+    let seconds = first.unwrap_or_default() + beside + of(Lane::Last);
     println!("xtask: test {tier}: {}", names.join(", "));
     println!("xtask: some {} min on two cores with nothing beside", seconds.div_ceil(60));
 }
