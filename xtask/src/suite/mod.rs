@@ -31,11 +31,11 @@ use tests::{Count, Way};
 
 /// The module of the machine tests that come one after the other.
 const ALONE: &str = "alone::";
-/// How many of the others run at a time: they mostly wait.
+/// How many of the others of one program run at a time: they mostly wait.
 const BESIDE_EACH_OTHER: &str = "3";
 
-/// How many programs of tests that need nothing of the machine run at a time: at the end of each some wait.
-const WITHOUT_ROOT: usize = 2;
+/// How many programs of tests run at a time: at the end of each its last tests wait.
+const AT_A_TIME: usize = 2;
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -346,7 +346,7 @@ impl Bench {
         let later = self.of_another_turn(&dear);
         let needs_time = |test: &Test| !test.is_ignored || dear.needs_time_alone(&test.name);
         let now = tests.iter().filter(|test| needs_time(test) && !later.contains(&test.name));
-        let well = self.run_tests(&programs, &now.collect::<Vec<_>>(), WITHOUT_ROOT, &[])?;
+        let well = self.run_tests(&programs, &now.collect::<Vec<_>>(), AT_A_TIME, &[])?;
         Ok(well && dear.unclear.is_empty())
     }
 
@@ -356,15 +356,21 @@ impl Bench {
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&self) -> Done<bool> {
-        self.of_machine(&["--test-threads", BESIDE_EACH_OTHER], |name| !name.contains(ALONE))
+        let words = ["--test-threads", BESIDE_EACH_OTHER];
+        self.of_machine(AT_A_TIME, &words, |name| !name.contains(ALONE))
     }
 
     /// Those of the same that come one after the other.
     fn settings(&self) -> Done<bool> {
-        self.of_machine(&["--test-threads", "1"], |name| name.contains(ALONE))
+        self.of_machine(1, &["--test-threads", "1"], |name| name.contains(ALONE))
     }
 
-    fn of_machine(&self, words: &[&str], is_wanted: impl Fn(&str) -> bool) -> Done<bool> {
+    fn of_machine(
+        &self,
+        at_a_time: usize,
+        words: &[&str],
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Done<bool> {
         let (programs, tests) = programs::of_tree()?;
         let dear = Dear::among(&tests)?;
         let mut later = self.of_another_turn(&dear);
@@ -376,7 +382,7 @@ impl Bench {
         }
         let now =
             tests.into_iter().filter(|test| is_wanted(&test.name) && !later.contains(&test.name));
-        self.run_tests(&programs, &now.collect::<Vec<_>>(), 1, words)
+        self.run_tests(&programs, &now.collect::<Vec<_>>(), at_a_time, words)
     }
 
     fn run_tests(

@@ -109,7 +109,9 @@ pub fn run(programs: &[Program], tests: &[&Test], way: &Way) -> Done<Count> {
         sum.passed += count.passed;
         sum.failed += count.failed;
         sum.well &= failed.is_empty();
-        failed.iter().for_each(|program| println!("xtask: {program}"));
+        for program in failed {
+            println!("xtask: {program}");
+        }
     }
     Ok(sum)
 }
