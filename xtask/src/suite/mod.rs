@@ -192,7 +192,7 @@ const STEPS: [Step; 18] = [
         is_lint: false,
         lane: Lane::Computes,
         parts: &parts::PACKAGES,
-        take: |bench| bench.telling(targets::check),
+        take: |bench| bench.telling(|skipped| targets::check(bench.tier == Tier::Long, skipped)),
     },
     Step {
         name: "oldest Rust",

@@ -10,8 +10,8 @@ use crate::lab::needs::{PART, PARTS};
 const DAY_S: u64 = 24 * 60 * 60;
 /// The module of tests that run in full alone.
 const IN_FULL: &str = "in_full::";
-/// The parts that packages for other machines belong to.
-pub const PACKAGES: [u64; 1] = [5];
+/// The parts that packages for other machines belong to, one each.
+pub const PACKAGES: [u64; 4] = [5, 12, 0, 7];
 /// The parts that the oldest Rust belongs to.
 pub const OLDEST: [u64; 1] = [2];
 /// The parts that `cargo deny` and `cargo machete` belong to.

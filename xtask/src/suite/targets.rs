@@ -19,8 +19,13 @@ const BOARD: &str = "aarch64-unknown-linux-musl";
 /// An old machine: 32 bits, where usize is short and some kernel interfaces have no bindings. Its
 /// programs run here, too.
 const OLD: &str = "i686-unknown-linux-musl";
-/// Machines that not every toolchain has: one of them is looked at each time, which one says the commit.
+/// Machines that not every toolchain has.
 const RARE: [&str; 2] = ["armv7-unknown-linux-musleabihf", "riscv64gc-unknown-linux-musl"];
+/// The part of the rotation that each is looked at in: all at once took longer than all else.
+const TURNS: [(u64, &str); 4] = {
+    let [board, old, first, second] = parts::PACKAGES;
+    [(board, BOARD), (old, OLD), (first, RARE[0]), (second, RARE[1])]
+};
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// Crates with parts that a machine of 32 bits does not compile.
@@ -80,44 +85,57 @@ fn clippy(what: &[&str]) -> Done<bool> {
     Ok(status.map_err(|error| format!("cargo: {error}"))?.success())
 }
 
-/// Builds and packs for both and tries what runs; skips one that is not installed and cannot be added. Of the rare
-/// ones it says whether the program compiles.
-pub fn check(skipped: &mut Skips) -> Done<bool> {
+/// Looks at all of them, or at those whose turn it is where some have it.
+pub fn check(all: bool, skipped: &mut Skips) -> Done<bool> {
+    let has_turn =
+        |(part, target): &(u64, &'static str)| (*part == parts::now()).then_some(*target);
+    let mut targets: Vec<&str> = TURNS.iter().filter_map(has_turn).collect();
+    if all || targets.is_empty() {
+        targets = TURNS.iter().map(|(_, target)| *target).collect();
+    }
     let mut well = true;
-    for target in [BOARD, OLD] {
-        if let Some(reason) = missing(target) {
-            skipped.insert(format!("other machines, {target}"), reason);
-            continue;
-        }
-        if let Some(reason) = dist::untried(target) {
-            skipped.insert(format!("other machines, run {target}"), reason);
-            well &= compiles(target)?;
-            continue;
-        }
-        let binary = built_binary(&["--target", target])?;
-        well &= dist::try_packages(target, &binary)?;
-        if target != OLD {
-            continue;
-        }
-        match untried() {
-            Some(reason) => {
-                skipped.insert(format!("other machines, work of {OLD}"), reason.to_owned());
-            }
-            None => well &= run_old(&binary)?,
-        }
-        match untried().map(str::to_owned).or_else(dist::untried_roots) {
-            Some(reason) => {
-                skipped.insert(format!("other machines, roots of {OLD}"), reason);
-            }
-            None => well &= dist::try_roots(target, &binary)?,
-        }
+    for target in targets {
+        println!("xtask: packages for {target}");
+        well &= look_at(target, skipped)?;
     }
-    let rare = RARE[(parts::seed() % RARE.len() as u64) as usize];
-    if let Some(reason) = missing(rare) {
-        skipped.insert(format!("other machines, {rare}"), reason);
-        return Ok(well);
+    Ok(well)
+}
+
+/// Builds and packs for a machine and tries what runs; skips one that is not installed and cannot be added. Of the rare
+/// ones it says whether the program compiles.
+fn look_at(target: &str, skipped: &mut Skips) -> Done<bool> {
+    if let Some(reason) = missing(target) {
+        skipped.insert(format!("other machines, {target}"), reason);
+        return Ok(true);
     }
-    Ok(compiles(rare)? && well)
+    if RARE.contains(&target) {
+        return compiles(target);
+    }
+    if let Some(reason) = dist::untried(target) {
+        skipped.insert(format!("other machines, run {target}"), reason);
+        return compiles(target);
+    }
+    let binary = built_binary(&["--target", target])?;
+    let well = dist::try_packages(target, &binary)?;
+    Ok(well & (target != OLD || try_old(&binary, skipped)?))
+}
+
+/// Has the program of the old machine do its work, here and in roots without Rust.
+fn try_old(binary: &Path, skipped: &mut Skips) -> Done<bool> {
+    let mut well = true;
+    match untried() {
+        Some(reason) => {
+            skipped.insert(format!("other machines, work of {OLD}"), reason.to_owned());
+        }
+        None => well &= run_old(binary)?,
+    }
+    match untried().map(str::to_owned).or_else(dist::untried_roots) {
+        Some(reason) => {
+            skipped.insert(format!("other machines, roots of {OLD}"), reason);
+        }
+        None => well &= dist::try_roots(OLD, binary)?,
+    }
+    Ok(well)
 }
 
 /// Why there is no standard library for a target, after an attempt to get it.
