@@ -31,8 +31,8 @@ use tests::{Count, Way};
 
 /// The module of the machine tests that come one after the other.
 const ALONE: &str = "alone::";
-/// How many of the others of one program run at a time: they mostly wait.
-const BESIDE_EACH_OTHER: &str = "3";
+/// How many of the others of one program run at a time: many wait.
+const BESIDE_EACH_OTHER: [&str; 2] = ["--test-threads", "3"];
 
 /// How many programs of tests run at a time: at the end of each its last tests wait.
 const AT_A_TIME: usize = 2;
@@ -346,7 +346,8 @@ impl Bench {
         let later = self.of_another_turn(&dear);
         let needs_time = |test: &Test| !test.is_ignored || dear.needs_time_alone(&test.name);
         let now = tests.iter().filter(|test| needs_time(test) && !later.contains(&test.name));
-        let well = self.run_tests(&programs, &now.collect::<Vec<_>>(), AT_A_TIME, &[])?;
+        let well =
+            self.run_tests(&programs, &now.collect::<Vec<_>>(), AT_A_TIME, &BESIDE_EACH_OTHER)?;
         Ok(well && dear.unclear.is_empty())
     }
 
@@ -356,8 +357,7 @@ impl Bench {
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&self) -> Done<bool> {
-        let words = ["--test-threads", BESIDE_EACH_OTHER];
-        self.of_machine(AT_A_TIME, &words, |name| !name.contains(ALONE))
+        self.of_machine(AT_A_TIME, &BESIDE_EACH_OTHER, |name| !name.contains(ALONE))
     }
 
     /// Those of the same that come one after the other.
