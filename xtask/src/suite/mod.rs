@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use crate::build::{built_binary, cargo};
 use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
-use crate::programs::{self, Program, Test};
+use crate::programs::{self, Test};
 use crate::{browser, carried, engine, packages, pages, simulate, tree};
 use dear::Dear;
 use skips::Skips;
@@ -338,67 +338,55 @@ impl Bench {
 
     /// What needs nothing of the machine: at most time.
     fn tests(&self) -> Done<bool> {
+        self.run_tests(AT_A_TIME, &BESIDE_EACH_OTHER, |_, needs_more| !needs_more)
+    }
+
+    /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
+    fn machine_tests(&self) -> Done<bool> {
+        let is_wanted = |name: &str, needs_more| needs_more && !name.contains(ALONE);
+        self.run_tests(AT_A_TIME, &BESIDE_EACH_OTHER, is_wanted)
+    }
+
+    /// Those of the same that come one after the other.
+    fn settings(&self) -> Done<bool> {
+        let is_wanted = |name: &str, needs_more| needs_more && name.contains(ALONE);
+        self.run_tests(1, &["--test-threads", "1"], is_wanted)
+    }
+
+    /// Of the tests that have their turn, those that are wanted by their names and by whether they need more than time.
+    fn run_tests(
+        &self,
+        programs_at_a_time: usize,
+        words: &[&str],
+        is_wanted: impl Fn(&str, bool) -> bool,
+    ) -> Done<bool> {
         let (programs, tests) = programs::of_tree()?;
         let dear = Dear::among(&tests)?;
         if !dear.unclear.is_empty() {
             println!("xtask: marked as dear, and no test or several: {}", dear.unclear.join(", "));
         }
-        let later = self.of_another_turn(&dear);
-        let needs_time = |test: &Test| !test.is_ignored || dear.needs_time_alone(&test.name);
-        let now = tests.iter().filter(|test| needs_time(test) && !later.contains(&test.name));
-        let well =
-            self.run_tests(&programs, &now.collect::<Vec<_>>(), AT_A_TIME, &BESIDE_EACH_OTHER)?;
-        Ok(well && dear.unclear.is_empty())
-    }
-
-    fn of_another_turn(&self, dear: &Dear) -> BTreeSet<String> {
-        if self.tier == Tier::Long { BTreeSet::new() } else { dear.of_another_turn() }
-    }
-
-    /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
-    fn machine_tests(&self) -> Done<bool> {
-        self.of_machine(AT_A_TIME, &BESIDE_EACH_OTHER, |name| !name.contains(ALONE))
-    }
-
-    /// Those of the same that come one after the other.
-    fn settings(&self) -> Done<bool> {
-        self.of_machine(1, &["--test-threads", "1"], |name| name.contains(ALONE))
-    }
-
-    fn of_machine(
-        &self,
-        at_a_time: usize,
-        words: &[&str],
-        is_wanted: impl Fn(&str) -> bool,
-    ) -> Done<bool> {
-        let (programs, tests) = programs::of_tree()?;
-        let dear = Dear::among(&tests)?;
-        let mut later = self.of_another_turn(&dear);
-        let needs_more = |test: &&Test| test.is_ignored && !dear.needs_time_alone(&test.name);
-        let tests: Vec<&Test> = tests.iter().filter(needs_more).collect();
-        if self.tier < Tier::Long {
-            let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
-            later.extend(parts::others(&names));
-        }
-        let now =
-            tests.into_iter().filter(|test| is_wanted(&test.name) && !later.contains(&test.name));
-        self.run_tests(&programs, &now.collect::<Vec<_>>(), at_a_time, words)
-    }
-
-    fn run_tests(
-        &self,
-        programs: &[Program],
-        tests: &[&Test],
-        at_a_time: usize,
-        words: &[&str],
-    ) -> Done<bool> {
+        let later = self.later(&tests, &dear);
+        let needs_more = |test: &Test| test.is_ignored && !dear.needs_time_alone(&test.name);
+        let now = tests.iter().filter(|test| is_wanted(&test.name, needs_more(test)));
+        let now: Vec<&Test> = now.filter(|test| !later.contains(&test.name)).collect();
         let counts =
             if self.tier == Tier::Long { needs::IN_FULL.to_owned() } else { parts::counts() };
         let list = &self.listed();
-        let way = Way { programs: at_a_time, words, counts: &counts, list };
-        let count = tests::run(programs, tests, &way)?;
+        let way = Way { programs_at_a_time, words, counts: &counts, list };
+        let count = tests::run(&programs, &now, &way)?;
         count.add_to(&self.shared.join("counts"))?;
-        Ok(count.well)
+        Ok(count.well && dear.unclear.is_empty())
+    }
+
+    /// What has its turn another time.
+    fn later(&self, tests: &[Test], dear: &Dear) -> BTreeSet<String> {
+        if self.tier == Tier::Long {
+            return BTreeSet::new();
+        }
+        let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
+        let mut later = dear.of_another_turn();
+        later.extend(parts::others(&names));
+        later
     }
 
     /// As often as the bounds were chosen for, in full; else every sixth experiment, the others with other commits.

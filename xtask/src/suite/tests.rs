@@ -68,8 +68,7 @@ impl Count {
 
 /// How tests are run.
 pub struct Way<'w> {
-    /// Programs at a time.
-    pub programs: usize,
+    pub programs_at_a_time: usize,
     /// Words for each of them.
     pub words: &'w [&'w str],
     /// What counts in full.
@@ -99,7 +98,7 @@ pub fn run(programs: &[Program], tests: &[&Test], way: &Way) -> Done<Count> {
         Ok((count, failed))
     };
     let ended: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..way.programs).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..way.programs_at_a_time).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
     let mut sum = Count { well: true, ..Count::default() };
@@ -128,7 +127,7 @@ impl Way<'_> {
         let mut child = command.spawn().map_err(fail)?;
         // Its ends of the pipe are the program's alone now: what it said ends with it.
         drop(command);
-        let is_alone = self.programs == 1;
+        let is_alone = self.programs_at_a_time == 1;
         let mut told = vec![format!("xtask: {}, {} tests", program.name, names.len())];
         for line in BufReader::new(said).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line);
