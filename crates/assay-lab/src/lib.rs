@@ -41,11 +41,14 @@ pub mod server;
 pub mod slow;
 pub mod volume;
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use rustix::fs::OFlags;
 
 pub use assay_guest::{Done, call, has, is_root};
 
@@ -235,6 +238,24 @@ impl LoopDevice {
     /// Takes over a device that was made with other options.
     pub fn taken(device: &str, image: PathBuf) -> Self {
         Self { device: device.to_owned(), image }
+    }
+
+    /// Waits until nothing holds it: a name space of mounts that another test makes holds what was mounted then, also
+    /// when it is unmounted here, until it ends.
+    ///
+    /// # Errors
+    /// Why it cannot be opened alone.
+    pub fn wait_until_free(&self) -> Done<()> {
+        let mut last = String::new();
+        for _ in 0..1200 {
+            let alone = OFlags::EXCL.bits().cast_signed();
+            match OpenOptions::new().read(true).custom_flags(alone).open(&self.device) {
+                Ok(_) => return Ok(()),
+                Err(error) => last = format!("{}: {error}", self.device),
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        Err(last)
     }
 
     /// `/dev/loop3`.

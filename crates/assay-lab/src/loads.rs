@@ -60,6 +60,7 @@ impl Load {
         // All of it: the copies of a file system's superblock are found far behind its first.
         let count = format!("count={MEBIBYTES}");
         call("dd", &["if=/dev/zero", &to, "bs=1M", &count, "conv=fsync,notrunc"])?;
+        device.wait_until_free()?;
         Ok(recorded)
     }
 

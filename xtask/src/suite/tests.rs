@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Write, pipe};
+use std::fs;
+use std::io::{BufRead, BufReader, pipe};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::{parts, skips};
+use super::{append, parts, skips};
 use crate::lab::{Done, needs};
 use crate::programs::{Program, Test};
 
@@ -25,10 +25,7 @@ pub struct Count {
 impl Count {
     /// Adds it to those of other steps: a line each.
     pub fn add_to(&self, list: &Path) -> Done<()> {
-        let line = format!("{} {}\n", self.passed, self.failed);
-        let file = OpenOptions::new().append(true).create(true).open(list);
-        let added = file.and_then(|mut file| file.write_all(line.as_bytes()));
-        added.map_err(|error| format!("{}: {error}", list.display()))
+        append(list, &format!("{} {}\n", self.passed, self.failed))
     }
 
     /// The sum of those that were added.
