@@ -389,8 +389,8 @@ impl Bench {
         let way = Way { programs_at_a_time, words, counts: &counts, list };
         let count = tests::run(&programs, &now, &way)?;
         count.add_to(&self.shared.join("counts"))?;
-        let names: String = now.iter().map(|test| format!("{}\n", test.name)).collect();
-        append(&self.ran(), &names)?;
+        let names: Vec<&str> = now.iter().map(|test| test.name.as_str()).collect();
+        append(&self.ran(), &(names.join("\n") + "\n"))?;
         Ok(count.well && dear.unclear.is_empty())
     }
 
