@@ -33,11 +33,15 @@ impl Count {
         let text = fs::read_to_string(list).unwrap_or_default();
         let pairs = text.lines().filter_map(|line| line.split_once(' '));
         let number = |word: &str| word.parse::<u64>().unwrap_or_default();
-        pairs.fold(Self::default(), |sum, (passed, failed)| Self {
-            passed: sum.passed + number(passed),
-            failed: sum.failed + number(failed),
-            ..sum
+        pairs.fold(Self::default(), |mut sum, (passed, failed)| {
+            sum.add(&Self { passed: number(passed), failed: number(failed), well: true });
+            sum
         })
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
     }
 
     /// One line; what skipped is no pass.
@@ -75,8 +79,11 @@ pub struct Way<'w> {
 }
 
 /// Runs these tests, the program that has most of them first. What programs say that run beside each other is told
-/// when they end: else nobody knew whose line it is.
+/// when they end: else nobody knew whose line it is. A program that runs fewer than these did not end well.
 pub fn run(programs: &[Program], tests: &[&Test], way: &Way) -> Done<Count> {
+    if tests.is_empty() {
+        return Err("there is no test".to_owned());
+    }
     let mut by_program = BTreeMap::<usize, Vec<&str>>::new();
     for test in tests {
         by_program.entry(test.program).or_default().push(&test.name);
@@ -89,8 +96,14 @@ pub fn run(programs: &[Program], tests: &[&Test], way: &Way) -> Done<Count> {
         let (mut count, mut failed) = (Count::default(), Vec::new());
         while let Some((at, names)) = next() {
             let program = &programs[at];
-            let status = way.take(program, &names, &mut count)?;
-            failed.extend((!status.success()).then(|| format!("{}: {status}", program.name)));
+            let (own, status) = way.take(program, &names)?;
+            count.add(&own);
+            if !status.success() {
+                failed.push(format!("{}: {status}", program.name));
+            } else if own.passed != names.len() as u64 {
+                let passed = own.passed;
+                failed.push(format!("{}: {passed} of {} tests ran", program.name, names.len()));
+            }
         }
         Ok((count, failed))
     };
@@ -102,8 +115,7 @@ pub fn run(programs: &[Program], tests: &[&Test], way: &Way) -> Done<Count> {
     for worker in ended {
         let (count, failed) =
             worker.map_err(|_| "a thread that runs tests failed".to_owned())??;
-        sum.passed += count.passed;
-        sum.failed += count.failed;
+        sum.add(&count);
         sum.well &= failed.is_empty();
         for program in failed {
             println!("xtask: {program}");
@@ -113,7 +125,8 @@ pub fn run(programs: &[Program], tests: &[&Test], way: &Way) -> Done<Count> {
 }
 
 impl Way<'_> {
-    fn take(&self, program: &Program, names: &[&str], count: &mut Count) -> Done<ExitStatus> {
+    /// Runs these tests of a program: what passed and failed, and how it ended.
+    fn take(&self, program: &Program, names: &[&str]) -> Done<(Count, ExitStatus)> {
         let fail = |error: std::io::Error| format!("{}: {error}", program.path.display());
         let (said, to) = pipe().map_err(fail)?;
         let mut command = program.command();
@@ -124,6 +137,7 @@ impl Way<'_> {
         let mut child = command.spawn().map_err(fail)?;
         // Its ends of the pipe are the program's alone now: what it said ends with it.
         drop(command);
+        let mut count = Count::default();
         let is_alone = self.programs_at_a_time == 1;
         let mut told = vec![format!("xtask: {}, {} tests", program.name, names.len())];
         for line in BufReader::new(said).split(b'\n').map_while(Result::ok) {
@@ -138,7 +152,7 @@ impl Way<'_> {
         if !told.is_empty() {
             println!("{}", told.join("\n"));
         }
-        child.wait().map_err(fail)
+        child.wait().map(|status| (count, status)).map_err(fail)
     }
 }
 
@@ -175,6 +189,28 @@ mod own_tests {
         count.add_to(&list).unwrap();
         count.add_to(&list).unwrap();
         assert_eq!(Count::read_from(&list).told(0), "144 passed, 6 failed, 0 skipped");
+    }
+
+    /// Has this program run tests of its own.
+    #[test]
+    fn a_test_that_is_named_runs_and_one_that_there_is_not_fails_the_step() {
+        let scratch = Scratch::new("named").unwrap();
+        let programs = [Program {
+            name: "own".to_owned(),
+            path: std::env::current_exe().unwrap(),
+            folder: scratch.path().to_owned(),
+        }];
+        let list = &scratch.path().join("list");
+        let way = Way { programs_at_a_time: 2, words: &[], counts: "", list };
+        let named = |name: &str| Test { program: 0, name: name.to_owned(), is_ignored: false };
+        let module = module_path!().split_once("::").unwrap().1;
+        let there = named(&format!("{module}::results_are_summed"));
+        let absent = named("own_tests::nobody");
+        let count = run(&programs, &[&there], &way).unwrap();
+        assert_eq!((count.well, count.told(0)), (true, "1 passed, 0 failed, 0 skipped".to_owned()));
+        let count = run(&programs, &[&there, &absent], &way).unwrap();
+        assert_eq!((count.well, count.passed), (false, 1));
+        assert!(run(&programs, &[], &way).is_err());
     }
 
     #[test]
