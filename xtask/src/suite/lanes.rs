@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, PipeReader, Write, pipe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::budget::{self, Rows};
@@ -51,11 +52,18 @@ pub fn take(tier: &str, steps: &[&Step], rows: &Rows, bench: &Bench) -> Done<Who
     let gated = std::env::var_os("CI").is_some();
     say(&format!("xtask: this machine takes {yardstick:.2} times as long as that of the rows"));
     let of = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
-    let shown = BESIDE.into_iter().find(|lane| of(*lane).count() > 0);
-    let one = &Lanes { tier, rows, shared: &bench.shared, yardstick, gated, shown };
+    let lanes: Vec<Lane> = BESIDE.into_iter().filter(|lane| of(*lane).count() > 0).collect();
+    let shown = lanes.first().copied();
+    let going = AtomicUsize::new(lanes.len());
+    let one = &Lanes { tier, rows, shared: &bench.shared, yardstick, gated, shown, going };
     let in_lane = |lane: Lane| -> Vec<Taken> { of(lane).map(|step| one.take(step)).collect() };
     let mut taken = beside(of(Lane::First), |step| vec![one.take(step)])?;
-    taken.extend(beside(BESIDE.into_iter(), in_lane)?);
+    let to_its_end = |lane: Lane| {
+        let taken = in_lane(lane);
+        one.going.fetch_sub(1, Ordering::Relaxed);
+        taken
+    };
+    taken.extend(beside(lanes.into_iter(), to_its_end)?);
     taken.extend(in_lane(Lane::Last));
     let well = taken.iter().all(|one| one.well);
     let why = taken.iter().flat_map(|one| one.why.iter().cloned()).collect();
@@ -97,6 +105,8 @@ struct Lanes<'l> {
     gated: bool,
     /// Of the lanes beside each other, the one whose steps are seen at work.
     shown: Option<Lane>,
+    /// How many of the lanes beside each other have not ended.
+    going: AtomicUsize,
 }
 
 impl Lanes<'_> {
@@ -139,7 +149,9 @@ impl Lanes<'_> {
     fn child(&self, step: &Step) -> Done<(bool, Ended)> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let later = BESIDE.contains(&step.lane) && self.shown != Some(step.lane);
-        let mut command = match nice(step.lane) {
+        // What begins when nothing else goes on need not wait for others' programs.
+        let is_last = self.going.load(Ordering::Relaxed) <= 1;
+        let mut command = match nice(step.lane).filter(|_| !is_last) {
             Some(priority) => {
                 let mut nice = Command::new("nice");
                 nice.args(["-n", priority]).arg(own);
