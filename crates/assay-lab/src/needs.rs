@@ -91,6 +91,11 @@ fn is_pressure(text: &str) -> bool {
     percent.and_then(|percent| percent.parse::<f64>().ok()).is_some_and(|percent| percent > 50.0)
 }
 
+/// Whether others have the processors, by what the kernel says: who says it again and again elsewhere is wrong.
+pub fn is_busy() -> bool {
+    is_crowded() || is_pressed()
+}
+
 /// A count of a test: the usual one, or the one in full.
 pub fn count(usual: u32, in_full: u32) -> u32 {
     if is_in_full() { in_full } else { usual }

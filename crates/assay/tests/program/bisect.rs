@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use assay_base::draws::Draws;
 use assay_lab::commits::Repository;
 use assay_lab::history::{History as Known, Plan, Work};
-use assay_lab::needs::{Need, count, have};
+use assay_lab::needs::{Need, count, have, is_busy};
 use assay_lab::process::Ended;
 use assay_stats::normal_quantile;
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn ended_by(bench: &Bench, words: &[&str]) -> Ended {
         }
         ended = bench.home.run(&[words, &["--afresh"]].concat());
     }
-    assert!(!is_kept_away(&ended) || busy::is_busy(), "{}{}", ended.stdout, ended.stderr);
+    assert!(!is_kept_away(&ended) || is_busy(), "{}{}", ended.stdout, ended.stderr);
     ended
 }
 
@@ -171,7 +171,7 @@ fn without_a_gate_half_of_what_both_ends_differ_by_is_one() {
     assert!((0.04..0.06).contains(&allowed), "{allowed}");
     // Pairs that something disturbed do not count.
     let pairs = found["ends"]["replicates"].as_u64().unwrap();
-    let fewest = if busy::is_busy() { 3 } else { 10 };
+    let fewest = if is_busy() { 3 } else { 10 };
     assert!((fewest..=30).contains(&pairs), "{pairs}");
 }
 

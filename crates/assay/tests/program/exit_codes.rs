@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use assay_lab::needs::is_busy;
 use assay_lab::process::Ended;
 
 use crate::busy;
@@ -236,7 +237,7 @@ fn check(line: &Line, test: &str) {
             return judge(line, &bench, &ended);
         }
     }
-    assert!(busy::is_busy(), "{}: it says each time that others have the processors", line.what);
+    assert!(is_busy(), "{}: it says each time that others have the processors", line.what);
 }
 
 /// Lines end where a page is full.

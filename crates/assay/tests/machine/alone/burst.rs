@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_lab::needs::{is_crowded, is_pressed};
+use assay_lab::needs::is_busy;
 use assay_lab::slow::SlowLane;
 use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
@@ -69,9 +69,9 @@ fn value(document: &Value, metric: &str) -> Option<f64> {
 
 /// Whether others had the processors, so that the load came nowhere near the first rate.
 fn is_kept_from_it(document: &Value) -> bool {
-    let is_busy = processors_taken(document).is_some() || is_crowded() || is_pressed();
+    let are_taken = processors_taken(document).is_some() || is_busy();
     let held = document["burst"][0]["course"]["held"]["per_s"]["value"].as_f64();
-    is_busy && held.is_some_and(|held| held < 0.85 * FIRST)
+    are_taken && held.is_some_and(|held| held < 0.85 * FIRST)
 }
 
 /// The findings of a study of bursts, on a device with a bucket or without.
