@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, PipeReader, Write, pipe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::budget::{self, Rows};
@@ -15,7 +14,7 @@ use crate::lab::Done;
 
 /// Where a step that is a process finds what the steps share.
 const SHARED: &str = "ASSAY_SUITE";
-/// Priorities: of what only computes, and of guests and of what comes next, which give way to what is measured beside them.
+/// Priorities: of what only computes, and of guests, which give way to what is measured beside them.
 const NICE: &str = "19";
 const NICE_OF_GUESTS: &str = "5";
 
@@ -36,7 +35,7 @@ pub struct Whole {
 fn nice(lane: Lane) -> Option<&'static str> {
     match lane {
         Lane::Computes => Some(NICE),
-        Lane::Boots | Lane::Next => Some(NICE_OF_GUESTS),
+        Lane::Boots => Some(NICE_OF_GUESTS),
         Lane::First | Lane::Alone | Lane::Measures | Lane::Last => None,
     }
 }
@@ -53,26 +52,18 @@ pub fn take(tier: &str, steps: &[&Step], rows: &Rows, bench: &Bench) -> Done<Who
     let gated = std::env::var_os("CI").is_some();
     say(&format!("xtask: this machine takes {yardstick:.2} times as long as that of the rows"));
     let of = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
-    let has_steps = |lane: &Lane| of(*lane).count() > 0;
-    let shown = BESIDE.into_iter().chain([Lane::Next]).find(has_steps);
-    let lanes = BESIDE.iter().filter(|lane| has_steps(lane)).count();
-    let going = AtomicUsize::new(lanes + of(Lane::Next).count());
+    let lanes: Vec<Lane> = BESIDE.into_iter().filter(|lane| of(*lane).count() > 0).collect();
+    let shown = lanes.first().copied();
+    let going = AtomicUsize::new(lanes.len());
     let one = &Lanes { tier, rows, shared: &bench.shared, yardstick, gated, shown, going };
     let in_lane = |lane: Lane| -> Vec<Taken> { of(lane).map(|step| one.take(step)).collect() };
     let mut taken = beside(of(Lane::First), |step| vec![one.take(step)])?;
-    let next = Mutex::new(of(Lane::Next));
-    let next = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
     let to_its_end = |lane: Lane| {
-        let mut taken = in_lane(lane);
-        let mut ended = usize::from(has_steps(&lane));
-        loop {
-            one.going.fetch_sub(ended, Ordering::Relaxed);
-            let Some(step) = next() else { return taken };
-            taken.push(one.take(step));
-            ended = 1;
-        }
+        let taken = in_lane(lane);
+        one.going.fetch_sub(1, Ordering::Relaxed);
+        taken
     };
-    taken.extend(beside(BESIDE.into_iter(), to_its_end)?);
+    taken.extend(beside(lanes.into_iter(), to_its_end)?);
     taken.extend(in_lane(Lane::Last));
     let well = taken.iter().all(|one| one.well);
     let why = taken.iter().flat_map(|one| one.why.iter().cloned()).collect();
@@ -114,7 +105,7 @@ struct Lanes<'l> {
     gated: bool,
     /// Of the lanes beside each other, the one whose steps are seen at work.
     shown: Option<Lane>,
-    /// How many of the lanes beside each other, and of the steps that come next, have not ended.
+    /// How many of the lanes beside each other have not ended.
     going: AtomicUsize,
 }
 
@@ -157,8 +148,7 @@ impl Lanes<'_> {
     /// The step as a process.
     fn child(&self, step: &Step) -> Done<(bool, Ended)> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let is_beside = !matches!(step.lane, Lane::First | Lane::Last);
-        let later = is_beside && self.shown != Some(step.lane);
+        let later = BESIDE.contains(&step.lane) && self.shown != Some(step.lane);
         // What begins when nothing else goes on need not wait for others' programs.
         let is_last = self.going.load(Ordering::Relaxed) <= 1;
         let mut command = match nice(step.lane).filter(|_| !is_last) {

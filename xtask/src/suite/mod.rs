@@ -64,10 +64,9 @@ enum Lane {
     /// It computes, beside both, at the lowest priority. Cargo builds for one at a time, so what is compiled for
     /// this machine's tests comes when those of the other lanes run.
     Computes,
-    /// It boots guests, which measure: at the lowest priority they would measure nothing on a busy machine.
+    /// It boots guests, which measure: at the lowest priority they would measure nothing on a busy machine. Then the tests
+    /// that need nothing of the machine, beside those of the machine that still wait for something.
     Boots,
-    /// It needs nothing of the machine: the lane that is the first to end takes it, beside what still waits for something.
-    Next,
     /// When all else is over.
     Last,
 }
@@ -161,7 +160,7 @@ const STEPS: [Step; 18] = [
         name: "tests",
         from: Tier::Fast,
         is_lint: false,
-        lane: Lane::Next,
+        lane: Lane::Boots,
         parts: EACH,
         take: Bench::tests,
     },
@@ -299,9 +298,7 @@ fn announce(tier: &str, steps: &[&Step], rows: &budget::Rows) {
         let own = steps.iter().filter(|step| step.lane == lane);
         own.filter_map(|step| rows.get(step.name)).map(|row| row.wall_s).sum()
     };
-    let beside = lanes::BESIDE.map(of).into_iter();
-    let next = beside.clone().min().unwrap_or_default() + of(Lane::Next);
-    let beside = beside.max().unwrap_or_default().max(next);
+    let beside = lanes::BESIDE.map(of).into_iter().max().unwrap_or_default();
     let first = steps.iter().filter(|step| step.lane == Lane::First);
     let first = first.filter_map(|step| rows.get(step.name)).map(|row| row.wall_s).max();
     let seconds = first.unwrap_or_default() + beside + of(Lane::Last);
