@@ -134,9 +134,13 @@ fn key(one: &Value, arm: &str, metric: &str) -> Key {
     (workload.to_owned(), one[arm].to_string(), metric.to_owned())
 }
 
+/// The rows that are told of: the second copy of the baseline is for the noise floor alone.
+fn arms(cells: &[Value]) -> impl Iterator<Item = &Value> {
+    cells.iter().filter(|cell| cell["control"] != Value::Bool(true))
+}
+
 fn rows(cells: &[Value]) -> BTreeMap<Key, &Map<String, Value>> {
-    let own = cells.iter().filter(|cell| cell["control"] != Value::Bool(true));
-    let named = own
+    let named = arms(cells)
         .filter_map(|cell| Some((key(cell, "arm", cell["metric"].as_str()?), cell.as_object()?)));
     named.collect()
 }
@@ -197,7 +201,7 @@ fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
 /// What rests on numbers that are not trusted says so.
 fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
     let suspect = |workload: &Value, metric: &Value| {
-        cells.iter().any(|cell| {
+        arms(cells).any(|cell| {
             let own = cell["workload"] == *workload && cell["metric"] == *metric;
             own && cell["trust"] == "suspect" && cell["n"].as_u64() > Some(0)
         })
@@ -402,6 +406,25 @@ mod tests {
         let bucket = json!({"from_ns": 10, "to_ns": 20, "count": 3});
         let few = json!({"count": 3, "p50_ns": 14.0, "p99_ns": null, "histogram": [bucket]});
         assert_eq!(document_of(&few), Ok(1));
+    }
+
+    #[test]
+    fn what_rests_on_suspect_numbers_says_so_and_nothing_rests_on_the_second_baseline() {
+        let of = |is_control: bool, text: &str| {
+            let row = |trust: &str, control: bool| {
+                json!({
+                    "workload": "w", "arm": {"depth": "1"}, "metric": "iops", "n": 3,
+                    "trust": trust, "control": control,
+                })
+            };
+            let effect = json!({"workload": "w", "metric": "iops", "text": text});
+            let cells = [row("trusted", false), row("suspect", is_control)];
+            document_of(&json!({"cells": cells, "effects": [effect]}))
+        };
+        let found = of(false, "w: depth 8 has more.");
+        assert!(found.is_err_and(|error| error.contains("effects: suspect numbers")));
+        assert!(of(false, "w: depth 8 has more (from suspect numbers).").is_ok());
+        assert!(of(true, "w: depth 8 has more.").is_ok());
     }
 
     #[test]
