@@ -8,8 +8,10 @@
 mod dialect;
 #[path = "tidy/kinds.rs"]
 mod kinds;
-#[path = "tidy/papers/mod.rs"]
-mod papers;
+#[path = "tidy/markdown.rs"]
+mod markdown;
+#[path = "tidy/pages.rs"]
+mod pages;
 #[path = "tidy/prose.rs"]
 mod prose;
 #[path = "tidy/source.rs"]
@@ -45,8 +47,6 @@ const COUNTERS: [&str; 16] = [
     "memory_copy",
     "memory_file",
 ];
-/// Lines of the sources of a crate, tests among them.
-const LONGEST_CRATE: usize = 30_000;
 const LONGEST_FILE: usize = 800;
 const LONGEST_FUNCTION: usize = 120;
 
@@ -231,25 +231,6 @@ fn no_crate_needs_one_that_stands_above_it() {
     }
     let [verdict, base] = ["assay-verdict", "assay-base"].map(|name| layers_of(name).unwrap());
     assert!(verdict[0] < verdict[1] && verdict[1] < base[0]);
-}
-
-/// Crates with more lines than allowed.
-fn long_crates(files: &[(String, String)], most: usize) -> Vec<String> {
-    let mut lines = std::collections::BTreeMap::<&str, usize>::new();
-    for (crate_, text) in files.iter().filter_map(|(name, text)| Some((in_crate(name)?.0, text))) {
-        *lines.entry(crate_).or_default() += text.lines().count();
-    }
-    let long = lines.into_iter().filter(|(_, own)| *own > most);
-    long.map(|(name, own)| format!("{name}: {own} lines, at most {most}")).collect()
-}
-
-#[test]
-fn crates_stay_small_enough_to_be_compiled_at_each_change() {
-    assert_eq!(long_crates(&rust_files(), LONGEST_CRATE), Vec::<String>::new());
-    let files = [("crates/a/src/b.rs", "1\n2\n3\n"), ("crates/c/src/d.rs", "1\n")];
-    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    assert_eq!(long_crates(&files, 2), ["a: 3 lines, at most 2"]);
-    assert_eq!(long_crates(&files, 3), Vec::<String>::new());
 }
 
 /// Crates of the house that a manifest needs, tests apart.
@@ -462,14 +443,6 @@ fn named(body: &str) -> &str {
     lines.find(|line| line.starts_with("fn ")).unwrap_or_default()
 }
 
-/// Tests that ask what the machine has and would be called passed where it has not.
-fn seemingly_passed(text: &str) -> Vec<&str> {
-    let asks =
-        |body: &&str| ["require(&", "have(&[", "has(&["].iter().any(|call| body.contains(call));
-    let own = tests_of(text).filter(asks);
-    own.filter(|body| !body.contains("#[ignore = \"needs ")).map(named).collect()
-}
-
 /// Tests that write expected files anew, and that whoever has them written does not run: they are ignored.
 fn forgotten(text: &str) -> Vec<&str> {
     let writes = |body: &&str| {
@@ -493,17 +466,6 @@ fn a_test_that_writes_what_is_expected_is_not_ignored() {
     assert_eq!(forgotten(&within), ["fn a() {"]);
     let other = "#[test]\n#[ignore = \"needs 4 s\"]\nfn b() {\n}\n";
     assert_eq!(forgotten(&[other, body].concat()), Vec::<&str>::new());
-}
-
-#[test]
-fn a_test_that_may_not_be_able_to_run_is_ignored_until_it_is_asked_for() {
-    for (name, text) in rust_files().iter().filter(|(name, _)| !name.ends_with("tidy.rs")) {
-        assert_eq!(seemingly_passed(text), Vec::<&str>::new(), "{name}: ignore them");
-    }
-    let body = "#[test]\nfn a() {\n    if !have(&[Need::Root]) {\n    }\n}\n";
-    assert_eq!(seemingly_passed(body), ["fn a() {"]);
-    let ignored = body.replace("]\nfn", "]\n#[ignore = \"needs root\"]\nfn");
-    assert_eq!(seemingly_passed(&ignored), Vec::<&str>::new());
 }
 
 /// Lines of documentation that begin with three backticks: what stands between them is code, unless it says what

@@ -7,9 +7,9 @@ use clap::error::ErrorKind;
 
 use crate::home;
 
-#[allow(dead_code, reason = "the tests of the walls use the rest")]
-#[path = "../tidy/papers/text.rs"]
-mod text;
+#[allow(dead_code, reason = "the tidy tests use the rest")]
+#[path = "../tidy/markdown.rs"]
+mod markdown;
 
 /// Pages that people write, with their names. Decisions and measurements tell what was.
 fn pages() -> Vec<(String, String)> {
@@ -58,7 +58,7 @@ fn every_command_of_the_pages_is_one() {
     let mut seen = 0;
     let mut wrong = Vec::new();
     for (page, content) in pages() {
-        for (line, shown) in text::commands(&content) {
+        for (line, shown) in markdown::commands(&content) {
             let Some(words) = call(&shown) else { continue };
             seen += 1;
             if let Some(why) = refusal(&words) {

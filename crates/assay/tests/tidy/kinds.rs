@@ -41,7 +41,7 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("network", "crates/assay-study/src/study/presets.rs", &["bufferbloat"], SHIPPED),
     ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
     ("network", "xtask/src/kills.rs", &["network"], TESTS),
-    ("network", "xtask/src/suite/guest/checks.rs", &["links"], TESTS),
+    ("network", "xtask/src/guest/checks.rs", &["links"], TESTS),
     ("network", "crates/assay-system/src/system/network/", &["peer", "congestion"], ENDS),
     ("network", "crates/assay-runner/src/real/link/", &["congestion"], ENDS),
 ];

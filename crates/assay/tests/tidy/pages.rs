@@ -1,0 +1,121 @@
+//! Every link of a page leads somewhere, samples of output are current, and every direct dependency has its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::markdown::{Kind, anchor, blocks, regex};
+use super::{files, root};
+
+/// Every file of the project: path and text (empty if the file is not UTF-8).
+fn read_tree() -> BTreeMap<String, String> {
+    let root = root();
+    let read = |path: &std::path::PathBuf| {
+        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        (name, String::from_utf8(std::fs::read(path).unwrap()).unwrap_or_default())
+    };
+    files(&root).iter().map(read).collect()
+}
+
+/// Broken links of a page, a line each.
+fn broken_links(tree: &BTreeMap<String, String>, page: &str, text: &str) -> Vec<String> {
+    let link = regex(r"\]\(([^)\s]+)\)");
+    let mut found = Vec::new();
+    for block in blocks(text).iter().filter(|block| !block.kind.is_fenced()) {
+        for target in link.captures_iter(&block.text) {
+            let target = &target[1];
+            if ["http:", "https:", "mailto:"].iter().any(|start| target.starts_with(start)) {
+                continue;
+            }
+            if let Err(fault) = follow(tree, page, text, target) {
+                found.push(format!("{page}:{}: link to {target}: {fault}", block.line));
+            }
+        }
+    }
+    found
+}
+
+fn follow(
+    tree: &BTreeMap<String, String>,
+    page: &str,
+    text: &str,
+    target: &str,
+) -> Result<(), String> {
+    let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+    let path = if path.is_empty() { page.to_owned() } else { resolve(page, path) };
+    let own = if path == page { Some(text) } else { tree.get(&path).map(String::as_str) };
+    let Some(own) = own else {
+        let is_folder = tree.keys().any(|name| name.starts_with(&format!("{path}/")));
+        return if is_folder { Ok(()) } else { Err(format!("{path} does not exist")) };
+    };
+    let headings: BTreeSet<String> = blocks(own)
+        .iter()
+        .filter(|block| block.kind == Kind::Prose && block.text.starts_with('#'))
+        .map(|block| anchor(&block.text))
+        .collect();
+    if heading.is_empty() || headings.contains(heading) {
+        return Ok(());
+    }
+    Err(format!("{path} has no heading #{heading}"))
+}
+
+/// Resolves a path relative to a page.
+fn resolve(page: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let tree = read_tree();
+    let pages = tree.iter().filter(|(name, _)| name.strip_suffix(".md").is_some());
+    let broken: Vec<String> =
+        pages.flat_map(|(page, text)| broken_links(&tree, page, text)).collect();
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+    let broken = |text: &str| broken_links(&tree, "a.md", text).len();
+    assert_eq!((broken("[x](guide.md)"), broken("[x](docs/guide.md)")), (1, 0));
+    assert_eq!((broken("# One\n[x](#two)"), broken("# One\n[x](#one)")), (1, 0));
+}
+
+/// The sample output of README is part of what a fixture's report prints today; `[...]` marks omitted lines.
+#[test]
+fn samples_of_the_readme_are_current() {
+    const REPORTS: &str = "crates/assay-report/tests/fixtures/findings/";
+    let tree = read_tree();
+    let reports: Vec<&String> =
+        tree.iter().filter(|(name, _)| name.starts_with(REPORTS)).map(|(_, text)| text).collect();
+    let samples: Vec<&str> = tree["README.md"]
+        .split("```text\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    for sample in &samples {
+        let is_in = |report: &&String| sample.split("[...]\n").all(|part| report.contains(part));
+        assert!(reports.iter().any(|report| is_in(&report)), "no report prints this:\n{sample}");
+    }
+    assert!(samples.len() >= 2);
+}
+
+#[test]
+fn every_direct_dependency_has_its_reason() {
+    let tree = read_tree();
+    let (_, own) = tree["Cargo.toml"].split_once("[workspace.dependencies]").unwrap();
+    let names = own.split("\n[").next().unwrap().lines();
+    let names = names.filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
+    let rows = tree["docs/dependencies.md"].lines().filter(|line| line.starts_with("| "));
+    let words: BTreeSet<&str> = rows
+        .filter_map(|row| row.split('|').nth(1))
+        .flat_map(|cell| cell.split([',', ' ', '(', ')']))
+        .collect();
+    for name in names.filter(|name| !name.starts_with("assay")) {
+        assert!(words.contains(name), "docs/dependencies.md does not say why {name} is used");
+    }
+}
