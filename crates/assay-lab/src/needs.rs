@@ -1,8 +1,7 @@
 //! What a test needs of the machine, and how it says that it cannot run here.
 //!
-//! A test that needs something is marked `#[ignore = "needs ...: cargo xtask test"]`, so that a plain
-//! `cargo test` never calls it passed. `cargo xtask test` runs it; what is still missing is said here,
-//! and shown there as skipped.
+//! A test whose needs are not met prints `SKIP name: reason` to standard error, past the capture of the test
+//! harness, and returns. Tests marked `#[ignore = "nightly: ..."]` run in `.ci/nightly` only.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -13,16 +12,9 @@ use crate::{has, is_root};
 
 /// The file to which reasons are appended, one line a test.
 pub const LIST: &str = "ASSAY_SKIPS";
-/// What counts in full: [`IN_FULL`] for everything, or [`PART`] with a number for one part of it.
+/// Set to [`IN_FULL`]: tests that sample their cases take all of them (`.ci/nightly`).
 pub const COUNTS: &str = "ASSAY_COUNTS";
-/// Every count (`cargo xtask test long`).
 pub const IN_FULL: &str = "in-full";
-/// What a name falls to that [`part`] gives this number.
-pub const PART: &str = "part-";
-/// The seed of a commit.
-pub const SEED: &str = "ASSAY_SEED";
-/// Parts of what counts in full; one for each half of the days of a week.
-pub const PARTS: u64 = 14;
 
 /// What a test needs.
 #[derive(Clone, Copy, Debug)]
@@ -96,46 +88,24 @@ pub fn is_busy() -> bool {
     is_crowded() || is_pressed()
 }
 
-/// A count of a test: the usual one, or the one in full.
-pub fn count(usual: u32, in_full: u32) -> u32 {
-    if is_in_full() { in_full } else { usual }
+/// The usual count of a test, or its full count.
+pub fn count(usual: u32, full: u32) -> u32 {
+    if is_in_full() { full } else { usual }
 }
 
-/// Where to begin among so many: another place with each commit, so that what is tried one in so many times is
-/// tried everywhere in time.
-pub fn first_of(many: u64) -> u64 {
-    let seed = std::env::var(SEED).ok().and_then(|text| text.parse::<u64>().ok());
-    seed.unwrap_or_default() % many
+/// Whether a test takes the case at this index: each case in full, else one in so many.
+pub fn is_sampled(index: u64, one_in: u64) -> bool {
+    is_in_full() || index.is_multiple_of(one_in)
 }
 
-/// Whether one of a row has its turn: each where counts are wanted in full, else one in so many, others with each
-/// commit.
-pub fn has_turn(at: u64, many: u64) -> bool {
-    is_in_full() || (at + first_of(many)).is_multiple_of(many)
+/// The seeds or widths below `all` that a test takes: all in full, else the first part of so many.
+pub fn sample(all: u64, parts: u64) -> Range<u64> {
+    0..if is_in_full() { all } else { all / parts }
 }
 
-/// Numbers below `all`: every one where counts are wanted in full, else one part of so many, another one with
-/// each commit.
-pub fn part_of(all: u64, parts: u64) -> Range<u64> {
-    let parts = if is_in_full() { 1 } else { parts };
-    let (many, first) = (all / parts, first_of(parts));
-    first * many..(first + 1) * many
-}
-
-/// Whether the counts of the running test are wanted in full.
+/// Whether tests take all of their cases.
 pub fn is_in_full() -> bool {
-    std::env::var(COUNTS).is_ok_and(|asked| wants_in_full(&asked, &running()))
-}
-
-fn wants_in_full(asked: &str, test: &str) -> bool {
-    let of_part = |number: &str| number.parse() == Ok(part(test)) || test.contains("in_full::");
-    asked == IN_FULL || asked.strip_prefix(PART).is_some_and(of_part)
-}
-
-/// The part that a test falls to by its name (FNV-1a).
-pub fn part(test: &str) -> u64 {
-    let mixed = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    test.bytes().fold(0xcbf2_9ce4_8422_2325, mixed) % PARTS
+    std::env::var(COUNTS).is_ok_and(|counts| counts == IN_FULL)
 }
 
 /// The harness runs each test in a thread of its name.
@@ -158,22 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn a_test_counts_in_full_in_one_part_and_when_all_do() {
-        let days = |test: &str| {
-            (0..PARTS).filter(|day| wants_in_full(&format!("{PART}{day}"), test)).count()
-        };
-        assert_eq!((days("a::b"), days("c::d")), (1, 1));
-        assert_eq!(days("presets::in_full::flash"), PARTS as usize);
-        assert!(wants_in_full(IN_FULL, "a::b") && !wants_in_full("", "a::b"));
-        let parts = (0..200).map(|number| part(&format!("test{number}")));
-        assert_eq!(parts.collect::<std::collections::BTreeSet<_>>().len(), PARTS as usize);
-    }
-
-    #[test]
-    fn one_in_so_many_has_its_turn_and_where_all_count_each_has() {
-        let turns = (0..12).filter(|at| has_turn(*at, 3)).count();
-        assert_eq!(turns, if is_in_full() { 12 } else { 4 });
-        assert!((0..12).all(|at| has_turn(at, 1)));
+    fn one_case_in_three_is_sampled() {
+        let sampled = (0..12).filter(|index| is_sampled(*index, 3)).count();
+        assert_eq!(sampled, if is_in_full() { 12 } else { 4 });
+        assert_eq!(sample(12, 3).count(), sampled);
     }
 
     #[test]

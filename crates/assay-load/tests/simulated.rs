@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use assay_lab::needs::part_of;
+use assay_lab::needs::sample;
 use assay_load::{
     Arrivals, Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern, Schedule, Slices,
     WriteSync,
@@ -129,7 +129,7 @@ fn rates_of_few_operations_have_no_bias() {
         ..job()
     };
     let (mut operations, mut window) = (0, 0);
-    for seed in part_of(4_000, 4) {
+    for seed in sample(4_000, 4) {
         let found = simulated(&Job { seed, ..few.clone() }, &lognormal(1));
         operations += found.classes[0].operations;
         window += found.window_ns;
@@ -280,7 +280,7 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
 #[ignore = "needs 3 s: cargo xtask test"]
 fn intervals_of_studies_hold_the_response_time_of_theory() {
     const T_975_5: f64 = 2.570_581_836;
-    let part = part_of(600, 8);
+    let part = sample(600, 8);
     let many = part.end - part.start;
     let truth = response_ns(2_500, 0.99).ln();
     let study = |study: u64| {

@@ -16,7 +16,7 @@ use super::document::Detail;
 use super::layout::width_of;
 use super::{document, json, text};
 use assay_lab::expected::Expected;
-use assay_lab::needs::has_turn;
+use assay_lab::needs::is_sampled;
 use assay_study::findings::{Band, Extremes, Findings, Member, Surface, Trust};
 use assay_study::results::plan::Arm;
 
@@ -163,7 +163,7 @@ fn json_is_one_document_that_reads_back() {
 #[ignore = "needs 2 s: cargo xtask test"]
 fn a_page_of_any_width_holds_its_words_and_nothing_sticks_out() {
     for (width, (name, findings)) in (1..120)
-        .filter(|width| has_turn(*width as u64, 4))
+        .filter(|width| is_sampled(*width as u64, 4))
         .flat_map(|width| all().iter().map(move |one| (width, one)))
     {
         let block = rendered(findings, width, false);

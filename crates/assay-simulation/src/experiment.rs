@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::chance::Chance;
 use assay_lab::Done;
+#[cfg(test)]
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// Studies that a thread takes at once.
 const PORTION: u32 = 16;
@@ -196,6 +198,18 @@ impl Row {
         self.count.bound.holds(self.rate())
     }
 
+    /// Whether a count of few studies is compatible with the bound: at the bound itself, a count this extreme has a
+    /// probability of at least 0.1%.
+    #[cfg(test)]
+    pub fn may_hold(&self) -> bool {
+        let Bound::Within(lowest, highest) = self.count.bound else { return true };
+        let at = |percent: f64| Binomial::new(percent / 100.0, self.studies.into());
+        let (Ok(low), Ok(high)) = (at(lowest), at(highest)) else { return false };
+        let (counted, rare) = (u64::from(self.counted), 0.001);
+        let is_too_many = counted > 0 && high.sf(counted - 1) < rare;
+        !is_too_many && low.cdf(counted) >= rare
+    }
+
     /// Whether there is a bound to hold.
     pub fn is_bound(&self) -> bool {
         matches!(self.count.bound, Bound::Within(..))
@@ -215,6 +229,24 @@ mod tests {
         assert_eq!(Bound::at_most(0.0).words(), "none");
         assert_eq!(Bound::at_least(87.0).words(), "at least 87.0");
         assert_eq!(Bound::Free.word(50.0), "-");
+    }
+
+    #[test]
+    fn few_studies_break_a_bound_only_beyond_chance() {
+        let row = |bound: Bound, counted: u32| Row {
+            scenario: "X",
+            setting: String::new(),
+            cell: None,
+            count: Count { what: "x", bound },
+            counted,
+            studies: 12,
+        };
+        // Binomial probabilities of 12 at 5%: three or more 0.0196, four or more 0.0022, five or more 0.0002.
+        assert!(row(Bound::at_most(5.0), 4).may_hold() && !row(Bound::at_most(5.0), 5).may_hold());
+        assert!(row(Bound::at_least(95.0), 8).may_hold());
+        assert!(!row(Bound::at_least(95.0), 7).may_hold());
+        assert!(row(Bound::at_most(0.0), 0).may_hold() && !row(Bound::at_most(0.0), 1).may_hold());
+        assert!(row(Bound::Free, 12).may_hold());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use assay_base::failure::Outcome;
-use assay_lab::needs::{has_turn, is_in_full};
+use assay_lab::needs::{is_in_full, is_sampled};
 use assay_system::system::fake::Manner;
 use assay_system::system::journal::{self, Unfinished};
 use assay_system::system::{Fake, Faulty, Half, resolve};
@@ -173,7 +173,7 @@ pub(super) fn dies_everywhere(name: &str, one_in: u64, walk: &Walk<'_>) -> (u32,
     let before = fake.condition(Path::new(HOME));
     let dies = |half: Half<'_>| {
         let n = moments.fetch_add(1, Ordering::Relaxed) + 1;
-        if !has_turn(n.into(), one_in) {
+        if !is_sampled(n.into(), one_in) {
             return;
         }
         deaths.fetch_add(1, Ordering::Relaxed);
@@ -193,7 +193,7 @@ fn recovers_everywhere(fake: &Fake, n: u32, before: &str) -> Result<u32, String>
     let (changes, tried, worst) = (AtomicU32::new(0), AtomicU32::new(1), Mutex::new(Ok(())));
     let dies = |half: Half<'_>| {
         let j = changes.fetch_add(1, Ordering::Relaxed) + 1;
-        if has_turn((j + n).into(), RECOVERIES) {
+        if is_sampled((j + n).into(), RECOVERIES) {
             tried.fetch_add(1, Ordering::Relaxed);
             let dead = dead(fake, half);
             put_back(&dead);

@@ -15,7 +15,7 @@ use assay_base::quantity::{Better, Scale};
 use assay_kinds::work::Facts;
 use assay_kinds::work::sustained::{self, Course, Level, Rests};
 use assay_lab::certain;
-use assay_lab::needs::part_of;
+use assay_lab::needs::sample;
 use assay_study::findings::answers::Claim;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
@@ -446,7 +446,7 @@ fn in_tables(name: &str, found: &Findings) -> usize {
 fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
     let known = fixtures().into_iter().find(|(name, _)| name == "card").unwrap().1;
     let mut seen = 0;
-    let part = part_of(STUDIES / 5, 4);
+    let part = sample(STUDIES / 5, 4);
     for seed in part.clone() {
         let mut draws = Draws::new(seed, "long writes");
         let mut found = known.clone();
@@ -506,7 +506,7 @@ fn no_page_has_a_value_outside_its_interval() {
 fn nothing_is_more_certain_than_what_it_rests_on() {
     let (mut decided, mut answered, mut doubted, mut shown) = (0, 0, 0, 0);
     let known = fixtures().into_iter().find(|(name, _)| name == "study-two-arms").unwrap().1;
-    let part = part_of(STUDIES, 4);
+    let part = sample(STUDIES, 4);
     for seed in part.clone() {
         let around = (known.study.clone(), known.environment.clone());
         let found = Random::new(seed).findings(around);

@@ -12,7 +12,7 @@ use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::presence::Presence;
 use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
-use assay_lab::needs::has_turn;
+use assay_lab::needs::is_sampled;
 use assay_runner::runner::{self, Consented, Event, Request, known};
 use assay_study::results::bundle;
 use assay_study::study::{file, presets};
@@ -153,7 +153,7 @@ fn loses_its_target(place: u64, what: &str, begun: impl Fn() -> (Fake, String)) 
     let all = whole.made_ready();
     assert!(all >= 3, "{what}: {all}");
     for (turn, lost_at) in (place..).zip([1, all.div_ceil(2), all]) {
-        if !has_turn(turn, 3) {
+        if !is_sampled(turn, 3) {
             continue;
         }
         let (fake, line) = begun();

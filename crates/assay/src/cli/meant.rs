@@ -134,7 +134,7 @@ mod tests {
     use clap::CommandFactory as _;
     use clap::error::ErrorKind;
 
-    use assay_lab::needs::{count, has_turn, is_in_full};
+    use assay_lab::needs::{count, is_in_full, is_sampled};
 
     use super::super::{Arguments, PAGE_COLUMNS, definition, read};
     use super::*;
@@ -224,7 +224,7 @@ mod tests {
         let mut heard = std::collections::BTreeSet::new();
         let (mut hints, mut silent) = (0, 0);
         for (at, command) in (0..).zip(commands(&Arguments::command(), &[])) {
-            if !(command == "assay run" || has_turn(at, 4)) {
+            if !(command == "assay run" || is_sampled(at, 4)) {
                 continue;
             }
             for word in foreign() {

@@ -1,7 +1,7 @@
 //! Advice is real: it is given against what is throttled and never on identical arms; what is
 //! confirmed can be made permanent. The built program on the simulated drive, without root.
 
-use assay_lab::needs::part_of;
+use assay_lab::needs::sample;
 use serde_json::Value;
 
 use crate::{DRIVE, home};
@@ -38,7 +38,7 @@ fn against(findings: &Value) -> Vec<&str> {
 fn studies_of_identical_arms_advise_nothing() {
     let home = home("identical");
     // Twenty in full.
-    let part = part_of(10, 3);
+    let part = sample(10, 3);
     for (name, levels) in [("three", "[\"a\", \"b\", \"c\"]"), ("two", "[\"a\", \"b\"]")] {
         let file =
             home.file(&format!("{name}.toml"), study(&format!("[factors]\ncopy = {levels}")));

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_lab::needs::has_turn;
+use assay_lab::needs::is_sampled;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
 use assay_study::findings::said::Said;
@@ -161,7 +161,7 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 fn wherever_a_race_was_interrupted_it_ends_the_same() {
     let whole = raced(STUDY);
     let expected = findings(&whole);
-    for last in (0..whole.trials.len() - 1).filter(|last| has_turn(*last as u64, 3)) {
+    for last in (0..whole.trials.len() - 1).filter(|last| is_sampled(*last as u64, 3)) {
         let fake = machine();
         let begun = interrupted_after(&fake, last);
         assert!(begun.interrupted);

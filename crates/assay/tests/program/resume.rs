@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_base::failure::Outcome;
-use assay_lab::needs::has_turn;
+use assay_lab::needs::is_sampled;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
@@ -102,7 +102,7 @@ fn wherever_it_was_interrupted_the_findings_are_the_same() {
     let trials = whole.plan.trials.len();
     // Three replicates, each with its lead-in.
     assert_eq!(trials, 3 * (1 + 8));
-    for last in (0..trials - 1).filter(|last| has_turn(*last as u64, 3)) {
+    for last in (0..trials - 1).filter(|last| is_sampled(*last as u64, 3)) {
         let fake = machine();
         let begun = interrupted_after(&fake, last);
         assert!(begun.interrupted);

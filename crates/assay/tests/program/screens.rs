@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use assay_lab::needs::{count, has_turn};
+use assay_lab::needs::{count, is_sampled};
 use assay_report::evidence::{self, Evidence};
 use assay_report::html::{self, Place};
 use assay_report::{document, markdown, text};
@@ -123,7 +123,7 @@ fn a_screen_that_was_interrupted_goes_on_to_the_same_end() {
     let whole = raced(&screened());
     let expected = findings(&whole);
     let some = (5..whole.trials.len() - 1).step_by(19).zip(0..);
-    for (last, _) in some.filter(|(_, at)| has_turn(*at, 2)) {
+    for (last, _) in some.filter(|(_, at)| is_sampled(*at, 2)) {
         let fake = machine();
         let begun = interrupted_after(&fake, last);
         assert!(begun.interrupted);

@@ -12,7 +12,7 @@ use crate::factors::tests::{
 };
 use crate::factors::{Guard, Role, all, find};
 use assay_lab::expected::Expected;
-use assay_lab::needs::{first_of, is_in_full};
+use assay_lab::needs::is_in_full;
 
 /// What a layer can be asked for, one after the other.
 fn wishes(layer: &dyn Layer) -> Vec<(String, Levels, Option<u64>)> {
@@ -260,7 +260,7 @@ fn whichever_fails(stack: &Stack, step: usize) -> u64 {
     let before = machine().condition(home);
     let mut calls = 0;
     // One in so many, from another one on with each commit.
-    for at in (1 + first_of(step as u64)..).step_by(step) {
+    for at in (1..).step_by(step) {
         let fake = machine();
         let faulty = Faulty::new(&fake, at, io::ErrorKind::Other);
         let _ = make_twice(&faulty, stack);

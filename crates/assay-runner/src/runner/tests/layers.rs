@@ -75,7 +75,7 @@ fn a_study_of_each_layer_alone_and_of_all_together_runs_and_leaves_nothing() {
         let ground = ground.iter().map(|(name, levels)| (name.as_str(), levels.as_slice()));
         let factors: Vec<(&str, &[String])> = ground.chain([(name, levels.as_slice())]).collect();
         for (way, start) in [(0, false), (2, true)] {
-            if has_turn(at + way, 4) {
+            if is_sampled(at + way, 4) {
                 runs(&factors, start);
             }
         }

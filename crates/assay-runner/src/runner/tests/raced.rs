@@ -68,7 +68,7 @@ fn wherever_a_race_dies_it_is_put_back_and_gone_on_with_to_the_same_end() {
         course(&run(&fake, racing(), &AtomicBool::new(false), &mut |_| {}).unwrap())
     };
     let step = count(14, 1);
-    let (mut resumed, mut change) = (0, 1 + first_of(step.into()));
+    let (mut resumed, mut change) = (0, 1);
     loop {
         let fake = machine();
         let dying = Faulty::dying(&fake, change);

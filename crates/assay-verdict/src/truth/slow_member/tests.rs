@@ -2,7 +2,7 @@ use std::collections::BinaryHeap;
 
 use assay_base::draws::Draws;
 use assay_base::presence::Presence;
-use assay_lab::needs::has_turn;
+use assay_lab::needs::is_sampled;
 use assay_machine::probes::disk::{DeviceEvidence, Traffic};
 use assay_machine::probes::service::Served;
 use assay_study::findings::Trust;
@@ -305,7 +305,7 @@ fn labs(mean_ns: f64) -> Vec<Lab> {
 fn members_that_are_alike_are_never_accused() {
     for mean_ns in [0.1 * MS, 8.0 * MS] {
         let labs = labs(mean_ns);
-        for (at, lab) in labs.iter().enumerate().filter(|(at, _)| has_turn(*at as u64, 3)) {
+        for (at, lab) in labs.iter().enumerate().filter(|(at, _)| is_sampled(*at as u64, 3)) {
             for (trials, seed) in [(3, 1), (3, 2), (8, 3)] {
                 let found = lab.named(trials, seed + 10 * at as u64);
                 assert_eq!(

@@ -2,7 +2,7 @@
 //! a panic.
 
 use assay_claims::articles::{self, Library};
-use assay_lab::needs::{count, has_turn};
+use assay_lab::needs::{count, is_sampled};
 
 const HOSTILE: [&str; 11] = [
     "",
@@ -98,7 +98,7 @@ fn no_cell_makes_a_panic() {
             let cells: Vec<&str> = lines[row].split(',').collect();
             for column in 0..cells.len() {
                 for (at, hostile) in (column as u64..).zip(HOSTILE) {
-                    if !has_turn(at, 3) {
+                    if !is_sampled(at, 3) {
                         continue;
                     }
                     let mut own = cells.clone();
