@@ -22,7 +22,6 @@ use crate::bench::{Draws, middle};
 use crate::fio::FILE_BYTES;
 use crate::lab::{Done, Scratch, call, has, is_root};
 use crate::options::Options;
-use crate::suite::skips::Skips;
 use crate::{bench, facts};
 
 const DEPTHS: [u32; 2] = [32, 128];
@@ -33,9 +32,6 @@ const RING: &str = "ASSAY_T_IO_URING";
 const MOST_INSTRUCTIONS: f64 = 160.0;
 /// What it is meant to come to, of which is only told whether it does.
 const AIMED_INSTRUCTIONS: f64 = 150.0;
-/// The same of the build that is tested, which checks sums for overflow: what `cargo xtask test` watches, as a loop
-/// that has grown is seen in any build.
-const MOST_AS_TESTED: f64 = 200.0;
 /// Operations of the shorter of two runs, of which the difference counts.
 const COUNTED: u64 = 200_000;
 /// Who counts.
@@ -137,17 +133,6 @@ pub fn run(options: &Options) -> Done<bool> {
     println!();
     bench::keep(options, "engine.md", &page)?;
     Ok(told(&instructions, MOST_INSTRUCTIONS))
-}
-
-/// The step of `cargo xtask test`: the instructions alone, of this build.
-pub fn watch(skipped: &mut Skips) -> Done<bool> {
-    if !has(COUNTER) {
-        skipped.insert("instructions".to_owned(), format!("needs the program {COUNTER}"));
-        return Ok(true);
-    }
-    let most = if cfg!(debug_assertions) { MOST_AS_TESTED } else { MOST_INSTRUCTIONS };
-    let instructions = instructions()?;
-    Ok(told(&Ok(instructions), most))
 }
 
 /// What all sides do at a place, by depth and side.

@@ -1,4 +1,4 @@
-//! The step `lab`: the program in a guest of QEMU. Its results are readable here, marked emulated, and
+//! `cargo xtask lab --check`: the program in a guest of QEMU. Its results are readable here, marked emulated, and
 //! nobody is ranked by them.
 
 pub mod checks;
@@ -14,7 +14,6 @@ use std::time::Duration;
 use assay_kinds::work::metrics;
 use serde_json::Value;
 
-use super::skips::Skips;
 use crate::durability::{self, Trial};
 use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::{Accelerator, QEMU};
@@ -23,7 +22,6 @@ use crate::lab::process::{Assay, Running};
 use crate::lab::{Done, Scratch};
 use crate::lab_guest::{self, INTERRUPTED};
 use crate::plug;
-use checks::Check;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -38,65 +36,35 @@ assay check /dev/vda --quick --destroy virtual0 --quiet >/dev/null || [ $? -eq 5
 assay run stack-limit --replicates 1 --quiet >/dev/null
 ";
 
-/// What guests are to do besides running scripts, one after the other.
-#[derive(Clone, Copy)]
-pub struct Wanted {
-    jobs: &'static [fn(&Path, Kernel) -> Done<bool>],
-    cuts: &'static [Cut],
-    plugs: &'static [plug::Row],
-}
-
-pub const IN_FULL: Wanted = Wanted { jobs: &JOBS, cuts: &CUTS, plugs: &plug::ALL };
-/// What takes turns in the runs that are not `long`: of the cuts two drives.
-pub const TURNS: [Wanted; 2] = [
-    Wanted { jobs: &JOBS, cuts: &[], plugs: &[] },
-    Wanted { jobs: &[], cuts: CUTS.split_at(2).0, plugs: &[] },
-];
-const JOBS: [fn(&Path, Kernel) -> Done<bool>; 2] = [job, |program, _| interrupted(program)];
-
-/// Boots guests that are emulated wherever this runs, and looks at what they bring back; has others run scripts.
-pub fn check(
-    program: impl FnOnce() -> Done<PathBuf>,
-    (wanted, scripts): (Wanted, &[Check]),
-    skipped: &mut Skips,
-) -> Done<bool> {
-    if let Some(reason) = guest::missing() {
-        skipped.insert("lab".to_owned(), reason);
-        return Ok(true);
-    }
+/// Boots emulated guests, checks the results that they bring back, and runs all scripts in guests of their own.
+pub fn check(program: &Path) -> Done<bool> {
     let kernel = match lab_guest::kernel(&[]) {
         Ok(kernel) => kernel,
         Err(reason) => {
-            skipped.insert("lab".to_owned(), reason);
+            println!("SKIP lab: {reason}");
             return Ok(true);
         }
     };
-    let program = program()?;
-    // Each guest takes one processor.
-    let (own, checks) = thread::scope(|scope| {
-        let own = scope.spawn(|| wanted.done(&program, &kernel));
-        let checks = checks::run(&program, scripts, skipped);
-        (own.join(), checks)
+    // Each guest takes one CPU.
+    let (jobs, scripts) = thread::scope(|scope| {
+        let jobs = scope.spawn(|| run_jobs(program, &kernel));
+        let scripts = checks::run(program);
+        (jobs.join(), scripts)
     });
-    let own: Done<bool> = own.map_err(|_| "the thread of the jobs failed".to_owned())?;
-    Ok(own? & checks?)
+    let jobs: Done<bool> = jobs.map_err(|_| "the thread of the jobs failed".to_owned())?;
+    Ok(jobs? & scripts?)
 }
 
-impl Wanted {
-    fn done(self, program: &Path, kernel: &Kernel) -> Done<bool> {
-        let mut well = true;
-        for job in self.jobs {
-            well &= job(program, kernel.clone())?;
-        }
-        Ok(well && cut(program, self.cuts)? && plug::run(program, self.plugs)?)
-    }
+fn run_jobs(program: &Path, kernel: &Kernel) -> Done<bool> {
+    let well = job(program, kernel.clone())? & interrupted(program)?;
+    Ok(well && cut(program)? && plug::run(program, &plug::ALL)?)
 }
 
 /// A grade, what is written to, the assumed drive, and power cuts at most.
-pub type Cut = (&'static str, &'static str, &'static str, u64);
+type Cut = (&'static str, &'static str, &'static str, u64);
 
 /// Drives that lie and are found, and honest ones that nobody accuses; each cut of the grade kill takes a guest.
-pub const CUTS: [Cut; 4] = [
+const CUTS: [Cut; 4] = [
     ("kill", "ext4", "drops-flushes", 60),
     ("replay", "ext4", "honest", 20),
     ("kill", "drive", "loses-last", 60),
@@ -104,14 +72,11 @@ pub const CUTS: [Cut; 4] = [
 ];
 
 /// Whether drives that lie are found, and honest ones are not accused.
-fn cut(program: &Path, cuts: &[Cut]) -> Done<bool> {
-    if cuts.is_empty() {
-        return Ok(true);
-    }
+fn cut(program: &Path) -> Done<bool> {
     let kernel = lab_guest::kernel(&durability::MODULES)?;
     let bench = durability::Bench::new(program, &kernel)?;
     let mut well = true;
-    for &(grade, on, drive, cuts) in cuts {
+    for (grade, on, drive, cuts) in CUTS {
         let own = Trial { grade, on, drive, mounted: "", writer: "log", cuts, seed: 1 };
         let is_honest = drive == "honest";
         let came = if is_honest { bench.run(own)? } else { bench.until_found(own, cuts)? };

@@ -17,8 +17,6 @@ use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
-use crate::suite::guest::{IN_FULL, check, checks};
-use crate::suite::skips::Skips;
 use crate::{dist, journals};
 
 /// Options with a word.
@@ -57,13 +55,7 @@ pub fn run(options: &Options) -> Done<u8> {
         return Err(reason);
     }
     if options.has("--check") {
-        let mut skipped = Skips::new();
-        let all = (IN_FULL, &checks::ALL[..]);
-        let well = check(|| program(options), all, &mut skipped)?;
-        for (name, reason) in &skipped {
-            println!("xtask: skipped {name}: {reason}");
-        }
-        return Ok(u8::from(!well));
+        return crate::guest::check(&program(options)?).map(|well| u8::from(!well));
     }
     if options.has("--record-journals") {
         let all = journals::RELEASES.to_vec();

@@ -22,6 +22,7 @@ mod files;
 mod fio;
 mod fleet;
 mod fuzz;
+mod guest;
 mod host_cache;
 mod import;
 mod journals;
@@ -30,12 +31,10 @@ mod lab_guest;
 mod live;
 mod mutants;
 mod options;
-mod packages;
 mod pages;
 mod pictures;
 mod plug;
 mod probe;
-mod programs;
 mod published;
 mod requests;
 mod sbom;
@@ -46,7 +45,6 @@ mod simulate;
 mod site;
 mod stall;
 mod startup;
-mod suite;
 mod tree;
 
 use std::process::ExitCode;
@@ -88,15 +86,6 @@ impl Command {
 use Run::{Chore, Program};
 
 const COMMANDS: &[Command] = &[
-    Command {
-        name: "test",
-        usage: "[fast | all | long] [--no-lints] [--step NAME]",
-        summary: "fast: units and command line, no root; all (as usual): what must hold before a change lands; long: every count in full; --step: one of its steps alone",
-        flags: &["fast", "all", "long", "--no-lints"],
-        numbers: &[],
-        words: &["--step"],
-        run: Chore(suite::run),
-    },
     Command {
         name: "lab",
         usage: "[--check] [--record-journals] [--systemd [--release bookworm]] [--try] [--program FILE] [--script FILE] [--memory 512M] [--cpus N] [--drives N] [--size 1G] [--modules A,B] [--carry PROGRAM,PROGRAM] [--append TEXT] [--kernel DIRECTORY] [--accel kvm|tcg] [--timeout SECONDS] [--out DIRECTORY] [-- COMMAND...]",

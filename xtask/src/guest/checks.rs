@@ -12,15 +12,14 @@ use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{Asked, found};
 use crate::lab::{Done, Scratch};
 use crate::lab_guest;
-use crate::suite::skips::Skips;
 
 const PRELUDE: &str = include_str!("checks/prelude.sh");
 
 /// Subject and script.
-pub type Check = (&'static str, &'static str);
+type Check = (&'static str, &'static str);
 
 /// What there is to look at.
-pub const ALL: [Check; 5] = [
+const ALL: [Check; 5] = [
     ("stacks", include_str!("checks/stacks.sh")),
     ("errors", include_str!("checks/errors.sh")),
     ("memory", include_str!("checks/memory.sh")),
@@ -70,16 +69,16 @@ const DRIVES: [u64; 2] = [2 << 30, 256 << 20];
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// Runs scripts; tells what went wrong.
-pub fn run(program: &Path, wanted: &[Check], skipped: &mut Skips) -> Done<bool> {
+pub fn run(program: &Path) -> Done<bool> {
     let kernel = match lab_guest::kernel(&MODULES) {
         Ok(kernel) if kernel.lacks(&MODULES).is_empty() => kernel,
         Ok(kernel) => {
             let lacks = kernel.lacks(&MODULES).join(", ");
-            skipped.insert("lab: checks".to_owned(), format!("{} has no {lacks}", kernel.release));
+            println!("SKIP lab: checks: {} has no {lacks}", kernel.release);
             return Ok(true);
         }
         Err(reason) => {
-            skipped.insert("lab: checks".to_owned(), reason);
+            println!("SKIP lab: checks: {reason}");
             return Ok(true);
         }
     };
@@ -87,7 +86,7 @@ pub fn run(program: &Path, wanted: &[Check], skipped: &mut Skips) -> Done<bool> 
     let programs = match programs.collect::<Result<Vec<PathBuf>, &str>>() {
         Ok(programs) => programs,
         Err(name) => {
-            skipped.insert("lab: checks".to_owned(), format!("needs the program {name}"));
+            println!("SKIP lab: checks: needs the program {name}");
             return Ok(true);
         }
     };
@@ -115,9 +114,8 @@ pub fn run(program: &Path, wanted: &[Check], skipped: &mut Skips) -> Done<bool> 
         ..lab_guest::usual(program.to_owned(), kernel.clone())
     };
     // The first one takes as long as the others together.
-    let (first, others) = wanted.split_at(wanted.len().min(1));
-    let guests = [first, others].into_iter().filter(|checks| !checks.is_empty());
-    let asked: Vec<Asked> = guests.map(asked).collect();
+    let (first, others) = ALL.split_at(1);
+    let asked = [asked(first), asked(others)];
     thread::scope(|scope| {
         let guests: Vec<_> = asked.iter().map(|asked| scope.spawn(|| in_a_guest(asked))).collect();
         let ended = guests.into_iter().map(thread::ScopedJoinHandle::join);
