@@ -436,7 +436,7 @@ mod tests {
 
     /// What `cargo binstall` is told in the manifest, and what is written.
     #[test]
-    #[ignore = "needs 2 s: cargo xtask test"]
+    #[ignore = "nightly: 2 s"]
     fn archives_are_called_what_the_manifest_says() {
         let manifest = fs::read_to_string(root().join("crates/assay/Cargo.toml")).unwrap();
         let told = |key: &str, machine: &Machine| {

@@ -54,7 +54,6 @@ mod tests {
     use crate::lab::needs::{Need, have};
 
     #[test]
-    #[ignore = "needs ssh-keygen: cargo xtask test"]
     fn sums_are_signed_and_other_sums_are_not() {
         if !have(&[Need::Program(PROGRAM)]) {
             return;

@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 2 s: cargo xtask test"]
+    #[ignore = "nightly: 2 s"]
     fn each_liar_is_found_within_sixty_cuts_of_either_grade() {
         for is_kill in [true, false] {
             for (drive, patterns) in FOUND_BY {
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn an_honest_drive_is_not_accused_and_what_is_under_way_is_told_apart() {
         for is_kill in [true, false] {
             for pattern in Pattern::OF_PLACES {
@@ -599,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 2 s: cargo xtask test"]
+    #[ignore = "nightly: 2 s"]
     fn files_over_a_liar_are_lost_and_over_an_honest_drive_they_are_not() {
         for is_kill in [true, false] {
             for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {

@@ -169,7 +169,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs git: cargo xtask test"]
     fn the_work_is_what_was_chosen_and_git_finds_where_it_became_more() -> Done<()> {
         if !have(&[Need::Program("git")]) {
             return Ok(());
@@ -186,7 +185,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs git: cargo xtask test"]
     fn each_run_has_the_next_noise() -> Done<()> {
         if !have(&[Need::Program("git")]) {
             return Ok(());

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn ranks_follow_zipfs_law() {
         for theta in [0.1, 0.9, 0.999, 1.0, 1.001, 1.2, 3.0] {
             for places in [2, 10, 1000, 20_000] {

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn gaps_of_poisson_arrivals_are_exponential_at_every_rate() {
         for rate in [100, 1_000, 10_000, 100_000] {
             for seed in 0..5 {

@@ -88,7 +88,7 @@ fn places_of_the_queue_are_used_again_and_again() {
 
 /// A pause is longer than the thread waits for the next operation.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_thread_that_sleeps_is_woken() {
     let scratch = Scratch::filled(1 << 20, 1, false);
     let rests = Job { think: Duration::from_millis(1_200), operations: Some(3), ..job() };

@@ -83,7 +83,7 @@ fn told_of_used(file: &File) {
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
-#[ignore = "needs 8 s: cargo xtask test"]
+#[ignore = "nightly: 8 s"]
 fn all_that_the_process_took_is_counted_in_memory() {
     let file = File::from(memfd_create("assay-load", MemfdFlags::CLOEXEC).unwrap());
     file.set_len(AREA).unwrap();
@@ -123,7 +123,7 @@ impl Drop for Zram {
 
 /// There the kernel hands requests of io_uring to workers of its own.
 #[test]
-#[ignore = "needs root and zram, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn all_that_the_process_took_is_counted_on_zram() {
     if !have(&[Need::Root, Need::Path("/sys/class/zram-control/hot_add")]) {
         return;

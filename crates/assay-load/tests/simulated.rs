@@ -53,7 +53,7 @@ fn mean_p99_and_rate_are_recovered() {
 
 /// A write that is synced is served by its sync: the law comes out of it, whoever waits before it.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn the_time_of_a_sync_is_the_one_that_the_law_says() {
     let writes =
         |sync, depth| Job { mix: Mix::WRITES, sync, depth, operations: Some(800_000), ..job() };
@@ -91,7 +91,7 @@ fn who_waits_for_several_completions_is_told_the_time_of_the_last_one() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_timed_window_recovers_the_rate_too() {
     for (threads, depth) in [(1, 1), (1, 8), (4, 2)] {
         let timed = Job {
@@ -120,7 +120,7 @@ fn slow_devices_give_no_quantised_rate() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn rates_of_few_operations_have_no_bias() {
     // About ten operations per run: ending at clock time would be wrong by up to 10 % here.
     let few = Job {
@@ -248,7 +248,7 @@ fn response_ns(rate_per_s: u64, share: f64) -> f64 {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
     for (rate, depth) in [(500, 1), (2_500, 1), (2_500, 4096), (4_000, 64)] {
         let found = queue(rate, 1, depth, Duration::from_secs(400));
@@ -277,7 +277,7 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
 
 /// The interval of six trials holds the p99 of the theory as often as it says, and does not hold another one.
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn intervals_of_studies_hold_the_response_time_of_theory() {
     const T_975_5: f64 = 2.570_581_836;
     let part = sample(600, 8);

@@ -71,7 +71,7 @@ const DAMAGES: [(Damage, Count); 5] = [
 ];
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn ten_thousand_faults_of_each_kind_are_found_in_a_file() {
     for (engine, direct) in engines_with_a_file().into_iter().filter(|(_, direct)| !direct) {
         let scratch = Scratch::filled((BLOCK * BLOCKS) as u64, 0, direct);
@@ -112,7 +112,7 @@ static SHAPES: [fn(Job) -> Job; 4] = [
 
 /// Ten million in full, of which each was really written.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn no_block_that_was_written_is_called_wrong() {
     const SMALL: usize = 512;
     const MANY: usize = 1 << 16;

@@ -160,7 +160,7 @@ fn json_is_one_document_that_reads_back() {
 /// At every width: no line is wider than the page unless one word is, and no word of a sentence is
 /// lost.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_page_of_any_width_holds_its_words_and_nothing_sticks_out() {
     for (width, (name, findings)) in (1..120)
         .filter(|width| is_sampled(*width as u64, 4))

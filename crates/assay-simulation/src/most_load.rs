@@ -210,7 +210,7 @@ mod tests {
 
     /// A hundredth waits longer than ln 100 over what is left of the service rate.
     #[test]
-    #[ignore = "needs 2 s: cargo xtask test"]
+    #[ignore = "nightly: 2 s"]
     fn a_long_queue_waits_as_theory_says() {
         let mut chance = Chance::new(1, 0, "queue").unwrap_or_else(|error| panic!("{error}"));
         for rate in [2000.0, 3500.0] {

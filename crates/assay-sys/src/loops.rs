@@ -172,7 +172,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs root: cargo xtask test"]
     fn a_file_becomes_a_device_and_goes_away_again() {
         if !have(&[Need::Root]) {
             return;

@@ -92,7 +92,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs root: cargo xtask test"]
     fn a_partition_comes_and_goes_and_nothing_is_written() {
         if !have(&[Need::Root]) {
             return;

@@ -34,7 +34,7 @@ fn runs(reader: &Reader, inputs: u64) {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn damaged_bundles_are_shown_or_refused() {
     short_run_of("bundle");
 }
@@ -42,7 +42,7 @@ fn damaged_bundles_are_shown_or_refused() {
 /// A recording decides what is written where: it has more of them than others. A million takes an optimised build,
 /// `cargo xtask fuzz --only recording`.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn damaged_recordings_are_played_inside_of_the_area_or_refused() {
     let reader = READERS.iter().find(|reader| reader.name == "recording").unwrap();
     runs(reader, count(800, 10_000).into());
@@ -59,7 +59,7 @@ fn damaged_tables_are_read_or_refused() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn damaged_files_of_every_other_tool_are_read_or_refused() {
     for importer in IMPORTERS.iter().filter(|one| !matches!(one.reads, Reads::Table(_))) {
         short_run_of(&format!("import/{}", importer.about.name));
@@ -67,7 +67,7 @@ fn damaged_files_of_every_other_tool_are_read_or_refused() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn damaged_job_files_are_translated_or_refused() {
     short_run_of("jobs");
 }
@@ -89,7 +89,7 @@ fn damaged_logs_of_meters_are_read_or_refused() {
 
 /// What nobody damaged is accepted, or the loop would only ever see refusals.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn each_reader_accepts_some_of_its_seeds() {
     for reader in READERS {
         let seeds = (reader.seeds)();

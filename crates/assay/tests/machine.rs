@@ -1,9 +1,7 @@
-//! The built program on real storage: loop devices, file systems and control groups that these
-//! tests make and take down again. They need root, so a plain `cargo test` ignores them;
-//! `cargo xtask test` runs them, and each one that cannot run here says why (`assay_lab::needs`).
+//! The built program on real storage: loop devices, filesystems and control groups that these tests create and remove.
+//! They need root and some programs; a test whose needs are not met skips and prints the reason (`assay_lab::needs`).
 //!
-//! One binary on purpose: what lies below `alone` comes one after the other, also when all are asked for at
-//! once; `cargo xtask test` runs the others beside it, in a process of their own.
+//! Tests below `alone` change settings of the machine and run one after the other (`turn::require`).
 
 #![allow(clippy::disallowed_methods, reason = "these tests look at the real machine")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]

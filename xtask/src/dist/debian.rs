@@ -112,7 +112,6 @@ mod tests {
     use crate::lab::{Scratch, call};
 
     #[test]
-    #[ignore = "needs dpkg-deb: cargo xtask test"]
     fn a_debian_package_has_the_unit_and_pages_switches_nothing_on_and_takes_its_link_away() {
         if !have(&[Need::Program("dpkg-deb")]) {
             return;
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs lintian, 14 s: cargo xtask test"]
+    #[ignore = "nightly: 14 s"]
     fn lintian_finds_no_error_and_finds_a_version_that_is_none() {
         if !have(&[Need::Program("lintian")]) {
             return;

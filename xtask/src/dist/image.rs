@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn an_image_is_read_by_its_hashes_and_has_the_program_and_the_commit() {
         let archive = packed_for("armv7-unknown-linux-musleabihf");
         assert_eq!(archive, packed_for("armv7-unknown-linux-musleabihf"), "packed twice");
@@ -255,7 +255,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs umoci: cargo xtask test"]
     fn others_unpack_the_image_and_would_start_the_program() {
         if !have(&[Need::Program("umoci")]) {
             return;

@@ -143,7 +143,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs bash: cargo xtask test"]
     fn a_pkgbuild_is_read_by_bash_and_installs_what_other_packages_have() {
         if !have(&[Need::Program("bash")]) {
             return;
@@ -201,7 +200,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs nix-instantiate: cargo xtask test"]
     fn nix_parses_its_expression_and_not_a_half_of_it() {
         if !have(&[Need::Program(NIX)]) {
             return;

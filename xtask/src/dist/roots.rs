@@ -485,7 +485,7 @@ mod tests {
     const FAKE: &[u8] = b"#!/bin/sh\necho \"$HOME\"\n";
 
     #[test]
-    #[ignore = "needs root, dpkg and an overlay, 7 s: cargo xtask test"]
+    #[ignore = "nightly: 7 s"]
     fn a_package_comes_and_goes_in_a_copy_and_what_it_forgets_is_found() {
         if let Some(reason) = untried() {
             return skip(&reason);
@@ -508,7 +508,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs root, dpkg and an overlay: cargo xtask test"]
     fn an_archive_is_unpacked_and_removed_in_a_copy_and_lies_in_an_empty_root() {
         if let Some(reason) = untried() {
             return skip(&reason);
@@ -532,7 +531,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs root and an overlay: cargo xtask test"]
     fn a_copy_has_no_journals_of_this_machine_and_takes_new_ones() {
         if let Some(reason) = untried() {
             return skip(&reason);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs rpmbuild, rpm and rpmlint, 11 s: cargo xtask test"]
+    #[ignore = "nightly: 11 s"]
     fn rpm_reads_packages_for_all_machines_and_rpmlint_finds_no_error() {
         let needed = [PROGRAM, "rpm", "rpmlint"].map(Need::Program);
         if !have(&needed) {

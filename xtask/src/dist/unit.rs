@@ -66,7 +66,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs systemd-analyze: cargo xtask test"]
     fn systemd_has_no_complaint_of_it_and_complains_of_a_damaged_one() {
         if !have(&[Need::Program(CHECKER)]) {
             return;
@@ -76,7 +75,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs systemctl: cargo xtask test"]
     fn a_first_boot_leaves_it_off_by_the_preset_and_would_not_without() {
         if !have(&[Need::Program(SWITCH)]) {
             return;

@@ -37,7 +37,7 @@ fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> Tally {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn an_honest_file_system_is_not_accused_in_ten_thousand_cuts() {
     let mut outcomes = BTreeSet::new();
     for sync in [Sync::Fsync, Sync::Fdatasync, Sync::Dsync] {
@@ -53,7 +53,7 @@ fn an_honest_file_system_is_not_accused_in_ten_thousand_cuts() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn each_liar_is_found_within_sixty_cuts() {
     for keeps in Keeps::LIARS {
         for seed in 1..=10 {
@@ -65,7 +65,7 @@ fn each_liar_is_found_within_sixty_cuts() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn what_a_liar_does_is_what_is_told() {
     let found = |keeps| {
         let mut all = Tally::default();

@@ -17,7 +17,6 @@ fn small() -> Vec<u8> {
 
 /// Another program reads it: the one that defines the format.
 #[test]
-#[ignore = "needs the program cpio: cargo xtask test"]
 fn cpio_unpacks_what_is_packed() {
     if !crate::needs::have(&[crate::needs::Need::Program("cpio")]) {
         return;

@@ -42,7 +42,7 @@ fn sizes() -> impl Iterator<Item = (u64, u64)> {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn every_lie_of_every_size_is_found_and_measured() {
     for (seed, (claimed, held)) in (0..).zip(sizes()) {
         for lie in Lie::ALL {

@@ -376,7 +376,6 @@ fn allocates_nothing(name: &str, kind: &EngineKind, job: &Job, file: &File) -> P
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
 fn the_loop_of_every_engine_allocates_nothing() {
     for entry in ENGINES.iter().filter(|entry| works(&entry.standard)) {
         for job in jobs() {

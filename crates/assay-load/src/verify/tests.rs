@@ -115,7 +115,7 @@ const DAMAGES: [(Fault, Damage); 5] = [
 ];
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn ten_thousand_faults_of_each_kind_are_all_found() {
     let (job, file) = (twice(), memory(BLOCK * BLOCKS));
     let written = run(&job, &EngineKind::Psync, &file);

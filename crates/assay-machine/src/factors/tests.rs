@@ -242,14 +242,12 @@ fn whenever_a_setting_or_its_recovery_dies_the_machine_ends_as_it_began() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
 fn whenever_a_first_layer_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let (deaths, recoveries) = of_role(Role::Layer, [0, 2]);
     assert!(deaths > DEATHS && recoveries > deaths, "{deaths} {recoveries}");
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
 fn whenever_a_second_layer_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let (deaths, recoveries) = of_role(Role::Layer, [1, 2]);
     assert!(deaths > DEATHS && recoveries > deaths, "{deaths} {recoveries}");

@@ -449,7 +449,7 @@ fn emulated_places_are_hatched_and_published_ones_have_their_own_colour() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn svg_is_well_formed_and_carries_no_style_and_no_nonsense() {
     for (name, figure) in figures() {
         for drawn in [inline(&figure), file(&figure, Theme::Dark)] {
@@ -578,7 +578,7 @@ pub(crate) fn large() -> Evidence {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_large_study_stays_small_on_the_page() {
     let evidence = large();
     assert_eq!((evidence.trials.len(), evidence.latencies.len()), (960, 160));

@@ -291,7 +291,7 @@ fn folded(page: &str) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn of_many_figures_the_first_are_open_and_the_others_folded_by_their_kind() {
     let page = page(&large(), Place::Alone);
     let figures = page.split(">Figures</h2>").nth(1).unwrap().split("<h2").next().unwrap();

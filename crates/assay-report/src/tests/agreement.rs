@@ -58,7 +58,7 @@ fn fate() -> impl Strategy<Value = Option<Status>> {
 
 proptest! {
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn a_ratio_and_its_means_as_shown_lie_on_one_side(
         seed in 0_u64..1000,
         noise in 0.001_f64..0.6,

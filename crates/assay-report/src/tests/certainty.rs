@@ -442,7 +442,7 @@ fn in_tables(name: &str, found: &Findings) -> usize {
 
 /// Long writes and capacities, which no fixture has: what a table and a page make of them.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
     let known = fixtures().into_iter().find(|(name, _)| name == "card").unwrap().1;
     let mut seen = 0;
@@ -484,7 +484,7 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
 
 /// What stands in the fixtures, which are pages of studies that ran or were made up.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn no_page_has_a_value_outside_its_interval() {
     let mut seen = 0;
     for (name, found) in fixtures() {
@@ -502,7 +502,7 @@ fn no_page_has_a_value_outside_its_interval() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn nothing_is_more_certain_than_what_it_rests_on() {
     let (mut decided, mut answered, mut doubted, mut shown) = (0, 0, 0, 0);
     let known = fixtures().into_iter().find(|(name, _)| name == "study-two-arms").unwrap().1;

@@ -322,7 +322,6 @@ fn a_lock_is_held_by_one_and_names_its_holder() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn under_sudo_what_is_written_belongs_to_the_caller() {
     if !have(&[Need::Root]) {
         return;
@@ -370,7 +369,6 @@ fn when_free<T>(attempt: impl Fn() -> Result<T, HoldError>) -> Result<T, HoldErr
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn state_is_never_given_to_the_caller_of_sudo() {
     if !have(&[Need::Root]) {
         return;
@@ -495,7 +493,6 @@ fn an_ordinary_user_only_looks_whether_root_has_a_lock() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_lock_of_root_holds_for_all_who_share_the_run_directory() {
     if !have(&[Need::Root]) {
         return;
@@ -537,7 +534,6 @@ fn a_study_is_seen_by_others_as_long_as_it_runs() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn root_locks_in_no_directory_of_others() {
     if !have(&[Need::Root]) {
         return;

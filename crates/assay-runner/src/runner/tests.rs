@@ -77,7 +77,6 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
 fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
     let mut outcomes = [0_u32; 2];
     let (step, later) = (count(3, 1), count(9, 1));
@@ -627,7 +626,6 @@ fn over_an_unfinished_journal_nothing_starts() {
 
 /// Whatever single call fails: what is not put back at once is put back by the journal.
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
 fn any_call_may_fail_and_the_machine_is_put_back() {
     let (step, later) = (count(6, 1), count(42, 7));
     let mut call = 1;
@@ -651,7 +649,6 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
 fn every_preset_dry_runs() {
     use assay_study::study::{presets, without};
     for (name, study) in presets::all() {

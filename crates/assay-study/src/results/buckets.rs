@@ -209,7 +209,7 @@ mod tests {
         }
 
         #[test]
-        #[ignore = "needs 1 s: cargo xtask test"]
+        #[ignore = "nightly: 1 s"]
         fn what_the_library_packs_is_unpacked(
             digits in 0..=4_u8,
             values in proptest::collection::vec((1..3_600_000_000_000_u64, 1..1_000_000_u64), 0..200),

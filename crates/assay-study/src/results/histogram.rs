@@ -207,7 +207,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        #[ignore = "needs 2 s: cargo xtask test"]
+        #[ignore = "nightly: 2 s"]
         fn any_histogram_survives(values in proptest::collection::vec(1..HIGHEST_NS, 0..200)) {
             let histogram = filled(&values);
             let (_, back) = from_json(&to_json("read", &histogram).unwrap()).unwrap();

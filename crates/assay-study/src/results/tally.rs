@@ -193,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        #[ignore = "needs 4 s: cargo xtask test"]
+        #[ignore = "nightly: 4 s"]
         fn numbers_are_those_of_the_histogram(
             left in proptest::collection::vec(1..10_000_000_u64, 1..1500),
             right in proptest::collection::vec(1..HIGHEST_NS, 0..50),

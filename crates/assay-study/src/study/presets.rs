@@ -179,7 +179,7 @@ mod tests {
 
     /// No number without somebody who published it.
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn whether_a_place_is_good_enough_is_told_by_bounds_with_their_source() {
         let mut seen = 0;
         for (name, study) in super::fitness() {

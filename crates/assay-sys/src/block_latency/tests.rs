@@ -214,7 +214,6 @@ fn counts_are_exact(disk: &Disk, trace: &mut BlockTrace) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_program_counts_what_was_done_to_a_loop_device() {
     let Some(_turn) = turn() else { return };
     let disk = Disk::new("bpf");
@@ -223,7 +222,6 @@ fn a_program_counts_what_was_done_to_a_loop_device() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_program_hands_out_every_request_with_its_place() {
     let Some(_turn) = turn() else { return };
     let disk = Disk::new("requests");
@@ -280,7 +278,6 @@ fn read(trace: &BlockTrace) -> &tracefs::Trace {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn the_trace_counts_what_was_done_to_a_loop_device() {
     let Some(_turn) = turn() else { return };
     let disk = Disk::new("tracefs");
@@ -336,7 +333,6 @@ fn zram_counts_are_exact(zram: &Zram, trace: &mut BlockTrace) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn bios_of_zram_count_themselves() {
     let Some(_turn) = turn() else { return };
     let Some(zram) = Zram::new() else { return };
@@ -349,7 +345,6 @@ fn bios_of_zram_count_themselves() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn requests_of_a_partition_are_its_disks() {
     let Some(_turn) = turn() else { return };
     let disk = Disk::with_partitions("part");
@@ -371,7 +366,6 @@ fn requests_of_a_partition_are_its_disks() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn only_what_is_watched_is_counted_each_device_for_itself() {
     let Some(_turn) = turn() else { return };
     let [one, two, three] = ["one", "two", "three"].map(Disk::new);
@@ -392,7 +386,6 @@ fn only_what_is_watched_is_counted_each_device_for_itself() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_device_that_goes_away_under_way_stops_nothing() {
     let Some(_turn) = turn() else { return };
     let (disk, stays) = (Disk::new("gone"), Disk::new("stays"));
@@ -412,7 +405,6 @@ fn a_device_that_goes_away_under_way_stops_nothing() {
 
 /// Large writes are cut into several requests; what is cut off keeps the time of the whole.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn parts_of_a_large_bio_arrive_with_it() {
     let Some(_turn) = turn() else { return };
     let disk = Disk::new("parts");
@@ -434,7 +426,6 @@ fn parts_of_a_large_bio_arrive_with_it() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn rings_that_are_too_small_are_found_out() {
     let Some(_turn) = turn() else { return };
     let disk = Disk::new("overrun");
@@ -454,7 +445,6 @@ fn rings_that_are_too_small_are_found_out() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_a_killed_process_left_is_removed_and_nothing_else() {
     let Some(_turn) = turn() else { return };
     let Some(tracefs) = Tracefs::new("stale-root") else { return };
@@ -479,7 +469,6 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
 
 /// Whether or not a program can be loaded: another means is no reason to leave it.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_was_left_is_removed_by_whatever_means_one_begins() {
     let Some(_turn) = turn() else { return };
     let usual = Path::new("/sys/kernel/tracing");
@@ -505,7 +494,6 @@ fn what_was_left_is_removed_by_whatever_means_one_begins() {
 }
 
 #[test]
-#[ignore = "needs clang: cargo xtask test"]
 fn buckets_of_the_program_are_those_of_the_reader() {
     if !have(&[Need::Program("clang")]) {
         return;
@@ -583,7 +571,6 @@ fn the_built_program_is_as_old_as_its_source() {
 /// Other compilers make other instructions of the same text: only the one that built the object can
 /// say whether it is stale. (`cargo xtask bpf` builds it, and writes down with what.)
 #[test]
-#[ignore = "needs clang: cargo xtask test"]
 fn the_built_program_is_that_of_its_source() {
     if !have(&[Need::Program("clang"), Need::Program("llvm-objdump")]) {
         return;

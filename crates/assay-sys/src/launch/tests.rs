@@ -231,7 +231,6 @@ fn groups_of_a_user_hold_the_given_one() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn root_hands_a_program_over_and_stays_root() {
     if !assay_lab::needs::have(&[assay_lab::needs::Need::Root]) {
         return;
@@ -278,7 +277,6 @@ impl Drop for Group {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_program_is_born_in_a_control_group_of_version_2() {
     use assay_lab::needs::{Need, have, skip};
     if !have(&[Need::Root]) {

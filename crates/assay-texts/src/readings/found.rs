@@ -421,7 +421,7 @@ mod tests {
 
     /// Much of it, in one line or in very many.
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn a_flood_is_gone_through_once() {
         let (spec, size) = ("([0-9]+) ops/s:ops/s:higher", READ_BYTES as usize);
         let line = "x".repeat(size) + "7 ops/s";

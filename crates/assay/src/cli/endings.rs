@@ -170,7 +170,7 @@ fn loses_its_target(place: u64, what: &str, begun: impl Fn() -> (Fake, String)) 
 }
 
 #[test]
-#[ignore = "needs 10 s: cargo xtask test"]
+#[ignore = "nightly: 10 s"]
 fn a_target_that_is_gone_ends_every_command_that_runs_trials_with_5() {
     for (at, line) in (0..).zip(ON_A_TARGET) {
         loses_its_target(at, line, || (machine(), line.to_owned()));
@@ -178,7 +178,7 @@ fn a_target_that_is_gone_ends_every_command_that_runs_trials_with_5() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn so_it_does_where_all_of_a_place_is_worked_on() {
     let with_places = || {
         let fake = machine();
@@ -337,7 +337,7 @@ fn fails_as_a_command(what: &str, line: impl Fn(&Fake) -> String) {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_command_that_fails_ends_a_study_of_commands_and_its_confirmation_with_5() {
     fails_as_a_command("commands", |_| COMMANDS.to_owned());
     fails_as_a_command("confirm", |fake| {
@@ -347,7 +347,7 @@ fn a_command_that_fails_ends_a_study_of_commands_and_its_confirmation_with_5() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn so_does_one_of_a_virtual_machine_whose_result_was_brought_here() {
     let ended = |failure: Option<Failure>| {
         let fake = machine();

@@ -65,7 +65,7 @@ fn of_explain(system: &Fake, name: &str, target: Option<&str>) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn explain_names_a_device_only_where_the_user_did() {
     let (fake, mut of_disk) = (machine(), 0);
     let mut all = 0;
@@ -128,7 +128,7 @@ const CHANGES: [&str; 8] =
     ["mkfs", "mdadm", "cryptsetup", "mkswap", "blkdiscard", "wipefs", "dd ", "--destroy"];
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
     let (mut plans, mut refusals) = (0, 0);
     for user in [0, 1000] {

@@ -219,7 +219,7 @@ mod tests {
     /// Of every command and every foreign word: what is said of it is an option that this very command has,
     /// as its own parser tells.
     #[test]
-    #[ignore = "needs 4 s: cargo xtask test"]
+    #[ignore = "nightly: 4 s"]
     fn a_hint_names_an_option_only_to_a_command_that_has_it() {
         let mut heard = std::collections::BTreeSet::new();
         let (mut hints, mut silent) = (0, 0);

@@ -378,7 +378,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 2 s: cargo xtask test"]
     fn every_command_that_the_texts_show_is_one() {
         // Where a line begins with it in prose it is no call: in help, calls are indented by two.
         let mut shown = vec![GUIDE.to_owned()];

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn a_study_has_its_own_options_and_no_others() {
         // Each with a study that it is for, and one that it is not for.
         for (option, study, other) in [

@@ -253,7 +253,7 @@ mod tests {
     const LINKS_S: f64 = 750.0;
 
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn a_quick_look_of_every_shipped_study_keeps_to_its_time() {
         let mut told = Vec::new();
         for (name, study) in presets::all() {

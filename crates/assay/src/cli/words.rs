@@ -16,7 +16,7 @@ fn is_understood(line: &str) -> bool {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn no_word_of_that_day_is_lost() {
     let is_here = |line: &&str| cfg!(feature = "serve") || !line.starts_with("serve");
     let lines = || RECORDED.lines().filter(is_here).filter_map(|line| line.split_once(": "));

@@ -55,7 +55,6 @@ impl Bench {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_revision_is_what_git_calls_one_and_what_is_none_is_the_users_mistake() {
     let Some(bench) = Bench::new("revisions-named") else { return };
     let first = bench.lab.commit("file", "1").unwrap();
@@ -75,7 +74,6 @@ fn a_revision_is_what_git_calls_one_and_what_is_none_is_the_users_mistake() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn between_two_commits_lie_those_of_both_sides_of_a_merge() {
     let Some(bench) = Bench::new("revisions-between") else { return };
     let good = bench.lab.commit("file", "1").unwrap();
@@ -102,7 +100,6 @@ fn between_two_commits_lie_those_of_both_sides_of_a_merge() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn the_commit_that_parts_the_others_best_comes_first_and_the_bad_one_last() {
     let Some(bench) = Bench::new("revisions-halves") else { return };
     let texts = ["0", "1", "\u{1b}[31m2", "3", "4"];
@@ -125,7 +122,6 @@ fn the_commit_that_parts_the_others_best_comes_first_and_the_bad_one_last() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_tree_is_built_once_and_the_repository_is_only_read() {
     let Some(bench) = Bench::new("revisions-once") else { return };
     bench.lab.commit("file", "1").unwrap();
@@ -160,7 +156,6 @@ fn a_tree_is_built_once_and_the_repository_is_only_read() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_commit_that_does_not_build_is_told_with_its_last_lines_and_nothing_of_it_stays() {
     let Some(bench) = Bench::new("revisions-broken") else { return };
     let id = bench.lab.commit("file", "1").unwrap();
@@ -180,7 +175,6 @@ fn a_commit_that_does_not_build_is_told_with_its_last_lines_and_nothing_of_it_st
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn changes_that_are_not_committed_are_seen() {
     let Some(bench) = Bench::new("revisions-changed") else { return };
     bench.lab.commit("file", "1").unwrap();
@@ -191,7 +185,6 @@ fn changes_that_are_not_committed_are_seen() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn submodules_come_from_what_the_user_has_of_them_or_are_refused() {
     let Some(bench) = Bench::new("revisions-submodules") else { return };
     let origin = bench.scratch.path().join("origin");
@@ -213,7 +206,6 @@ fn submodules_come_from_what_the_user_has_of_them_or_are_refused() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn few_trees_are_kept_and_those_in_use_stay() {
     let Some(bench) = Bench::new("revisions-bound") else { return };
     let ids: Vec<String> =
@@ -231,7 +223,6 @@ fn few_trees_are_kept_and_those_in_use_stay() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn what_is_unfinished_is_known_from_what_is_whole() {
     let Some(bench) = Bench::new("revisions-unfinished") else { return };
     bench.lab.commit("file", "1").unwrap();

@@ -89,7 +89,6 @@ fn saw_classes(records: &[Value], device: &str, means: &str) {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_study_sees_its_classes() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -103,7 +102,7 @@ fn a_study_sees_its_classes() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn without_btf_the_trace_is_read() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -125,7 +124,6 @@ fn without_btf_the_trace_is_read() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn without_rights_it_is_absent_and_the_study_goes_on() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -178,7 +176,6 @@ fn counts(writes: &ClassTotals, lost: u64, ios: u64) {
 /// On a partition, whose bios are seen before the control group holds them back; on the whole disk
 /// where the kernel lets the throttle be watched, and said not to be in it where not.
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn what_a_control_group_holds_back_is_in_the_latency() {
     let needs = [Need::Program("fio"), Need::Program("losetup"), Need::Program("addpart")];
     if !has(&needs) {

@@ -110,25 +110,25 @@ fn all_are_found(lie: Lie, verdict: &str) {
 }
 
 #[test]
-#[ignore = "needs root, 7 s: cargo xtask test"]
+#[ignore = "nightly: 7 s"]
 fn cards_that_wrap_are_found_and_say_where_they_wrap_to() {
     all_are_found(Lie::Wraps, "wraps");
 }
 
 #[test]
-#[ignore = "needs root, 7 s: cargo xtask test"]
+#[ignore = "nightly: 7 s"]
 fn cards_that_drop_writes_are_found() {
     all_are_found(Lie::Drops, "drops");
 }
 
 #[test]
-#[ignore = "needs root, 7 s: cargo xtask test"]
+#[ignore = "nightly: 7 s"]
 fn cards_that_return_zeros_are_found() {
     all_are_found(Lie::Zeroes, "zeroes");
 }
 
 #[test]
-#[ignore = "needs root, 6 s: cargo xtask test"]
+#[ignore = "nightly: 6 s"]
 fn cards_that_lose_rewrites_are_found() {
     // What the pilot wrote there is kept as well, and is known as an earlier write of the same run.
     all_are_found(Lie::Keeps, "loses-rewrites");
@@ -136,7 +136,7 @@ fn cards_that_lose_rewrites_are_found() {
 
 /// Where memory may have answered nothing is said to hold, whatever the card does.
 #[test]
-#[ignore = "needs root, 33 s: cargo xtask test"]
+#[ignore = "nightly: 33 s"]
 fn behind_the_page_cache_no_card_is_said_to_hold() {
     if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
@@ -160,7 +160,7 @@ fn behind_the_page_cache_no_card_is_said_to_hold() {
 }
 
 #[test]
-#[ignore = "needs root, 7 s: cargo xtask test"]
+#[ignore = "nightly: 7 s"]
 fn honest_cards_are_not_accused_and_their_result_is_kept() {
     if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
@@ -186,7 +186,6 @@ const TRIES: usize = 3;
 
 /// The free space of a file system, in full and by a sample.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn free_space_is_filled_and_given_back() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -211,7 +210,7 @@ fn free_space_is_filled_and_given_back() {
 
 /// Interrupted and killed, the free space is as it was.
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn however_it_ends_the_free_space_is_as_before() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -238,7 +237,7 @@ fn however_it_ends_the_free_space_is_as_before() {
 
 /// Whoever stops a long write, or kills it, still has what was measured by then.
 #[test]
-#[ignore = "needs root, 13 s: cargo xtask test"]
+#[ignore = "nightly: 13 s"]
 fn a_long_write_that_is_ended_keeps_its_slices() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -264,7 +263,6 @@ fn a_long_write_that_is_ended_keeps_its_slices() {
 
 /// A card that lies below a file system: what is written whole shows it.
 #[test]
-#[ignore = "needs root, 6 s: cargo xtask test"]
 fn a_file_system_on_a_card_that_lies_is_found_out() {
     let needs = [Need::Path("/dev/fuse"), Need::Program("losetup"), Need::Program("mkfs.ext4")];
     if !has(&needs) {
@@ -286,7 +284,6 @@ fn a_file_system_on_a_card_that_lies_is_found_out() {
 
 /// Wrong words end before anything is written.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_must_not_be_overwritten_is_refused() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -311,7 +308,7 @@ mod in_full {
 
     /// A terabyte by a sample: what is written is below a gigabyte.
     #[test]
-    #[ignore = "needs root: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn a_terabyte_takes_less_than_a_gigabyte_of_writes() {
         if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
             return;
@@ -325,7 +322,7 @@ mod in_full {
 
     /// The rate falls to a small part of what it was: where, is told with its interval.
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn the_end_of_a_fast_cache_is_found() {
         if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
             return;
@@ -352,7 +349,7 @@ mod in_full {
 
     /// The same card with a cache that is empty again after a rest: then it is called one.
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn a_cache_that_is_empty_after_a_rest_is_called_one() {
         if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
             return;

@@ -17,7 +17,6 @@ pub fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn commands_run_on_file_systems_that_are_made_for_them() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -39,7 +38,6 @@ fn commands_run_on_file_systems_that_are_made_for_them() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn under_sudo_commands_are_the_callers() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -62,7 +60,6 @@ fn under_sudo_commands_are_the_callers() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -80,7 +77,6 @@ fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

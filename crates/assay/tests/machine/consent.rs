@@ -455,7 +455,6 @@ const SITUATIONS: [(&str, Maker); 41] = [
 ];
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_must_not_be_overwritten_is_refused_and_stays() {
     let needs = [
         Need::Volume(Filesystem::Ext4),
@@ -489,7 +488,6 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -512,7 +510,6 @@ fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_was_named_in_full_is_overwritten() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

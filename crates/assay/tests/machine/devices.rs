@@ -42,7 +42,6 @@ impl Bare {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn without_consent_a_device_is_only_read() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -58,7 +57,6 @@ fn without_consent_a_device_is_only_read() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn the_wrong_id_is_no_consent() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -72,7 +70,6 @@ fn the_wrong_id_is_no_consent() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn with_consent_a_device_is_written() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -85,7 +82,7 @@ fn with_consent_a_device_is_written() {
 
 /// Without locked memory the kernel refuses rings: what goes before the trials must do without, too.
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_device_is_primed_by_threads_where_io_uring_is_refused() {
     let needs =
         [Need::Volume(Filesystem::Ext4), Need::Program("prlimit"), Need::Program("setpriv")];

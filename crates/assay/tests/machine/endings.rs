@@ -45,44 +45,38 @@ fn signalled(kind: Filesystem, signal: &str, later: Duration) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_while_the_area_is_written() {
     signalled(Filesystem::Ext4, "INT", Duration::ZERO);
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
 fn ctrl_c_during_a_trial() {
     signalled(Filesystem::Ext4, "INT", Duration::from_secs(4));
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_where_the_area_has_a_name() {
     signalled(Filesystem::Gocryptfs, "INT", Duration::from_secs(4));
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn sigterm() {
     signalled(Filesystem::Ext4, "TERM", Duration::from_secs(4));
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn sigquit() {
     signalled(Filesystem::Ext4, "QUIT", Duration::from_secs(4));
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn sigxfsz() {
     signalled(Filesystem::Ext4, "XFSZ", Duration::from_secs(4));
 }
 
 /// The kernel says so with a signal, once for each write that goes too far.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
     if !has(&needs) {
@@ -101,7 +95,6 @@ fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
 ///
 /// The device is slow, so that this program comes in time: 16 MiB take 8 s, and filling may take 12.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_fills_up_at_once() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
     if !has(&needs) {
@@ -188,13 +181,11 @@ fn fills_up(kind: Filesystem) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_fills_up() {
     fills_up(Filesystem::Ext4);
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_fills_up_where_the_area_has_a_name() {
     fills_up(Filesystem::Gocryptfs);
 }
@@ -246,7 +237,6 @@ fn mebibytes(text: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
     if !has(&[Need::Volume(Filesystem::Gocryptfs)]) {
         return;
@@ -270,7 +260,7 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
 /// In namespaces of its own the second run does not see the first one's lock on the device; all the
 /// same it must leave its file alone.
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn the_file_of_a_running_check_is_no_leftover() {
     let needs = [Need::Volume(Filesystem::Gocryptfs), Need::Program("unshare")];
     if !has(&needs) {
@@ -294,7 +284,6 @@ fn the_file_of_a_running_check_is_no_leftover() {
 /// As in a container: with the processes of a mount name space go its mounts, and with them what the
 /// kernel shows of the files behind loop devices.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_run_that_is_killed_in_a_mount_namespace_of_its_own_leaves_no_loop_device() {
     if !has(&[Need::Program("unshare")]) {
         return;

@@ -38,21 +38,20 @@ fn nothing_is_invalid(document: &Value) {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
 fn ext4() {
     let Some(documents) = checked(Filesystem::Ext4) else { return };
     documents.iter().for_each(nothing_is_invalid);
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn xfs() {
     let Some(documents) = checked(Filesystem::Xfs) else { return };
     documents.iter().for_each(nothing_is_invalid);
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn btrfs_keeps_few_random_writes_in_flight() {
     let Some(documents) = checked(Filesystem::Btrfs) else { return };
     for document in &documents {
@@ -64,7 +63,7 @@ fn btrfs_keeps_few_random_writes_in_flight() {
 }
 
 #[test]
-#[ignore = "needs root, 8 s: cargo xtask test"]
+#[ignore = "nightly: 8 s"]
 fn tmpfs_is_memory() {
     let Some(documents) = checked(Filesystem::Tmpfs) else { return };
     for document in &documents {
@@ -75,14 +74,14 @@ fn tmpfs_is_memory() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn overlay() {
     let Some(documents) = checked(Filesystem::Overlay) else { return };
     documents.iter().for_each(nothing_is_invalid);
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn gocryptfs_reads_come_from_the_cache() {
     let Some(documents) = checked(Filesystem::Gocryptfs) else { return };
     for document in &documents {

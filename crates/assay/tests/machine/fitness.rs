@@ -85,7 +85,7 @@ mod in_full {
 
     /// Rounds go by turns, so that whatever else happens on the machine happens to both.
     #[test]
-    #[ignore = "needs root, 100 s: cargo xtask test long"]
+    #[ignore = "nightly: 100 s"]
     fn the_syncs_are_those_that_fio_sees() {
         if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fio")]) {
             return;
@@ -118,7 +118,7 @@ mod in_full {
 
     /// Twenty writes a second: each sync takes 50 ms, and there are too few of them for a p99.
     #[test]
-    #[ignore = "needs root, 80 s: cargo xtask test long"]
+    #[ignore = "nightly: 80 s"]
     fn a_device_that_is_held_back_fails() {
         if !has(&[Need::Volume(Filesystem::Ext4)]) {
             return;

@@ -28,7 +28,7 @@ fn assay(home: &Path) -> Assay {
 }
 
 #[test]
-#[ignore = "needs root, 7 s: cargo xtask test"]
+#[ignore = "nightly: 7 s"]
 fn a_disk_that_fills_up_during_a_study_keeps_what_it_took_and_resume_brings_the_rest() {
     if !has(&[Need::Volume(Filesystem::Tmpfs)]) {
         return;
@@ -67,7 +67,6 @@ fn is_refused_in_the_kernels_words(ended: &Ended) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_device_that_runs_out_of_space_gives_no_smaller_area() {
     if !has(&[Need::Volume(Filesystem::Tmpfs)]) {
         return;
@@ -81,7 +80,6 @@ fn a_device_that_runs_out_of_space_gives_no_smaller_area() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_file_system_on_a_device_that_runs_out_of_space_gives_none_either() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

@@ -141,7 +141,6 @@ fn of_zones(zones: &[(usize, f64)]) -> Vec<f64> {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
 fn places_sizes_and_mixes_of_requests_follow_their_laws() {
     if !has(&[]) {
         return;
@@ -221,7 +220,6 @@ fn compressed(bytes: &[u8]) -> f64 {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn copies_and_what_compresses_reach_a_device_in_their_shares() {
     if !has(&[]) {
         return;

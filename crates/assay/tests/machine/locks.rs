@@ -47,7 +47,6 @@ fn measuring(volume: &Volume, assay: &Assay) -> Running {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
 fn the_second_check_names_the_first() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
     if !has(&needs) {
@@ -68,7 +67,7 @@ fn the_second_check_names_the_first() {
 
 /// What anybody can lock is no hindrance for root; both say that they disturb each other.
 #[test]
-#[ignore = "needs root, 6 s: cargo xtask test"]
+#[ignore = "nightly: 6 s"]
 fn an_ordinary_user_holds_back_ordinary_users_and_not_root() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
     if !has(&needs) {
@@ -88,7 +87,7 @@ fn an_ordinary_user_holds_back_ordinary_users_and_not_root() {
 }
 
 #[test]
-#[ignore = "needs root, 8 s: cargo xtask test"]
+#[ignore = "nightly: 8 s"]
 fn who_waits_measures_when_the_first_has_ended_and_what_touches_no_drive_does_at_once() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -117,7 +116,7 @@ fn who_waits_measures_when_the_first_has_ended_and_what_touches_no_drive_does_at
 
 /// Each on a loop device of its own, over files on one drive, with one home.
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
     if !has(&[]) {
         return;
@@ -152,7 +151,7 @@ fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
 
 /// As a container does that has a network of its own and the machine's run directory.
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_check_in_another_network_namespace_is_refused_too() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("unshare")];
     if !has(&needs) {

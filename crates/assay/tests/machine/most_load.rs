@@ -17,7 +17,7 @@ mod in_full {
     const LIMIT: Duration = Duration::from_secs(600);
 
     #[test]
-    #[ignore = "needs root, 180 s: cargo xtask test long"]
+    #[ignore = "nightly: 180 s"]
     fn the_bracket_holds_what_the_group_allows() {
         if !has(&[Need::Volume(Filesystem::Ext4)]) {
             return;

@@ -129,7 +129,6 @@ fn tell(text: &str) {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_file_system_that_stands_still_is_in_the_response_times() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze")]) {
         return;
@@ -167,7 +166,6 @@ fn a_file_system_that_stands_still_is_in_the_response_times() {
 
 /// What fio says of the same, for comparison; nothing is asserted of it.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_fio_says_of_the_same_is_told_beside() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze"), Need::Program("fio")]) {
         return;

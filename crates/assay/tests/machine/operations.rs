@@ -54,7 +54,7 @@ fn only_the_first_half_is_zeros(found: &[u8], what: &str) {
 }
 
 #[test]
-#[ignore = "needs root, 11 s: cargo xtask test"]
+#[ignore = "nightly: 11 s"]
 fn trims_of_a_file_leave_holes_and_zeroing_leaves_zeros() {
     for filesystem in [Filesystem::Ext4, Filesystem::Xfs] {
         if !has(&[Need::Volume(filesystem)]) {
@@ -122,7 +122,6 @@ impl Bare {
 }
 
 #[test]
-#[ignore = "needs root, 6 s: cargo xtask test"]
 fn trims_of_a_device_are_discards_and_zeroing_makes_zeros() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -150,7 +149,6 @@ fn trims_of_a_device_are_discards_and_zeroing_makes_zeros() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_device_without_discard_says_so_and_stays_as_it_is() {
     if !has(&[Need::Volume(Filesystem::Ramfs)]) {
         return;
@@ -193,7 +191,6 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", sync = "each-8-write
 "#;
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_study_of_trims_and_syncs_runs_on_a_file_system() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

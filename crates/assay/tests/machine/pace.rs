@@ -42,7 +42,7 @@ fn is_said(document: &Value, name: &str) -> bool {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn what_is_scheduled_is_issued_in_time_at_every_rate_or_it_is_said() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

@@ -98,7 +98,6 @@ fn most(seen: &Seen) -> f64 {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn sizes_and_places_reach_the_device_as_they_were_asked_for() {
     if !has(&[]) {
         return;

@@ -30,7 +30,6 @@ io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 8, poll = "co
 "#;
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn completions_of_a_loop_device_are_not_polled_for_and_all_else_is_measured() {
     if !has(&[]) {
         return;

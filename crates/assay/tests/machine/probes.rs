@@ -54,7 +54,7 @@ fn each_wrote(volume: &Volume, document: &Value, expected: f64) {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_mirror_writes_everything_to_each_member() {
     if !has(&[Need::Volume(Filesystem::Btrfs)]) {
         return;
@@ -69,7 +69,7 @@ fn a_mirror_writes_everything_to_each_member() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_stripe_writes_half_to_each_member() {
     if !has(&[Need::Volume(Filesystem::Btrfs)]) {
         return;
@@ -80,7 +80,7 @@ fn a_stripe_writes_half_to_each_member() {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn kernel_threads_work_for_a_loop_device() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -112,7 +112,7 @@ fn kernel_threads_work_for_a_loop_device() {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

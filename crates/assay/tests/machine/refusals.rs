@@ -18,7 +18,6 @@ fn is_refused(assay: &Assay, words: &[&str], reason: &str) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_directory_without_write_permission() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
     if !has(&needs) {
@@ -36,7 +35,6 @@ fn a_directory_without_write_permission() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_read_only_mount() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -52,7 +50,6 @@ fn a_read_only_mount() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn less_free_space_than_the_smallest_area() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -79,7 +76,6 @@ fn in_words(bytes: u64) -> String {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_block_device_without_permission() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
     if !has(&needs) {
@@ -95,7 +91,6 @@ fn a_block_device_without_permission() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn destroying_a_mounted_device() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

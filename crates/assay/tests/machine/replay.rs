@@ -16,7 +16,7 @@ const STUDY: &str = "format = \"assay-study/1\"\ntitle = \"Again\"\nreplicates =
                      [[workload]]\nname = \"again\"\nreplay = { recording = \"busy\" }\n";
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     if !has(&[Need::Program("losetup")]) {
         return;
@@ -167,26 +167,24 @@ fn a_load_is_played_as_the_same_work(load: Load) {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_mix_of_fio_is_played_as_the_same_work() {
     a_load_is_played_as_the_same_work(Load::Mix);
 }
 
 #[test]
-#[ignore = "needs root, 8 s: cargo xtask test"]
+#[ignore = "nightly: 8 s"]
 fn inserts_of_sqlite_are_played_as_the_same_work() {
     a_load_is_played_as_the_same_work(Load::Inserts);
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_tree_that_is_packed_and_unpacked_is_played_as_the_same_work() {
     a_load_is_played_as_the_same_work(Load::Tree);
 }
 
 /// Both ends of a device in turns, on one of an eighth: what was far away lies near.
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn what_is_folded_into_a_smaller_device_is_called_so() {
     let Some(bench) = Bench::new("folded") else { return };
     let path = bench.device.device();
@@ -206,7 +204,6 @@ fn what_is_folded_into_a_smaller_device_is_called_so() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn what_two_devices_did_is_played_on_one_by_one_clock() {
     let Some(bench) = Bench::new("replay-two") else { return };
     let second = bench.another("second", MEBIBYTES);
@@ -301,7 +298,6 @@ const WRITES: &str = "if=/dev/zero of=DEVICE bs=16k oflag=direct conv=notrunc";
 const READS: &str = "if=DEVICE of=/dev/null bs=16k iflag=direct";
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn writes_of_a_slowed_copy_are_worse() {
     let Some(found) = beside_a_slow_one("slow-writes", &[WRITES]) else { return };
     for class in [None, Some("writes")] {
@@ -313,7 +309,6 @@ fn writes_of_a_slowed_copy_are_worse() {
 /// The same limit of writes, and nothing but reads. Where others had the processors, reads came too late to be the
 /// same work, the rule says so, and how they compare says nothing.
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
     let Some(found) = beside_a_slow_one("slow-reads", &[READS]) else { return };
     for class in [None, Some("reads")] {
@@ -324,7 +319,6 @@ fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
 
 /// Reads and writes in one load: the limit of writes is told of the writes alone.
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn of_a_slowed_copy_only_the_class_that_is_slowed_is_worse() {
     let Some(found) = beside_a_slow_one("slow-class", &[READS, WRITES]) else { return };
     let [reads, writes] = ["reads", "writes"].map(|class| compared(&found, Some(class)));

@@ -63,7 +63,7 @@ fn reads_are_unwritten(document: &Value) {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn a_fallocated_file_is_unwritten() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
     if !has(&needs) {
@@ -77,7 +77,7 @@ fn a_fallocated_file_is_unwritten() {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn a_sparse_file_is_unwritten() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -88,7 +88,7 @@ fn a_sparse_file_is_unwritten() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_written_file_is_read_and_left_as_it_is() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -108,7 +108,7 @@ fn a_written_file_is_read_and_left_as_it_is() {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn reads_through_the_page_cache_are_cached() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -124,7 +124,7 @@ fn reads_through_the_page_cache_are_cached() {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn zeros_on_a_compressing_file_system_are_compressed() {
     if !has(&[Need::Volume(Filesystem::Btrfs)]) {
         return;
@@ -141,7 +141,7 @@ fn zeros_on_a_compressing_file_system_are_compressed() {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn another_writer_is_foreign() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -164,7 +164,7 @@ fn reads(volume: &Volume, time: &str) -> Value {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn busy_processors_are_told_first() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -179,7 +179,7 @@ fn busy_processors_are_told_first() {
 
 /// Where a study has a gate they disturb a trial, which is left out, and without one they make its number suspect.
 #[test]
-#[ignore = "needs root, 16 s: cargo xtask test"]
+#[ignore = "nightly: 16 s"]
 fn busy_processors_disturb_the_trials_of_a_gate() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -207,7 +207,6 @@ fn busy_processors_disturb_the_trials_of_a_gate() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_file_system_that_is_frozen_stalls() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze")];
     if !has(&needs) {
@@ -222,7 +221,6 @@ fn a_file_system_that_is_frozen_stalls() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn another_reader_is_foreign() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -234,7 +232,6 @@ fn another_reader_is_foreign() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn small_reads_that_the_page_cache_answers_are_cached() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -248,7 +245,7 @@ fn small_reads_that_the_page_cache_answers_are_cached() {
 
 /// The counters of the loop device are right, and the page cache of its file answers.
 #[test]
-#[ignore = "needs root, 14 s: cargo xtask test"]
+#[ignore = "nightly: 14 s"]
 fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
     if !has(&[Need::Root, Need::Program("losetup")]) {
         return;
@@ -280,7 +277,6 @@ fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn psync_cannot_keep_32_in_flight() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -296,7 +292,7 @@ fn psync_cannot_keep_32_in_flight() {
 
 /// Without locked memory the kernel refuses rings to an ordinary user, as containers often do.
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn threads_keep_the_depth_where_io_uring_is_refused() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
     if !has(&needs) {

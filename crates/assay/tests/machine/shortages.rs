@@ -77,7 +77,7 @@ fn runs(assay: &Assay, volume: &Volume) {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn where_io_uring_is_refused_threads_do_the_work_and_the_plan_says_so() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("python3")]) {
         return;
@@ -100,7 +100,6 @@ fn where_io_uring_is_refused_threads_do_the_work_and_the_plan_says_so() {
 const USER: u32 = 64_999;
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn where_little_memory_may_be_locked_each_trial_says_that_its_operations_pin_their_own() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("prlimit"), Need::Program("setpriv")]) {
         return;
@@ -141,7 +140,6 @@ fn opened(path: &Path, flags: OFlags) -> File {
 /// Of a file system of 4 MiB more is wanted than it has: by way of a device, and of a file of its own, of which the
 /// last block may be written in part.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_device_or_file_without_room_below_it_ends_the_run_with_its_own_error() {
     if !has(&[Need::Volume(Filesystem::Tmpfs), Need::Program("losetup")]) {
         return;
@@ -188,7 +186,6 @@ fn cut(running: &Running, directory: &Path) -> bool {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn an_area_that_is_cut_short_meanwhile_fails_its_trials_and_the_run_ends() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

@@ -41,7 +41,6 @@ fn check_slowly(more: &[&str], most: Duration) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_quick_check_of_a_slow_device_ends_by_its_time() {
     check_slowly(&["--quick"], Duration::from_secs(50));
 }
@@ -50,7 +49,7 @@ mod in_full {
     use super::*;
 
     #[test]
-    #[ignore = "needs root, 100 s: cargo xtask test long"]
+    #[ignore = "nightly: 100 s"]
     fn a_check_of_a_slow_device_ends_by_its_time() {
         check_slowly(&[], Duration::from_secs(200));
     }

@@ -53,7 +53,7 @@ fn finished(assay: &Assay) -> usize {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_grid_gives_every_cell_and_verdicts() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -84,7 +84,7 @@ fn a_grid_gives_every_cell_and_verdicts() {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn targets_are_a_factor() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -110,7 +110,6 @@ fn targets_are_a_factor() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
 fn a_killed_study_goes_on_by_its_own_plan() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -141,7 +140,6 @@ fn a_killed_study_goes_on_by_its_own_plan() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -159,7 +157,6 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_plan_leaves_no_trace() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;

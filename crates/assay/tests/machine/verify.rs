@@ -114,7 +114,7 @@ const DAMAGES: [(&str, Damage); 5] = [
 ];
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
     if !can() {
         return;
@@ -161,7 +161,6 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_run_that_is_killed_is_verified_afterwards() {
     if !can() {
         return;
@@ -209,7 +208,7 @@ fn a_run_that_is_killed_is_verified_afterwards() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_directory_is_verified_in_its_trials_and_keeps_nothing() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
@@ -235,7 +234,7 @@ fn a_directory_is_verified_in_its_trials_and_keeps_nothing() {
 }
 
 #[test]
-#[ignore = "needs root, 10 s: cargo xtask test"]
+#[ignore = "nightly: 10 s"]
 fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
     if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;

@@ -165,13 +165,11 @@ fn ends_clean(end: impl Fn(&Terminal)) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_leaves_the_terminal_as_it_was() {
     ends_clean(|terminal| terminal.key("C-c"));
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn q_leaves_the_terminal_as_it_was() {
     ends_clean(|terminal| {
         for key in ["c", "p", "?", "x", "r", "d", "q"] {
@@ -181,7 +179,7 @@ fn q_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn sigterm_leaves_the_terminal_as_it_was() {
     ends_clean(|terminal| {
         let shell = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
@@ -192,7 +190,6 @@ fn sigterm_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn the_page_beside_a_study_ends_with_it() {
     if !has(&[TMUX, Need::Volume(Filesystem::Tmpfs)]) {
         return;
@@ -226,7 +223,6 @@ fn the_page_beside_a_study_ends_with_it() {
 
 /// However early a run of it fails, the page goes away and the study ends as one without a page.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
     if !has(&[TMUX, Need::Volume(Filesystem::Tmpfs)]) {
         return;
@@ -268,7 +264,6 @@ fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_pipe_gets_lines_and_the_printed_form() {
     if !has(&[LOSETUP]) {
         return;
@@ -294,7 +289,6 @@ fn a_pipe_gets_lines_and_the_printed_form() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_reader_that_goes_away_is_no_failure() {
     if !has(&[LOSETUP]) {
         return;
@@ -310,7 +304,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn the_document_is_one_and_the_result_is_read_by_others() {
     if !has(&[LOSETUP]) {
         return;
@@ -375,7 +369,6 @@ fn counted(bench: &Bench, wait: Duration) -> Value {
 
 /// What happened is counted exactly where requests are traced.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_was_written_is_what_was_watched() {
     if !has(&[LOSETUP]) {
         return;
@@ -405,7 +398,7 @@ fn what_was_written_is_what_was_watched() {
 /// Every request of the recording is in the log that fio plays, and what they come to is shown; a run without it has
 /// neither.
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     if !has(&[LOSETUP]) {
         return;

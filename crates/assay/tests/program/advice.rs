@@ -34,7 +34,7 @@ fn against(findings: &Value) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn studies_of_identical_arms_advise_nothing() {
     let home = home("identical");
     // Twenty in full.
@@ -50,7 +50,7 @@ fn studies_of_identical_arms_advise_nothing() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_throttled_level_is_advised_against_wherever_it_stands() {
     let home = home("throttled");
     let file = home.file("targets.toml", study("seed = 3"));
@@ -87,7 +87,7 @@ fn of_two_levels_the_throttled_one_is_advised_against() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     let home = home("advise");
     let text = study("seed = 5\n[factors]\ndepth = [1, 4]").replace(", depth = 4", "");

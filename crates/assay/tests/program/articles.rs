@@ -53,7 +53,7 @@ fn json_has_the_shape_of_the_interface() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn one_article_is_named_and_an_unknown_one_refused() {
     let home = home("articles-name");
     for name in ["004", "zfs", "ZFS"] {

@@ -112,7 +112,7 @@ fn fates(found: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-#[ignore = "needs git, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn the_first_bad_commit_is_found_whatever_does_not_build_and_goes_on_where_it_was_left() {
     // The one in the middle, which is looked at first.
     let numbers = ["1000", "1000", "1000", "1000", "broken", "1000", "1100", "1100", "1100"];
@@ -161,7 +161,7 @@ fn the_first_bad_commit_is_found_whatever_does_not_build_and_goes_on_where_it_wa
 }
 
 #[test]
-#[ignore = "needs git, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn without_a_gate_half_of_what_both_ends_differ_by_is_one() {
     let Some(history) = History::new("bisect-half", &["1000", "1000", "1100", "1100"]) else {
         return;
@@ -176,7 +176,7 @@ fn without_a_gate_half_of_what_both_ends_differ_by_is_one() {
 }
 
 #[test]
-#[ignore = "needs git, 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_commit_in_which_the_command_fails_is_left_out_and_stays_suspected() {
     let Some(history) = History::new("bisect-fails", &["1000", "1000 +* 1", "1100"]) else {
         return;
@@ -197,7 +197,7 @@ fn a_commit_in_which_the_command_fails_is_left_out_and_stays_suspected() {
 }
 
 #[test]
-#[ignore = "needs git, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_commit_of_a_branch_that_was_merged_is_found_and_compared_with_its_own_parent() {
     let Some(mut history) = History::new("bisect-merge", &["1000"]) else { return };
     let [before, worse, merged] = {
@@ -218,7 +218,7 @@ fn a_commit_of_a_branch_that_was_merged_is_found_and_compared_with_its_own_paren
 }
 
 #[test]
-#[ignore = "needs git, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_submodule_that_became_worse_is_the_fault_of_the_commit_that_took_it_in() {
     let Some(mut history) = History::new("bisect-submodule", &[]) else { return };
     let inner = Repository::new(&history.bench.home.scratch.path().join("inner")).unwrap();
@@ -241,7 +241,7 @@ fn a_submodule_that_became_worse_is_the_fault_of_the_commit_that_took_it_in() {
 }
 
 #[test]
-#[ignore = "needs git, 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn what_is_not_committed_is_not_measured_and_that_is_said() {
     let Some(history) = History::new("bisect-dirty", &["1000", "1100"]) else { return };
     let changed = history.repository.path().join("number");
@@ -265,7 +265,7 @@ fn what_is_not_committed_is_not_measured_and_that_is_said() {
 }
 
 #[test]
-#[ignore = "needs git, 6 s: cargo xtask test"]
+#[ignore = "nightly: 6 s"]
 fn of_histories_whose_truth_is_known_the_right_commit_is_found() {
     if !have(&[Need::Program("git")]) {
         return;
@@ -315,7 +315,6 @@ fn what_would_vary_something_else_is_not_shown() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_bad_end_that_is_the_first_bad_commit_needs_no_step() {
     let Some(history) = History::new("bisect-adjacent", &["1000", "1100"]) else { return };
     let Some(found) = found(&history, &["--gate", "5%"], &history.ids[1]) else { return };
@@ -324,7 +323,6 @@ fn a_bad_end_that_is_the_first_bad_commit_needs_no_step() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn where_nothing_became_worse_that_is_said_and_no_commit_is_blamed() {
     let Some(history) = History::new("bisect-nothing", &["1000", "1000", "1000"]) else { return };
     let ended = history.bench.home.run(&history.words(&["--gate", "5%"]));
@@ -337,7 +335,6 @@ fn where_nothing_became_worse_that_is_said_and_no_commit_is_blamed() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn what_cannot_be_looked_for_is_the_users_mistake() {
     let Some(history) = History::new("bisect-mistakes", &["1000", "1100"]) else { return };
     let repository = history.repository.path().to_str().unwrap();

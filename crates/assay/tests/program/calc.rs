@@ -68,7 +68,6 @@ fn live(size: [u32; 2], rate: &str, reduced: bool) -> String {
 }
 
 #[test]
-#[ignore = "needs the program cvt: cargo xtask test"]
 fn modes_are_those_of_the_cvt_that_is_installed() {
     if !have(&[Need::Program("cvt")]) {
         return;

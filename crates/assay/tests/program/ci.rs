@@ -73,7 +73,7 @@ fn quick_line(home: &Home) -> String {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_gate_ends_a_job_and_what_it_said_is_kept() {
     let home = home("ci-gate");
     let folder = home.scratch.path();
@@ -115,7 +115,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn both_sides_of_a_change_are_measured_in_a_checkout() {
     let _turn = crate::turn();
     let home = home("ci-checkout");
@@ -210,7 +210,7 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_program_and_an_archive_are_run_where_their_checksum_is_right() {
     for (name, given) in [("ci-program", release as Given), ("ci-archive", archive as Given)] {
         let home = home(name);
@@ -230,7 +230,6 @@ fn a_program_and_an_archive_are_run_where_their_checksum_is_right() {
 }
 
 #[test]
-#[ignore = "needs curl: cargo xtask test"]
 fn a_release_is_downloaded_and_run_where_its_checksum_is_right() {
     if !have(&[Need::Program("curl")]) {
         return;

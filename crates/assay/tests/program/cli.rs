@@ -81,7 +81,7 @@ fn without_identity(document: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn two_simulated_runs_with_one_seed_are_equal() {
     let home = home("seed");
     let words = ["check", SIMULATED, "--seed", "7", "--quick", "--json"];
@@ -92,7 +92,7 @@ fn two_simulated_runs_with_one_seed_are_equal() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_result_is_kept_shown_named_and_removed() {
     let home = home("keep");
     let checked = home.json(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
@@ -154,7 +154,7 @@ fn widest(text: &str) -> usize {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn nothing_is_wider_than_the_terminal() {
     let home = home("narrow");
     home.text(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
@@ -192,7 +192,7 @@ fn a_narrow_terminal_loses_no_row() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn lists_and_doctor_speak_json() {
     let home = home("json");
     for kind in ["results", "drives", "workloads", "factors", "metrics", "probes", "rules"] {
@@ -248,7 +248,7 @@ fn a_stored_result_is_explained_as_it_ran() {
 
 /// What fio is told, fio understands (it only reads the lines, and does nothing).
 #[test]
-#[ignore = "needs the program fio, 6 s: cargo xtask test"]
+#[ignore = "nightly: 6 s"]
 fn fio_takes_the_lines() {
     if !have(&[Need::Program("fio")]) {
         return;
@@ -298,7 +298,7 @@ io   = { pattern = "sequential", size = "12 KiB", threads = 3, content = "zero",
 "#;
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn several_targets_make_one_comparison() {
     let home = home("several");
     let slow = "simulated:lognormal,mean=200us,p99=800us";

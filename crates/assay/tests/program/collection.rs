@@ -57,7 +57,7 @@ fn hostile(index: usize) -> String {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     let home = home("ten-contributions");
     let (whole, word) = folder(&home, "cards");
@@ -158,7 +158,7 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_result_becomes_rows_without_whose_it_was() {
     let home = home("collection-result");
     let (_, word) = folder(&home, "cards");

@@ -100,7 +100,7 @@ fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
 
 /// The rows of the guide's table of questions that run commands, as they stand there.
 #[test]
-#[ignore = "needs 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn the_questions_of_the_guide_are_answered() {
     let bench = Bench::new("commands-questions");
     let guide = include_str!("../../../../docs/guide.md");
@@ -219,7 +219,7 @@ fn trials_that_were_fine_stay_when_a_later_run_fails() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn nothing_of_a_command_is_left_running_whatever_it_does() {
     let bench = Bench::new("commands-left");
     let pid = bench.path("pid");
@@ -235,7 +235,7 @@ fn nothing_of_a_command_is_left_running_whatever_it_does() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn floods_and_terminals_are_no_trouble() {
     let bench = Bench::new("commands-flood");
     let bytes = count(60_000_000, 300_000_000);

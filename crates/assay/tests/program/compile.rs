@@ -80,7 +80,7 @@ fn jobs_are_a_factor_where_they_are_named() {
 }
 
 #[test]
-#[ignore = "needs 6 s: cargo xtask test"]
+#[ignore = "nightly: 6 s"]
 fn the_generated_tree_compiles_without_a_warning_and_runs() {
     let bench = Bench::new("compile-generated");
     let build = "cc -O1 -Wall -Wextra -Werror -Iinclude -o program src/*.c src/*/*.c && ./program";

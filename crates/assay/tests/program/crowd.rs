@@ -1,5 +1,5 @@
 //! `assay serve` among those who are slow on purpose: an honest request is answered all the same.
-//! Nothing of this asks for a token. `cargo xtask test long` takes a thousand of them.
+//! Nothing of this asks for a token. At night there are a thousand of them.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -82,7 +82,7 @@ fn an_honest_request_is_answered_among_slow_ones_from_its_own_address() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn who_asks_and_never_reads_stops_nobody() {
     crowded("crowd-deaf", 1, [Habit::NeverReads, Habit::NeverReads]);
 }
@@ -91,7 +91,7 @@ mod in_full {
     use super::*;
 
     #[test]
-    #[ignore = "needs a minute: cargo xtask test long"]
+    #[ignore = "nightly: a minute"]
     fn who_never_reads_is_sent_away() {
         let bench = bench("crowd-limit");
         let port = bench.server.browser.port;

@@ -153,7 +153,6 @@ fn imported_fio(home: &assay_lab::home::Home) {
 }
 
 #[test]
-#[ignore = "needs benchstat: cargo xtask test"]
 fn benchstat_reads_its_lines() {
     if !have(&[Need::Program("benchstat")]) {
         return;
@@ -174,7 +173,6 @@ fn benchstat_reads_its_lines() {
 }
 
 #[test]
-#[ignore = "needs fio: cargo xtask test"]
 fn what_fio_ships_reads_its_json() {
     // Debian's own Python, which has what the program needs.
     let (python, program) = ("/usr/bin/python3", "/usr/bin/fio_jsonplus_clat2csv");
@@ -221,7 +219,6 @@ for row in rows:
 ";
 
 #[test]
-#[ignore = "needs python3 with pyarrow or duckdb: cargo xtask test"]
 fn others_read_its_table_of_parquet() {
     if !have(&[Need::Program("python3")]) {
         return;

@@ -125,7 +125,7 @@ fn sentence(files: usize, whole: usize, partly: usize) -> String {
 }
 
 #[test]
-#[ignore = "needs fio-examples, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn forty_of_the_107_examples_run_and_the_others_say_why_not() {
     let home = home("fio-examples");
     let Some(folder) = folder(home.scratch.path()) else {

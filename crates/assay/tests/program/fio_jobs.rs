@@ -101,7 +101,7 @@ const TRACED: [(&str, &str, u64); 15] = [
 ];
 
 #[test]
-#[ignore = "needs fio and strace, 12 s: cargo xtask test"]
+#[ignore = "nightly: 12 s"]
 fn a_run_makes_the_calls_that_fio_makes() {
     if !have(&[Need::Program("fio"), Need::Program("strace")]) {
         return;
@@ -157,7 +157,6 @@ fn a_run_makes_the_calls_that_fio_makes() {
 }
 
 #[test]
-#[ignore = "needs fio and strace: cargo xtask test"]
 fn each_write_is_flushed_as_fio_does() {
     if !have(&[Need::Program("fio"), Need::Program("strace")]) {
         return;
@@ -189,7 +188,7 @@ fn understood(folder: &Path, text: &str) -> Value {
 }
 
 #[test]
-#[ignore = "needs fio, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn times_depths_and_places_are_those_of_fio() {
     if !have(&[Need::Program("fio")]) {
         return;
@@ -275,7 +274,7 @@ fn ten_whole_files_are_translated_or_refused_by_line_and_key() {
 }
 
 #[test]
-#[ignore = "needs fio, 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn fio_reads_the_whole_files_and_what_explain_goes_back_to() {
     if !have(&[Need::Program("fio")]) {
         return;

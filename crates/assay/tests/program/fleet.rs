@@ -64,7 +64,7 @@ fn iops(findings: &Value) -> Vec<(Value, Value)> {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn four_ranks_give_one_result_and_merging_by_hand_gives_the_same() {
     let (homes, ended) = all("fleet-four", 4, &[]);
     for own in &ended {
@@ -118,7 +118,7 @@ fn four_ranks_give_one_result_and_merging_by_hand_gives_the_same() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn results_that_do_not_belong_together_are_refused() {
     let (first, _) = all("fleet-first", 2, &[]);
     let (second, _) = all("fleet-second", 2, &[]);
@@ -139,7 +139,7 @@ fn results_that_do_not_belong_together_are_refused() {
 type Variables = &'static [(&'static str, &'static str)];
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn the_environment_of_launchers_tells_the_ranks() {
     let launchers: [(Variables, Variables, &[&str]); 4] = [
         (

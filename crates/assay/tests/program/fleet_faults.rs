@@ -118,7 +118,7 @@ impl Came {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
     for round in 0..count(1, 10) {
         for (fault, why) in [
@@ -147,7 +147,7 @@ fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn the_others_go_on_without_one_where_that_is_asked_for() {
     for round in 0..count(1, 10) {
         let name = format!("fleet-on-{round}");
@@ -172,7 +172,7 @@ fn the_others_go_on_without_one_where_that_is_asked_for() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn rank_0_that_dies_or_stands_still_ends_all_others() {
     for round in 0..count(1, 10) {
         for (fault, why) in

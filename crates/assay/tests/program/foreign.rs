@@ -106,7 +106,7 @@ fn hold(bench: &Bench, line: &str, own: &Foreign, [before, after]: [&str; 2]) {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn numbers_of_benchmarks_are_those_that_they_print_and_the_guide_shows_how() {
     let bench = Bench::new("foreign");
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -136,7 +136,7 @@ fn what_is_no_output_of_theirs_has_no_number() {
 }
 
 #[test]
-#[ignore = "needs sysbench, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn sysbench_here_tells_what_it_prints() {
     if !have(&[Need::Program("sysbench")]) {
         return;
@@ -146,7 +146,6 @@ fn sysbench_here_tells_what_it_prints() {
 }
 
 #[test]
-#[ignore = "needs sqlite3: cargo xtask test"]
 fn sqlite3_here_tells_what_it_prints() {
     if !have(&[Need::Program("sqlite3")]) {
         return;
@@ -161,7 +160,7 @@ fn sqlite3_here_tells_what_it_prints() {
 }
 
 #[test]
-#[ignore = "needs iperf3, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn iperf3_here_tells_what_it_prints() {
     if !have(&[Need::Program("iperf3")]) {
         return;
@@ -242,7 +241,7 @@ impl Drop for Server {
 }
 
 #[test]
-#[ignore = "needs pgbench and a server, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn pgbench_here_tells_what_it_prints() {
     if !have(&[Need::Program("pgbench"), Need::Program("setpriv")]) {
         return;

@@ -39,7 +39,7 @@ fn same(home: &Home, old: &[&str], new: &[&str], code: i32) -> [Ended; 2] {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn names_of_before_do_the_same_and_say_the_new_one() {
     let (home, id) = with_result("old-names");
     let id = id.as_str();
@@ -87,7 +87,6 @@ fn a_whole_result_is_taken_in_as_it_is() {
 
 /// That of who interrupts it stands in the table of gates.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
 fn every_exit_code_of_the_contract_is_reached() {
     let (home, fast) = with_result("exit-codes");
     home.text(&["show"]);
@@ -178,7 +177,7 @@ fn a_reader_of_help_may_go_away() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn what_cannot_be_measured_is_told_in_a_line_that_names_the_next_command() {
     let home = home("cannot");
     let told = home.refused(2, &["check", "/proc"]);

@@ -43,7 +43,6 @@ fn rows(found: &Value) -> &Vec<Value> {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
 fn a_gate_passes_fails_or_says_that_it_is_blind() {
     let home = home("gates");
     let (passed, told) = ended(&home, 0, &ALIKE);
@@ -76,7 +75,7 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn the_answer_is_said_first_and_again() {
     let home = home("gates-said");
     let (found, _) = ended(&home, 1, &WORSE);
@@ -115,7 +114,7 @@ fn the_answer_is_said_first_and_again() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_gate_is_told_to_pages_of_ci() {
     let home = home("gates-junit");
     let path = home.scratch.path().join("gate.xml").display().to_string();
@@ -158,7 +157,7 @@ fn a_gate_is_told_to_pages_of_ci() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_gate_between_results_is_told_to_pages_of_ci_too() {
     let home = home("gates-junit-compared");
     let file = home.file("depth.toml", STUDY);
@@ -183,7 +182,7 @@ fn a_gate_between_results_is_told_to_pages_of_ci_too() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn until_gate_ends_as_soon_as_each_row_is_decided() {
     let home = home("gates-until");
     let until =
@@ -243,7 +242,7 @@ const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
 
 /// `sleep 0.1` twenty times in full.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
     let _turn = crate::turn();
     let home = home("gates-commands");
@@ -264,7 +263,7 @@ fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
 
 /// Counts that may be zero have an amount as their gate, and are seen.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
     let _turn = crate::turn();
     let home = home("gates-counts");

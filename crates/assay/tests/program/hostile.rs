@@ -27,7 +27,7 @@ fn good(test: &str) -> (Home, PathBuf) {
 }
 
 #[test]
-#[ignore = "needs 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_hostile_result_is_shown_without_harm_or_refused_with_its_reason() {
     let (home, good) = good("hostile");
     let results = good.parent().unwrap();
@@ -143,7 +143,7 @@ fn on_a_drive(good: &Path) -> PathBuf {
 }
 
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn no_number_of_a_result_ends_the_program() {
     let (_home, good) = good("odd-numbers");
     let mut wrong = Vec::new();

@@ -259,7 +259,7 @@ fn fragments() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn the_order_of_rows_changes_nothing((rows, shuffled) in shuffled()) {
         prop_assert_eq!(table(&rows), table(&shuffled));
     }

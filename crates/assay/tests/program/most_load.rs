@@ -91,7 +91,7 @@ fn found(findings: &Findings) -> &MostLoad {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn the_bracket_is_about_what_a_queue_can_take() {
     let finished =
         runner::run(&machine(), request("p99 < 4 ms"), &AtomicBool::new(false), &mut |_| {});
@@ -119,7 +119,7 @@ fn the_bracket_is_about_what_a_queue_can_take() {
 /// Starts at random distances before one server: the p99 of the response is ln 100 over what is left of the service
 /// rate, and 4 ms at 3,849 per second.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
     let text = of_work("p99 < 4 ms", ", arrivals = \"poisson\"");
     let study = file::parse("test", &text).unwrap().settled();
@@ -137,7 +137,7 @@ fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
 }
 
 #[test]
-#[ignore = "needs 6 s: cargo xtask test"]
+#[ignore = "nightly: 6 s"]
 fn wherever_it_was_interrupted_the_course_is_the_same() {
     let limit = "p99 < 4 ms";
     let whole =
@@ -175,7 +175,7 @@ fn a_limit_that_is_long_beside_the_trials_is_refused() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_limit_that_no_rate_holds_is_said_so() {
     let finished =
         runner::run(&machine(), request("p99 < 10 us"), &AtomicBool::new(false), &mut |_| {})

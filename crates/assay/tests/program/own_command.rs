@@ -30,7 +30,7 @@ fn the_plan_of_the_example_names_command_and_check() {
 }
 
 #[test]
-#[ignore = "needs sqlite3, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn the_script_promises_what_it_wrote_and_misses_what_is_gone() {
     if !have(&[Need::Program("sqlite3")]) {
         return;

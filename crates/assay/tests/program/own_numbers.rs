@@ -132,7 +132,6 @@ fn a_format_is_read_as_import_reads_it() {
 
 /// What fio here tells is what it prints.
 #[test]
-#[ignore = "needs fio: cargo xtask test"]
 fn numbers_of_fio_are_those_that_it_prints() {
     if !have(&[Need::Program("fio")]) {
         return;
@@ -213,7 +212,7 @@ fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
 
 /// Much of it, without lines, with escapes, with what is no text: each ends, and what is kept has an end.
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn hostile_output_is_bounded() {
     let bench = Bench::new("own-numbers-hostile");
     let (bytes, lines) = (count(20_000_000, 100_000_000), count(200_000, 1_000_000));
@@ -239,7 +238,7 @@ fn hostile_output_is_bounded() {
 
 /// One without a line end, which in full is ten of them.
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn gigabytes_are_read_to_their_end_and_not_kept() {
     let bench = Bench::new("own-numbers-gigabytes");
     let gigabytes = count(1, 10);

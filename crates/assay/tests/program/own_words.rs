@@ -195,7 +195,7 @@ const FIO: &str = "[global]\nfilename=data\nsize=16m\nruntime=1\ntime_based\n[ra
     stonewall\nrw=write\nbs=64k\nnumjobs=2\ngroup_reporting=0\n";
 
 #[test]
-#[ignore = "needs fio, 8 s: cargo xtask test"]
+#[ignore = "nightly: 8 s"]
 fn fio_here_is_equal_to_its_own_text() {
     if !have(&[Need::Program("fio")]) {
         return;
@@ -210,7 +210,7 @@ fn fio_here_is_equal_to_its_own_text() {
 }
 
 #[test]
-#[ignore = "needs bonnie++, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn bonnie_here_is_equal_to_its_own_table() {
     if !have(&[Need::Program("bonnie++")]) {
         return;
@@ -245,7 +245,6 @@ fn bonnie_here_is_equal_to_its_own_table() {
 }
 
 #[test]
-#[ignore = "needs hyperfine: cargo xtask test"]
 fn hyperfine_here_is_equal_to_its_own_text() {
     if !have(&[Need::Program("hyperfine")]) {
         return;
@@ -270,7 +269,6 @@ fn hyperfine_here_is_equal_to_its_own_text() {
 }
 
 #[test]
-#[ignore = "needs sysstat: cargo xtask test"]
 fn sysstat_here_is_equal_to_its_own_averages() {
     if !have(&[Need::Program("sar"), Need::Program("sadf"), Need::Path("/proc/diskstats")]) {
         return;
@@ -329,7 +327,6 @@ fn sysstat_here_is_equal_to_its_own_averages() {
 }
 
 #[test]
-#[ignore = "needs flent: cargo xtask test"]
 fn flent_here_is_equal_to_its_own_summary() {
     if !have(&[Need::Program("flent"), Need::Program("ping"), Need::Program("netperf")]) {
         return;
@@ -351,7 +348,6 @@ fn flent_here_is_equal_to_its_own_summary() {
 }
 
 #[test]
-#[ignore = "needs iozone: cargo xtask test"]
 fn iozone_here_is_equal_to_its_own_report() {
     if !have(&[Need::Program("iozone")]) {
         return;

@@ -53,7 +53,6 @@ fn refusal(words: &[String]) -> Option<String> {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
 fn every_command_of_the_pages_is_one() {
     let mut seen = 0;
     let mut wrong = Vec::new();

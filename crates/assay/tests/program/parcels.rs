@@ -361,7 +361,7 @@ fn zeros(entry: &Entry, bytes: u64, told: u64) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn what_unpacks_to_too_much_is_refused() {
     let (home, _, _) = handed_on("parcel-bomb");
     let before = tree(home.assay.home());
@@ -400,7 +400,7 @@ fn noise(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_large_file_costs_little_memory() {
     let (home, id, path) = handed_on("parcel-memory");
     let mut content = noise(4 << 20);

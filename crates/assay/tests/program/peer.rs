@@ -35,7 +35,7 @@ pub fn peer(home: &Home) -> (Running, ChildStdout, SocketAddr) {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
     let home = home("peer-crowd");
     let (running, _output, address) = peer(&home);
@@ -71,7 +71,7 @@ fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn an_honest_peer_is_greeted_among_any_number_of_silent_strangers() {
     let had = getrlimit(Resource::Nofile);
     let most = had.maximum.unwrap_or(u64::MAX);

@@ -157,7 +157,7 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn wherever_a_race_was_interrupted_it_ends_the_same() {
     let whole = raced(STUDY);
     let expected = findings(&whole);

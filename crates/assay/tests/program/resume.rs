@@ -95,7 +95,6 @@ fn resumed(fake: &Fake, id: &str) -> Finished {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
 fn wherever_it_was_interrupted_the_findings_are_the_same() {
     let whole = runner::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let expected = serde_json::to_string(&findings(&whole)).unwrap();

@@ -58,7 +58,6 @@ fn measured(found: &Value) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
     let Some(sides) = Sides::new("revisions") else { return };
     // What git keeps of the user's: a stash, another worktree, an index with something in it.
@@ -94,7 +93,6 @@ fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_tree_that_is_not_dirty_and_a_single_revision_are_no_news() {
     let Some(sides) = Sides::new("revisions-clean") else { return };
     let ran = sides.bench.home.run(&sides.words("old", &["--command", "sh bench.sh", "--json"]));
@@ -107,7 +105,6 @@ fn a_tree_that_is_not_dirty_and_a_single_revision_are_no_news() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_revision_that_does_not_build_ends_it_before_anything_is_run() {
     let Some(sides) = Sides::new("revisions-broken") else { return };
     let before = sides.repository.everything().unwrap();
@@ -127,7 +124,6 @@ fn a_revision_that_does_not_build_ends_it_before_anything_is_run() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn what_is_no_revision_or_no_repository_is_the_users_mistake() {
     let Some(sides) = Sides::new("revisions-mistakes") else { return };
     let refused = |words: &[&str]| sides.bench.home.refused(2, words);
@@ -148,7 +144,6 @@ fn what_is_no_revision_or_no_repository_is_the_users_mistake() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_plan_builds_nothing() {
     let Some(sides) = Sides::new("revisions-plan") else { return };
     let before = sides.repository.everything().unwrap();
@@ -162,7 +157,6 @@ fn a_plan_builds_nothing() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_submodule_is_part_of_its_revision() {
     let Some(sides) = Sides::new("revisions-submodule") else { return };
     let inner = Repository::new(&sides.bench.home.scratch.path().join("inner")).unwrap();
@@ -178,7 +172,6 @@ fn a_submodule_is_part_of_its_revision() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn what_a_killed_build_leaves_is_removed_by_restore() {
     let Some(sides) = Sides::new("revisions-killed") else { return };
     let before = sides.repository.everything().unwrap();
@@ -200,7 +193,6 @@ fn what_a_killed_build_leaves_is_removed_by_restore() {
 }
 
 #[test]
-#[ignore = "needs git: cargo xtask test"]
 fn a_study_goes_on_in_the_same_commits_though_the_branch_has_moved() {
     let Some(sides) = Sides::new("revisions-resumed") else { return };
     let words = sides.words("old,main", &["--command", "sh bench.sh; sleep 0.2"]);

@@ -27,7 +27,7 @@ fn verdict(found: &Value) -> &Value {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
     let bench = Bench::new("same-output");
     let (one, other) = ("echo a; sleep 0.01", "echo b; sleep 0.2");
@@ -65,7 +65,7 @@ fn runs_of_one_command_that_differ_are_invalid() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_file_or_a_directory_is_what_is_compared() {
     let bench = Bench::new("same-output-files");
     let make = |text: &str| {
@@ -89,7 +89,7 @@ fn a_file_or_a_directory_is_what_is_compared() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn other_exit_codes_are_told_without_being_asked() {
     let bench = Bench::new("same-output-codes");
     let two = ["--command", "sleep 0.01", "--command", "sleep 0.01; exit 3", "--ignore-failure"];

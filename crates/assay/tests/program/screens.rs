@@ -47,7 +47,7 @@ fn dropped(race: &RaceAnswer, factor: &str) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     let finished = raced(&screened());
     let found = findings(&finished);
@@ -83,7 +83,7 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_race_without_a_screen_says_nothing_of_one() {
     let finished = raced(&study(8, 6, "screen = false"));
     let found = findings(&finished);
@@ -118,7 +118,7 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 }
 
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn a_screen_that_was_interrupted_goes_on_to_the_same_end() {
     let whole = raced(&screened());
     let expected = findings(&whole);
@@ -195,7 +195,7 @@ fn grown(copies: usize) -> Grown {
 }
 
 #[test]
-#[ignore = "needs 8 s: cargo xtask test"]
+#[ignore = "nightly: 8 s"]
 fn a_race_of_many_settings_grows_with_its_trials_and_no_faster() {
     // In full a thousand settings.
     let sizes = [count(2, 5), count(8, 20)].map(|copies| copies as usize);

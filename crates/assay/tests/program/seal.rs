@@ -290,7 +290,7 @@ fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn an_interrupted_study_goes_on_under_its_seal() {
     for last in 0..TRIALS - 1 {
         let fake = machine();
@@ -328,7 +328,6 @@ fn a_trial_that_was_not_sealed_any_more_is_run_again() {
 
 /// Wherever a run is killed, its seal holds as far as it came, or there is none yet.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
 fn whenever_a_run_is_killed_what_it_kept_is_sealed() {
     let step = count(3, 1);
     let (mut none, mut held, mut change) = (0, 0, 1);

@@ -310,7 +310,7 @@ mod in_full {
     use super::*;
 
     #[test]
-    #[ignore = "needs half a minute: cargo xtask test long"]
+    #[ignore = "nightly: half a minute"]
     fn who_says_nothing_is_sent_away() {
         let home = home("serve-slow");
         let server = Server::start(&home, "127.0.0.1:0");
@@ -327,7 +327,7 @@ mod in_full {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn hostile_results_do_no_harm() {
     let home = home("serve-hostile");
     let id = good(&home);
@@ -361,7 +361,7 @@ fn hostile_results_do_no_harm() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn thousands_of_results_are_listed_and_searched() {
     let count = needs::count(2_000, 10_000) as usize;
     let home = home("serve-many");
@@ -387,7 +387,7 @@ fn number(state: &Value, name: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn a_running_study_is_watched_across_a_restart_of_the_server() {
     let home = home("serve-live");
     let Going { running: study, id, _target, _turn } = going(&home, 8);
@@ -440,7 +440,7 @@ fn a_running_study_is_watched_across_a_restart_of_the_server() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_killed_study_is_told_from_a_running_one_and_goes_on() {
     let home = home("serve-killed");
     let Going { running: study, id, _target, _turn } = going(&home, 3);

@@ -105,7 +105,7 @@ fn every_json_document_has_its_schema_and_no_other_has() {
 
 /// Findings of earlier versions have fewer fields; this version shows them with all that are promised.
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn recorded_findings_are_shown_as_the_schema_says() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = folder.join("../assay-report/tests/fixtures/findings");
@@ -125,7 +125,7 @@ fn recorded_findings_are_shown_as_the_schema_says() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn documents_have_the_fields_that_are_promised() {
     let home = home("stability");
     let study = home.file("depth.toml", DEPTH);

@@ -15,7 +15,7 @@ fn mean(found: &Value, metric: &str, limit: &str) -> f64 {
 }
 
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn a_reserved_stack_is_not_used_memory() {
     let home = home("stack-limit");
     let found = home.json(&["run", "stack-limit", DRIVE, "--replicates", "2", "--quiet", "--json"]);

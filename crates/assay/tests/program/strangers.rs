@@ -90,7 +90,6 @@ fn a_simulated_result_that_sets_a_program_of_the_kernels_is_refused() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
 fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
     let (home, bundle) = confirmed("measured");
     let target = home.scratch.path().display().to_string();
@@ -170,7 +169,6 @@ fn obeyed(text: &str) -> Vec<char> {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
 fn no_text_of_a_result_is_obeyed_by_a_terminal() {
     const ODD: &str = "\\u001b]0;x\\u0007\\u009b2J\\u202e\\u2066\\u200fend";
     let (home, bundle) = confirmed("terminal");
@@ -215,7 +213,6 @@ fn no_text_of_a_result_is_obeyed_by_a_terminal() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn links_of_the_caller_of_sudo_lead_root_nowhere() {
     if !have(&[Need::Root]) {
         return;

@@ -41,7 +41,7 @@ fn without_identity(mut findings: Value) -> Value {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_study_gives_verdicts_and_the_same_ones_again() {
     let home = home("run");
     let file = home.file("depth.toml", STUDY);
@@ -99,7 +99,7 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn wishes_on_the_command_line_are_checked_like_a_file() {
     let home = home("wishes");
     let file = home.file("depth.toml", STUDY);
@@ -186,7 +186,7 @@ fn until_decided_ends_with_the_first_replicate_that_decides() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     let home = home("compare");
     let file = home.file("depth.toml", STUDY);
@@ -235,7 +235,7 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
 
 /// A gate that cannot see is not green: exit code 5, and each row that makes no statement is named.
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_gate_that_cannot_see_is_not_green() {
     let home = home("blind-gate");
     let study = |replicates: u32, workloads: &[&str]| {
@@ -323,7 +323,7 @@ fn a_gate_that_cannot_see_is_not_green() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn two_checks_are_compared() {
     let home = home("compare-checks");
     let run = |drive: &str| {
@@ -349,7 +349,7 @@ fn two_checks_are_compared() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn the_best_arm_is_confirmed_by_fresh_trials() {
     let home = home("confirm");
     let file = home.file("depth.toml", STUDY);
@@ -373,7 +373,7 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn identical_arms_tell_what_the_machine_makes_of_nothing() {
     let home = home("selftest");
     let file = home.file("depth.toml", STUDY);
@@ -419,7 +419,7 @@ fn arms_that_run_one_after_the_other_get_no_verdict() {
 }
 
 #[test]
-#[ignore = "needs 8 s: cargo xtask test"]
+#[ignore = "nightly: 8 s"]
 fn a_killed_study_goes_on_where_it_was() {
     let home = home("resume");
     let file = home.file("depth.toml", STUDY.replace("200 ms", "20 s"));
@@ -448,7 +448,7 @@ fn a_page_needs_a_terminal() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_result_is_shared_found_by_its_drive_and_not_taken_for_a_study() {
     let home = home("share");
     let file = home.file("depth.toml", STUDY);

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 2 s: cargo xtask test"]
+    #[ignore = "nightly: 2 s"]
     fn draws_by_zipf_give_their_exponent_back() {
         for (exponent, requests) in [(0.6, 20_000), (0.99, 20_000), (1.2, 20_000), (1.2, 1_000_000)]
         {

@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs 1 s: cargo xtask test"]
+    #[ignore = "nightly: 1 s"]
     fn what_never_ends_is_forgotten_at_some_time() {
         let many = (0..=MOST_WAITING).map(|at| line("0.0", "D", &format!("R {} + 8 [a]", at * 8)));
         let last = line("1.0", "C", &format!("R {} + 8 [0]", MOST_WAITING * 8));

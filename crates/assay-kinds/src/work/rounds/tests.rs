@@ -349,7 +349,7 @@ fn ran(asked: &Asked, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
     let kept = Mutex::new(Vec::new());
     let keep = |measured: &Measured| {

@@ -207,7 +207,7 @@ fn covered(name: &str, mean: f64, draw: &dyn Fn(&mut Noise, usize) -> f64) -> f6
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_simulation_of_the_interval_of_the_sustained_rate() {
     for cv in [0.1, 0.2, 0.5] {
         let share = covered("log-normal", 1.0, &|noise, _| noise.log_normal(cv));
@@ -252,7 +252,7 @@ fn claimed(name: &str, slices: usize, draw: &dyn Fn(&mut Noise, &mut f64, f64) -
 }
 
 #[test]
-#[ignore = "needs 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_simulation_of_what_has_no_cache() {
     let autoregressive = |rho: f64| {
         move |noise: &mut Noise, state: &mut f64, _: f64| {

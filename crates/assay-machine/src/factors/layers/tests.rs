@@ -236,7 +236,6 @@ fn what_was_made_is_seen_and_what_is_gone_is_missed() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
 fn whenever_everything_at_once_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let stack = everything();
     let (deaths, recoveries) =
@@ -275,7 +274,6 @@ fn whichever_fails(stack: &Stack, step: usize) -> u64 {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
 fn whichever_call_fails_the_machine_ends_as_it_began() {
     // Thousands of calls, most of them questions: all in full, else one in so many.
     let calls = whichever_fails(&everything(), if is_in_full() { 1 } else { 397 });

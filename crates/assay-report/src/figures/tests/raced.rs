@@ -209,7 +209,7 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn the_page_of_a_thousand_settings_stays_small() {
     let evidence = large(1000);
     let figures = drawn(&evidence);

@@ -70,7 +70,7 @@ fn every_row_leads_to_its_evidence_and_ids_are_unique() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn no_page_outgrows_its_bound_however_long_rows_are() {
     const MOST_BYTES: usize = 3_000_000;
     let whole: Vec<(Flat, Row)> = (0..5_000).map(full).collect();

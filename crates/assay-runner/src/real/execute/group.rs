@@ -490,7 +490,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs root: cargo xtask test"]
     fn what_a_killed_process_left_in_its_group_is_ended() {
         use assay_lab::needs::{Need, have, skip};
         if !have(&[Need::Root]) {

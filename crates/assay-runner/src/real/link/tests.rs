@@ -82,7 +82,7 @@ fn rest(mut stream: TcpStream) -> String {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_link_is_loaded_each_way_and_probed_meanwhile() {
     let peer = Served::new();
     let ran = peer.run(&token(), &Load::ALL.map(short)).unwrap();
@@ -225,7 +225,7 @@ fn datagrams_have_a_rate_that_is_kept() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn orders_that_make_no_sense_end_the_session_and_no_other() {
     for order in
         ["go 1 1 999999999\n", "go 65 0 100\n", "nonsense\n", "go -1 0 5\n", &"y".repeat(600)]
@@ -257,7 +257,7 @@ fn sessions_are_few_and_streams_belong_to_one() {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn a_peer_that_dies_is_lost_and_no_good_link() {
     let peer = Served::new();
     let address = PeerAt::Address(peer.address.to_string());

@@ -193,7 +193,6 @@ fn who_reads_the_terminal_gets_nothing_at_once() {
 
 /// The test above once more, by a process that has a terminal.
 #[test]
-#[ignore = "needs script: cargo xtask test"]
 fn the_terminal_of_this_process_is_not_the_programs() {
     if !have(&[Need::Program("script")]) {
         return;
@@ -374,7 +373,7 @@ fn who_ends_with_the_program_was_not_left_running() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn who_is_reborn_under_another_number_all_the_time_is_ended() {
     let scratch = Scratch::new();
     let script =
@@ -403,7 +402,7 @@ fn children_of_this_process_are_let_be() {
 const COMPUTES: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn processor_time_of_all_below_is_counted() {
     let alone = Run::shell(COMPUTES).done();
     let waited_for = Run::shell(&format!("sh -c '{COMPUTES}' & wait")).done();
@@ -477,7 +476,7 @@ fn memory_of_a_tree_is_seen() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn without_a_control_group_memory_is_sampled_or_the_largest_process_is_told() {
     let without = |run: &Run| {
         let _turn = crate::real::execute::turn();
@@ -522,7 +521,6 @@ fn nothing_is_left_open_of_a_run() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn under_sudo_a_program_is_the_callers() {
     if !have(&[Need::Root]) {
         return;
@@ -546,7 +544,6 @@ fn under_sudo_a_program_is_the_callers() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_caller_has_all_groups_and_the_own_home() {
     if !have(&[Need::Root]) {
         return;
@@ -568,7 +565,6 @@ fn a_caller_has_all_groups_and_the_own_home() {
 const MUCH: u64 = 64 << 20;
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn the_peak_of_a_control_group_begins_anew_with_each_program() {
     if !have(&[Need::Root]) {
         return;

@@ -70,7 +70,6 @@ fn run(program: &str, arguments: &[&str]) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn ext4_on_a_loop_device_is_resolved() {
     if !have(&[Need::Root, Need::Program("mkfs.ext4")]) {
         return;
@@ -97,7 +96,6 @@ fn ext4_on_a_loop_device_is_resolved() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn btrfs_on_two_loop_devices_is_resolved() {
     if !have(&[Need::Root, Need::Program("mkfs.btrfs")]) {
         return;
@@ -120,7 +118,6 @@ fn btrfs_on_two_loop_devices_is_resolved() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_named_loop_device_is_opened_for_writing() {
     if !have(&[Need::Root]) {
         return;
@@ -141,7 +138,6 @@ fn a_named_loop_device_is_opened_for_writing() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_device_that_comes_later_under_the_same_number_is_another() {
     if !have(&[Need::Root]) {
         return;
@@ -191,7 +187,6 @@ fn check_named_areas(directory: &Path, cachings: &[Caching]) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn fat_offers_no_unnamed_files() {
     if !have(&[Need::Root, Need::Program("mkfs.vfat")]) {
         return;
@@ -207,7 +202,6 @@ fn fat_offers_no_unnamed_files() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn gocryptfs_is_followed_and_offers_no_unnamed_files() {
     if !have(&[Need::Root, Need::Program("gocryptfs"), Need::Program("fusermount3")]) {
         return;

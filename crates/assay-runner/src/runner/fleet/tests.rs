@@ -86,7 +86,7 @@ fn what_has_no_sum_is_refused() {
 
 /// Where a rank is lost, in whatever way: the others end within their patience, and it is named.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_rank_that_is_lost_ends_the_others_by_name_wherever_that_is() {
     for ending in [Ending::Dies, Ending::Stops, Ending::Babbles] {
         for at in [BEFORE, BEFORE + 1, BEFORE + 2, BEFORE + A_TRIAL, BEFORE + 4 * A_TRIAL + 1] {
@@ -154,7 +154,7 @@ fn rank_0_lost_ends_all_others_and_their_results_stay() {
 
 /// Sixty-four ranks: plan, barriers and merging, with the simulated drive.
 #[test]
-#[ignore = "needs 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn sixty_four_ranks_run_together() {
     let all = vec![USUAL; 64];
     let came = fleet(&all, OnLoss::End);

@@ -64,7 +64,7 @@ fn runs(factors: &[(&str, &[String])], start: bool) {
 }
 
 #[test]
-#[ignore = "needs 18 s: cargo xtask test"]
+#[ignore = "nightly: 18 s"]
 fn a_study_of_each_layer_alone_and_of_all_together_runs_and_leaves_nothing() {
     let all: Vec<(&str, Vec<String>)> = LAYERS.iter().filter_map(|layer| choice(*layer)).collect();
     for (at, layer) in (0..).zip(LAYERS) {

@@ -37,7 +37,7 @@ fn course(finished: &Finished) -> Vec<(u32, u32, usize)> {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn settings_that_are_behind_leave_and_all_is_put_back() {
     let fake = machine();
     let finished = run(&fake, racing(), &AtomicBool::new(false), &mut |_| {}).unwrap();
@@ -61,7 +61,6 @@ fn settings_that_are_behind_leave_and_all_is_put_back() {
 }
 
 #[test]
-#[ignore = "needs 5 s: cargo xtask test"]
 fn wherever_a_race_dies_it_is_put_back_and_gone_on_with_to_the_same_end() {
     let whole = {
         let fake = machine();

@@ -150,7 +150,7 @@ fn full() -> Study {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_study_survives_writing_and_reading() {
     let mut studies: Vec<Study> = presets::all().map(|(_, study)| study.unwrap()).collect();
     studies.push(full());

@@ -588,7 +588,6 @@ fn whatever_cannot_be_read_keeps_the_journal_until_all_is_undone() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
 fn what_is_busy_is_tried_again() {
     let [busy, other] = [ErrorKind::ResourceBusy, ErrorKind::Other].map(hurting);
     assert!(busy.len() < other.len(), "{busy:?} {other:?}");

@@ -188,7 +188,6 @@ fn mistakes_say_what_to_do() {
 /// Each call fails in turn: never a panic, and either a failure in one line or a site that says
 /// what is absent.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
 fn every_call_may_fail() {
     for (machine, target) in machines::ALL {
         let fake = machines::machine(machine);

@@ -130,7 +130,6 @@ fn each_name_was_recorded() {
 }
 
 #[test]
-#[ignore = "needs blkid: cargo xtask test"]
 fn every_type_that_blkid_lists_is_known() {
     if !assay_lab::needs::have(&[assay_lab::needs::Need::Program("blkid")]) {
         return;
@@ -162,7 +161,6 @@ fn told_by_blkid(fake: &Fake, image: &std::fs::File, arguments: &[&str]) {
 
 /// The recordings are windows; what blkid saw in the whole it must see in them.
 #[test]
-#[ignore = "needs blkid: cargo xtask test"]
 fn blkid_sees_nothing_in_a_recording_that_is_not_seen_here() {
     if !assay_lab::needs::have(&[assay_lab::needs::Need::Program("blkid")]) {
         return;

@@ -269,7 +269,7 @@ fn an_answer_names_the_comparisons_of_its_arms() {
 
 /// Two arms that the study compares have one interval on the page, and one truth.
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_claim_of_two_says_what_their_comparison_says() {
     let mut seen = std::collections::BTreeSet::new();
     for (seed, percent) in (1..=12).flat_map(|seed| (-8..=8).map(move |percent| (seed, percent))) {
@@ -332,7 +332,7 @@ fn cases_that_widen_an_interval_say_so() {
 /// Identical arms support no ranking, no peak and no difference: the error is 5 %, each claim being
 /// one of several that could be made.
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn identical_arms_support_no_claim_of_a_difference() {
     const STUDIES: u64 = 400;
     let mut supported = [0_u32; 4];

@@ -301,7 +301,7 @@ fn labs(mean_ns: f64) -> Vec<Lab> {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn members_that_are_alike_are_never_accused() {
     for mean_ns in [0.1 * MS, 8.0 * MS] {
         let labs = labs(mean_ns);
@@ -323,7 +323,7 @@ fn members_that_are_alike_are_never_accused() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_member_that_takes_four_times_as_long_is_found_and_no_other() {
     let (mut found, mut all) = (0, 0);
     for (at, mut lab) in labs(8.0 * MS).into_iter().enumerate() {

@@ -39,7 +39,7 @@ fn texts<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn a_device_that_is_throttled_is_advised_against() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let fast = Volume::new(Filesystem::Ext4, 256).unwrap();
@@ -72,7 +72,7 @@ mod in_full {
     use super::*;
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn of_twenty_studies_of_identical_arms_at_most_one_advises_anything() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
@@ -173,7 +173,7 @@ fn edit(path: &Path, from: &str, to: &str) {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
@@ -212,7 +212,6 @@ fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
 fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     if !Path::new("/etc/sysctl.d").is_dir() {

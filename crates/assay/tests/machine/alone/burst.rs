@@ -111,7 +111,7 @@ mod in_full {
     use super::*;
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn size_base_and_refill_of_a_bucket_are_found() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let Some(document) = found(true, "150 s") else { return };
@@ -135,7 +135,7 @@ mod in_full {
     }
 
     #[test]
-    #[ignore = "needs root, a minute: cargo xtask test long"]
+    #[ignore = "nightly: a minute"]
     fn a_device_with_one_rate_has_no_bucket() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let Some(document) = found(false, "60 s") else { return };

@@ -20,7 +20,7 @@ const QUICK: Duration = Duration::from_secs(25);
 
 /// `cargo xtask clean-checks` does the same fifty times.
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn quick_checks_raise_no_alarm() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 2048).unwrap();
@@ -39,7 +39,6 @@ fn quick_checks_raise_no_alarm() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn python_reads_the_document() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("python3")];
     let Some(_turn) = require(&needs) else { return };
@@ -68,7 +67,6 @@ fn of_others(directory: &Path, user: u32) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn under_sudo_results_belong_to_the_caller() {
     let Some(_turn) = require(&[]) else {
         return;

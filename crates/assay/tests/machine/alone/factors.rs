@@ -11,7 +11,6 @@ use crate::findings::was_replicated;
 use crate::turn::{LIMIT, Need, require};
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
@@ -67,7 +66,6 @@ fn left(home: &Home) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
 fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "factors");
@@ -104,7 +102,6 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
 fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "interrupted");
@@ -131,7 +128,6 @@ fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
 
 /// The kernel keeps read-ahead in whole pages, and says nothing when it rounds.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_value_that_the_kernel_rounds_is_told_and_left_out() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "rounded");

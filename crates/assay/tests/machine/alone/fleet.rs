@@ -121,7 +121,6 @@ fn linked(link: &Link, scratch: &Scratch, time: &str) -> Ranks {
 const LINK: [Need; 2] = [Need::Program("ip"), Need::Program("unshare")];
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_link_that_goes_down_ends_both_ends_by_name() {
     let Some(_turn) = require(&LINK) else { return };
     for _ in 0..count(1, 10) {
@@ -145,7 +144,6 @@ fn a_link_that_goes_down_ends_both_ends_by_name() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn both_ends_of_a_link_are_in_the_result_by_their_own_names() {
     let Some(_turn) = require(&LINK) else { return };
     let (link, scratch) = (Link::new().unwrap(), Scratch::new("fleet-names").unwrap());
@@ -161,7 +159,7 @@ fn both_ends_of_a_link_are_in_the_result_by_their_own_names() {
 
 /// The numbers of all hosts are there, and the one that could not keep its own says so.
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Tmpfs)]) else { return };
     for _ in 0..count(1, 10) {
@@ -209,7 +207,6 @@ fn scheduler(volume: &Volume) -> String {
 }
 
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
 fn settings_are_put_back_on_each_host_whoever_is_lost() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     for round in 0..count(1, 10) {

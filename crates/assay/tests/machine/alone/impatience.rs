@@ -79,7 +79,6 @@ fn ask(running: &Running) {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_second_ctrl_c_is_told_to_wait_and_everything_is_put_back() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "impatience");
@@ -96,7 +95,6 @@ fn a_second_ctrl_c_is_told_to_wait_and_everything_is_put_back() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_third_ctrl_c_ends_it_and_names_what_puts_the_machine_back() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "impatient");
@@ -113,7 +111,6 @@ fn a_third_ctrl_c_ends_it_and_names_what_puts_the_machine_back() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn restore_beside_a_running_study_names_it() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "beside");
@@ -132,7 +129,6 @@ fn restore_beside_a_running_study_names_it() {
 
 /// `cargo xtask signals --count 200` does more, and its output is kept in docs.
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn every_study_that_changes_the_machine_ends_as_it_was_asked_to() {
     let programs = [Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
     if !have(&[&[Need::Root, Need::Volume(Filesystem::Ext4)], &programs[..]].concat()) {

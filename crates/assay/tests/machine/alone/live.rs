@@ -28,7 +28,7 @@ fn program() -> &'static Path {
 }
 
 #[test]
-#[ignore = "needs root, 11 s: cargo xtask test"]
+#[ignore = "nightly: 11 s"]
 fn a_study_that_is_killed_under_others_work_is_put_back_by_another_process() {
     let Some(_turn) = require(&NEEDS) else { return };
     let mut lines = Vec::new();
@@ -38,14 +38,12 @@ fn a_study_that_is_killed_under_others_work_is_put_back_by_another_process() {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_study_that_is_asked_to_end_leaves_neither_a_setting_nor_its_watcher() {
     let Some(_turn) = require(&NEEDS) else { return };
     live::asked_to_end(program()).unwrap();
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_drive_that_is_pulled_ends_the_study_and_the_next_of_its_name_is_not_touched() {
     let Some(_turn) = require(&[Need::Program("losetup")]) else { return };
     let (ended, setting) = live::pulled(program(), "80").unwrap();
@@ -62,7 +60,6 @@ fn has_means(told: &serde_json::Value) -> bool {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (found, refused) = live::unprivileged(program()).unwrap();
@@ -79,28 +76,28 @@ mod in_full {
     use super::*;
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn a_level_that_hurts_is_taken_back_and_the_study_goes_on_without_it() {
         let Some(_turn) = require(&NEEDS) else { return };
         live::taken_back(program()).unwrap();
     }
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn a_level_that_hurts_leaves_a_race() {
         let Some(_turn) = require(&NEEDS) else { return };
         live::raced(program()).unwrap();
     }
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn where_the_load_doubles_in_one_level_no_verdict_stands() {
         let Some(_turn) = require(&NEEDS) else { return };
         live::doubled(program()).unwrap();
     }
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn live_runs_in_a_reduced_form() {
         let Some(_turn) = require(&NEEDS) else { return };
         let found = live::preset(program(), guide_line()).unwrap();
@@ -117,21 +114,21 @@ mod in_full {
     }
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn a_level_that_holds_readers_back_is_worse_for_reads() {
         let Some(_turn) = require(&NEEDS) else { return };
         live::throttled(program()).unwrap();
     }
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn a_closed_loop_that_becomes_faster_and_busier_is_better() {
         let Some(_turn) = require(&NEEDS) else { return };
         live::closed_loop(program()).unwrap();
     }
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn of_six_studies_of_identical_levels_at_most_two_find_a_winner() {
         let Some(_turn) = require(&NEEDS) else { return };
         let mut lines = Vec::new();

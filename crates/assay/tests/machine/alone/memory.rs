@@ -18,7 +18,7 @@ fn has_groups() -> bool {
 }
 
 #[test]
-#[ignore = "needs root, 15 s: cargo xtask test"]
+#[ignore = "nightly: 15 s"]
 fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
     let Some(_turn) = require(&NEEDS) else { return };
     if !has_groups() {
@@ -60,7 +60,6 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
 }
 
 #[test]
-#[ignore = "needs root, 4 s: cargo xtask test"]
 fn killed_at_random_moments_it_is_put_back() {
     let Some(turn) = require(&NEEDS) else { return };
     if !has_groups() {
@@ -81,7 +80,7 @@ mod in_full {
 
     /// Target and swap in turns, on numbers of zram devices that the kernel gives again.
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn killed_on_names_that_are_given_again_it_is_put_back() {
         let Some(turn) = require(&NEEDS) else { return };
         drop(turn);

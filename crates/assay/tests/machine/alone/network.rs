@@ -90,7 +90,6 @@ fn condition() -> String {
 }
 
 #[test]
-#[ignore = "needs root, 2 s: cargo xtask test"]
 fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (place, before) = (Place::new(), condition());
@@ -104,7 +103,6 @@ fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn a_packet_of_the_laboratory_is_one_segment_and_it_goes_when_it_is_interrupted() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (place, before) = (Place::new(), condition());
@@ -128,7 +126,6 @@ fn a_packet_of_the_laboratory_is_one_segment_and_it_goes_when_it_is_interrupted(
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn without_a_peer_an_interface_or_rights_it_says_what_to_do() {
     let Some(_turn) = require(&NEEDS) else { return };
     let place = Place::new();
@@ -154,13 +151,13 @@ mod in_full {
     const ARMS: [(u32, &str); 3] = [(16, "cubic"), (1, "cubic"), (1, "bbr")];
 
     #[test]
-    #[ignore = "needs root: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn its_shipped_study_has_all_its_numbers() {
         presets::runs("bufferbloat", &["--set", "shaper=none,deep 80 %,80 %"]);
     }
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn one_stream_and_a_congestion_control_that_keeps_queues_short_hide_the_buffer() {
         let Some(_turn) = require(&NEEDS) else { return };
         let known =

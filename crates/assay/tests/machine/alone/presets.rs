@@ -20,19 +20,19 @@ const OFTEN: [&str; 2] = ["schedulers", "flash"];
 
 // Settings of a device and file systems made anew: the most that a study does to the machine.
 #[test]
-#[ignore = "needs root, 16 s: cargo xtask test"]
+#[ignore = "nightly: 16 s"]
 fn schedulers() {
     runs("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=btrfs"]);
 }
 
 // The row of an article's table.
 #[test]
-#[ignore = "needs root, 5 s: cargo xtask test"]
+#[ignore = "nightly: 5 s"]
 fn flash() {
     runs("flash", &["--claimed", "95 MB/s", "--price", "12.50 GBP"]);
 }
 
-/// The names of all others, and a test for each, with how it is reduced: in full, each on its day.
+/// The names of all others, and a nightly test for each, with its reduced settings.
 macro_rules! reduced {
     ($($long:ident: $name:literal $how:expr;)*) => {
         const REDUCED: &[&str] = &[$($name,)*];
@@ -40,7 +40,7 @@ macro_rules! reduced {
         mod in_full {
             $(
                 #[test]
-                #[ignore = "needs root: cargo xtask test long"]
+                #[ignore = "nightly: minutes"]
                 fn $long() {
                     super::runs($name, $how);
                 }

@@ -65,7 +65,7 @@ fn told(document: &Value) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn the_slow_member_of_a_mirror_is_named_and_none_where_both_are_alike() {
     let needs = [
         Need::Volume(Filesystem::Ext4),

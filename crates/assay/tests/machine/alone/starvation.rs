@@ -43,7 +43,7 @@ fn sentences(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "needs root, 6 s: cargo xtask test"]
+#[ignore = "nightly: 6 s"]
 fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let fast = Volume::new(Filesystem::Ext4, 256).unwrap();
@@ -79,7 +79,7 @@ mod in_full {
     use super::*;
 
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn of_eight_studies_of_identical_levels_at_most_two_find_a_winner() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();

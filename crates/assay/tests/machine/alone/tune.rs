@@ -61,7 +61,6 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms", ramp
 
 /// Each kill comes two trials after the last: ten settings have thirty before any may leave.
 #[test]
-#[ignore = "needs root, 3 s: cargo xtask test"]
 fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
@@ -97,7 +96,6 @@ fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
 }
 
 #[test]
-#[ignore = "needs root: cargo xtask test"]
 fn what_is_not_there_is_left_out_of_a_space_and_the_plan_says_how_much_it_is() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
@@ -157,7 +155,7 @@ io   = { pattern = "random", mix = "write", time = "400 ms", ramp = "50 ms" }
     /// The group lets so many writes through, so that those of 32 KiB move twice as much as any others; of all
     /// that is beside the size nothing matters.
     #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
+    #[ignore = "nightly: minutes"]
     fn the_best_of_48_settings_is_found_in_half_of_the_trials_of_a_grid() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();

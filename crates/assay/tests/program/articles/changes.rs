@@ -283,7 +283,7 @@ fn changed(change: &Change) -> Library {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_changed_number_changes_the_verdict() {
     let before = super::told(&Library::shipped());
     for change in CHANGES {

@@ -56,7 +56,7 @@ fn tables() -> Vec<(String, String)> {
 }
 
 #[test]
-#[ignore = "needs 2 s: cargo xtask test"]
+#[ignore = "nightly: 2 s"]
 fn empty_cut_and_headless_tables_are_refused() {
     for (file, text) in tables() {
         assert!(!survives(&file, String::new(), "empty"));
@@ -71,7 +71,7 @@ fn empty_cut_and_headless_tables_are_refused() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
+#[ignore = "nightly: 1 s"]
 fn a_missing_column_is_a_failure_that_names_it() {
     for (file, text) in tables() {
         let head = text.lines().find(|line| !line.starts_with('#')).unwrap().to_owned();
@@ -88,7 +88,7 @@ fn a_missing_column_is_a_failure_that_names_it() {
 }
 
 #[test]
-#[ignore = "needs 3 s: cargo xtask test"]
+#[ignore = "nightly: 3 s"]
 fn no_cell_makes_a_panic() {
     let mut refused = 0;
     for (file, text) in tables() {

@@ -169,7 +169,7 @@ fn a_flush_of_a_device_without_requests_keeps_its_beginning() {
 }
 
 #[test]
-#[ignore = "needs 4 s: cargo xtask test"]
+#[ignore = "nightly: 4 s"]
 fn beginnings_that_nobody_takes_are_few_even_at_one_sector() {
     let mut matcher = matcher(false);
     for _ in 0..=MOST_ARRIVALS {

@@ -375,7 +375,6 @@ fn sizes_and_names_of_what_is_lost() {
 }
 
 #[test]
-#[ignore = "needs 1 s: cargo xtask test"]
 fn what_cannot_be_read_cannot_be_given() {
     let fake = machine();
     let site = resolve(&fake, B.0).unwrap();
