@@ -29,7 +29,6 @@ mod journals;
 mod kills;
 mod lab_guest;
 mod live;
-mod mutants;
 mod options;
 mod pages;
 mod pictures;
@@ -337,15 +336,6 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
         words: &["--only"],
         run: Chore(fuzz::run),
-    },
-    Command {
-        name: "mutants",
-        usage: "[--count N] [--seed S] [--areas A,B] [--without TEST,TEST] [--list] [--write]",
-        summary: "small changes of the source, drawn in the areas of the last week or in others: which ones no test of `fast` notices",
-        flags: &["--list", "--write"],
-        numbers: &[("--count", mutants::COUNT), ("--seed", mutants::SEED)],
-        words: &["--areas", "--without"],
-        run: Chore(mutants::run),
     },
     Command {
         name: "bench-import",
