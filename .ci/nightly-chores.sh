@@ -32,6 +32,15 @@ mutants() {
     [[ $code =~ ^[023]$ ]]
 }
 
+# The documentation as a book in target/book. The tests check the links; mdbook does not.
+site() {
+    cargo_tool mdbook 0.5.4 --no-default-features --features search ||
+        { echo "SKIP site: cannot install mdbook"; return 0; }
+    rm -rf target/book
+    mdbook build docs || return 1
+    echo "site: $(find target/book -name '*.html' | wc -l) pages in target/book"
+}
+
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     set -euo pipefail
     cd "$(dirname "$0")/.."

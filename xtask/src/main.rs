@@ -41,7 +41,6 @@ mod serve;
 mod signals;
 mod signing;
 mod simulate;
-mod site;
 mod stall;
 mod startup;
 mod tree;
@@ -129,15 +128,6 @@ const COMMANDS: &[Command] = &[
         numbers: &[],
         words: &[],
         run: Chore(dist::release::run),
-    },
-    Command {
-        name: "site",
-        usage: "[--out DIRECTORY]",
-        summary: "all pages of the documentation and of measured results as a folder for a server of files, into target/site; fails where a link leads nowhere",
-        flags: &[],
-        numbers: &[],
-        words: site::WORDS,
-        run: Chore(site::run),
     },
     Command {
         name: "bench-pages",
