@@ -1,38 +1,153 @@
-//! What chores that measure have in common: the program that is measured, two sides in turns, what of their numbers
-//! stands in a table, and the page that is kept.
+//! `cargo xtask bench`: runs the rows of `xtask/bench.toml`, and what other measurements have in common.
 
 use std::fmt::Write;
-use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
-use crate::build;
-use crate::lab::Done;
+use serde_json::Value;
+
+use crate::build::{self, root};
+use crate::lab::process;
+use crate::lab::{Done, LoopDevice, Scratch, call, has, is_root};
 use crate::options::Options;
 
-/// The program that was named, or the one that is built as people run it; and which of them it is.
-pub fn program(options: &Options) -> Done<(PathBuf, &'static str)> {
-    match options.text("--program") {
-        Some(path) => Ok((PathBuf::from(path), "the program that was named")),
-        None => Ok((build::release_binary()?, "release build")),
+const TABLE: &str = include_str!("../bench.toml");
+const PAGE: &str = "docs/measurements/bench.md";
+const HEAD: &str = "# Benchmarks\n\n`cargo xtask bench --write` measures the rows of xtask/bench.toml with `assay run`: two commands \
+                    per row, in random order.\nThe ratio is geometric; the CI holds for all comparisons of a row at once.\n\n";
+const COLUMNS: &str = "row | ratio of | ratio | 95% CI | verdict | n | date | machine";
+/// Mebibytes of the loop device.
+const DEVICE_SIZE: u64 = 512;
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// Measures all rows or one, and prints a table; with `--write` the page keeps the other rows.
+pub fn run(options: &Options) -> Done<bool> {
+    let table: Value = toml::from_str(TABLE).map_err(|error| format!("bench.toml: {error}"))?;
+    let rows = table["row"].as_array().ok_or("bench.toml has no rows")?;
+    let only = options.text("--only");
+    let is_wanted = |row: &&Value| only.is_none_or(|only| row["name"] == only);
+    if !rows.iter().any(|row| is_wanted(&row)) {
+        return Err(format!("--only: no row `{}`", only.unwrap_or_default()));
     }
+    let program = program(options)?;
+    let program = fs::canonicalize(&program).map_err(|error| format!("{program:?}: {error}"))?;
+    let before = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
+    let mut page = format!("{HEAD}{}", self::table(COLUMNS));
+    let mut well = true;
+    for row in rows {
+        let name = text(row, "name");
+        let start = format!("| {name} | ");
+        let mut line = before.lines().find(|line| line.starts_with(&start)).map(str::to_owned);
+        if is_wanted(&row) {
+            match missing(row) {
+                Some(reason) => println!("bench: {name}: skipped: {reason}"),
+                None => match measure(row, &program, options.has("--quick")) {
+                    Ok(cells) => line = Some(format!("{start}{} | {cells} |", text(row, "what"))),
+                    Err(error) => {
+                        println!("bench: {name}: FAILED: {error}");
+                        well = false;
+                    }
+                },
+            }
+        }
+        if let Some(line) = line {
+            println!("{line}");
+            page.push_str(&line);
+            page.push('\n');
+        }
+    }
+    if options.has("--write") {
+        build::write_page("bench.md", &page)?;
+    }
+    Ok(well)
 }
 
-/// The same chore built as people run the product, with these of its numbers: what has debug checks is not what
-/// they use.
-pub fn optimised(chore: &str, options: &Options, numbers: &[&str]) -> Done<bool> {
-    let mut words = ["run", "--quiet", "--release", "--package", "xtask", "--", chore]
-        .map(str::to_owned)
-        .to_vec();
-    for name in numbers {
-        words.extend([(*name).to_owned(), options.number(name).to_string()]);
+fn text<'v>(row: &'v Value, key: &str) -> &'v str {
+    row[key].as_str().unwrap_or_default()
+}
+
+fn words<'v>(row: &'v Value, key: &str) -> Vec<&'v str> {
+    row[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Why a row cannot run here.
+fn missing(row: &Value) -> Option<String> {
+    let is_absent = |need: &&str| if *need == "root" { !is_root() } else { !has(need) };
+    words(row, "needs").into_iter().find(is_absent).map(|need| format!("needs {need}"))
+}
+
+/// Runs the study of a row; the cells of the table after its name.
+fn measure(row: &Value, program: &Path, quick: bool) -> Done<String> {
+    let scratch = Scratch::on_drive("bench")?;
+    let bin = scratch.folder("bin", 0o755, None)?;
+    symlink(program, bin.join("assay")).map_err(|error| error.to_string())?;
+    let folder = scratch.folder("work", 0o755, None)?;
+    let memory = Scratch::new("bench-device")?;
+    // Declared after the scratch folder, so that the device goes before its file.
+    let device = match words(row, "needs").contains(&"root") {
+        true => Some(device(memory.path())?),
+        false => None,
+    };
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let command = |program: &str| {
+        let mut command = Command::new(program);
+        command.current_dir(&folder).env("PATH", &path).env("INNER", folder.join("inner"));
+        command.env("DEVICE", device.as_ref().map_or("", |device| device.device()));
+        command
+    };
+    let setup = format!("set -e\n{}", text(row, "setup"));
+    let ended = process::run(command("sh").args(["-c", &setup]), LIMIT)?;
+    if ended.code != 0 {
+        return Err(format!("setup: exit code {}: {}", ended.code, ended.stderr));
     }
-    let flags = ["--write", "--instructions"].into_iter().filter(|flag| options.has(flag));
-    words.extend(flags.map(str::to_owned));
-    let place = options.text("--place").map(|name| ["--place", name].map(str::to_owned));
-    words.extend(place.into_iter().flatten());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let status = build::cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
-    Ok(status.success())
+    let mut study = command("assay");
+    study.env("ASSAY_HOME", scratch.path().join("home")).args(["run", "--quiet", "--json"]);
+    study.args(["--command", text(row, "b"), "-n", "b", "--command", text(row, "a"), "-n", "a"]);
+    study.args(words(row, "options"));
+    if let Some(reads) = row["reads"].as_str() {
+        study.args(["--reads", reads]);
+    }
+    study.args(if quick { &["--quick", "--replicates", "3"][..] } else { &["--replicates", "20"] });
+    let ended = process::run(&mut study, LIMIT)?;
+    if ended.code != 0 {
+        return Err(format!("assay run: exit code {}: {}", ended.code, ended.stderr));
+    }
+    cells(&ended.json()?)
+}
+
+/// A loop device over a file of random bytes: blocks that were never written are read from memory.
+fn device(folder: &Path) -> Done<LoopDevice> {
+    let image = folder.join("image");
+    let script = format!("head --bytes {DEVICE_SIZE}M /dev/urandom > {}", image.display());
+    call("sh", &["-c", &script])?;
+    LoopDevice::over(image)
+}
+
+/// What the findings say of the comparison that the study is about.
+fn cells(findings: &Value) -> Done<String> {
+    let mut all = findings["comparisons"].as_array().into_iter().flatten();
+    let found = all.find(|one| one["primary"] == true || one["arm"]["command"] == "a");
+    let found = found.ok_or("the study compared nothing")?;
+    let number = |value: &Value| value.as_f64().map_or("-".to_owned(), |it| format!("{it:.3}"));
+    let date = call("date", &["--utc", "+%Y-%m-%d"])?;
+    let machine = crate::facts::lines()[1].replace("- machine: ", "");
+    Ok(format!(
+        "{} | {}–{} | {} | {} | {} | {machine}",
+        number(&found["ratio"]),
+        number(&found["ci95_family"][0]),
+        number(&found["ci95_family"][1]),
+        found["verdict"].as_str().unwrap_or("-"),
+        found["n"],
+        date.trim(),
+    ))
+}
+
+/// The program of `--program`, or a release build.
+pub fn program(options: &Options) -> Done<PathBuf> {
+    options.text("--program").map_or_else(build::release_binary, |path| Ok(PathBuf::from(path)))
 }
 
 /// Prints a page, and keeps it under docs/measurements where that was asked for.
@@ -55,85 +170,23 @@ pub fn counts(rows: &[(&str, u32)]) -> String {
     })
 }
 
-/// Their median.
-pub fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
-}
-
-/// Seconds of the one in the middle and of the slowest.
-pub fn middle_and_slowest(times: &[Duration]) -> [f64; 2] {
-    let seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
-    [middle(&seconds), seconds.iter().copied().fold(0.0, f64::max)]
-}
-
-/// Geometric mean of the second ones over the first ones, pair by pair, and the ends of its 95 % t interval on the
-/// log scale.
-pub fn ratio(first: &[f64], second: &[f64]) -> Done<[f64; 3]> {
-    let paired = assay_stats::paired_ratio(first, second);
-    let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
-    let (ratio, [low, high]) = interval.ok_or("an interval needs three rounds above zero")?;
-    Ok([ratio, low, high])
-}
-
-/// Four workloads of a study file: what is read and written, in order and anywhere.
-pub fn accesses() -> String {
-    [("sequential", "read"), ("sequential", "write"), ("random", "read"), ("random", "write")]
-        .map(|(pattern, mix)| {
-            format!(
-                "[[workload]]\nname = \"{pattern}-{mix}\"\nio = {{ pattern = \"{pattern}\", mix = \"{mix}\", \
-                 size = \"4 KiB\", time = \"200 ms\" }}\n"
-            )
-        })
-        .concat()
-}
-
-/// Draws that differ from run to run (SplitMix64 from the clock): the order needs no more.
-pub struct Draws(u64);
-
-impl Draws {
-    /// Begins with the clock.
-    pub fn new() -> Self {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        Self(now.map_or(1, |time| time.as_nanos() as u64))
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    /// Both sides of a pair, one of them first.
-    pub fn both(&mut self) -> [bool; 2] {
-        let first = self.next().is_multiple_of(2);
-        [first, !first]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn tables_have_a_rule_as_wide_as_their_head() {
-        assert_eq!(table("a | b, c | d"), "| a | b, c | d |\n|---|---|---|\n");
-        assert_eq!(counts(&[("x", 2)]), "| what | count |\n|---|---|\n| x | 2 |\n");
+    fn every_row_has_a_name_and_two_commands() -> Done<()> {
+        let table: Value = toml::from_str(TABLE).map_err(|error| error.to_string())?;
+        for row in table["row"].as_array().into_iter().flatten() {
+            let keys = ["name", "what", "a", "b"];
+            assert!(keys.iter().all(|key| !text(row, key).is_empty()), "{row}");
+        }
+        Ok(())
     }
 
     #[test]
-    fn numbers_of_rounds_are_summed_up() -> Done<()> {
-        assert!((middle(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
-        let times = [5, 1, 3].map(Duration::from_secs);
-        assert!(
-            middle_and_slowest(&times).iter().zip([3.0, 5.0]).all(|(a, b)| (a - b).abs() < 1e-9)
-        );
-        let [mean, low, high] = ratio(&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.1])?;
-        assert!(low <= mean && mean <= high && (mean - 2.0).abs() < 0.02, "{mean}");
-        assert!(ratio(&[1.0], &[2.0]).is_err(), "one pair has no interval");
-        Ok(())
+    fn tables_have_a_rule_as_wide_as_their_head() {
+        assert_eq!(table("a | b, c | d"), "| a | b, c | d |\n|---|---|---|\n");
+        assert_eq!(counts(&[("x", 2)]), "| what | count |\n|---|---|\n| x | 2 |\n");
     }
 }

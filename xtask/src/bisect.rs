@@ -102,7 +102,7 @@ impl Asked {
         if !has("git") {
             return Err("needs git".to_owned());
         }
-        let (program, _) = bench::program(options)?;
+        let program = bench::program(options)?;
         let scratch = Scratch::new("bench-bisect")?;
         let home = scratch.folder("home", 0o755, None)?;
         let stop = Arc::new(AtomicBool::new(false));

@@ -114,7 +114,7 @@ pub fn recorded(
     }
     let count = options.number("--count") as u32;
     let head = facts::lines().join("\n");
-    let (binary, _) = bench::program(options)?;
+    let binary = bench::program(options)?;
     let mut lines = Vec::new();
     let page = take(&binary, count, &mut |line| {
         println!("{line}");

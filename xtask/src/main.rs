@@ -9,22 +9,13 @@ mod bisect;
 mod bpf;
 mod browser;
 mod build;
-mod bundle;
 mod carried;
 mod clean_checks;
-mod collection;
-mod commands;
 mod dist;
 mod durability;
 mod engine;
-mod execute;
-mod files;
-mod fio;
-mod fleet;
 mod fuzz;
 mod guest;
-mod host_cache;
-mod import;
 mod journals;
 mod kills;
 mod lab_guest;
@@ -33,16 +24,11 @@ mod options;
 mod pages;
 mod pictures;
 mod plug;
-mod probe;
 mod published;
-mod requests;
 mod sbom;
-mod serve;
 mod signals;
 mod signing;
 mod simulate;
-mod stall;
-mod startup;
 mod tree;
 
 use std::process::ExitCode;
@@ -130,24 +116,6 @@ const COMMANDS: &[Command] = &[
         run: Chore(dist::release::run),
     },
     Command {
-        name: "bench-pages",
-        usage: "[--rounds N] [--write]",
-        summary: "time to make and to open pages of a large grid and of 10,000 trials (chromium)",
-        flags: &["--write"],
-        numbers: &[("--rounds", 7)],
-        words: &[],
-        run: Chore(browser::bench::run),
-    },
-    Command {
-        name: "bench-serve",
-        usage: "[--results N] [--trials N] [--program FILE] [--write]",
-        summary: "time and memory of `serve` while ten results of 20,000 trials are looked at in turn",
-        flags: &["--write"],
-        numbers: &[("--results", 10), ("--trials", 20_000)],
-        words: &["--program"],
-        run: Chore(serve::run),
-    },
-    Command {
         name: "pictures",
         usage: "[--home DIRECTORY | --out DIRECTORY]",
         summary: "draws docs/figures from real runs, or from the results of a home (root, chromium); --out: instead whole pages of simulated and published numbers, as wide as a phone and a desk",
@@ -157,85 +125,22 @@ const COMMANDS: &[Command] = &[
         run: Chore(pictures::draw),
     },
     Command {
-        name: "bench-fio",
-        usage: "[--rounds N] [--seconds S] [--write]",
-        summary: "our engines against fio, interleaved, on a loop device of its own (root)",
-        flags: &["--write"],
-        numbers: &[("--rounds", 8), ("--seconds", 3)],
-        words: &[],
-        run: Chore(fio::run),
+        name: "bench",
+        usage: "[--only NAME] [--quick] [--program FILE] [--write]",
+        summary: "compares two commands per row of xtask/bench.toml by `assay run`; skips rows whose programs are missing",
+        flags: &["--quick", "--write"],
+        numbers: &[],
+        words: &["--only", "--program"],
+        run: Chore(bench::run),
     },
     Command {
         name: "bench-engine",
         usage: "[--rounds N] [--seconds S] [--place NAME] [--instructions] [--write]",
-        summary: "our engine against the bare ring test and fio, interleaved, on places of its own (root): ext4, loop, zram, tmpfs; instructions of an operation that does nothing, by callgrind: --instructions: these alone; fails above its limit",
+        summary: "our engine against the bare ring test, interleaved, on places of its own (root): ext4, loop, zram, tmpfs; instructions of an operation that does nothing, by callgrind: --instructions: these alone; fails above its limit",
         flags: &["--write", "--instructions"],
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &["--null", "--place"],
         run: Chore(engine::run),
-    },
-    Command {
-        name: "bench-stall",
-        usage: "[--rounds N] [--write]",
-        summary: "500 writes a second on a file system that is frozen for 2 s: what the open loop of each engine tells of it, fio, and the truth by arithmetic (root)",
-        flags: &["--write"],
-        numbers: &[("--rounds", 3)],
-        words: &[],
-        run: Chore(stall::run),
-    },
-    Command {
-        name: "bench-files",
-        usage: "[--rounds N] [--write]",
-        summary: "small files, ours against bonnie++, interleaved, on a loop device of its own (root)",
-        flags: &["--write"],
-        numbers: &[("--rounds", 8)],
-        words: &[],
-        run: Chore(files::run),
-    },
-    Command {
-        name: "bench-probe",
-        usage: "[--rounds N] [--milliseconds M] [--write]",
-        summary: "what the probe block-latency costs: random reads with it and without it, interleaved (root)",
-        flags: &["--write"],
-        numbers: &[("--rounds", 24), ("--milliseconds", 1_000)],
-        words: &[],
-        run: Chore(probe::run),
-    },
-    Command {
-        name: "bench-requests",
-        usage: "[--rounds N] [--seconds S] [--studies N] [--margin PERCENT] [--program FILE] [--write]",
-        summary: "recordings of 20,000 requests a second and what they cost, how faithful three loads are played again, and studies of the same recording twice (root)",
-        flags: &["--write"],
-        numbers: &[("--rounds", 8), ("--seconds", 10), ("--studies", 20), ("--margin", 5)],
-        words: &["--program"],
-        run: Chore(requests::run),
-    },
-    Command {
-        name: "bench-execute",
-        usage: "[--rounds N] [--write]",
-        summary: "what measuring a short program costs, against a bare loop of start and wait, interleaved",
-        flags: &["--write"],
-        numbers: &[("--rounds", 40)],
-        words: &[],
-        run: Chore(execute::run),
-    },
-    Command {
-        name: "bench-commands",
-        usage: "[--rounds N] [--studies N] [--program FILE] [--write]",
-        summary: "times of commands beside hyperfine's, interleaved, and studies whose answer is known",
-        flags: &["--write"],
-        numbers: &[("--rounds", 10), ("--studies", 20)],
-        words: &["--program"],
-        run: Chore(commands::run),
-    },
-    Command {
-        name: "bench-fleet",
-        usage: "[--only barrier|ranks|merge] [--trials N] [--ranks N] [--bundles N] [--program FILE] [--write]",
-        summary: "a fleet of processes: how far windows begin apart, quiet and beside busy loops (root); what a trial of 64 ranks costs; what merging 1,000 results holds in memory; each part writes its own section",
-        flags: &["--write"],
-        numbers: &[("--trials", 200), ("--ranks", 64), ("--bundles", 1000)],
-        words: &["--only", "--program"],
-        run: Chore(fleet::run),
     },
     Command {
         name: "bench-bisect",
@@ -265,22 +170,13 @@ const COMMANDS: &[Command] = &[
         run: Chore(kills::run),
     },
     Command {
-        name: "host-cache",
-        usage: "[--starts N] [--program FILE] [--write]",
-        summary: "what the rules host-cache and cached say in guests whose drives are cached in each way (QEMU)",
-        flags: &["--write"],
-        numbers: &[("--starts", 20)],
+        name: "plug",
+        usage: "[--program FILE]",
+        summary: "pulls the plug of one of two virtual machines (QEMU): an honest drive and two that lose writes",
+        flags: &[],
+        numbers: &[],
         words: &["--program"],
-        run: Chore(host_cache::run),
-    },
-    Command {
-        name: "bench-durability",
-        usage: "[--plug] [--liars N] [--honest N] [--replayed N] [--on NAME,...] [--program FILE] [--kernel DIRECTORY] [--write]",
-        summary: "power cuts of virtual machines (QEMU): each drive that lies is found within so many cuts, an honest one is accused in none, on a plain drive, ext4, xfs and btrfs; hours with the usual numbers where machines are emulated; with --plug alone the plug of one of two machines",
-        flags: &["--plug", "--write"],
-        numbers: &[("--liars", 60), ("--honest", 500), ("--replayed", 1000)],
-        words: &["--program", "--kernel", "--on"],
-        run: Chore(durability::run),
+        run: Chore(plug::chore),
     },
     Command {
         name: "live",
@@ -326,42 +222,6 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
         words: &["--only"],
         run: Chore(fuzz::run),
-    },
-    Command {
-        name: "bench-import",
-        usage: "[--rounds N] [--write]",
-        summary: "time of `assay import` for 10,000 trials, file to verdicts",
-        flags: &["--write"],
-        numbers: &[("--rounds", 15)],
-        words: &[],
-        run: Chore(import::run),
-    },
-    Command {
-        name: "bench-collection",
-        usage: "[--rounds N] [--write]",
-        summary: "a collection of 100,000 rows: its index, a question, its page",
-        flags: &["--write"],
-        numbers: &[("--rounds", 5)],
-        words: &[],
-        run: Chore(collection::run),
-    },
-    Command {
-        name: "bench-bundle",
-        usage: "[--rounds N] [--trials N] [--files N] [--program FILE] [--write]",
-        summary: "time of `assay import` for a whole result of some megabytes with up to 50,000 files, in memory and on the drive",
-        flags: &["--write"],
-        numbers: &[("--rounds", 3), ("--trials", 2_400), ("--files", 40_000)],
-        words: &["--program"],
-        run: Chore(bundle::run),
-    },
-    Command {
-        name: "startup",
-        usage: "[--write]",
-        summary: "time of `assay --version`, peak memory of `check` (root)",
-        flags: &["--write"],
-        numbers: &[],
-        words: &[],
-        run: Chore(startup::run),
     },
 ];
 

@@ -2,7 +2,7 @@
 //! other one keeps what was promised.
 
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +14,8 @@ use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{self, Asked, Ended, Link};
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
-use crate::lab_guest;
+use crate::options::Options;
+use crate::{build, lab_guest};
 
 /// What both machines want.
 pub const MODULES: [&str; 2] = ["ext4", "virtio_net"];
@@ -63,6 +64,15 @@ impl Row {
     fn words(&self) -> String {
         format!("plug, {} drive, {}, {}", self.drive, self.writer, self.sync)
     }
+}
+
+/// Runs all studies with the program that was named or built.
+pub fn chore(options: &Options) -> Done<bool> {
+    let program = match options.text("--program") {
+        Some(program) => PathBuf::from(program),
+        None => build::built_binary(&[])?,
+    };
+    guest::missing().map_or_else(|| run(&program, &ALL), Err)
 }
 
 /// Runs some studies; whether all came to what they must.

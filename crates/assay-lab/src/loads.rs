@@ -12,7 +12,7 @@ use crate::{Done, LoopDevice, Mounted, call, has, patiently};
 /// MiB of a device that a load is recorded on.
 pub const MEBIBYTES: u64 = 256;
 /// No recording and no play of these takes longer.
-pub const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// What goes on while requests are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,6 @@ pub enum Load {
 }
 
 impl Load {
-    pub const ALL: [Self; 3] = [Self::Mix, Self::Inserts, Self::Tree];
-
     /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {

@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use assay_claims::collection::{FORMAT, Number, Row, file};
+use assay_study::findings::Trust;
 use serde_json::json;
 
 use super::driver::Browser;
 use super::pages::Bench;
 use super::{WIDTHS, need, told};
-use crate::collection::{number, write};
 use crate::lab::Done;
-
-use assay_claims::collection::{FORMAT, Row};
 
 pub const FOLDER: &str = "cards";
 /// Name, reads and writes in MB/s, reads and writes per second.
@@ -42,6 +41,28 @@ pub fn cards(folder: &Path) -> Done<()> {
         };
         write(&folder, &row)
     })
+}
+
+/// Writes a row where it belongs.
+fn write(folder: &Path, row: &Row) -> Done<()> {
+    let (name, text) = file::write(row)?;
+    let path = folder.join("rows").join(name);
+    let parent = path.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).map_err(|error| error.to_string())?;
+    fs::write(&path, text).map_err(|error| error.to_string())
+}
+
+/// A number with its interval, trials and latencies.
+fn number(value: f64) -> Number {
+    Number {
+        value,
+        ci95: Some([value * 0.97, value * 1.03]),
+        trust: Some(Trust::Trusted),
+        because: Vec::new(),
+        how: "4 KiB, depth 1".to_owned(),
+        trials: vec![value * 0.99, value, value * 1.01],
+        latency_ns: vec![[0.5, 1e6], [0.9, 2e6], [0.99, 9e6], [0.999, 4e7]],
+    }
 }
 
 /// All tests of it.

@@ -1,6 +1,5 @@
 //! `cargo xtask browser`: pages in a real browser, as people use them.
 
-pub mod bench;
 mod collection;
 mod driver;
 mod leads;

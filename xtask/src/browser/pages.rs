@@ -364,11 +364,15 @@ fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
     need(paper == "rgb(255, 255, 255)", || format!("printed on {paper}"))
 }
 
+/// Milliseconds that the page took to load.
+const LOADED: &str = "const [entry] = performance.getEntriesByType('navigation'); \
+                      return entry.loadEventEnd - entry.startTime";
+
 fn size(browser: &Browser, bench: &Bench) -> Done<()> {
     let path = bench.page("grid")?;
     let bytes = fs::metadata(path).map_err(|error| error.to_string())?.len() as usize;
     browser.open_file(path)?;
-    let loaded = browser.number(super::bench::LOADED)?;
+    let loaded = browser.number(LOADED)?;
     println!("browser: grid: {bytes} bytes, loaded in {loaded:.0} ms");
     need(bytes < MOST_BYTES, || format!("{bytes} bytes"))
 }

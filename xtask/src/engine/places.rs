@@ -1,11 +1,11 @@
 //! Where the sides of `bench-engine` meet: each place is of our own, and taken down when it is dropped.
 
 use std::any::Any;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::fio::{FILE_BYTES, written};
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, LoopDevice, Scratch, call};
 
@@ -16,6 +16,8 @@ pub const PLACES: [(&str, &str); 4] = [
     ("zram", "a zram device with bytes that do not compress"),
     ("tmpfs", "a file in a tmpfs"),
 ];
+
+pub const FILE_BYTES: u64 = 256 << 20;
 
 const ADD: &str = "/sys/class/zram-control/hot_add";
 const REMOVE: &str = "/sys/class/zram-control/hot_remove";
@@ -58,6 +60,16 @@ impl Place {
             OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&self.file);
         file.map_err(|error| format!("{}: {error}", self.file.display()))
     }
+}
+
+/// Fills a file or a device with random bytes: blocks that were never written are answered from memory.
+fn written(path: &Path) -> Done<()> {
+    let fill = || -> io::Result<()> {
+        let mut file = File::create(path)?;
+        io::copy(&mut File::open("/dev/urandom")?.take(FILE_BYTES), &mut file)?;
+        file.sync_all()
+    };
+    fill().map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn in_volume(volume: Volume) -> (PathBuf, Box<dyn Any>) {

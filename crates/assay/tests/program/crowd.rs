@@ -11,8 +11,8 @@ use assay_lab::server::Server;
 
 use crate::{DEPTH, DRIVE, home};
 
-/// In which an honest request is answered, however busy this machine is: far above the second that
-/// `cargo xtask bench-serve` measures, and far below the minute for which the crowd would stop it.
+/// Longest time for an honest request on a busy machine. A quiet machine takes a second; the crowd would hold it up for a
+/// minute.
 const PROMISED: Duration = Duration::from_secs(10);
 /// Tries of which the best counts.
 const TRIES: usize = 5;
