@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
 
-mod architecture;
 mod bench;
 mod bisect;
 mod bpf;
@@ -82,7 +81,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "pages",
         usage: "[--check]",
-        summary: "writes docs/reference, docs/man and the picture of the architecture; with --check fails when one is stale",
+        summary: "writes docs/reference and docs/man; with --check fails when one is stale",
         flags: &["--check"],
         numbers: &[],
         words: &[],

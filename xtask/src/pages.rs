@@ -1,6 +1,5 @@
 //! `cargo xtask pages`: the reference under docs/reference and the man pages under docs/man, written
-//! from the registries and the definition of the command line, JSON Schemas from the types of documents, and the
-//! picture of the architecture.
+//! from the registries and the definition of the command line, and JSON Schemas from the types of documents.
 
 use std::fs;
 
@@ -9,7 +8,7 @@ use serde_json::Value;
 use crate::build::{built, root};
 use crate::lab::{Done, call};
 use crate::options::Options;
-use crate::{architecture, tree};
+use crate::tree;
 
 const REFERENCE: &str = "docs/reference";
 const MAN: &str = "docs/man";
@@ -62,7 +61,6 @@ fn pages() -> Done<Vec<(String, String)>> {
     let mut definition = assay::cli::definition().disable_help_subcommand(true);
     definition.build();
     pages.push((tree::PAGE.to_owned(), tree::page()?));
-    pages.push((architecture::PICTURE.to_owned(), architecture::picture()?));
     pages.extend(schemas()?);
     man_pages(&definition, &mut pages)?;
     Ok(pages)

@@ -1,5 +1,4 @@
-//! The layers of crates and rooms, as `crates/layers.txt` tells them: the tests of the walls read it, and
-//! the picture of the architecture is drawn from it.
+//! The layers of crates and rooms in `crates/layers.txt`, for the tests of the layers.
 
 use crate::Done;
 
@@ -13,15 +12,12 @@ pub struct Room {
     pub crate_: String,
     /// Its name, which no other room has.
     pub name: String,
-    /// What belongs there.
-    pub about: String,
 }
 
 /// A crate, and what it needs of the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crate {
     pub name: String,
-    pub about: String,
     /// Crates of the house that it needs, tests apart.
     pub needs: Vec<String>,
 }
@@ -67,17 +63,16 @@ impl Layers {
         let room = |name: &str| {
             let (crate_, name) = name.split_once('/')?;
             let own = |text: &str| text.to_owned();
-            Some(Room { crate_: own(crate_), name: own(name), about: own(rest) })
+            Some(Room { crate_: own(crate_), name: own(name) })
         };
         match part {
             "layer" => self.layers.last_mut()?.push(room(name)?),
             "leaves" => self.leaves.push(room(name)?),
             "never" => self.never.push((name.to_owned(), rest.to_owned())),
             "crates" => {
-                let (about, needs) = rest.split_once("->")?;
+                let (_, needs) = rest.split_once("->")?;
                 let needs = needs.split_whitespace().map(str::to_owned).collect();
-                let about = about.trim().to_owned();
-                self.crates.push(Crate { name: name.to_owned(), about, needs });
+                self.crates.push(Crate { name: name.to_owned(), needs });
             }
             _ => return None,
         }
@@ -117,7 +112,7 @@ mod tests {
     #[test]
     fn what_stands_below_may_be_used() {
         let house = Layers::read(HOUSE).unwrap();
-        assert_eq!(house.layers[0][0].about, "one: two");
+        assert_eq!(house.layers[0][0].name, "x");
         assert_eq!(house.crates[0].needs, ["b"]);
         for (user, used) in [("x", "z"), ("z", "w"), ("x", "x"), ("w", "l"), ("l", "l")] {
             assert!(house.may_use(user, used), "{user} {used}");
