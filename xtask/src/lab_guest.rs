@@ -12,12 +12,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::build::{built_binary, root};
+use crate::journals;
 use crate::lab::Done;
 use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
-use crate::{dist, journals};
+use crate::journals;
 
 /// Options with a word.
 pub const WORDS: &[&str] = &[
@@ -43,6 +44,13 @@ const RELEASE: &str = "bookworm";
 /// What a guest has where nothing else is said.
 const MEMORY: &str = "1 GiB";
 const SIZE: &str = "1 GiB";
+
+/// Target of the static program.
+const STATIC: &str = if cfg!(target_arch = "aarch64") {
+    "aarch64-unknown-linux-musl"
+} else {
+    "x86_64-unknown-linux-musl"
+};
 
 /// Where kernels are kept and results are brought.
 fn kept() -> PathBuf {
@@ -137,13 +145,13 @@ fn asked(options: &Options) -> Done<Asked> {
     })
 }
 
-/// The static program as people install it; the unoptimised one of this machine, with its libraries,
+/// The static program; the unoptimised one of this machine, with its libraries,
 /// or another where that is asked for.
 fn program(options: &Options) -> Done<PathBuf> {
     match options.text("--program") {
         Some(path) => found(path).ok_or_else(|| format!("there is no program {path}")),
         None if options.has("--try") => built_binary(&[]),
-        None => dist::own(),
+        None => built_binary(&["--release", "--target", STATIC]),
     }
 }
 

@@ -8,9 +8,7 @@ mod bisect;
 mod bpf;
 mod browser;
 mod build;
-mod carried;
 mod clean_checks;
-mod dist;
 mod durability;
 mod engine;
 mod fuzz;
@@ -23,10 +21,7 @@ mod options;
 mod pages;
 mod pictures;
 mod plug;
-mod published;
-mod sbom;
 mod signals;
-mod signing;
 mod simulate;
 mod tree;
 
@@ -95,24 +90,6 @@ const COMMANDS: &[Command] = &[
         numbers: &[],
         words: &[],
         run: Chore(browser::run),
-    },
-    Command {
-        name: "dist",
-        usage: "[--try] [--sign KEY]",
-        summary: "static archives, Debian packages, rpms and images for x86_64, i686 and aarch64, and for armv7 and riscv64 where the toolchain has them; what is inside, a PKGBUILD, an expression of Nix and the sums of all, into target/dist; --sign: the sums, by a key of ssh; --try: packages of unoptimised programs alone, as the tests do",
-        flags: &["--try"],
-        numbers: &[],
-        words: &["--sign"],
-        run: Chore(dist::run),
-    },
-    Command {
-        name: "release",
-        usage: "",
-        summary: "whether target/dist is a release of this commit: sums, signature, a dated section of CHANGELOG.md, no placeholder, no other tag; writes its notes, and tags and sends nothing",
-        flags: &[],
-        numbers: &[],
-        words: &[],
-        run: Chore(dist::release::run),
     },
     Command {
         name: "pictures",

@@ -282,8 +282,24 @@ mod tests {
     use super::*;
     use assay_base::failure::Kind;
     use assay_system::system::Fake;
+    use assay_system::system::identity::ROOTS_OWN;
+    use assay_system::system::journal::unit_files;
 
     const DIRECTORY: &str = "/var/lib/assay/journal";
+
+    /// The unit runs if root has journals, but not during a study that reboots the machine.
+    #[test]
+    fn boot_unit_names_the_directories_of_root() {
+        let unit = include_str!("../../packaging/assay-restore.service");
+        let [reboots, _] = unit_files(assay_runner::runner::reboots::UNIT, "any.target");
+        for line in [
+            format!("ConditionPathExists={}", guard::journals(Path::new(ROOTS_OWN)).display()),
+            format!("ConditionPathExists=!{}", reboots.display()),
+            format!("RequiresMountsFor={ROOTS_OWN}"),
+        ] {
+            assert!(unit.lines().any(|own| own == line), "{line}");
+        }
+    }
 
     /// A machine on which a run left a file behind.
     fn machine() -> Fake {
