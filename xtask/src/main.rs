@@ -21,6 +21,8 @@ mod options;
 mod pages;
 mod pictures;
 mod plug;
+#[cfg(feature = "schema")]
+mod schemas;
 mod signals;
 mod simulate;
 mod tree;
@@ -81,6 +83,16 @@ const COMMANDS: &[Command] = &[
         numbers: &[],
         words: &[],
         run: Chore(pages::run),
+    },
+    #[cfg(feature = "schema")]
+    Command {
+        name: "schemas",
+        usage: "[--check]",
+        summary: "generates docs/reference/schemas; with --check fails if one is stale",
+        flags: &["--check"],
+        numbers: &[],
+        words: &[],
+        run: Chore(schemas::run),
     },
     Command {
         name: "browser",

@@ -1,27 +1,22 @@
 //! `cargo xtask pages`: the reference under docs/reference and the man pages under docs/man, written
-//! from the registries and the definition of the command line, and JSON Schemas from the types of documents.
+//! from the registries and the definition of the command line.
 
 use std::fs;
 
-use serde_json::Value;
-
-use crate::build::{built, root};
-use crate::lab::{Done, call};
+use crate::build::root;
+use crate::lab::Done;
 use crate::options::Options;
 use crate::tree;
 
 const REFERENCE: &str = "docs/reference";
 const MAN: &str = "docs/man";
-const SCHEMAS: &str = "docs/reference/schemas";
 
 /// Writes the pages, or tells which ones are stale.
 pub fn run(options: &Options) -> Done<bool> {
     if options.has("--check") {
         return Ok(stale()?.is_empty());
     }
-    for folder in [SCHEMAS, MAN] {
-        fs::create_dir_all(root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
-    }
+    fs::create_dir_all(root().join(MAN)).map_err(|error| format!("{MAN}: {error}"))?;
     for (name, text) in pages()? {
         fs::write(root().join(&name), text).map_err(|error| format!("{name}: {error}"))?;
         println!("written to {name}");
@@ -38,7 +33,7 @@ pub fn stale() -> Done<Vec<String>> {
             stale.push(format!("{name} is stale: run cargo xtask pages"));
         }
     }
-    for folder in [REFERENCE, MAN, SCHEMAS] {
+    for folder in [REFERENCE, MAN] {
         let entries = fs::read_dir(root().join(folder)).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.path().is_file()) {
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
@@ -61,22 +56,8 @@ fn pages() -> Done<Vec<(String, String)>> {
     let mut definition = assay::cli::definition().disable_help_subcommand(true);
     definition.build();
     pages.push((tree::PAGE.to_owned(), tree::page()?));
-    pages.extend(schemas()?);
     man_pages(&definition, &mut pages)?;
     Ok(pages)
-}
-
-/// The schema of each document. A program of its own makes them: its parser is no chore's to wait for.
-fn schemas() -> Done<Vec<(String, String)>> {
-    // As tests are built: alone it would have other features, and be compiled again.
-    let program = built("assay-schemas", &["--workspace"])?;
-    let told = call(&program.display().to_string(), &[&root().display().to_string()])?;
-    let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
-    let all = told.as_object().ok_or("there are no schemas")?;
-    Ok(all
-        .iter()
-        .map(|(name, text)| (format!("{SCHEMAS}/{name}"), format!("{text:#}\n")))
-        .collect())
 }
 
 /// The manual pages of a command and of all below it.

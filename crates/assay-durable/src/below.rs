@@ -8,6 +8,7 @@ const MIB: u64 = 1 << 20;
 
 /// Where a program writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum On {
     /// The target of the study.

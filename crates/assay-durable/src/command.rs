@@ -49,6 +49,7 @@ impl Lines {
 
 /// How a line ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ended {
     pub how: How,
     /// Its last words: what it complained of, and of a check what it printed, too.
@@ -58,6 +59,7 @@ pub struct Ended {
 
 /// By what it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
     Exited(i32),
@@ -205,6 +207,7 @@ pub fn file_of(lines: &[String]) -> String {
 
 /// The shortest story of what a check did not find.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Story {
     /// Lines that were promised when the power went, and the last of them.
     pub lines: u64,

@@ -10,6 +10,7 @@ const TORN: u64 = 4;
 
 /// What survives of the writes that no flush covers. Each is as likely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Survivors {
     /// None of them.

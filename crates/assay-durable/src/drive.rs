@@ -17,6 +17,7 @@ const OLDER: u64 = 8;
 
 /// A drive with a volatile cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Drive {
     /// What a flush covers is there, in any order until then.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a cut was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// A log of what was written and flushed is cut.

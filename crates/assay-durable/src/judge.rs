@@ -9,6 +9,7 @@ use crate::pattern::{BLOCKS, Layout, Pattern, SLOTS, What};
 
 /// What lies where a promised write should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
     /// What an older write put there.
@@ -63,6 +64,7 @@ pub struct Lost {
 
 /// Writes that were begun and not promised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpromised {
     /// They are there.
     pub there: u64,
@@ -109,6 +111,7 @@ impl Missing for Lost {
 
 /// How a cut ended, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Nothing was under way, and all that was promised is there.

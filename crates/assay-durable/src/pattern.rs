@@ -17,6 +17,7 @@ const MOST_PLACES: u32 = 64;
 
 /// How a program writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// Records behind each other: one to four, and a sync.

@@ -8,6 +8,7 @@ use crate::command::last_words;
 
 /// It, over all cuts. None of it is a lost promise by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reached {
     /// Cuts after which the file system did not mount, or had no such file.
     #[serde(default, skip_serializing_if = "is_none")]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A way to sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sync {
     /// By nothing: nothing is promised.

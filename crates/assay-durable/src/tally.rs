@@ -11,6 +11,7 @@ use crate::{command, files};
 
 /// The shortest story of a loss, by what was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Told {
     /// A write to a place.
@@ -52,6 +53,7 @@ impl From<command::Story> for Told {
 
 /// Cuts by what was there afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tally {
     pub promises: u64,
     pub cuts: u64,

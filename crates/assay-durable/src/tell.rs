@@ -24,6 +24,7 @@ use crate::trial::{Detail, Story};
 
 /// What the trials of a row came to, all their cuts as one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
     pub arm: Levels,

@@ -82,6 +82,7 @@ pub struct Course {
 
 /// The shortest story that shows a loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Story {
     /// The number of the write that was promised, from 1 on.
     pub write: u64,

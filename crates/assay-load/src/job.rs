@@ -20,6 +20,7 @@ use crate::track::Track;
 
 /// Where the next offset comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// One block after the other, from the start again at the end. With several threads each one

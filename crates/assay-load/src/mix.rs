@@ -8,6 +8,7 @@ use crate::Class;
 
 /// What operations do to their blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum Mix {
     /// Each reads or writes its block, drawn by these shares.

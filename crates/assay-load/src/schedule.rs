@@ -55,6 +55,7 @@ pub struct Schedule {
 
 /// How far a schedule was held, of the operations whose intended start lies in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pace {
     /// Intended starts.
     pub scheduled: u64,

@@ -17,6 +17,7 @@ const MOST_CLEARED: u64 = 1 << 30;
 
 /// How offsets become those of the area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Placing {
     /// As they were: the area is as large as the recorded device.
@@ -98,6 +99,7 @@ pub struct Fit {
 
 /// What was changed of requests to make them fit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fitted {
     /// Requests whose begin or size was rounded to what direct I/O needs.
     pub rounded: u64,

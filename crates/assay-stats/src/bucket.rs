@@ -23,6 +23,7 @@ const NEARLY_FULL: f64 = 0.85;
 
 /// A number with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The number.
     pub value: f64,
@@ -41,6 +42,7 @@ pub struct AfterRest {
 
 /// What a volume held, and what remains.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// Operations per second while there was credit.
     pub first_per_s: Estimate,
@@ -60,6 +62,7 @@ pub struct Bucket {
 
 /// What a load showed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Course {
     /// The rate did not fall: for so many seconds at least.

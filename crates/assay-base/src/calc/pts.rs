@@ -10,6 +10,7 @@ const KIB: u64 = 1 << 10;
 
 /// A test of the specification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Test {
     /// Random reads and writes of all mixes and sizes.
@@ -25,6 +26,7 @@ pub enum Test {
 
 /// One mix of reads and writes of one size: what runs for a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// Reads in percent of all operations.
     pub read_percent: u8,
@@ -158,6 +160,7 @@ impl Test {
 
 /// For whom drives are tested: how much of a drive is used, its write cache, and how much is in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// All of it, without a write cache.

@@ -42,6 +42,7 @@ pub struct Request {
 
 /// What a recording comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     /// Nanoseconds that were recorded.
     pub span_ns: u64,
@@ -65,6 +66,7 @@ impl Recorded {
 
 /// Requests of one device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfDevice {
     /// Its size.
     pub bytes: u64,
@@ -75,6 +77,7 @@ pub struct OfDevice {
 
 /// Requests of one class on one device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfClass {
     pub requests: u64,
     pub failed: u64,

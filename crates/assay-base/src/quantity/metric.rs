@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// More is better.
@@ -14,6 +15,7 @@ pub enum Better {
 
 /// How two values of a metric are compared (R3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// By their ratio: rates, times, energies.

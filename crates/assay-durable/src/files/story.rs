@@ -9,6 +9,7 @@ use crate::judge::Found;
 
 /// What was promised, when, and what is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Story {
     pub name: String,
     /// The number of the file that was promised under it, from 1 on; none where the name was promised to be free.

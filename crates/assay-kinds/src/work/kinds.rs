@@ -41,6 +41,15 @@ macro_rules! kinds {
             $variant($module::$facts),)?)+
         }
 
+        /// The schemas of the facts of each kind, by key.
+        #[cfg(feature = "schema")]
+        pub fn facts_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({ "properties": {
+                $($((<$module::$facts as tell::Shows>::KEY):
+                    generator.subschema_for::<Vec<$module::$facts>>(),)?)+
+            } })
+        }
+
         /// The figures of what kinds tell, in the order of the kinds.
         static FIGURES: &[Option<&tell::FactsFigure>] =
             &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];

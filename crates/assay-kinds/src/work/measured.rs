@@ -11,6 +11,7 @@ use super::Detail;
 
 /// Operations and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
     pub operations: u64,
     /// Bytes.

@@ -48,6 +48,7 @@ pub struct Work {
 
 /// The member that takes longest for a request of a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slowest {
     /// Kernel name.
     pub device: String,

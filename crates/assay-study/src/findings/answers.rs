@@ -9,6 +9,7 @@ use crate::results::plan::is_false;
 
 /// What the numbers say of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// The question in words.
     pub ask: String,
@@ -29,6 +30,7 @@ pub struct Answer {
 
 /// What becomes of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Claim {
     /// The numbers show it, in every case that it is about.
     #[serde(rename = "supported")]
@@ -46,6 +48,7 @@ pub enum Claim {
 
 /// A card's row of the flash table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CardRow {
     pub device: String,
     /// Bytes of it, as printed on it or as the kernel says.
@@ -82,6 +85,7 @@ pub struct CardRow {
 
 /// Something printed on a card, held against what was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CardClaim {
     /// As it is printed.
     pub claim: String,
@@ -92,6 +96,7 @@ pub struct CardClaim {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CardNumber {
     /// Geometric mean of the trials.
     pub value: f64,
@@ -109,6 +114,7 @@ impl CardNumber {
 
 /// A card beside a published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
     /// What was published.
     pub item: String,
@@ -130,6 +136,7 @@ pub struct Beside {
 
 /// Where a number lies against another, by its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Standing {
     /// Surely above.
     #[serde(rename = "above")]

@@ -12,6 +12,7 @@ use crate::results::surroundings::facts::SurroundingsFacts;
 
 /// What a workload reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
 pub struct IoFacts {
     /// Order of the offsets.
@@ -100,6 +101,7 @@ impl Findings {
 
 /// A file system that a target stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilesystemFacts {
     /// Its type.
     pub name: String,
@@ -122,6 +124,7 @@ impl TargetFacts {
 
 /// How the trials of a study were put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ordered {
     pub replicates: u32,
     /// The order.
@@ -154,6 +157,7 @@ impl Ordered {
 
 /// Where a study ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceFacts {
     /// What it is called: `bare metal`, `KVM`, `container (docker) on KVM`.
     pub name: String,
@@ -179,6 +183,7 @@ pub struct PlaceFacts {
 
 /// The sort of place that a study ran in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceSort {
     /// Nothing between it and the processor.
@@ -209,6 +214,7 @@ impl PlaceFacts {
 
 /// What is not known of a machine: the words in its place say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unknown {
     Kernel,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What became of a bound, or of all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
     /// The whole interval lies within it, and the numbers are trusted.
@@ -38,6 +39,7 @@ impl Fit {
 
 /// One bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FitBound {
     /// The question that it answers, in words.
     pub ask: String,
@@ -57,6 +59,7 @@ pub struct FitBound {
 
 /// Whether a place is good enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fitness {
     /// For what.
     #[serde(rename = "for")]

@@ -9,6 +9,7 @@ use crate::results::plan::is_false;
 
 /// How a row ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "ended", content = "reason", rename_all = "kebab-case")]
 pub enum Ended {
     /// Not surely worse by more than is allowed, and it would have been found.
@@ -21,6 +22,7 @@ pub enum Ended {
 
 /// One workload under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gated {
     /// Workload, with its arm where there are several.
     pub name: String,
@@ -53,6 +55,7 @@ pub struct Gated {
 
 /// By how much a row is worse, in the unit of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Amount {
     /// By how much; below zero where it is better.
     pub loss: f64,
@@ -62,6 +65,7 @@ pub struct Amount {
 
 /// How a gate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GateEnd {
     /// No row failed, and each made a statement that has to.
@@ -74,6 +78,7 @@ pub enum GateEnd {
 
 /// A gate with what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GateAnswer {
     /// A loss up to this share is allowed.
     pub allowed: f64,

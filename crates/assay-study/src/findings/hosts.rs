@@ -6,6 +6,7 @@ use crate::results::plan::Arm;
 
 /// Several hosts that ran a study together: every number is one of all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hosts {
     /// How many it began with.
     pub began: u32,
@@ -27,6 +28,7 @@ pub struct Hosts {
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRow {
     pub rank: u32,
     /// What it calls itself.
@@ -46,6 +48,7 @@ pub struct HostRow {
 
 /// The slowest and the fastest host of a workload under an arm, by their means over its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRange {
     pub workload: String,
     pub arm: Arm,

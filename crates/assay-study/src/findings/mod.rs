@@ -41,6 +41,7 @@ pub use trust::{Because, LENT, Trust};
 pub const FORMAT: &str = "assay-findings/1";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyFacts {
     /// Id of the bundle.
     pub id: String,
@@ -70,6 +71,7 @@ pub struct StudyFacts {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetFacts {
     /// As the user wrote it.
     pub name: String,
@@ -107,6 +109,7 @@ pub struct TargetFacts {
 
 /// The machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnvironmentFacts {
     /// Version of the tool.
     pub assay: String,
@@ -137,6 +140,7 @@ impl EnvironmentFacts {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellTrial {
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,
@@ -165,6 +169,7 @@ impl CellTrial {
 
 /// One metric of one workload under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Cell {
     pub workload: String,
@@ -212,6 +217,7 @@ pub struct Cell {
 
 /// A row or number that is not there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbsentCell {
     pub workload: String,
     pub arm: Arm,
@@ -225,6 +231,7 @@ pub struct AbsentCell {
 
 /// How one workload was run, for readers of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadFacts {
     pub name: String,
     /// Arm, where it differs by arm.
@@ -256,6 +263,7 @@ pub struct WorkloadFacts {
 
 /// What a comparison says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The arm is better.
@@ -270,6 +278,7 @@ pub enum Verdict {
 
 /// What two arms are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Pairs from the replicates of one study.
@@ -286,6 +295,7 @@ pub enum Kind {
 
 /// A comparison of two arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Stable within the findings: `workload:metric:arm`.
     pub id: String,
@@ -381,6 +391,7 @@ impl Comparison {
 
 /// A difference in the unit of the metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Arm minus baseline.
     pub value: f64,
@@ -396,6 +407,7 @@ pub struct Difference {
 /// The main effect of one level of a factor: against the baseline's level, over all levels of the
 /// other factors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
     pub workload: String,
     pub metric: String,
@@ -432,6 +444,7 @@ impl Effect {
 
 /// Two factors whose effects depend on each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interaction {
     pub workload: String,
     pub metric: String,
@@ -452,6 +465,7 @@ pub struct Interaction {
 
 /// How a metric goes over the levels of a numeric factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// As a line through logarithms.
@@ -467,6 +481,7 @@ pub enum Shape {
 
 /// A metric over a numeric factor, told where it changes by more than the margin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
     pub workload: String,
     pub metric: String,
@@ -506,6 +521,7 @@ pub struct Trend {
 
 /// Arms of a workload, best first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
     pub workload: String,
     pub metric: String,
@@ -516,6 +532,7 @@ pub struct Rank {
 
 /// An arm with the places that it could have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     pub arm: Arm,
     /// Best and worst place that the numbers allow, from 1; unequal where arms are tied.
@@ -526,6 +543,7 @@ pub struct Place {
 
 /// The ratio of two identical arms: what this bench makes of no difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoiseFloor {
     /// Workload where it is largest.
     pub workload: String,
@@ -544,6 +562,7 @@ pub struct NoiseFloor {
 
 /// Something to do, with what speaks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// One sentence, or a few.
     pub text: String,
@@ -564,6 +583,7 @@ pub struct Advice {
 
 /// What kind of advice it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AdviceKind {
     /// To use an arm.
@@ -585,6 +605,7 @@ impl AdviceKind {
 
 /// How sure an advice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AdviceStatus {
     /// The best of many looks better than it is; to be confirmed by fresh trials.
@@ -595,6 +616,7 @@ pub enum AdviceStatus {
 
 /// Something that the study as a whole should be read with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// What was looked at: `order`, `drift`, `carry-over`, `fragile`, ...
     pub name: String,
@@ -630,6 +652,7 @@ const WITHOUT_VERDICT: [&str; 3] = [SEQUENTIAL, UNORDERED, RECORDED];
 
 /// What one device of the stack below a target did for a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Member {
     pub workload: String,
     pub arm: Arm,
@@ -656,6 +679,7 @@ pub struct Member {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeCost {
     /// Name of the probe.
     pub probe: String,
@@ -669,6 +693,7 @@ pub struct ProbeCost {
 
 /// Everything that a study found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Findings {
     /// Format and version.
     pub format: String,
@@ -731,6 +756,7 @@ pub struct Findings {
     pub accesses: Vec<Accesses>,
     /// What kinds of work tell of their own, below the keys of the kinds.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "assay_kinds::work::facts_schema"))]
     pub of_kinds: OfKinds,
     /// What became of the gate, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

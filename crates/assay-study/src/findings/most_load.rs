@@ -7,6 +7,7 @@ use crate::study::limit::bracket::Standing;
 
 /// What a study found that looked for the most load (R16).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MostLoad {
     pub workload: String,
     /// The metric that has the limit.
@@ -26,6 +27,7 @@ pub struct MostLoad {
 
 /// One rate that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// As its setting is written: `41000/s`.
     pub rate: String,

@@ -7,6 +7,7 @@ use crate::results::design::Order;
 
 /// Which side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// What is compared with; of two results the earlier one.
@@ -17,6 +18,7 @@ pub enum Side {
 
 /// Trials that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failures {
     /// How many.
     pub failed: u64,
@@ -26,6 +28,7 @@ pub struct Failures {
 
 /// A remark: what a reader has to know before believing a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Note {
     /// The number of a side is suspect or invalid.

@@ -21,6 +21,7 @@ pub const PUBLISHED: &str = "published";
 
 /// Several places beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Places {
     /// The place that the others are per cent of.
     pub baseline: String,
@@ -37,6 +38,7 @@ pub struct Places {
 
 /// How the baseline place was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Chosen {
     Asked,
@@ -50,6 +52,7 @@ pub enum Chosen {
 
 /// Where the name of a place comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Named {
     /// The user gave it.
@@ -62,6 +65,7 @@ pub enum Named {
 
 /// One place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Placed {
     /// What it is called.
     pub name: String,
@@ -88,6 +92,7 @@ impl Placed {
 
 /// One result that was measured in a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacedResult {
     pub id: String,
     /// When it started, RFC 3339.
@@ -98,6 +103,7 @@ pub struct PlacedResult {
 
 /// What the numbers of a row are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Trials of one result.
@@ -110,6 +116,7 @@ pub enum Unit {
 
 /// One workload in one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     pub workload: String,
     /// What was set for it.
@@ -168,6 +175,7 @@ impl Row {
 
 /// Per cent as somebody printed them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Printed {
     /// The number.
     pub percent: f64,
@@ -179,6 +187,7 @@ pub struct Printed {
 
 /// A published table of places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
     /// Who published it: `article 000`.
     pub source: String,
@@ -196,6 +205,7 @@ pub struct Beside {
 
 /// One row of a published table, with the author's digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BesideRow {
     pub place: String,
     /// The number with its unit, as printed: `1042.523 s`.

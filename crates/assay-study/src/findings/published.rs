@@ -7,6 +7,7 @@ use crate::results::plan::Arm;
 
 /// One published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
     /// Title of the text that it stands in.
     pub article: String,
@@ -39,6 +40,7 @@ pub struct Published {
 
 /// A unit as an author writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unit {
     pub name: String,
     /// What one of it is in the unit of the metric.

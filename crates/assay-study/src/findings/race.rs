@@ -9,6 +9,7 @@ use crate::results::plan::{Arm, is_false};
 
 /// A race, over or under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RaceAnswer {
     pub workload: String,
     /// The metric by which settings win.
@@ -49,6 +50,7 @@ pub struct RaceAnswer {
 
 /// A setting in a race.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runner {
     pub arm: Arm,
     /// Replicates of which its value counts.
@@ -64,6 +66,7 @@ pub struct Runner {
 
 /// When and why a setting left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Departure {
     /// The replicate after which it left; 0 where it left before the first one, with a level.
     pub after: u32,
@@ -81,6 +84,7 @@ pub struct Departure {
 
 /// A level of a factor that left, and all settings with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DroppedLevel {
     pub factor: String,
     pub level: String,
@@ -89,6 +93,7 @@ pub struct DroppedLevel {
 /// What came of a screen: main effects of levels, of which some left before the race. Interactions are not
 /// looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScreenAnswer {
     /// Passes over some of the settings that it was made of.
     pub passes: u32,
@@ -104,6 +109,7 @@ pub struct ScreenAnswer {
 
 /// A level in a screen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScreenedLevel {
     pub factor: String,
     pub level: String,
@@ -120,6 +126,7 @@ pub struct ScreenedLevel {
 
 /// How far behind a setting was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Behind {
     pub leader: Arm,
     /// Its mean over the leader's.
@@ -130,6 +137,7 @@ pub struct Behind {
 
 /// Why a race is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RaceEnd {
     /// One setting was left.

@@ -8,6 +8,7 @@ use super::{Comparison, Findings, Kind, Verdict};
 
 /// What a sentence is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Said {
     /// How the gate of the study ended.

@@ -7,6 +7,7 @@ use crate::results::plan::Arm;
 
 /// The rate of a workload over its area, from its first byte to its last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Surface {
     pub workload: String,
     pub arm: Arm,
@@ -28,6 +29,7 @@ pub struct Surface {
 
 /// One place of an area.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spot {
     /// Where it lies, in percent of the area.
     pub percent: f64,
@@ -43,6 +45,7 @@ pub struct Spot {
 
 /// The lowest, the mean and the highest of several numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extremes {
     pub lowest: f64,
     /// Their mean: of times the arithmetic one, of rates that of all places one after the other.
@@ -52,6 +55,7 @@ pub struct Extremes {
 
 /// How soon single operations at random places ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accesses {
     pub workload: String,
     pub arm: Arm,
@@ -67,6 +71,7 @@ pub struct Accesses {
 
 /// One part of an area. A part that no sample of any trial went to has no numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Band {
     /// Where it begins, in percent of the area.
     pub from_percent: u32,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How far a number can be trusted, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
     /// Nothing speaks against it.
@@ -32,6 +33,7 @@ pub const LENT: &str = "host-cache";
 
 /// Why a number is trusted, suspect or invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Because {
     /// Rule that speaks.
     pub rule: String,

@@ -7,6 +7,7 @@ pub const WATCHED: &str = "watched";
 
 /// Before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Windows {
     /// What is compared with.
     pub before: Window,
@@ -19,6 +20,7 @@ pub struct Windows {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// Id of its result.
     pub result: String,

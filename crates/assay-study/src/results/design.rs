@@ -101,6 +101,7 @@ impl Gate {
 
 /// One setting that varies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
     pub name: String,
     /// Levels, in the order of the study.

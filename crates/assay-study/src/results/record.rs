@@ -16,6 +16,7 @@ pub use assay_machine::probes::processors::ProcessorTicks;
 
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Counts.
@@ -37,6 +38,7 @@ impl Status {
 
 /// A trial that was run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeats {
     pub replicate: u32,
     /// Its position in the plan.

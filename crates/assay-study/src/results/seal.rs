@@ -181,6 +181,7 @@ impl Unproven {
 
 /// How far the files of a result are known to be what was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Known {
     /// Root of this machine sealed them, and they are what was sealed.

@@ -248,6 +248,7 @@ pub struct Card {
 
 /// An amount of money: `12.50 GBP`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Price {
     /// How much.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the order of trials came about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Each replicate in a random order of its own, after a lead-in of its first arm.

@@ -20,7 +20,7 @@ use assay_report::figures::FIGURES;
 use assay_report::table::{self, Column};
 use assay_study::plan::arms;
 use assay_study::results::bundle::{self, Listed};
-use assay_study::study::{self, Study, fields, presets};
+use assay_study::study::{Study, fields, presets};
 use assay_system::system::{System, identity};
 use assay_verdict::truth;
 
@@ -37,14 +37,14 @@ Examples:
   assay list rules      the rules that judge each number
   assay list words      what the words of reports mean
   assay list schema     JSON Schema of study files, for editors
-  assay list schema findings    of what assay show --json prints")]
+  assay list schema findings    JSON Schema of the output of assay show --json")]
 pub struct Arguments {
     /// What to list
     #[arg(value_enum, default_value_t = Kind::Results)]
     kind: Kind,
-    /// With schema: the document whose JSON Schema is printed, such as findings
-    #[arg(value_name = "DOCUMENT")]
-    document: Option<String>,
+    /// With schema: the document to print the JSON Schema of [default: study]
+    #[arg(value_enum, value_name = "DOCUMENT")]
+    document: Option<schemas::Document>,
     /// Only results of this drive, file system or target; a part of the name is enough
     #[arg(long, value_name = "NAME")]
     drive: Option<String>,
@@ -84,7 +84,7 @@ enum Kind {
     Figures,
     /// The words of reports, with their meaning
     Words,
-    /// JSON Schema of study files, or of a document that --json prints
+    /// JSON Schema of study files, or of the JSON output of show or watch
     Schema,
 }
 
@@ -108,10 +108,8 @@ struct Listing {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    if let (Some(word), false) = (&arguments.document, matches!(arguments.kind, Kind::Schema)) {
-        return Err(Failure::mistake(format!(
-            "`{word}`: only assay list schema takes the name of a document"
-        )));
+    if arguments.document.is_some() && !matches!(arguments.kind, Kind::Schema) {
+        return Err(Failure::mistake("only assay list schema takes the name of a document"));
     }
     let listing = match arguments.kind {
         Kind::Results => results(system, arguments)?,
@@ -128,10 +126,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Rules => rules(),
         Kind::Words => entries("words", ["word", "means"], WORDS.iter().map(|word| word.about)),
         Kind::Schema => {
-            match &arguments.document {
-                Some(name) => output::document(schemas::of(name)?),
-                None => output::json(&study::schema()),
-            }
+            let document = arguments.document.unwrap_or(schemas::Document::Study);
+            output::document(&schemas::schema(document));
             return Ok(());
         }
     };

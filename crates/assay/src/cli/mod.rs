@@ -91,6 +91,8 @@ use assay_system::system::System;
 pub use completions::script as completion;
 pub use output::hand_over;
 pub use pages::reference_pages;
+#[cfg(feature = "schema")]
+pub use schemas::generated_schemas;
 
 /// Carefully controlled performance studies of storage and the machine around it.
 #[derive(Debug, Parser)]

@@ -19,7 +19,8 @@ pub const FORMAT: &str = "assay-watch/1";
 
 /// What happened on disks while they were watched.
 #[derive(Serialize)]
-struct Document<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
     format: &'static str,
     seconds: f64,
     /// How requests were seen, where they were.
@@ -35,6 +36,7 @@ struct Document<'a> {
 
 /// What happened on a disk.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Device<'a> {
     /// Kernel name.
     #[serde(rename = "device")]
@@ -51,6 +53,7 @@ struct Device<'a> {
 
 /// Requests of a class that ended.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Class {
     count: u64,
     /// Those of them that failed.
@@ -70,6 +73,7 @@ struct Class {
 
 /// What the kernel counted of a disk.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Counted {
     reads: u64,
     read_bytes: u64,
@@ -94,6 +98,7 @@ struct Counted {
 
 /// What the machine around the disks did; null where it does not tell, and why stands in `absent`.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Probes<'a> {
     /// Each processor.
     processors: Option<&'a [Load]>,
@@ -183,6 +188,7 @@ fn of_class(span: &ClassSpan) -> Class {
 
 /// One bucket of a histogram; its end does not belong to it.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Bucket {
     from_ns: u64,
     to_ns: u64,

@@ -97,6 +97,7 @@ pub fn warnings(state: &State) -> Vec<String> {
 
 /// An array in the document.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Told<'a> {
     /// What it is, and of what.
     array: &'a str,

@@ -12,6 +12,7 @@ type Join = fn(u64, u64) -> u64;
 
 /// An amount for each of some equal steps of time, from the beginning on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverTime {
     /// Nanoseconds of a step.
     pub step_ns: u64,

@@ -8,6 +8,7 @@ use super::{OverTime, by_power, floor_power};
 
 /// Requests of one kind on one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
     /// How many started over the time.
     pub starts: OverTime,
@@ -21,6 +22,7 @@ pub struct Side {
 
 /// Both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     pub recorded: Side,
     pub played: Side,

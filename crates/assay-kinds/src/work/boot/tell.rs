@@ -24,6 +24,7 @@ const MOST_DRAWN: usize = 40;
 
 /// The boots of one group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
     /// The group.
@@ -43,6 +44,7 @@ pub struct Facts {
 
 /// A unit that took long to start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowUnit {
     pub name: String,
     /// Boots that tell of it.
@@ -55,6 +57,7 @@ pub struct SlowUnit {
 
 /// A boot without an end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnfinishedBoot {
     /// When it began by the wall clock, RFC 3339.
     pub started: String,

@@ -30,6 +30,7 @@ const LARGEST: Bytes = Bytes(1 << 24);
 
 /// What operations do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     Read,

@@ -14,6 +14,7 @@ use crate::work::{self, Measured};
 
 /// What a load that empties a bucket says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
     pub arm: Levels,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a look that found nothing would have found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// Bytes that are lost here and there, wherever: so many would have been found with 95 %.
     pub scattered_95_bytes: u64,

@@ -16,6 +16,7 @@ use crate::work::{self, Measured};
 
 /// What looks at what a target holds say: the gravest of them, where there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
     pub arm: Levels,

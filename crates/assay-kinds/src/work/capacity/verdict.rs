@@ -9,6 +9,7 @@ use super::{Detail, Limit};
 
 /// What is said of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds what it says, as far as was looked.

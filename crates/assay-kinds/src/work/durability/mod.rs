@@ -40,6 +40,7 @@ pub struct Detail(pub trial::Detail);
 
 /// What is told of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Facts(pub tell::Facts);
 

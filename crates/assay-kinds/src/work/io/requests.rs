@@ -19,6 +19,7 @@ const MOST_LINES: usize = 40;
 
 /// What a recording says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
     pub arm: Levels,

@@ -66,6 +66,7 @@ impl Counts for Detail {
 
 /// Recorded and played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
     pub recorded: Count,
     pub played: Count,
@@ -73,6 +74,7 @@ pub struct Beside {
 
 /// What was played beside what was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fidelity {
     /// By kind of request, as it was recorded (`read`, `write`, `fua`, `flush`, `discard`, `write-zeroes`).
     pub acts: BTreeMap<String, Beside>,
@@ -106,6 +108,7 @@ pub struct Fidelity {
 
 /// How a play held the waits that were guessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Paced {
     /// Requests that started after the end of another one, which they plausibly waited for.
     pub after_end: u64,

@@ -16,6 +16,7 @@ pub(super) const FILLS: u64 = 2;
 
 /// The five rounds that count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// The first of them, from 1 on.
     pub first: usize,
@@ -62,6 +63,7 @@ pub(super) fn counted(planned: &Planned, tracked: &[f64]) -> Option<Window> {
 
 /// What a cell was in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InWindow {
     /// Which.
     pub cell: Cell,

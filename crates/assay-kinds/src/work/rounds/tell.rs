@@ -18,6 +18,7 @@ use assay_base::calc::pts::{Cell, Class, Measure, Test};
 
 /// What rounds say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
     pub arm: Levels,

@@ -32,6 +32,7 @@ pub struct Retried {
 
 /// What that showed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Again {
     /// The rate at once.
     pub at_once: Rated,

@@ -22,6 +22,7 @@ const ALPHA: f64 = 0.05;
 
 /// A stretch of one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// Bytes written before it.
     pub from_bytes: u64,
@@ -37,6 +38,7 @@ pub struct Level {
 
 /// All that was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Course {
     /// Bytes in all.
     pub written_bytes: u64,
@@ -85,6 +87,7 @@ impl Course {
 
 /// A rate with its interval: the bytes of slices of one size over their time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rated {
     /// Bytes per second.
     pub rate_bytes_per_s: f64,

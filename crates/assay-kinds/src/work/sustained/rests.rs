@@ -32,6 +32,7 @@ pub(super) const RESTED: OwnRule = OwnRule {
 
 /// Rests that are more than 5 % of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rests {
     /// As a share of the time of slices and rests together.
     pub share: f64,

@@ -14,6 +14,7 @@ use crate::work::{self, Measured};
 
 /// What writing for long says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
     pub arm: Levels,
@@ -28,6 +29,7 @@ pub struct Facts {
 
 /// Several trials, of which one has its course told.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Several {
     /// The one, among those that count, from 1 on.
     pub trial: usize,

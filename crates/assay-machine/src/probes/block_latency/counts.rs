@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// How requests were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Means {
     /// Counted by a program in the kernel.

@@ -8,6 +8,7 @@ use crate::results::plan::Arm;
 
 /// The machine around the target, and the drives before and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SurroundingsFacts {
     /// What went on during the trials of each workload under each arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,6 +37,7 @@ impl SurroundingsFacts {
 /// What went on during the trials of one workload under one arm: over all of them together, from
 /// right before each run until everything written was on the device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadSurroundings {
     pub workload: String,
     pub arm: Arm,
@@ -69,6 +71,7 @@ pub struct WorkloadSurroundings {
 
 /// One field of what a probe observed during the trials of one workload under one arm.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObservedField {
     pub workload: String,
     pub arm: Arm,
@@ -97,6 +100,7 @@ pub struct ObservedField {
 
 /// The sensor that became hottest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hottest {
     /// Its name.
     pub sensor: String,
@@ -108,6 +112,7 @@ pub struct Hottest {
 
 /// What a drive said before and after a study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriveHealth {
     /// Kernel name.
     pub drive: String,

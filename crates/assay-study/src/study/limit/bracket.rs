@@ -15,6 +15,7 @@ const ON_TIME: f64 = 0.8;
 
 /// What is known of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// The response is surely below the limit.

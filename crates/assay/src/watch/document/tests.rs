@@ -1,7 +1,7 @@
 use super::*;
 use crate::watch::testing::{state, state_untraced};
 use assay_base::draws::Draws;
-use assay_lab::certain;
+use assay_lab::{certain, schema};
 
 #[test]
 fn the_document_has_the_fields_that_scripts_read() {
@@ -22,6 +22,14 @@ fn the_document_has_the_fields_that_scripts_read() {
     assert_eq!(found["probes"]["users"][0]["name"], "fio");
     assert!(found["probes"]["absent"]["throttle_events"].is_string());
     assert!(found["probes"]["throttle_events"].is_null());
+}
+
+#[test]
+fn documents_are_valid_by_the_schema() {
+    let schema = schema::of_format(FORMAT).unwrap();
+    for state in [state(), state_untraced()] {
+        assert_eq!(schema::complaint(&schema, &document(&state)), None);
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use assay_system::system::System;
 
 /// Shares of a processor's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// Programs.
     pub user: f64,
@@ -78,6 +79,7 @@ pub fn loads(before: &EachTicks, after: &EachTicks) -> Presence<Vec<Load>> {
 
 /// Shares of the time, 0 to 1, in which work waited.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
     /// Somebody waited for a processor.
     pub cpu: f64,
@@ -119,6 +121,7 @@ pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence
 
 /// One temperature.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sensor {
     /// Driver and label: `nvme Composite`.
     pub name: String,
@@ -151,6 +154,7 @@ pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
 
 /// Memory at one moment, and what was swapped since an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     /// All of it.
     pub total_bytes: u64,

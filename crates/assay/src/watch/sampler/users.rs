@@ -20,6 +20,7 @@ const OPEN_FILES: usize = 64;
 
 /// A program that moved something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
     /// Process id.
     pub process: u32,

@@ -1,0 +1,23 @@
+//! `cargo run -p xtask --features schema -- schemas`: the JSON Schemas under docs/reference/schemas, generated from the
+//! types of the documents.
+
+use std::fs;
+
+use crate::build::root;
+use crate::lab::Done;
+use crate::options::Options;
+
+/// Writes the schemas, or reports which ones are stale.
+pub fn run(options: &Options) -> Done<bool> {
+    let mut current = true;
+    for (name, text) in assay::cli::generated_schemas() {
+        let path = root().join("docs/reference/schemas").join(name);
+        if !options.has("--check") {
+            fs::write(&path, text).map_err(|error| format!("{name}: {error}"))?;
+        } else if fs::read_to_string(&path).ok() != Some(text) {
+            println!("{name} is stale: cargo run -p xtask --features schema -- schemas");
+            current = false;
+        }
+    }
+    Ok(current)
+}
