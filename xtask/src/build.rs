@@ -5,18 +5,9 @@ use std::process::{Command, Stdio};
 
 use crate::lab::Done;
 
-/// Names the program that cargo compiles the workspace by, where something other than the compiler does it.
-pub const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
-
 /// Top of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
-}
-
-/// A folder beside what other builds of this tree leave.
-pub fn beside_builds(name: &str) -> PathBuf {
-    let all = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    root().join(all).join(name)
 }
 
 /// The cargo that runs this, at the top of the workspace.

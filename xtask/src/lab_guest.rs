@@ -18,7 +18,6 @@ use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
-use crate::journals;
 
 /// Options with a word.
 pub const WORDS: &[&str] = &[

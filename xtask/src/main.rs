@@ -25,7 +25,6 @@ mod plug;
 mod schemas;
 mod signals;
 mod simulate;
-mod tree;
 
 use std::process::ExitCode;
 

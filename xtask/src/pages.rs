@@ -6,7 +6,6 @@ use std::fs;
 use crate::build::root;
 use crate::lab::Done;
 use crate::options::Options;
-use crate::tree;
 
 const REFERENCE: &str = "docs/reference";
 const MAN: &str = "docs/man";
@@ -55,7 +54,6 @@ fn pages() -> Done<Vec<(String, String)>> {
         reference.into_iter().map(|(name, text)| (format!("{REFERENCE}/{name}"), text)).collect();
     let mut definition = assay::cli::definition().disable_help_subcommand(true);
     definition.build();
-    pages.push((tree::PAGE.to_owned(), tree::page()?));
     man_pages(&definition, &mut pages)?;
     Ok(pages)
 }

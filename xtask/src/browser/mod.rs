@@ -12,7 +12,6 @@ mod windows;
 use std::path::Path;
 
 use driver::Browser;
-pub use driver::missing;
 
 use crate::build;
 use crate::lab::process::Assay;
