@@ -95,9 +95,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "browser",
-        usage: "",
-        summary: "reports and served pages in a real Chromium; skips where there is none",
-        flags: &[],
+        usage: "[--report]",
+        summary: "tests all pages, or only the report page, in a real Chromium; skips if there is none",
+        flags: &["--report"],
         numbers: &[],
         words: &[],
         run: Chore(browser::run),

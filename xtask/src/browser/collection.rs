@@ -12,7 +12,6 @@ use super::pages::Bench;
 use super::{WIDTHS, need, told};
 use crate::lab::Done;
 
-pub const FOLDER: &str = "cards";
 /// Name, reads and writes in MB/s, reads and writes per second.
 const CARDS: [(&str, [f64; 4]); 3] = [
     ("Card A", [90e6, 31e6, 1800.0, 300.0]),
@@ -20,10 +19,17 @@ const CARDS: [(&str, [f64; 4]); 3] = [
     ("Card C", [160e6, 88e6, 4100.0, 2200.0]),
 ];
 
+/// Adds the page of the cards.
+pub fn make(bench: &mut Bench) -> Done<()> {
+    let folder = bench.folder.join("cards");
+    write_cards(&folder)?;
+    let folder = folder.display().to_string();
+    bench.add("collection", &["collection", "build", "--in", &folder])
+}
+
 /// Writes the cards as rows.
-pub fn cards(folder: &Path) -> Done<()> {
-    let folder = folder.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+fn write_cards(folder: &Path) -> Done<()> {
+    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let about = "{ \"format\": \"assay-collection/1\" }\n";
     fs::write(folder.join("collection.json"), about).map_err(|error| error.to_string())?;
     CARDS.iter().try_for_each(|(name, values)| {
@@ -39,7 +45,7 @@ pub fn cards(folder: &Path) -> Done<()> {
             date: Some("2026-11-24".to_owned()),
             ..Row::default()
         };
-        write(&folder, &row)
+        write(folder, &row)
     })
 }
 

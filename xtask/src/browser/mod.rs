@@ -9,8 +9,6 @@ pub mod pictures;
 mod webdriver;
 mod windows;
 
-use std::path::Path;
-
 use driver::Browser;
 
 use crate::build;
@@ -23,21 +21,22 @@ const NAME: &str = "browser";
 /// Pixels of a phone and of a desk.
 const WIDTHS: [u32; 2] = [390, 1280];
 
-/// Runs all tests, also after one failed.
-pub fn run(_: &Options) -> Done<bool> {
+/// Tests the report page (`--report`) or all pages, also after one failed.
+pub fn run(options: &Options) -> Done<bool> {
     if let Some(reason) = driver::missing() {
         eprintln!("SKIP {NAME}: {reason}");
         return Ok(true);
     }
-    try_on(&build::built_binary(&[])?)
-}
-
-/// All tests with a program: what pages show is the same however fast it made them.
-pub fn try_on(binary: &Path) -> Done<bool> {
+    let binary = build::built_binary(&[])?;
     let scratch = Scratch::new(NAME)?;
     let home = scratch.folder("home", 0o755, None)?;
-    let bench = pages::bench(&Assay::new(binary, &home), scratch.path())?;
+    let mut bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
     let browser = Browser::start(scratch.path())?;
+    if options.has("--report") {
+        return Ok(pages::all(&browser, &bench));
+    }
+    collection::make(&mut bench)?;
+    leads::make(&mut bench)?;
     let mut well = pages::all(&browser, &bench);
     well &= leads::all(&browser, &bench);
     well &= collection::all(&browser, &bench);

@@ -100,10 +100,6 @@ pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
     let grid = bench.grid.clone();
     bench.add("check", &["report"])?;
     bench.add("grid", &["report", &grid])?;
-    super::collection::cards(folder)?;
-    let cards = folder.join(super::collection::FOLDER).display().to_string();
-    bench.add("collection", &["collection", "build", "--in", &cards])?;
-    super::leads::make(&mut bench)?;
     Ok(bench)
 }
 
