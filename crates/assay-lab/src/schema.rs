@@ -35,7 +35,7 @@ pub fn fits(document: &Value) -> Done<()> {
 }
 
 /// Keywords that say nothing about a value.
-const WORDS: [&str; 5] = ["$schema", "$defs", "title", "description", "deprecated"];
+const WORDS: [&str; 6] = ["$schema", "$defs", "title", "description", "deprecated", "default"];
 
 /// What is wrong with a value; nothing where it fits.
 pub fn complaint(schema: &Value, value: &Value) -> Option<String> {

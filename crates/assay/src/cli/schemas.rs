@@ -38,7 +38,11 @@ pub fn generated_schemas() -> [(&'static str, String); 2] {
 
 #[cfg(feature = "schema")]
 fn generate<T: schemars::JsonSchema>(format: &str) -> String {
-    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
+
+    // JSON Schema does not define the formats that schemars gives to numbers, such as `uint64`.
+    let without_formats = RecursiveTransform(|schema: &mut Schema| drop(schema.remove("format")));
+    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(without_formats);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     schema["title"] = serde_json::json!(format);
     schema["properties"]["format"] = serde_json::json!({ "const": format });
