@@ -94,19 +94,23 @@ fn measure(row: &Value, program: &Path, quick: bool) -> Done<String> {
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
     let command = |program: &str| {
         let mut command = Command::new(program);
-        command.current_dir(&folder).env("PATH", &path).env("INNER", folder.join("inner"));
-        command.env("DEVICE", device.as_ref().map_or("", |device| device.device()));
+        command.current_dir(&folder).env("PATH", &path);
         command
     };
-    let setup = format!("set -e\n{}", text(row, "setup"));
+    // Assay hands only a few variables on to the commands of a study, so the text itself has the values.
+    let inner = folder.join("inner").display().to_string();
+    let device = device.as_ref().map_or("", |device| device.device());
+    let filled = |text: &str| text.replace("$INNER", &inner).replace("$DEVICE", device);
+    let setup = filled(&format!("set -e\n{}", text(row, "setup")));
     let ended = process::run(command("sh").args(["-c", &setup]), LIMIT)?;
     if ended.code != 0 {
         return Err(format!("setup: exit code {}: {}", ended.code, ended.stderr));
     }
     let mut study = command("assay");
     study.env("ASSAY_HOME", scratch.path().join("home")).args(["run", "--quiet", "--json"]);
-    study.args(["--command", text(row, "b"), "-n", "b", "--command", text(row, "a"), "-n", "a"]);
-    study.args(words(row, "options"));
+    let [a, b] = ["a", "b"].map(|side| filled(text(row, side)));
+    study.args(["--command", &b, "-n", "b", "--command", &a, "-n", "a"]);
+    study.args(words(row, "options").into_iter().map(filled));
     if let Some(reads) = row["reads"].as_str() {
         study.args(["--reads", reads]);
     }
