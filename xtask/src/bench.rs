@@ -28,12 +28,13 @@ pub fn run(options: &Options) -> Done<bool> {
     let table: Value = toml::from_str(TABLE).map_err(|error| format!("bench.toml: {error}"))?;
     let rows = table["row"].as_array().ok_or("bench.toml has no rows")?;
     let only = options.text("--only");
-    let is_wanted = |row: &&Value| only.is_none_or(|only| row["name"] == only);
-    if !rows.iter().any(|row| is_wanted(&row)) {
+    let is_wanted = |row: &Value| only.is_none_or(|only| row["name"] == only);
+    if !rows.iter().any(is_wanted) {
         return Err(format!("--only: no row `{}`", only.unwrap_or_default()));
     }
     let program = program(options)?;
-    let program = fs::canonicalize(&program).map_err(|error| format!("{program:?}: {error}"))?;
+    let program =
+        fs::canonicalize(&program).map_err(|error| format!("{}: {error}", program.display()))?;
     let before = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
     let mut page = format!("{HEAD}{}", self::table(COLUMNS));
     let mut well = true;
@@ -87,10 +88,8 @@ fn measure(row: &Value, program: &Path, quick: bool) -> Done<String> {
     let folder = scratch.folder("work", 0o755, None)?;
     let memory = Scratch::new("bench-device")?;
     // Declared after the scratch folder, so that the device goes before its file.
-    let device = match words(row, "needs").contains(&"root") {
-        true => Some(device(memory.path())?),
-        false => None,
-    };
+    let needs_root = words(row, "needs").contains(&"root");
+    let device = if needs_root { Some(device(memory.path())?) } else { None };
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
     let command = |program: &str| {
         let mut command = Command::new(program);

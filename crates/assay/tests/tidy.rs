@@ -164,53 +164,6 @@ fn every_room_lies_in_its_crate() {
     }
 }
 
-/// What the page of a crate does not say: what belongs there, what does not, the five types to know.
-fn unsaid(text: &str) -> Vec<&'static str> {
-    let page: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
-    let page = page.join(
-        "
-",
-    );
-    let (before, types) = page.split_once("The types to know:").unwrap_or((&page, ""));
-    let rest = before.split_once("Here belongs").map_or("", |(_, rest)| rest);
-    let does_not = [" does not", " do not"].iter().any(|words| rest.contains(words));
-    // Each name stands between two.
-    let names = types.matches('`').count() / 2;
-    let said = [
-        ("what belongs there", !rest.is_empty()),
-        ("what does not", does_not),
-        ("the types to know", names >= 5),
-    ];
-    said.into_iter().filter(|(_, is_said)| !is_said).map(|(what, _)| what).collect()
-}
-
-#[test]
-fn every_crate_opens_with_a_page() {
-    let files = rust_files();
-    for one in &house().crates {
-        let [library, program] =
-            ["lib", "main"].map(|name| format!("crates/{}/src/{name}.rs", one.name));
-        let find = |path: &String| files.iter().find(|(name, _)| name == path);
-        let (name, text) = find(&library).or_else(|| find(&program)).unwrap();
-        assert_eq!(unsaid(text), Vec::<&str>::new(), "{name}");
-    }
-    let page = "//! Here belongs a; b does not.
-//! The types to know: `A`, `B`, `C`, `D`, `E`.
-mod a;
-";
-    assert_eq!(unsaid(page), Vec::<&str>::new());
-    assert_eq!(unsaid(&page.replace(", `E`", "")), ["the types to know"]);
-    assert_eq!(unsaid(&page.replace("does not", "does")), ["what does not"]);
-    assert_eq!(
-        unsaid(
-            "//! A crate.
-"
-        )
-        .len(),
-        3
-    );
-}
-
 /// The highest and the lowest layer of a crate, from the top, if it has rooms there.
 fn layers_of(crate_: &str) -> Option<[usize; 2]> {
     let has = |layer: &[layers::Room]| layer.iter().any(|room| room.crate_ == crate_);
@@ -487,20 +440,4 @@ fn documentation_shows_no_code_that_nothing_compiles() {
     }
     assert_eq!(begins_code("/// ```\n/// f();\n/// ```\n"), 1);
     assert_eq!(begins_code("//! ```text\n//! a\n//! ```\n"), 0);
-}
-
-#[test]
-fn a_reader_finds_the_papers_of_the_house() {
-    for name in [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CODE_OF_CONDUCT.md",
-        "SECURITY.md",
-        "CHANGELOG.md",
-        "LICENSE-MIT",
-        "LICENSE-APACHE",
-    ] {
-        assert!(root().join(name).is_file(), "{name} is missing");
-    }
 }

@@ -107,7 +107,6 @@ pub struct TargetFacts {
     pub encryption: Vec<String>,
 }
 
-/// The machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnvironmentFacts {

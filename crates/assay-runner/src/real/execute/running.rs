@@ -517,8 +517,10 @@ mod tests {
         assert_eq!(stream.heard().bytes, holds as u64);
         assert!(stream.pipe.is_some(), "who may still write is listened to");
         drop(writer);
-        stream.drain();
-        assert!(stream.pipe.is_none());
+        // A child of another test has the writer until it executes its program.
+        while stream.pipe.is_some() {
+            stream.drain();
+        }
     }
 
     #[test]
