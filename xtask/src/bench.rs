@@ -42,7 +42,7 @@ pub fn run(options: &Options) -> Done<bool> {
         let name = text(row, "name");
         let start = format!("| {name} | ");
         let mut line = before.lines().find(|line| line.starts_with(&start)).map(str::to_owned);
-        if is_wanted(&row) {
+        if is_wanted(row) {
             match missing(row) {
                 Some(reason) => println!("bench: {name}: skipped: {reason}"),
                 None => match measure(row, &program, options.has("--quick")) {
