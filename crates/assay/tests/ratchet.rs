@@ -100,7 +100,8 @@ fn test_modules(files: &BTreeMap<String, String>) -> BTreeSet<String> {
     )
     .unwrap();
     let mut found = BTreeSet::new();
-    for (path, text) in files.iter().filter(|(path, _)| path.strip_suffix(".rs").is_some()) {
+    for (path, text) in files.iter().filter(|(path, text)| path.ends_with(".rs") && has_tests(text))
+    {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let is_root = ["mod.rs", "lib.rs", "main.rs"].contains(&file);
         let base = if is_root { folder } else { path.trim_end_matches(".rs") };
@@ -114,8 +115,15 @@ fn test_modules(files: &BTreeMap<String, String>) -> BTreeSet<String> {
     found
 }
 
+fn has_tests(text: &str) -> bool {
+    ["#[cfg(test", "#[cfg(all(test", "#[test]"].iter().any(|mark| text.contains(mark))
+}
+
 /// Lines of items under `#[cfg(test)]` or `#[test]`.
 fn test_lines(text: &str) -> u64 {
+    if !has_tests(text) {
+        return 0;
+    }
     let ranges = test_ranges(&source::blanked(text));
     let mut position = 0;
     let mut lines = 0;

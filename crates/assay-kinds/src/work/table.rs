@@ -43,12 +43,11 @@ impl<K> Factor<K> {
 
 /// A value of a closed set, by the name that study files use.
 pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) -> Result<T, String> {
-    let value = match text {
-        "true" => serde_json::Value::Bool(true),
-        "false" => serde_json::Value::Bool(false),
-        other => serde_json::Value::String(other.to_owned()),
+    let json = match text {
+        "true" | "false" => text.to_owned(),
+        other => serde_json::json!(other).to_string(),
     };
-    serde_json::from_value(value).map_err(|_| format!("`{text}` is not known: say {choices}"))
+    serde_json::from_str(&json).map_err(|_| format!("`{text}` is not known: say {choices}"))
 }
 
 /// A whole number from 1 on.

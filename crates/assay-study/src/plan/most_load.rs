@@ -126,7 +126,6 @@ pub struct Ran {
     /// Its position in the plan.
     pub order: u32,
     pub replicate: u32,
-    /// Its step.
     pub workload: usize,
     /// Whether its number counts: undisturbed, and no lead-in.
     pub counts: bool,

@@ -36,7 +36,7 @@ pub fn plan(text: &str, format: &str) -> serde_json::Result<Plan> {
     }
     let mut plan: Value = cut::json(text)?;
     work::plan_from_first(&mut plan);
-    serde_json::from_value(plan)
+    serde_json::from_str(&plan.to_string())
 }
 
 /// A record beside a plan of a known format.
@@ -49,5 +49,5 @@ pub fn record(line: &str, format: &str) -> serde_json::Result<TrialRecord> {
     if let Some(evidence) = record.get_mut("evidence") {
         evidence::from_first(evidence);
     }
-    serde_json::from_value(record)
+    serde_json::from_str(&record.to_string())
 }

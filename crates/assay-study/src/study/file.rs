@@ -71,7 +71,7 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     let (places, mut json) = (read.places, read.json);
     search::dissolve(&mut json);
     mistakes.append(read.mistakes);
-    match serde_json::from_value::<Study>(json) {
+    match serde_json::from_str::<Study>(&json.to_string()) {
         Ok(mut study) => {
             check::check(&mut study, &places, &mut mistakes);
             if mistakes.is_empty() {
@@ -120,9 +120,10 @@ fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
 /// Reads a study that this program has stored. It was judged when it was made: later rules must not
 /// make an old result unreadable.
 pub fn stored(name: &str, text: &str) -> Outcome<Study> {
-    let study: Study = toml::from_str(text).map_err(|error| {
-        Failure::mistake(format!("{name}: {}", error.message().replace('\n', " ")))
-    })?;
+    let wrong = |error: &str| Failure::mistake(format!("{name}: {}", error.replace('\n', " ")));
+    let json: serde_json::Value = toml::from_str(text).map_err(|error| wrong(error.message()))?;
+    let study: Study =
+        serde_json::from_str(&json.to_string()).map_err(|error| wrong(&error.to_string()))?;
     if study.format == FORMAT {
         return plain(&study)
             .map(|()| study)

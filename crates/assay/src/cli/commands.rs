@@ -232,7 +232,7 @@ impl CommandArguments {
             "factors": factors,
             "workload": [{ "name": COMMAND, "command": self.work()? }],
         });
-        serde_json::from_value(study)
+        serde_json::from_str(&study.to_string())
             .map_err(|error| Failure::mistake(format!("the commands make no study: {error}")))
     }
 

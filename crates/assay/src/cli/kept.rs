@@ -54,7 +54,7 @@ impl KeptArguments {
                 },
             }],
         });
-        let study = serde_json::from_value(study);
+        let study = serde_json::from_str(&study.to_string());
         Some(
             study.map_err(|error| Failure::mistake(format!("the command makes no study: {error}"))),
         )

@@ -12,7 +12,7 @@ use crate::presence::Presence;
 /// Rates are tried in steps of this: a tenth of 1 Hz.
 const STEPS_PER_HZ: f64 = 10.0;
 /// Highest rate that is looked at, in steps.
-const MOST_STEPS: u32 = 100_000;
+pub(super) const MOST_STEPS: u32 = 100_000;
 
 /// One timing and what it gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]

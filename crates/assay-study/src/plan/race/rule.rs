@@ -72,7 +72,6 @@ impl Logs {
 pub enum Why {
     /// It is surely behind the leader.
     Behind {
-        /// The leader.
         leader: usize,
         /// Mean of the differences of its logarithms to the leader's.
         by: f64,
