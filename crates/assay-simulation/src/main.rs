@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// Studies per setting in each test run; `cargo xtask simulate` runs thousands at night.
-    const FEW: u32 = 12;
+    const FEW: u32 = 6;
 
     #[test]
     fn few_studies_of_each_experiment_keep_its_bounds() {

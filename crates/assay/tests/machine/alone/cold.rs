@@ -8,6 +8,7 @@ use crate::commands::{SHORT, cells};
 use crate::turn::{LIMIT, Need, assay, require, word};
 
 #[test]
+#[ignore = "nightly: 8 s"]
 fn a_cold_run_reads_from_storage_and_a_warm_one_does_not() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();

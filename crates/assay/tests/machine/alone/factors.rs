@@ -66,6 +66,7 @@ fn left(home: &Home) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "nightly: 6 s"]
 fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "factors");

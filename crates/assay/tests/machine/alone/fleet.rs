@@ -121,6 +121,7 @@ fn linked(link: &Link, scratch: &Scratch, time: &str) -> Ranks {
 const LINK: [Need; 2] = [Need::Program("ip"), Need::Program("unshare")];
 
 #[test]
+#[ignore = "nightly: 7 s"]
 fn a_link_that_goes_down_ends_both_ends_by_name() {
     let Some(_turn) = require(&LINK) else { return };
     for _ in 0..count(1, 10) {
@@ -144,6 +145,7 @@ fn a_link_that_goes_down_ends_both_ends_by_name() {
 }
 
 #[test]
+#[ignore = "nightly: 7 s"]
 fn both_ends_of_a_link_are_in_the_result_by_their_own_names() {
     let Some(_turn) = require(&LINK) else { return };
     let (link, scratch) = (Link::new().unwrap(), Scratch::new("fleet-names").unwrap());

@@ -95,6 +95,7 @@ fn a_second_ctrl_c_is_told_to_wait_and_everything_is_put_back() {
 }
 
 #[test]
+#[ignore = "nightly: 6 s"]
 fn a_third_ctrl_c_ends_it_and_names_what_puts_the_machine_back() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "impatient");

@@ -38,6 +38,7 @@ fn a_study_that_is_killed_under_others_work_is_put_back_by_another_process() {
 }
 
 #[test]
+#[ignore = "nightly: 5 s"]
 fn a_study_that_is_asked_to_end_leaves_neither_a_setting_nor_its_watcher() {
     let Some(_turn) = require(&NEEDS) else { return };
     live::asked_to_end(program()).unwrap();
@@ -60,6 +61,7 @@ fn has_means(told: &serde_json::Value) -> bool {
 }
 
 #[test]
+#[ignore = "nightly: 13 s"]
 fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (found, refused) = live::unprivileged(program()).unwrap();

@@ -90,6 +90,7 @@ fn condition() -> String {
 }
 
 #[test]
+#[ignore = "nightly: 13 s"]
 fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (place, before) = (Place::new(), condition());
@@ -103,6 +104,7 @@ fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
 }
 
 #[test]
+#[ignore = "nightly: 12 s"]
 fn a_packet_of_the_laboratory_is_one_segment_and_it_goes_when_it_is_interrupted() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (place, before) = (Place::new(), condition());
