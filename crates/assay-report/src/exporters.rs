@@ -7,7 +7,6 @@ mod fio_json;
 mod hyperfine_json;
 mod junit;
 mod openmetrics;
-mod parquet;
 mod trials;
 mod trials_csv;
 
@@ -24,17 +23,9 @@ pub use self::junit::EXPORTER as JUNIT;
 pub struct Exporter {
     pub about: About,
     /// How it is written; none where the findings have nothing that it can say.
-    pub write: Writes,
+    pub write: fn(&Findings) -> Option<String>,
     /// What it leaves out of findings although it has a word for it, in sentences.
     pub left_out: fn(&Findings) -> Vec<String>,
-}
-
-/// What a format is.
-#[derive(Clone, Copy, Debug)]
-pub enum Writes {
-    Text(fn(&Findings) -> Option<String>),
-    /// Bytes that no terminal is to be shown.
-    Bytes(fn(&Findings) -> Option<Vec<u8>>),
 }
 
 /// All exporters, the usual one first.
@@ -47,14 +38,13 @@ pub static EXPORTERS: &[Exporter] = &[
     custom_is_better::SMALLER,
     custom_is_better::BIGGER,
     junit::EXPORTER,
-    parquet::EXPORTER,
     Exporter {
         about: About {
             name: "markdown",
             summary: "findings and tables for a wiki, an issue or a pull request",
             text: "As assay run --markdown writes it.",
         },
-        write: Writes::Text(|findings| Some(markdown::comment(findings))),
+        write: |findings| Some(markdown::comment(findings)),
         left_out: nothing,
     },
     Exporter {
@@ -64,9 +54,7 @@ pub static EXPORTERS: &[Exporter] = &[
             text: "Findings, then the numbers, then what was measured; to be pasted between the \
                    marks that a forum has for code.",
         },
-        write: Writes::Text(|findings| {
-            Some(text::render(&document::forum(findings), FORUM_COLUMNS, false))
-        }),
+        write: |findings| Some(text::render(&document::forum(findings), FORUM_COLUMNS, false)),
         left_out: nothing,
     },
 ];

@@ -8,7 +8,7 @@ use assay_base::quantity::Better;
 use assay_importers::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
 use assay_study::findings::{Cell, Findings};
 
-use super::{Exporter, Writes, counted, nothing};
+use super::{Exporter, counted, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -18,7 +18,7 @@ pub const EXPORTER: Exporter = Exporter {
                compares by it. benchstat takes trials as unpaired and knows no order; assay import \
                reads the lines again.",
     },
-    write: Writes::Text(write),
+    write,
     left_out: nothing,
 };
 

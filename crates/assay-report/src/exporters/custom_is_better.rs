@@ -8,7 +8,7 @@ use assay_base::quantity::Better;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::{Cell, Comparison, Findings, Trust};
 
-use super::{Exporter, Writes, arm_words, brief};
+use super::{Exporter, arm_words, brief};
 
 pub const SMALLER: Exporter = Exporter {
     about: About {
@@ -19,7 +19,7 @@ pub const SMALLER: Exporter = Exporter {
                Invalid numbers are left out and told. What is better when larger: \
                custom-bigger-is-better.",
     },
-    write: Writes::Text(|findings| write(findings, Better::Lower)),
+    write: |findings| write(findings, Better::Lower),
     left_out: |findings| left_out(findings, Better::Lower),
 };
 
@@ -30,7 +30,7 @@ pub const BIGGER: Exporter = Exporter {
         text: "An entry for each number of which more is better, as custom-smaller-is-better has those of \
                which less is.",
     },
-    write: Writes::Text(|findings| write(findings, Better::Higher)),
+    write: |findings| write(findings, Better::Higher),
     left_out: |findings| left_out(findings, Better::Higher),
 };
 

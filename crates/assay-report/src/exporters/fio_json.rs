@@ -9,7 +9,7 @@ use assay_kinds::work::io::Pattern;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::IoFacts;
 
-use super::{Exporter, Writes, counted, nothing};
+use super::{Exporter, counted, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -21,7 +21,7 @@ pub const EXPORTER: Exporter = Exporter {
                these rates. What no trial of ours has, such as context switches and processor time, \
                is left out: programs that cannot do without it stop.",
     },
-    write: Writes::Text(write),
+    write,
     left_out: nothing,
 };
 

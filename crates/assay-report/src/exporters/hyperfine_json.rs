@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use assay_base::catalogue::About;
 use assay_study::findings::{Cell, Findings};
 
-use super::{Exporter, Writes, arm_words, counted, nothing};
+use super::{Exporter, arm_words, counted, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -15,7 +15,7 @@ pub const EXPORTER: Exporter = Exporter {
                seconds, and the setting as parameters. Which trial came when, and what was disturbed, \
                the format cannot say; times of the processors (user, system) no trial of ours has.",
     },
-    write: Writes::Text(write),
+    write,
     left_out: nothing,
 };
 

@@ -6,7 +6,7 @@ use assay_base::catalogue::About;
 use assay_study::findings::gate::{Ended, GateAnswer, Gated};
 use assay_study::findings::{Comparison, Findings};
 
-use super::{Exporter, Writes, brief, nothing};
+use super::{Exporter, brief, nothing};
 use crate::xml::escaped;
 
 pub const EXPORTER: Exporter = Exporter {
@@ -19,7 +19,7 @@ pub const EXPORTER: Exporter = Exporter {
                properties. Only a result with a gate has any; a gate that could not tell is skipped here \
                and has an exit code of its own.",
     },
-    write: Writes::Text(write),
+    write,
     left_out: nothing,
 };
 

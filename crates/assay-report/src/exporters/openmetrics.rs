@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use assay_base::catalogue::About;
 use assay_study::findings::{Cell, Findings};
 
-use super::{Exporter, Writes, nothing};
+use super::{Exporter, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -15,7 +15,7 @@ pub const EXPORTER: Exporter = Exporter {
         text: "A gauge for each metric, with the bounds of its 95 % interval and the number of \
                trials as gauges beside it. A mean without an interval has fewer than three trials.",
     },
-    write: Writes::Text(write),
+    write,
     left_out: nothing,
 };
 

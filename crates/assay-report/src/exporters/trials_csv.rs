@@ -9,7 +9,7 @@ use assay_kinds::work::metrics;
 use assay_study::findings::{Cell, Findings};
 
 use super::trials::{Row, Trials};
-use super::{Exporter, Writes, nothing};
+use super::{Exporter, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -19,7 +19,7 @@ pub const EXPORTER: Exporter = Exporter {
                column for each factor. Baseline and margin are no part of a table: say them again \
                when it is imported.",
     },
-    write: Writes::Text(write),
+    write,
     left_out: nothing,
 };
 

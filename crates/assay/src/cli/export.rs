@@ -10,7 +10,7 @@ use super::{bundle, output};
 use crate::store::{self, FORMATS_OF_FILES, fitted, iolog, parcel};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
-use assay_report::exporters::{self, EXPORTERS, Exporter, Writes};
+use assay_report::exporters::{self, EXPORTERS, Exporter};
 use assay_study::findings::Findings;
 use assay_system::system::System;
 
@@ -27,7 +27,6 @@ Examples:
   assay export 20261120-1031 --format fio-json    for what plots results of fio
   assay export --format benchstat -o new.txt      then benchstat new.txt
   assay export --format junit -o gate.xml         the gate of a study, for CI
-  assay export --format parquet -o data.parquet   for data frames
   assay export busy --format fio-iolog -o busy.log
                                                   recorded requests, for fio --read_iolog
   assay export busy --format study -o like-busy.toml
@@ -153,24 +152,12 @@ pub fn write(
             findings.study.id, exporter.about.name
         ))
     };
-    match (exporter.write, to) {
-        (Writes::Text(write), None) => {
-            output::document(write(findings).ok_or_else(nothing)?.trim_end_matches('\n'));
+    let text = (exporter.write)(findings).ok_or_else(nothing)?;
+    match to {
+        Some(path) => output::file(system, path, text.as_bytes()),
+        None => {
+            output::document(text.trim_end_matches('\n'));
             Ok(())
-        }
-        (Writes::Bytes(_), None) if output::is_terminal() => Err(Failure::mistake(format!(
-            "{} is no text for a terminal: name a file with -o FILE",
-            exporter.about.name
-        ))),
-        (Writes::Bytes(write), None) => {
-            output::bytes(&write(findings).ok_or_else(nothing)?);
-            Ok(())
-        }
-        (Writes::Text(write), Some(path)) => {
-            output::file(system, path, write(findings).ok_or_else(nothing)?.as_bytes())
-        }
-        (Writes::Bytes(write), Some(path)) => {
-            output::file(system, path, &write(findings).ok_or_else(nothing)?)
         }
     }
 }
