@@ -100,7 +100,8 @@ fn test_modules(files: &BTreeMap<String, String>) -> BTreeSet<String> {
     )
     .unwrap();
     let mut found = BTreeSet::new();
-    for (path, text) in files.iter().filter(|(path, text)| path.ends_with(".rs") && has_tests(text))
+    for (path, text) in
+        files.iter().filter(|(path, text)| path.strip_suffix(".rs").is_some() && has_tests(text))
     {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let is_root = ["mod.rs", "lib.rs", "main.rs"].contains(&file);

@@ -4,7 +4,6 @@
 //! [`Answer`] is how it is written as JSON.
 
 pub mod edid;
-pub mod fitted;
 pub mod flash_time;
 pub mod memmap;
 pub mod modeline;

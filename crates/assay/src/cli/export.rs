@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::{bundle, output};
-use crate::store::{self, FORMATS_OF_FILES, fitted, iolog, parcel};
+use crate::store::{self, FORMATS_OF_FILES, iolog, parcel};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_report::exporters::{self, EXPORTERS, Exporter};
@@ -17,8 +17,7 @@ use assay_system::system::System;
 /// A result in the format of another tool, or whole as one file
 ///
 /// The numbers of the trials that count, without names of hosts, serial numbers and paths. What a
-/// format cannot say is left out: assay list exporters. A study is fitted to recorded requests: classes,
-/// sizes, places, rate and sync of a load that is like them, with its distance from them. A bundle is the whole result, with all that was
+/// format cannot say is left out: assay list exporters. A bundle is the whole result, with all that was
 /// recorded, names and serial numbers as well: who gets it takes it in with assay import.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -29,8 +28,6 @@ Examples:
   assay export --format junit -o gate.xml         the gate of a study, for CI
   assay export busy --format fio-iolog -o busy.log
                                                   recorded requests, for fio --read_iolog
-  assay export busy --format study -o like-busy.toml
-                                                  a made load that is like them, to share
   assay export 20261120-1031 -o card.assay        all of it, for another assay")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a bundle; the newest by default
@@ -39,9 +36,6 @@ pub struct Arguments {
     /// Which format; a file that ends in .assay is a bundle
     #[arg(long, value_name = "FORMAT", value_parser = names(), required_unless_present = "output")]
     format: Option<String>,
-    /// Device that a study is fitted to, of several that were recorded [default: the busiest]
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<String>,
     /// File to write instead of standard output (a bundle always makes one, unless it is -)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -66,15 +60,6 @@ fn format(arguments: &Arguments) -> Outcome<&str> {
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let format = format(arguments)?;
-    if format == fitted::ENTRY.name {
-        return study(system, arguments);
-    }
-    if arguments.device.is_some() {
-        return Err(Failure::mistake(format!(
-            "--device is for --format {}: leave it out",
-            fitted::ENTRY.name
-        )));
-    }
     if format == parcel::ENTRY.name {
         let (result, output) = (arguments.result.clone(), arguments.output.clone());
         return bundle::run(system, &bundle::Arguments { result, output });
@@ -88,20 +73,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let findings = store::findings_at(system, &directory)?;
     let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     write(system, exporter, &findings, to)
-}
-
-/// Writes a study of a load that is like the requests that a result recorded, and tells how like it is.
-fn study(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = store::find(system, arguments.result.as_deref())?;
-    let made = fitted::study(system, &directory, arguments.device.as_deref())?;
-    match arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => output::file(system, path, made.file.as_bytes())?,
-        None => output::text(&made.file),
-    }
-    for line in &made.told {
-        output::message(line);
-    }
-    Ok(())
 }
 
 /// Writes the requests that a result recorded, as they are read.
@@ -153,11 +124,9 @@ pub fn write(
         ))
     };
     let text = (exporter.write)(findings).ok_or_else(nothing)?;
-    match to {
-        Some(path) => output::file(system, path, text.as_bytes()),
-        None => {
-            output::document(text.trim_end_matches('\n'));
-            Ok(())
-        }
+    if let Some(path) = to {
+        return output::file(system, path, text.as_bytes());
     }
+    output::document(text.trim_end_matches('\n'));
+    Ok(())
 }

@@ -35,7 +35,7 @@ const LARGEST_BYTES: u64 = 1 << 30;
 /// one study; each table is one by itself.
 ///
 /// Requests one by one (blkparse, fio-iolog) become a recording, as assay watch --record-requests makes
-/// one: shown, played again and fitted.
+/// one: shown and played again.
 ///
 /// A file of assay export --format bundle is a whole result. It is kept and marked as foreign: shown,
 /// compared and collected, and never applied, confirmed or gone on with. It never takes the name of a

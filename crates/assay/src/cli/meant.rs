@@ -31,7 +31,6 @@ const COMMANDS: &[(&str, &str)] = &[
     ("speed", "check"),
     ("start", "run"),
     ("studies", "list presets"),
-    ("study", "export --format study"),
     ("test", "check"),
     ("title", "note"),
     ("web", "serve"),

@@ -5,7 +5,6 @@ pub mod collection;
 pub mod commands;
 pub mod days;
 mod evidence;
-pub mod fitted;
 pub mod iolog;
 pub mod merge;
 pub mod parcel;
@@ -36,7 +35,7 @@ pub use evidence::{every_trial, evidence_at};
 pub use places::brought;
 
 /// Formats of results that are made of their files, and not of what was found of them.
-pub const FORMATS_OF_FILES: [About; 3] = [parcel::ENTRY, iolog::ENTRY, fitted::ENTRY];
+pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
 
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {

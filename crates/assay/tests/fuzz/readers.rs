@@ -10,7 +10,6 @@ use std::sync::atomic::AtomicBool;
 
 use assay::store;
 use assay_base::calc;
-use assay_base::calc::fitted::Sample;
 use assay_claims::collection::flat::{self, Flat};
 use assay_claims::collection::{file as row_file, published};
 use assay_importers::importers::requests::{self, Begin};
@@ -231,22 +230,18 @@ fn read_jobs(bytes: &[u8]) -> bool {
     file::parse("jobs.toml", &translated.study).is_ok()
 }
 
-/// What requests of others come to lies on their devices, and a load can be fitted to it, whatever it is.
+/// What requests of others come to lies on their devices.
 fn read_requests(begin: Begin, name: &str, bytes: &[u8]) -> bool {
     let (mut all, mut from) = (Vec::new(), bytes);
     let Ok(told) = requests::read(name, begin, &mut from, &mut |one| all.push(one)) else {
         return false;
     };
-    let mut sample = Sample::default();
     for one in &all {
         let Some(device) = told.devices.get(one.device) else { panic!("a request of no device") };
         let end = one.offset_bytes.unwrap_or_default().saturating_add(one.bytes);
         assert!(end <= device.bytes, "a request behind the end of its device");
         assert!(one.arrived_ns.is_none_or(|arrived| arrived <= one.ended_ns));
-        sample.add(one);
     }
-    // So few are refused, or come to something.
-    let _ = sample.fit();
     true
 }
 

@@ -1,7 +1,5 @@
 //! `assay export`: what goes out comes in again as the same numbers.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use assay_lab::needs::{Need, have};

@@ -1,7 +1,6 @@
-//! Requests that others recorded, from the text to the study that is like them, and to the one that plays them.
+//! Requests that others recorded, from the text to the study that plays them.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use crate::home;
 
@@ -23,7 +22,7 @@ fn log() -> String {
 }
 
 #[test]
-fn a_log_of_fio_is_shown_fitted_and_planned_to_be_played() {
+fn a_log_of_fio_is_shown_and_planned_to_be_played() {
     let home = home("recordings-fio");
     let file = home.file("busy.log", log());
     let ended = home.run(&["import", &file, "--title", "evening"]);
@@ -31,18 +30,6 @@ fn a_log_of_fio_is_shown_fitted_and_planned_to_be_played() {
     assert!(ended.stdout.contains("1,050 requests of sdz"), "{}", ended.stdout);
     assert!(ended.stderr.contains("does not say when requests ended"), "{}", ended.stderr);
     assert!(home.text(&["show", "evening"]).contains("recorded requests"));
-
-    let made = home.scratch.path().join("like.toml").display().to_string();
-    let ended = home.run(&["export", "evening", "--format", "study", "-o", &made]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{}", ended.stderr);
-    let text = fs::read_to_string(&made).unwrap();
-    for words in
-        ["mix = \"80 % read, 20 % write\"", "rate = \"1000/s\"", "sync = \"each-4-writes\""]
-    {
-        assert!(text.contains(words), "{words}: {text}");
-    }
-    assert!(text.contains("# not said: ") && ended.stderr.contains("not said: "), "{text}");
-    assert!(home.text(&["plan", &made, FAST]).contains("fitted"));
 
     let study = "format = \"assay-study/1\"\ntitle = \"Again\"\nreplicates = 2\n\n[[workload]]\nname = \"a\"\n\
                  replay = { recording = \"evening\" }\n";
@@ -58,15 +45,11 @@ fn a_log_of_fio_is_shown_fitted_and_planned_to_be_played() {
 }
 
 #[test]
-fn the_text_of_blkparse_is_a_recording_and_too_little_to_be_fitted() {
+fn the_text_of_blkparse_is_a_recording() {
     let home = home("recordings-blkparse");
     let file = home.file("trace.txt", BLKPARSE);
     let shown = home.text(&["import", &file, "--quiet"]);
     assert!(shown.contains("40 requests of 8_0"), "{shown}");
-    let told = home.refused(2, &["export", "--format", "study"]);
-    assert!(told.contains("requests with a place and a time"), "{told}");
-    let told = home.refused(2, &["export", "--format", "fio-iolog", "--device", "sda"]);
-    assert!(told.contains("--device is for --format study"), "{told}");
     let log = home.text(&["export", "--format", "fio-iolog"]);
     assert!(log.starts_with("fio version 3 iolog\n") && log.contains(" /dev/8_0 datasync 0 0"));
 }

@@ -12,8 +12,8 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "fio-iolog",
         summary: "requests one by one: fio's log of them (write_iolog), versions 2 and 3",
-        text: "It becomes a recording, as assay watch --record-requests makes one: shown, exported, played again (the \
-               work replay) and fitted (assay export --format study). sync and datasync are flushes, trim is a discard. \
+        text: "It becomes a recording, as assay watch --record-requests makes one: shown, exported and played again \
+               (the work replay). sync and datasync are flushes, trim is a discard. \
                A log does not say when requests ended.",
     },
     recognises: |head| version_of(head.lines().next().unwrap_or_default().trim()).is_ok(),
