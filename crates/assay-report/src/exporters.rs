@@ -7,7 +7,6 @@ mod fio_json;
 mod hyperfine_json;
 mod junit;
 mod openmetrics;
-mod trials;
 mod trials_csv;
 
 use assay_base::catalogue::About;

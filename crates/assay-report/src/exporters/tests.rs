@@ -100,10 +100,6 @@ fn empty() -> Findings {
     findings
 }
 
-fn text(exporter: &Exporter, findings: &Findings) -> Option<String> {
-    (exporter.write)(findings)
-}
-
 #[test]
 fn each_format_is_written_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/exports");
@@ -115,7 +111,7 @@ fn each_format_is_written_as_expected() {
         ("one-pair", fixture("study-one-pair")),
     ] {
         for exporter in EXPORTERS {
-            let found = text(exporter, &findings).unwrap_or_else(|| "nothing\n".to_owned());
+            let found = (exporter.write)(&findings).unwrap_or_else(|| "nothing\n".to_owned());
             let path = folder.join(format!("{name}.{}.txt", exporter.about.name));
             files.hold(path, &found);
         }
@@ -126,7 +122,7 @@ fn each_format_is_written_as_expected() {
 fn where_no_trial_counts_a_format_of_trials_says_nothing() {
     for exporter in EXPORTERS {
         let is_prose = ["markdown", "forum"].contains(&exporter.about.name);
-        assert_eq!(text(exporter, &empty()).is_some(), is_prose, "{}", exporter.about.name);
+        assert_eq!((exporter.write)(&empty()).is_some(), is_prose, "{}", exporter.about.name);
         assert!((exporter.left_out)(&empty()).is_empty(), "{}", exporter.about.name);
     }
 }
@@ -141,7 +137,7 @@ fn table(factor: &str, level: &str) -> String {
     cell.arm = Arm::from([(factor.to_owned(), level.to_owned())]);
     other.arm = Arm::from([(factor.to_owned(), "plain".to_owned())]);
     findings.cells = vec![cell, other];
-    text(&trials_csv::EXPORTER, &findings).unwrap()
+    (trials_csv::EXPORTER.write)(&findings).unwrap()
 }
 
 /// The levels of a factor that the importer finds in a table.
