@@ -18,6 +18,7 @@ pub mod digest;
 pub mod draws;
 pub mod exhibit;
 pub mod failure;
+pub mod json;
 pub mod lines;
 pub mod outside;
 pub mod presence;

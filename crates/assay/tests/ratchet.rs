@@ -100,9 +100,7 @@ fn test_modules(files: &BTreeMap<String, String>) -> BTreeSet<String> {
     )
     .unwrap();
     let mut found = BTreeSet::new();
-    for (path, text) in
-        files.iter().filter(|(path, text)| path.strip_suffix(".rs").is_some() && has_tests(text))
-    {
+    for (path, text) in files.iter().filter(|(_, text)| has_tests(text)) {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let is_root = ["mod.rs", "lib.rs", "main.rs"].contains(&file);
         let base = if is_root { folder } else { path.trim_end_matches(".rs") };

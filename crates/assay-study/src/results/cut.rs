@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use assay_base::digest::{hexadecimal, sha256};
+use assay_base::json::from_value;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -42,8 +43,7 @@ pub fn json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     }
     let mut value: Value = serde_json::from_str(text)?;
     shorten(&mut value);
-    // Not `serde_json::from_value`, anywhere: it compiles a second reader of each type, 1.7 MB of program in all.
-    serde_json::from_str(&value.to_string())
+    from_value(&value)
 }
 
 /// The same of a study file; lines without a long text stay as they are.

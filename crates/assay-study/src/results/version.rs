@@ -9,6 +9,7 @@ mod work;
 use std::path::Path;
 
 use assay_base::failure::{Failure, Outcome};
+use assay_base::json::from_value;
 use serde_json::Value;
 
 use super::cut;
@@ -36,7 +37,7 @@ pub fn plan(text: &str, format: &str) -> serde_json::Result<Plan> {
     }
     let mut plan: Value = cut::json(text)?;
     work::plan_from_first(&mut plan);
-    serde_json::from_str(&plan.to_string())
+    from_value(&plan)
 }
 
 /// A record beside a plan of a known format.
@@ -49,5 +50,5 @@ pub fn record(line: &str, format: &str) -> serde_json::Result<TrialRecord> {
     if let Some(evidence) = record.get_mut("evidence") {
         evidence::from_first(evidence);
     }
-    serde_json::from_str(&record.to_string())
+    from_value(&record)
 }

@@ -10,6 +10,7 @@ pub(super) mod scalar;
 mod typed;
 
 use assay_base::failure::{Failure, Outcome};
+use assay_base::json::from_value;
 use assay_base::outside;
 use toml::de::{DeTable, Error};
 use toml_parser::Source;
@@ -71,7 +72,7 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     let (places, mut json) = (read.places, read.json);
     search::dissolve(&mut json);
     mistakes.append(read.mistakes);
-    match serde_json::from_str::<Study>(&json.to_string()) {
+    match from_value::<Study>(&json) {
         Ok(mut study) => {
             check::check(&mut study, &places, &mut mistakes);
             if mistakes.is_empty() {
@@ -122,8 +123,7 @@ fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
 pub fn stored(name: &str, text: &str) -> Outcome<Study> {
     let wrong = |error: &str| Failure::mistake(format!("{name}: {}", error.replace('\n', " ")));
     let json: serde_json::Value = toml::from_str(text).map_err(|error| wrong(error.message()))?;
-    let study: Study =
-        serde_json::from_str(&json.to_string()).map_err(|error| wrong(&error.to_string()))?;
+    let study: Study = from_value(&json).map_err(|error| wrong(&error.to_string()))?;
     if study.format == FORMAT {
         return plain(&study)
             .map(|()| study)

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use assay_base::failure::{Failure, Outcome};
+use assay_base::json::from_value;
 use assay_kinds::work::command::{self, Produced, REVISION, Reading};
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
@@ -232,7 +233,7 @@ impl CommandArguments {
             "factors": factors,
             "workload": [{ "name": COMMAND, "command": self.work()? }],
         });
-        serde_json::from_str(&study.to_string())
+        from_value(&study)
             .map_err(|error| Failure::mistake(format!("the commands make no study: {error}")))
     }
 

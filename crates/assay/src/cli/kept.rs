@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use assay_base::failure::{Failure, Outcome};
+use assay_base::json::from_value;
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
 
@@ -54,7 +55,7 @@ impl KeptArguments {
                 },
             }],
         });
-        let study = serde_json::from_str(&study.to_string());
+        let study = from_value(&study);
         Some(
             study.map_err(|error| Failure::mistake(format!("the command makes no study: {error}"))),
         )

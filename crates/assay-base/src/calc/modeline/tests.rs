@@ -313,13 +313,10 @@ proptest! {
         let Presence::Present(found) = &highest.timings[0].found else { panic!() };
         prop_assert!(fits(&found.mode));
         let step = (found.nominal_hz * 10.0).round();
-        for more in [1, more] {
-            let step = step + f64::from(more);
-            if step > f64::from(MOST_STEPS) {
-                continue;
-            }
+        let steps = [step + 1.0, step + f64::from(more)];
+        for step in steps.into_iter().filter(|step| *step <= f64::from(MOST_STEPS)) {
             let mode = timing.mode([width, height], step / 10.0);
-            prop_assert!(!mode.is_some_and(|mode| fits(&mode)), "{more}");
+            prop_assert!(!mode.is_some_and(|mode| fits(&mode)), "{step}");
         }
     }
 
