@@ -261,10 +261,12 @@ fn read_only(place: &Path) -> Done<Case> {
 }
 
 /// Detached: what was named is gone, and the name stays.
+/// Other tests attach the lowest free device, so eight lower ones are freed with it.
 fn no_medium(place: &Path) -> Done<Case> {
-    let device = blank(place, "image", MIB)?;
-    let (path, text) = (device.device().to_owned(), id(&device));
-    drop(device);
+    let attach = |number| blank(place, &format!("image{number}"), MIB);
+    let devices: Vec<LoopDevice> = (0..9).map(attach).collect::<Done<_>>()?;
+    let (path, text) = (devices[8].device().to_owned(), id(&devices[8]));
+    drop(devices);
     Ok(Case::new(&path, text, (3, "has no medium")))
 }
 

@@ -35,11 +35,9 @@ fn a_log_of_fio_is_shown_and_planned_to_be_played() {
                  replay = { recording = \"evening\" }\n";
     let again = home.file("again.toml", study);
     assert!(home.text(&["plan", &again, FAST]).contains("recorded"));
-    // What waited for what is not known without the ends.
     let paced = study.replace("\"evening\"", "\"evening\", clock = \"paced\"");
     let told = home.run(&["plan", &home.file("paced.toml", paced), FAST]);
-    // Wherever its lines are broken.
-    let said = format!("{} {}", told.stdout, told.stderr);
+    let said = [told.stdout, told.stderr].join(" ");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("when requests ended"), "{said}");
 }
