@@ -254,10 +254,11 @@ fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
     assert_eq!(code, '0', "{shown}");
     let all = fs::read_to_string(&runs).unwrap().lines().count();
     assert!(all >= 4, "{all}");
-    for good in [0, 1, all / 2, all - 1] {
+    // The first runs alone: how many follow depends on how busy the machine is.
+    for good in 0..4 {
         let (code, shown) = ended(good);
         // Before the first trial there is nothing to keep.
-        let early = code == '3' && good < all / 2;
+        let early = code == '3' && good < 2;
         assert!(early || code == '5', "{good} of {all}: {shown}");
         assert_eq!(shown.contains("kept as"), code == '5', "{good} of {all}: {shown}");
     }
