@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const NUMBERS: &str = "crates/lines.toml";
 const GENERATED: &str = "<!-- made by `cargo xtask pages`";
@@ -37,20 +37,15 @@ struct Counts {
 }
 
 /// Paths and texts of all Rust and Markdown files of the project.
-fn read_tree(folder: &Path, root: &Path, files: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_symlink() || [".git", "target"].contains(&name.as_str()) {
-            continue;
-        }
-        if path.is_dir() {
-            read_tree(&path, root, files);
-        } else if path.extension().is_some_and(|end| end == "rs" || end == "md") {
-            let relative = path.strip_prefix(root).unwrap().display().to_string();
-            files.insert(relative, fs::read_to_string(&path).unwrap());
-        }
+fn read_tree(root: &Path) -> BTreeMap<String, String> {
+    let is_counted =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "rs" || end == "md");
+    let mut files = BTreeMap::new();
+    for path in source::files(root).into_iter().filter(is_counted) {
+        let relative = path.strip_prefix(root).unwrap().display().to_string();
+        files.insert(relative, fs::read_to_string(&path).unwrap());
     }
+    files
 }
 
 fn count(files: &BTreeMap<String, String>) -> Counts {
@@ -240,9 +235,7 @@ fn faults(allowed: &Counts, counted: &Counts) -> Vec<String> {
 #[test]
 fn line_counts_only_fall() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let mut files = BTreeMap::new();
-    read_tree(&root, &root, &mut files);
-    let counted = count(&files);
+    let counted = count(&read_tree(&root));
     let mut allowed = parse(&fs::read_to_string(root.join(NUMBERS)).unwrap());
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         allowed = lowered(&allowed, &counted);

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use assay_lab::layers::{self, Layers};
-use source::{BESIDE, DECIDING, RUNNING, blanked, functions, used_below, used_modules};
+use source::{BESIDE, DECIDING, RUNNING, blanked, files, functions, used_below, used_modules};
 
 /// What shows is a crate and one room.
 const SHOWING: (&str, &str) = ("assay-report", "report");
@@ -50,29 +50,6 @@ const LONGEST_FUNCTION: usize = 120;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// All files below a directory that belong to the project.
-fn files(below: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(below).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        // In a worktree `.git` is a file.
-        if [".git", "target"].contains(&name.as_str()) {
-            continue;
-        }
-        // A link leads to what lies elsewhere in the tree.
-        if path.is_symlink() {
-            continue;
-        }
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else if path.is_file() {
-            found.push(path);
-        }
-    }
-    found
 }
 
 fn rust_files() -> Vec<(String, String)> {

@@ -4,6 +4,9 @@
 //! around), chains of `super::` other than `super::super::NAME` and, in a re-export, names that
 //! reach a module by another path.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 /// What decides: crates whose rooms know the machine as a trait.
 pub const DECIDING: [&str; 9] = [
     "assay-base",
@@ -22,6 +25,25 @@ pub const RUNNING: &str = "assay-runner";
 
 /// Crates of what decides that are no rooms: their files have names of their own. The same rule holds for them.
 pub const BESIDE: [&str; 3] = ["assay-durable", "assay-replay", "assay-texts"];
+
+/// All files of the project below a directory.
+pub fn files(below: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(below).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // In a worktree `.git` is a file. A link leads to what lies elsewhere in the tree.
+        if path.is_symlink() || [".git", "target"].contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.is_file() {
+            found.push(path);
+        }
+    }
+    found
+}
 
 /// The text with comments, strings and character literals blanked; lines stay where they are.
 pub fn blanked(text: &str) -> String {
