@@ -11,7 +11,7 @@
 //!
 //! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
 #![warn(missing_docs)]
-// docs/decisions/2026-11-26-ring.md tells what calls in the measured loop cost.
+// docs/dev/decisions/timing.md lists the cost of calls in the measured loop.
 #![allow(
     clippy::inline_always,
     reason = "a third of the instructions of the measured loop were its calls"
