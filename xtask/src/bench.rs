@@ -15,7 +15,7 @@ use crate::lab::{Done, LoopDevice, Scratch, call, has, is_root};
 use crate::options::Options;
 
 const TABLE: &str = include_str!("../bench.toml");
-const PAGE: &str = "docs/measurements/bench.md";
+const PAGE: &str = "target/measurements/bench.md";
 const HEAD: &str = "# Benchmarks\n\n`cargo xtask bench --write` measures the rows of xtask/bench.toml with `assay run`: two commands \
                     per row, in random order.\nThe ratio is geometric; the CI holds for all comparisons of a row at once.\n\n";
 const COLUMNS: &str = "row | ratio of | ratio | 95% CI | verdict | n | date | machine";
@@ -153,7 +153,7 @@ pub fn program(options: &Options) -> Done<PathBuf> {
     options.text("--program").map_or_else(build::release_binary, |path| Ok(PathBuf::from(path)))
 }
 
-/// Prints a page, and keeps it under docs/measurements where that was asked for.
+/// Prints a page, and keeps it under target/measurements where that was asked for.
 pub fn keep(options: &Options, name: &str, page: &str) -> Done<()> {
     println!("{page}");
     if options.has("--write") { build::write_page(name, page) } else { Ok(()) }

@@ -52,11 +52,11 @@ pub fn built(name: &str, words: &[&str]) -> Done<PathBuf> {
 
 /// Stores a page of measurements and says where.
 pub fn write_page(name: &str, text: &str) -> Done<()> {
-    let folder = root().join("docs/measurements");
+    let folder = root().join("target/measurements");
     let path = folder.join(name);
     std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(&path, text))
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("written to docs/measurements/{name}");
+    println!("written to target/measurements/{name}");
     Ok(())
 }

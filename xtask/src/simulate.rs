@@ -12,7 +12,9 @@ const CALL: [&str; 5] = ["run", "--release", "--package", "assay-simulation", "-
 
 /// Runs the suite, or one scenario of it.
 pub fn run(options: &Options) -> Done<bool> {
-    let page = root().join("docs/measurements/simulation.md").display().to_string();
+    let folder = root().join("target/measurements");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let page = folder.join("simulation.md").display().to_string();
     let given = WORDS.iter().filter_map(|name| Some([*name, options.text(name)?]));
     let mut words: Vec<&str> = given.flatten().collect();
     if options.has("--write") {

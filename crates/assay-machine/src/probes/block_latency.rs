@@ -32,7 +32,7 @@ pub static PROBE: Entry = Entry {
                control group holds back counts from before it on the way from a partition or a \
                stacked device; on the way to a whole disk only where the kernel lets a program \
                watch its throttle, and the record says so. Costs some tens of nanoseconds of each \
-               request's time on a processor (docs/measurements/block-latency.md), and a moment \
+               request's time on a processor (docs/data/block-latency-programs.csv), and a moment \
                before the first trial. Needs root, or CAP_BPF and CAP_PERFMON with a kernel that \
                has BTF (Linux 5.17), or tracefs; absent with the reason otherwise.",
     },
