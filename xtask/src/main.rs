@@ -76,11 +76,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "pages",
-        usage: "[--check]",
-        summary: "writes docs/reference and docs/man; with --check fails when one is stale",
+        usage: "[--check | --man DIRECTORY]",
+        summary: "writes docs/reference; --check: fails if a page is stale; --man: writes the manual pages instead",
         flags: &["--check"],
         numbers: &[],
-        words: &[],
+        words: &["--man"],
         run: Chore(pages::run),
     },
     #[cfg(feature = "schema")]
@@ -238,7 +238,7 @@ fn help(asked: &str) -> ExitCode {
         println!("  {} {}", command.name, command.usage);
         println!("      {}", command.summary);
     }
-    println!("\n--write stores the table of a measurement under docs/measurements.");
+    println!("\n--write stores the table of a measurement under target/measurements.");
     if ["help", "--help", "-h"].contains(&asked) {
         return ExitCode::SUCCESS;
     }
