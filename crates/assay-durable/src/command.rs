@@ -3,7 +3,7 @@
 //! Both are lines for the shell, run in one directory of the file system whose drive loses its power. The command says
 //! what it has promised, a line each, once that lies on the medium; the check is run on what is there after the cut, with
 //! those lines in a file, and ends with exit code 0 where all of it is there. Of a command that prints nothing the check
-//! alone knows what was promised. `docs/own-command.md` tells it to users.
+//! alone knows what was promised. `docs/howto/durability.md` describes the contract.
 
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};

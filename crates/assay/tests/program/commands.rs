@@ -98,17 +98,18 @@ fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
     assert!(by_hand.contains("hyperfine --runs 2 'sleep 0.01'"), "{by_hand}");
 }
 
-/// The rows of the guide's table of questions that run commands, as they stand there.
+/// The command of the tutorial that compares two sleeps, as it is there.
 #[test]
 #[ignore = "nightly: 4 s"]
-fn the_questions_of_the_guide_are_answered() {
-    let bench = Bench::new("commands-questions");
-    let guide = include_str!("../../../../docs/guide.md");
-    let rows = guide.lines().filter(|line| line.starts_with("| ") && line.contains("--command"));
+fn the_sleeps_of_the_tutorial_are_compared() {
+    let bench = Bench::new("commands-tutorial");
+    let tutorial = include_str!("../../../../docs/tutorial.md");
+    let is_shown =
+        |line: &&str| line.starts_with("assay run --command 'sleep") && !line.contains("--gate");
     let program = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut seen = 0;
-    for line in rows.filter_map(|row| row.split('`').nth(1)) {
+    for line in tutorial.lines().filter(is_shown) {
         seen += 1;
         let mut shell = std::process::Command::new("sh");
         // In full it takes half a minute.

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::commands::Bench;
 
-const GUIDE: &str = include_str!("../../../../docs/guide.md");
+const GUIDE: &str = include_str!("../../../../docs/howto/commands-and-ci.md");
 
 /// A program with what reads its number.
 struct Foreign {

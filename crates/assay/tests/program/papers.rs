@@ -9,11 +9,11 @@ use clap::error::ErrorKind;
 #[path = "../tidy/markdown.rs"]
 mod markdown;
 
-/// Pages that people write, with their names. Decisions and measurements tell what was.
+/// Pages that people write, with their names. The changelog names retired commands.
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
-    for folder in ["", "docs", "docs/guide"] {
+    for folder in ["", "docs", "docs/howto", "docs/explanation", "docs/dev", "docs/dev/decisions"] {
         let Ok(entries) = fs::read_dir(root.join(folder)) else { continue };
         let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         for path in paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "md"))

@@ -1,4 +1,4 @@
-//! The JSON documents of docs/stability.md: each command of its table prints the format with the fields. `assay_lab`
+//! The JSON documents of docs/howto/commands-and-ci.md: each command of its table prints the format with the fields. `assay_lab`
 //! validates all documents of findings and watch that tests read.
 
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{DEPTH, DRIVE, home};
 
-const PAGE: &str = include_str!("../../../../docs/stability.md");
+const PAGE: &str = include_str!("../../../../docs/howto/commands-and-ci.md");
 const HEAD: &str = "| format | made by | fields |\n|---|---|---|\n";
 
 /// A row of the table.
