@@ -1,6 +1,6 @@
 //! Statistics of Assay: pure functions, no I/O, no clock, no global random numbers.
 //!
-//! Rule numbers (R1 to R15) are those of the protocol; every public function names
+//! Rule numbers (R1 to R16) are those of docs/explanation/method.md; every public function names
 //! its source and is tested against vectors in `tests/reference/`.
 //!
 //! Here belongs a formula with its source. What a study makes of it (units, directions, sentences) does not: that is

@@ -1,4 +1,4 @@
-//! Order of arms (statistics.md R2, R2c): random replicates with lead-ins, and the declared
+//! Order of arms (docs/explanation/method.md, R2 and R2c): random replicates with lead-ins, and the declared
 //! alternatives.
 //!
 //! Each replicate is drawn anew, and begins with a lead-in of its first arm: what the arm before

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn back_filling_gives_the_known_answer() {
-        // statistics.md, R12: hdrhistogram 7.6.0, 9,999 times 1,000 ns and one 100,000,000 ns.
+        // R12 of docs/explanation/method.md: hdrhistogram 7.6.0, 9,999 times 1,000 ns and one 100,000,000 ns.
         let mut histogram = empty().unwrap();
         histogram.record_n_correct(1_000, 9_999, 10_000).unwrap();
         histogram.record_correct(100_000_000, 10_000).unwrap();

@@ -31,7 +31,7 @@ static ABOUT: About = About {
            had a trial that was 1.8 to 2.7 times as fast as another: that is how such a drive is, \
            and the spread beside the number tells it. This is about how well a number is known, not \
            about whether it was measured right, and says so where that is all too little. The number is suspect: run more replicates, \
-           or quiet the machine (amendment R4c of the statistics).",
+           or quiet the machine (rule R4c of the method).",
 };
 
 impl TruthRule for Unstable {

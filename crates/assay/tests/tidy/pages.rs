@@ -1,9 +1,10 @@
-//! Every link of a page leads somewhere, samples of output are current, and every direct dependency has its reason.
+//! Every link of a page leads somewhere, samples of output are current, every direct dependency has its reason, and every rule
+//! of the method that the code cites has a heading.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::markdown::{Kind, anchor, blocks, regex};
-use super::{files, root};
+use super::{files, root, rust_files};
 
 /// Every file of the project: path and text (empty if the file is not UTF-8).
 fn read_tree() -> BTreeMap<String, String> {
@@ -81,7 +82,7 @@ fn every_link_leads_somewhere() {
         pages.flat_map(|(page, text)| broken_links(&tree, page, text)).collect();
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
     let broken = |text: &str| broken_links(&tree, "a.md", text).len();
-    assert_eq!((broken("[x](guide.md)"), broken("[x](docs/guide.md)")), (1, 0));
+    assert_eq!((broken("[x](tutorial.md)"), broken("[x](docs/tutorial.md)")), (1, 0));
     assert_eq!((broken("# One\n[x](#two)"), broken("# One\n[x](#one)")), (1, 0));
 }
 
@@ -110,12 +111,46 @@ fn every_direct_dependency_has_its_reason() {
     let (_, own) = tree["Cargo.toml"].split_once("[workspace.dependencies]").unwrap();
     let names = own.split("\n[").next().unwrap().lines();
     let names = names.filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
-    let rows = tree["docs/dependencies.md"].lines().filter(|line| line.starts_with("| "));
+    let rows = tree["docs/dev/dependencies.md"].lines().filter(|line| line.starts_with("| "));
     let words: BTreeSet<&str> = rows
         .filter_map(|row| row.split('|').nth(1))
         .flat_map(|cell| cell.split([',', ' ', '(', ')']))
         .collect();
     for name in names.filter(|name| !name.starts_with("assay")) {
-        assert!(words.contains(name), "docs/dependencies.md does not say why {name} is used");
+        assert!(words.contains(name), "docs/dev/dependencies.md does not say why {name} is used");
     }
+}
+
+/// Rules that the comments of a source cite, such as `R13c`.
+fn cited(source: &str) -> BTreeSet<String> {
+    let rule = regex(r"\b(R[0-9]{1,2}[a-z]?)\b");
+    let comments = source.lines().filter_map(|line| line.split_once("//"));
+    comments
+        .flat_map(|(_, comment)| rule.captures_iter(comment).map(|found| found[1].to_owned()))
+        .collect()
+}
+
+#[test]
+fn cited_rules_have_headings() {
+    let tree = read_tree();
+    let rule = regex(r"\b(R[0-9]{1,2}[a-z]?)\b");
+    let mut headings = BTreeSet::new();
+    for line in tree["docs/explanation/method.md"].lines().filter(|line| line.starts_with("### ")) {
+        headings.extend(rule.captures_iter(line).map(|found| found[1].to_owned()));
+    }
+    let mut seen = BTreeSet::new();
+    for (name, source) in rust_files() {
+        for rule in cited(&source) {
+            assert!(
+                headings.contains(&rule),
+                "{name} cites {rule}: docs/explanation/method.md has no such heading"
+            );
+            seen.insert(rule);
+        }
+    }
+    assert!(seen.len() > 15, "{seen:?}");
+    assert_eq!(
+        cited("/// A race (R15)\nlet raid = \"R4\"; // as R2c asks"),
+        ["R15", "R2c"].map(str::to_owned).into()
+    );
 }
