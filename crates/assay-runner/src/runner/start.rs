@@ -1,6 +1,6 @@
 //! A study from its targets to its records: resolve, design, survey, plan, trials, end. And the same
-//! for a study that was interrupted: the plan is the one that was stored. `docs/how-a-run-goes.md` tells
-//! it on one page.
+//! for a study that was interrupted: the plan is the one that was stored. `ARCHITECTURE.md` lists the
+//! steps.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
