@@ -2,7 +2,6 @@
 //! line; with `--man DIRECTORY` it writes the manual pages, which no tree keeps, instead.
 
 use std::fs;
-use std::path::Path;
 
 use crate::build::root;
 use crate::lab::Done;
@@ -15,16 +14,15 @@ pub fn run(options: &Options) -> Done<bool> {
     if options.has("--check") {
         return Ok(stale()?.is_empty());
     }
-    let pages = match options.text("--man") {
-        Some(folder) => man_pages(Path::new(folder))?,
-        None => pages()?,
-    };
-    for (name, text) in pages {
-        let path = root().join(&name);
-        let folder = path.parent().unwrap_or(&path);
+    if let Some(folder) = options.text("--man") {
+        let definition = assay::cli::definition();
         fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&path, text))
-            .map_err(|error| format!("{name}: {error}"))?;
+            .and_then(|()| clap_mangen::generate_to(definition, folder))
+            .map_err(|error| format!("{folder}: {error}"))?;
+        return Ok(true);
+    }
+    for (name, text) in pages()? {
+        fs::write(root().join(&name), text).map_err(|error| format!("{name}: {error}"))?;
         println!("written to {name}");
     }
     Ok(true)
@@ -56,32 +54,4 @@ pub fn stale() -> Done<Vec<String>> {
 fn pages() -> Done<Vec<(String, String)>> {
     let reference = assay::cli::reference_pages().map_err(|failure| failure.message)?;
     Ok(reference.into_iter().map(|(name, text)| (format!("{REFERENCE}/{name}"), text)).collect())
-}
-
-/// Path and text of the manual page of each command.
-fn man_pages(folder: &Path) -> Done<Vec<(String, String)>> {
-    let mut definition = assay::cli::definition().disable_help_subcommand(true);
-    definition.build();
-    let mut pages = Vec::new();
-    add_man_pages(&definition, folder, &mut pages)?;
-    Ok(pages)
-}
-
-/// Adds the manual pages of a command and of all below it.
-fn add_man_pages(
-    command: &clap::Command,
-    folder: &Path,
-    pages: &mut Vec<(String, String)>,
-) -> Done<()> {
-    let man = clap_mangen::Man::new(command.clone());
-    let mut page = Vec::new();
-    man.render(&mut page).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(page).map_err(|error| error.to_string())?;
-    pages.push((folder.join(man.get_filename()).display().to_string(), text));
-    for inner in command.get_subcommands() {
-        if inner.get_name() != "help" {
-            add_man_pages(inner, folder, pages)?;
-        }
-    }
-    Ok(())
 }

@@ -3,8 +3,7 @@
 
 use std::fmt::Write;
 
-use super::old::RENAMED;
-use super::{PAGE_COLUMNS, definition, front, list};
+use super::{PAGE_COLUMNS, definition, front};
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Fields, Need};
 use assay_base::catalogue::words::{WORDS, Word};
@@ -47,30 +46,104 @@ fn commands() -> String {
     definition.build();
     let overview = front::page(&definition, PAGE_COLUMNS);
     let mut page = format!("{MADE}# Commands\n\n```text\n{}\n```\n", overview.trim_end());
-    page.push_str(
-        "\n## Old names\n\nThey go on working, and say the new one on standard error.\n\n\
-         | old name | new name |\n|---|---|\n",
-    );
-    for (old, new) in RENAMED {
-        let _ = writeln!(page, "| `assay {old}` | `assay {new}` |");
-    }
-    below(&mut page, &mut definition, "##", "assay");
+    page.push_str("\nEvery command has `--help`, and `-h` for a short form.\n");
+    below(&mut page, &definition, "##", "assay");
     page
 }
 
-/// The help of all commands below one.
-fn below(page: &mut String, command: &mut clap::Command, sign: &str, path: &str) {
-    for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
+/// All commands below one.
+fn below(page: &mut String, command: &clap::Command, sign: &str, path: &str) {
+    let run = command.find_subcommand("run");
+    for inner in command.get_subcommands() {
+        if inner.is_hide_set() || inner.get_name() == "help" {
+            continue;
+        }
         let path = format!("{path} {}", inner.get_name());
-        help(page, &format!("{sign} {path}"), inner);
+        let same = if inner.get_name() == "plan" { run } else { None };
+        describe(page, &format!("{sign} {path}"), inner, same);
         below(page, inner, &format!("{sign}#"), &path);
     }
 }
 
-fn help(page: &mut String, title: &str, command: &mut clap::Command) {
-    let help = command.render_long_help().to_string();
-    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-    let _ = write!(page, "\n{title}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+/// What a command does, its usage, its options and its examples. Options that `same` has, too, are not repeated.
+fn describe(page: &mut String, title: &str, command: &clap::Command, same: Option<&clap::Command>) {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").lines().map(str::trim).collect::<Vec<_>>();
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
+    let about: Vec<String> = about.unwrap_or_default().split("\n\n").map(sentence).collect();
+    let (about, usage) = (about.join("\n\n"), usage.join("\n"));
+    let _ = write!(page, "\n{title}\n\n{about}\n\n```text\n{usage}\n```\n");
+    if let Some(same) = same {
+        page.push_str("\nOptions as for [`assay run`](#assay-run)");
+        let lacks = same.get_arguments().filter(|arg| is_shown(arg) && row(command, arg).is_none());
+        let lacks: Vec<String> = lacks.map(|arg| format!("`{}`", spelled(arg))).collect();
+        if !lacks.is_empty() {
+            let _ = write!(page, ", without {}", lacks.join(", "));
+        }
+        page.push_str(".\n");
+    }
+    let is_own = |arg: &&clap::Arg| {
+        is_shown(arg) && same.is_none_or(|same| row(same, arg) != row(command, arg))
+    };
+    let own: Vec<&clap::Arg> = command.get_arguments().filter(is_own).collect();
+    let mut groups = Vec::new();
+    for arg in &own {
+        if !groups.contains(&arg.get_help_heading()) {
+            groups.push(arg.get_help_heading());
+        }
+    }
+    for group in groups {
+        if let Some(heading) = group {
+            let _ = write!(page, "\n**{heading}**\n");
+        }
+        page.push_str("\n| option | what it does |\n|---|---|\n");
+        for arg in own.iter().filter(|arg| arg.get_help_heading() == group) {
+            page.push_str(&row(command, arg).unwrap_or_default());
+        }
+    }
+    if let Some(examples) = command.get_after_help() {
+        let examples = examples.to_string();
+        let lines: Vec<&str> = examples.lines().map(str::trim_end).collect();
+        let _ = write!(page, "\n```text\n{}\n```\n", lines.join("\n").trim());
+    }
+}
+
+/// Every command has help and a version.
+fn is_shown(arg: &clap::Arg) -> bool {
+    !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str())
+}
+
+/// An argument as it is typed.
+fn spelled(arg: &clap::Arg) -> String {
+    let long = arg.to_string();
+    match arg.get_short() {
+        Some(short) if arg.get_long().is_some() => format!("-{short}, {long}"),
+        _ => long,
+    }
+}
+
+/// The row of an argument; none if the command does not have it.
+fn row(command: &clap::Command, arg: &clap::Arg) -> Option<String> {
+    let own = command.get_arguments().find(|own| own.get_id() == arg.get_id())?;
+    let help = own.get_long_help().or(own.get_help()).map(ToString::to_string).unwrap_or_default();
+    let mut text = help.split("\n\n").map(sentence).collect::<Vec<_>>().join(" ");
+    let defaults: Vec<_> =
+        own.get_default_values().iter().map(|one| one.to_string_lossy()).collect();
+    if !defaults.is_empty() && own.get_action().takes_values() {
+        let _ = write!(text, " [default: {}]", defaults.join(" "));
+    }
+    let values = own.get_possible_values();
+    let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
+    if !values.is_empty() && own.get_action().takes_values() {
+        let _ = write!(text, " [values: {}]", values.join(", "));
+    }
+    Some(format!("| `{}` | {} |\n", spelled(own).replace('|', "\\|"), text.replace('|', "\\|")))
+}
+
+/// A paragraph on one line, which ends like a sentence.
+fn sentence(paragraph: &str) -> String {
+    let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.ends_with(['.', ']', ':']) { text } else { format!("{text}.") }
 }
 
 fn formats() -> String {
@@ -104,13 +177,7 @@ fn formats() -> String {
          its own beside them; a device passes the same consent as in any study. Two jobs that run \
          at once become a workload with a load beside it; of more, those that do the same are one work, \
          and what is left beyond two is refused. With `--partly` keys and jobs that cannot be done are \
-         left out, each named with its line.\n\n\
-         Of what fio comes with: of 107 examples 15 are planned whole and 28 in part (its repository in \
-         August 2026), of 86 examples 15 are planned whole and 24 in part (Debian 12's package \
-         fio-examples); each other one is refused with its reason, most of them as they are for engines \
-         that there are not here. `cargo test -p assay --test program fio_examples -- \
-         --include-ignored` counts those of the package, and of another folder that the variable \
-         `ASSAY_FIO_EXAMPLES` names.\n",
+         left out, each named with its line.\n",
     );
     let keys = |page: &mut String, title: &str, keys: &[&str]| {
         let _ = write!(page, "\n{title}: `{}`.\n", keys.join("`, `"));
@@ -131,21 +198,20 @@ fn words() -> String {
 
 fn rules() -> String {
     let mut page = format!(
-        "{MADE}# Rules of trust\n\nEach number is trusted, suspect or invalid; these rules say why.\n"
+        "{MADE}# Trust rules\n\nEach number is trusted, suspect or invalid; these rules say why.\n"
     );
     for about in truth::RULES.iter().map(|rule| rule.about()) {
         let _ = write!(
             page,
-            "\n## {}\n\nSpeaks when {}.\n\n{}\n",
+            "\n## {}\n\nTriggered when {}.\n{}\n",
             about.name, about.summary, about.text
         );
     }
-    let _ =
-        write!(page, "\n# Rules of comparisons\n\nThese take the verdict on two levels away.\n");
+    let _ = write!(page, "\n# Rules of comparisons\n\nThese withhold the verdict on two levels.\n");
     for about in COMPARED {
         let _ = write!(
             page,
-            "\n## {}\n\nSpeaks when {}.\n\n{}\n",
+            "\n## {}\n\nTriggered when {}.\n{}\n",
             about.name, about.summary, about.text
         );
     }
@@ -163,21 +229,24 @@ fn workloads() -> Outcome<String> {
         let metrics: Vec<&str> = metrics.collect();
         let _ = write!(
             page,
-            "\n### {name}\n\nDoes {summary}. {text}\n\nIts own metrics: `{}`.\n",
+            "\n### {name}\n\n{}. {text}\nMetrics: `{}`.\n",
+            capital(summary),
             metrics.join("`, `")
         );
     }
-    page.push_str(
-        "\n# Workloads of the shipped studies\n\n`assay list presets` names the studies.\n",
-    );
+    page.push_str("\n## Presets\n\n| preset | question |\n|---|---|\n");
+    let mut rows = String::new();
     for (name, study) in presets::all() {
         let study = study?;
-        let _ = write!(page, "\n## {name}\n\n{}\n\n", study.title);
-        page.push_str("| workload | what it does |\n|---|---|\n");
+        let _ = writeln!(page, "| `{name}` | {} |", study.title);
         for workload in study.workload {
-            let _ = writeln!(page, "| `{}` | {} |", workload.name, workload.words());
+            let _ = writeln!(rows, "| `{name}` | `{}` | {} |", workload.name, workload.words());
         }
     }
+    let _ = write!(
+        page,
+        "\n## Workloads of the presets\n\n| preset | workload | what it does |\n|---|---|---|\n{rows}"
+    );
     Ok(page)
 }
 
@@ -199,7 +268,7 @@ fn probes() -> String {
     );
     for probe in probes::by_name() {
         let about = probe.about;
-        let _ = write!(page, "\n## {}\n\nTells {}.\n\n{}\n", about.name, about.summary, about.text);
+        let _ = write!(page, "\n## {}\n\nReports {}.\n{}\n", about.name, about.summary, about.text);
         page.push_str("\n| stored | unit | what |\n|---|---|---|\n");
         for field in probe.fields {
             let (path, unit) = (field.path, field.unit.name());
@@ -222,7 +291,7 @@ fn figures() -> String {
          needs. Under each\nstands a table with the same numbers.\n"
     );
     for About { name, summary, text } in FIGURES.iter().map(|kind| kind.about()) {
-        let _ = write!(page, "\n## {name}\n\nShows {summary}.\n\n{text}\n");
+        let _ = write!(page, "\n## {name}\n\nShows {summary}.\n{text}\n");
     }
     page
 }
@@ -238,7 +307,7 @@ fn factors() -> String {
     }
     let _ = write!(
         page,
-        "\n### target\n\nWhere the work is done.\n\nLevels, for example: `{TARGET_EXAMPLE}`.\n"
+        "\n### target\n\nWhere the work is done.\nLevels, for example: `{TARGET_EXAMPLE}`.\n"
     );
     page.push_str("\n## Of the machine\n");
     for factor in factors::all() {
@@ -252,21 +321,24 @@ fn factors() -> String {
             None => "yes".to_owned(),
             Some(why) => format!("no, {why}"),
         };
-        let _ = writeln!(page, "\nUnder others' work (`observe`): {live}.");
+        let _ = writeln!(page, "Under a production workload (`observe`): {live}.");
     }
     page
 }
 
 fn entry(page: &mut String, about: &About, example: &str, undone: Option<&str>) {
     let About { name, summary, text } = about;
-    let mut first = summary.chars();
-    let summary: String =
-        first.next().into_iter().flat_map(char::to_uppercase).chain(first).collect();
-    let _ =
-        write!(page, "\n### {name}\n\n{summary}. {text}\n\nLevels, for example: `{example}`.\n");
+    let summary = capital(summary);
+    let _ = write!(page, "\n### {name}\n\n{summary}. {text}\nLevels, for example: `{example}`.\n");
     if let Some(undone) = undone {
-        let _ = writeln!(page, "\nAfterwards: {undone}.");
+        let _ = writeln!(page, "Afterwards: {undone}.");
     }
+}
+
+/// A text with a capital at its beginning.
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
 }
 
 fn study_file() -> String {
@@ -280,12 +352,9 @@ fn study_file() -> String {
         keys(&mut page, fields);
     }
     page.push_str(
-        "\n## Factors\n\nEach key of `factors` is one of these, with a list of levels: text, whole \
-         numbers, `true` or `false`.\n\n| factor | what it is | levels, for example |\n|---|---|---|\n",
+        "\n## Factors\n\nEach key of `factors` is one of the [factors](factors.md), with a list of levels: text, \
+         whole numbers, `true` or `false`.\n",
     );
-    for [name, summary, example] in list::factor_rows() {
-        let _ = writeln!(page, "| `{name}` | {summary} | `{example}` |");
-    }
     page
 }
 
