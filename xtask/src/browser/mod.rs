@@ -6,6 +6,7 @@ mod leads;
 mod live;
 mod pages;
 pub mod pictures;
+mod site;
 mod webdriver;
 mod windows;
 
@@ -37,9 +38,11 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     collection::make(&mut bench)?;
     leads::make(&mut bench)?;
+    site::make(&mut bench)?;
     let mut well = pages::all(&browser, &bench);
     well &= leads::all(&browser, &bench);
     well &= collection::all(&browser, &bench);
+    well &= site::all(&browser, &bench);
     well &= live::all(&browser, &bench);
     Ok(well)
 }

@@ -4,7 +4,7 @@
 //! their rows; evidence then stands on the devices' own pages, and none of them grows without a limit.
 
 mod evidence;
-mod listed;
+pub(super) mod listed;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::{Place, every_trial_name, is_large};
+use super::{Place, every_trial_name, is_large, site};
 use crate::document::COMPARISONS;
 use crate::evidence::{Evidence, Latencies};
 use assay_base::lines::field;
@@ -46,6 +46,7 @@ fn far(findings: &Findings, place: Place<'_>) -> Markup {
     let file = match place {
         Place::Alone => None,
         Place::Beside(stem) => Some(every_trial_name(stem, id)),
+        Place::Site => Some(site::encoded(&format!("../{}", site::trials_name(id)))),
         Place::Served => Some(format!("/result/{id}/{EVERY_TRIAL}")),
     };
     html! { p {

@@ -11,6 +11,7 @@ mod data;
 mod first;
 mod parts;
 mod policy;
+pub mod site;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -79,6 +80,8 @@ pub enum Place<'a> {
     Alone,
     /// To files beside it, whose names begin so.
     Beside(&'a str),
+    /// To the index of its site, and to files that [`site`] names.
+    Site,
     /// To the list of all results, and to addresses below its own.
     Served,
 }
@@ -123,7 +126,12 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
 
 /// The way back to the list, where there is one.
 fn back(place: Place<'_>) -> Option<(String, &'static str)> {
-    matches!(place, Place::Served).then(|| ("/".to_owned(), "All results"))
+    let list = match place {
+        Place::Alone | Place::Beside(_) => return None,
+        Place::Site => format!("../{}", site::INDEX),
+        Place::Served => "/".to_owned(),
+    };
+    Some((list, "All results"))
 }
 
 /// What a page is called in a list of tabs: subject, kind, day and machine.

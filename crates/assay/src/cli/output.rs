@@ -141,6 +141,26 @@ pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
         .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
 }
 
+/// Refuses what is a file: pages in a folder cannot be written into it.
+pub fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
+    match system.status(path) {
+        Ok(there) if there.kind != FileKind::Directory => {
+            Err(Failure::mistake(format!("{} is no folder: name one", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes one of the pages of a folder, which is made where it is not there.
+pub fn page_below(system: &dyn System, folder: &Path, name: &str, page: &str) -> Outcome<()> {
+    let path = folder.join(name);
+    let parent = path.parent().unwrap_or(folder);
+    system.create_directory(parent).map_err(|error| {
+        Failure::refused(format!("{} cannot be made: {error}", parent.display()))
+    })?;
+    file(system, &path, page.as_bytes())
+}
+
 /// Writes a message that is not to be passed over, on a line of its own whatever is drawn there.
 fn call(text: &str) {
     let _ = put(&MESSAGES, &[format!("\nassay: {}\n", outside::message(text)).as_bytes()]);

@@ -9,15 +9,18 @@ use super::output;
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_report::evidence::Evidence;
+use assay_report::html::site::{self, SiteEntry};
 use assay_report::html::{self, Place};
 use assay_report::markdown;
-use assay_system::system::System;
+use assay_study::results::bundle::{self, Listed};
+use assay_system::system::{System, identity};
 
 /// A result as one page: the answer, its figures, all the evidence
 ///
 /// The page is one file that loads nothing and is complete without its script. Several results are
 /// compared first and told one after the other. Above 2,000 trials their values lie in a file beside
-/// the page, which links to it.
+/// the page, which links to it. With --all, a folder gets a page for each result and an index of them,
+/// index.html, that sorts and filters: a site for any web server, or opened from disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,14 +28,18 @@ Examples:
   assay report 20261120-1031 -o a.html  one result, in a file of that name
   assay report 20261120 20261119        two results: compared, then each
   assay report --by place BARE GUEST    places in per cent of bare metal, then each
+  assay report --all -o site            a page of each result, and an index
   assay report --format markdown        text for a wiki, with its figures beside it")]
 pub struct Arguments {
     /// Ids, beginnings of ids, or paths of bundles; the newest result by default
     #[arg(value_name = "ID|PATH")]
     results: Vec<String>,
+    /// Write a page for each stored result and an index of them into a folder
+    #[arg(long, requires = "output", conflicts_with_all = ["results", "by", "format"])]
+    all: bool,
     #[command(flatten)]
     places: ByPlace,
-    /// File to write; - for standard output
+    /// File to write, with --all the folder; - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// What to write
@@ -50,6 +57,9 @@ enum Format {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    if let (true, Some(folder)) = (arguments.all, &arguments.output) {
+        return write_site(system, folder);
+    }
     let results = evidence(system, &arguments.results, &arguments.places)?;
     let standard = arguments.output.as_deref() == Some(Path::new("-"));
     match arguments.format {
@@ -86,6 +96,60 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a page for each stored result, then the index that leads to them.
+fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
+    if folder == Path::new("-") {
+        return Err(Failure::mistake("--all writes several files: name a folder with -o FOLDER"));
+    }
+    output::may_be_folder(system, folder)?;
+    let results = identity::results_directory(system)?;
+    let mut entries = Vec::new();
+    for id in bundle::ids(system, &results) {
+        let listed = match read(system, &results.join(&id)) {
+            Ok(one) => {
+                output::page_below(system, folder, &site::page_name(&id), &one.page)?;
+                if let Some(trials) = one.trials {
+                    output::page_below(system, folder, &site::trials_name(&id), &trials)?;
+                }
+                Ok(one.listed)
+            }
+            Err(failure) => {
+                output::message(&failure.message);
+                // Others may read the site; paths of this machine tell them nothing.
+                Err(failure.message.replace(&format!("{}/", results.display()), ""))
+            }
+        };
+        entries.push(SiteEntry { id, listed });
+    }
+    if entries.is_empty() {
+        let place = results.display();
+        return Err(Failure::mistake(format!(
+            "there is no result in {place} yet: assay check makes one"
+        )));
+    }
+    output::page_below(system, folder, site::INDEX, &site::index(&entries))?;
+    output::text(&folder.join(site::INDEX).display().to_string());
+    Ok(())
+}
+
+/// What a site has of a result.
+struct SiteResult {
+    listed: Listed,
+    page: String,
+    /// The values of every trial, if the page does not contain them.
+    trials: Option<String>,
+}
+
+fn read(system: &dyn System, directory: &Path) -> Outcome<SiteResult> {
+    let listed = bundle::listed(system, directory)?;
+    let evidence = store::evidence_at(system, directory)?;
+    let mut trials = None;
+    if html::is_large(&evidence.findings) {
+        trials = Some(store::every_trial(system, &evidence)?);
+    }
+    Ok(SiteResult { listed, page: html::page(&evidence, Place::Site), trials })
 }
 
 /// The results that are wanted; several of them with their comparison before them.

@@ -216,4 +216,10 @@ fn a_page_of_many_trials_leads_to_their_values() {
     let beside = std::path::Path::new(&path).with_file_name(name);
     assert_eq!(fs::read_to_string(beside).unwrap(), csv);
     assert!(home.text(&["report", id, "-o", "-"]).contains("assay show --json"));
+    let site = home.scratch.path().join("site");
+    home.text(&["report", "--all", "-o", site.to_str().unwrap()]);
+    let page = fs::read_to_string(site.join(format!("results/{id}.html"))).unwrap();
+    let name = format!("results/{id}.every-trial.csv");
+    assert!(page.contains(&format!("href=\"../{name}\"")), "no link to {name}");
+    assert_eq!(fs::read_to_string(site.join(name)).unwrap(), csv);
 }

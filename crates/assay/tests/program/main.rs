@@ -54,6 +54,7 @@ mod same_output;
 mod screens;
 mod seal;
 mod serve;
+mod site;
 mod stability;
 mod stacks;
 mod strangers;

@@ -18,7 +18,7 @@ pub(super) fn name(row: &Flat) -> String {
 }
 
 /// A table that can be scrolled, sorted and filtered.
-fn table(name: &str, heads: &Markup, body: &Markup) -> Markup {
+pub(in crate::html) fn table(name: &str, heads: &Markup, body: &Markup) -> Markup {
     html! {
         div.scroll role="region" tabindex="0" aria-label={ "Table: " (name) } {
             table.collection data-filter={ "Filter " (name) } {
@@ -30,7 +30,7 @@ fn table(name: &str, heads: &Markup, body: &Markup) -> Markup {
     }
 }
 
-fn head(title: &str, is_number: bool) -> Markup {
+pub(in crate::html) fn head(title: &str, is_number: bool) -> Markup {
     html! { th scope="col" class=[is_number.then_some("n")] data-words[!is_number] { (title) } }
 }
 

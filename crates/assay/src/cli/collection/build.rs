@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::super::output;
 use crate::store::collection::{self, Index};
-use assay_base::failure::{Failure, Outcome};
+use assay_base::failure::Outcome;
 use assay_claims::collection::flat::Flat;
 use assay_claims::collection::{Row, groups};
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
-use assay_system::system::{FileKind, System};
+use assay_system::system::System;
 
 /// Make the page of a collection
 ///
@@ -33,7 +33,7 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
     let is_page = output.extension().is_some_and(|end| end == "html" || end == "htm")
         || output.as_path() == Path::new("-");
     if !is_page {
-        may_be_folder(system, output)?;
+        output::may_be_folder(system, output)?;
     }
     let index = collection::build(system, folder, &mut |flat, row| {
         if whole.len() < MOST_TOLD {
@@ -55,21 +55,10 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
     // First what the listing leads to: of one that was interrupted no page leads nowhere.
     devices(system, folder, &index, output)?;
     for (name, page) in pages::listing(&contents) {
-        written(system, output, &name, &page)?;
+        output::page_below(system, output, &name, &page)?;
     }
     output::text(&output.join("index.html").display().to_string());
     Ok(())
-}
-
-/// Refuses what is a file: pages in a folder cannot be written into it.
-fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
-    match system.status(path) {
-        Ok(there) if there.kind != FileKind::Directory => Err(Failure::mistake(format!(
-            "{} is no folder: name one, or a file that ends in .html",
-            path.display()
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// The pages of the devices, one after the other: of each only its own rows are in memory.
@@ -81,17 +70,8 @@ fn devices(system: &dyn System, folder: &Path, index: &Index, output: &Path) -> 
                 Some(((*flat).clone(), collection::whole(system, folder, flat)?))
             });
             let (name, page) = pages::device(&device, part, &own.collect::<Vec<_>>());
-            written(system, output, &name, &page)?;
+            output::page_below(system, output, &name, &page)?;
         }
     }
     Ok(())
-}
-
-fn written(system: &dyn System, output: &Path, name: &str, page: &str) -> Outcome<()> {
-    let path = output.join(name);
-    let parent = path.parent().unwrap_or(output);
-    system.create_directory(parent).map_err(|error| {
-        Failure::refused(format!("{} cannot be made: {error}", parent.display()))
-    })?;
-    output::file(system, &path, page.as_bytes())
 }
