@@ -13,11 +13,9 @@
 
 #![forbid(unsafe_code)]
 
-pub mod browser;
 pub mod certain;
 pub mod clean;
 pub mod commits;
-pub mod crowd;
 pub mod expected;
 pub mod facts;
 pub mod fleet;
@@ -37,7 +35,6 @@ pub mod loads;
 pub mod needs;
 pub mod process;
 pub mod schema;
-pub mod server;
 pub mod slow;
 pub mod volume;
 

@@ -168,11 +168,6 @@ pub fn with(findings: &Findings, detail: Detail) -> Document {
     }
 }
 
-/// A value of a metric with its unit.
-pub fn number(metric: &str, value: f64) -> String {
-    numbers::value(metric, value)
-}
-
 /// How a number stands, as a reader is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stands {

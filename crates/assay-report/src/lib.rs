@@ -1,8 +1,8 @@
 //! Findings for readers: a document without a look of its own, and its renderers. Pure functions.
 //!
 //! Here belongs how findings and evidence look: documents, figures, tables, text, Markdown, pages. What is
-//! concluded does not (`assay-verdict`), nor the sentences that tell it, nor which page a server answers with
-//! (`assay::web`). Nothing is computed here that a finding does not say.
+//! concluded does not (`assay-verdict`), nor the sentences that tell it. Nothing is computed here that a finding does
+//! not say.
 //!
 //! The types to know: [`Document`], [`document::Block`] (what a document is made of), [`figure::Figure`] (data,
 //! which [`svg`] draws), [`evidence::Evidence`] (what figures show beside findings), [`exporters::Exporter`].

@@ -19,7 +19,6 @@ mod counter;
 mod cpuid;
 mod file_map;
 mod fscrypt;
-mod heap;
 mod launch;
 mod loops;
 mod memory_file;
@@ -45,7 +44,6 @@ pub use fscrypt::{
     DirectoryPolicy, FSCRYPT_KEY_BYTES, KeyIdentifier, directory_policy, encrypt_directory,
     forget_key,
 };
-pub use heap::share_one_heap;
 pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
 pub use memory_file::{memory_copy, memory_file};

@@ -1,14 +1,14 @@
 //! Assay: carefully controlled performance studies of storage and the machine around it.
 //!
-//! The product: its commands, its pages that are served, and what is kept. What runs a study lies in
+//! The product: its commands, and what is kept. What runs a study lies in
 //! `assay_runner`, what is decided in the crates below that, what is shown in `assay_report`. `ARCHITECTURE.md` says
 //! which room a line belongs in.
 //!
-//! Here belongs what parses, calls, serves and keeps. What runs a trial or touches the machine does not, nor what is
+//! Here belongs what parses, calls and keeps. What runs a trial or touches the machine does not, nor what is
 //! decided: a rule, a verdict or a sentence about numbers has no place here.
 //!
 //! The types to know: `cli::Arguments` (a line that was typed), `store::progress::Progress` (a study that is looked at
-//! while it runs), `watch::sampler::Sampler` (the counters of now), `web::server::Options` (results as pages),
+//! while it runs), `watch::sampler::Sampler` (the counters of now),
 //! `revisions::trees::Tree` (a commit that was built), `bisect::Search` (what is known of a first bad commit).
 
 #![forbid(unsafe_code)]
@@ -19,5 +19,3 @@ pub mod cli;
 pub mod revisions;
 pub mod store;
 pub mod watch;
-#[cfg(feature = "serve")]
-pub mod web;

@@ -3,7 +3,6 @@
 mod collection;
 mod driver;
 mod leads;
-mod live;
 mod pages;
 pub mod pictures;
 mod site;
@@ -43,7 +42,6 @@ pub fn run(options: &Options) -> Done<bool> {
     well &= leads::all(&browser, &bench);
     well &= collection::all(&browser, &bench);
     well &= site::all(&browser, &bench);
-    well &= live::all(&browser, &bench);
     Ok(well)
 }
 

@@ -191,7 +191,7 @@ impl Group<'_> {
         match (self.ratio, self.unit()) {
             (Some(_), _) => show::ratio(value),
             (None, Some(unit)) => digits(value / unit.size),
-            (None, None) => super::number(self.metric, value),
+            (None, None) => super::numbers::value(self.metric, value),
         }
     }
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::parts::figure;
-use super::{Place, back, blocks, shell};
+use super::{blocks, shell};
 use crate::articles;
 use crate::document::{Block, Section};
 use crate::evidence::Evidence;
@@ -12,14 +12,13 @@ use crate::figures::{self, classes};
 use assay_claims::articles::{Article, Histogram};
 
 /// A page about articles.
-pub fn page(judged: &[&Article], place: Place<'_>) -> String {
+pub fn page(judged: &[&Article]) -> String {
     let names: Vec<(String, String)> = judged
         .iter()
         .map(|article| (format!("#{}", anchor(article)), format!("Article {}", article.article)))
         .collect();
-    let contents: Vec<(String, &str)> = back(place)
+    let contents: Vec<(String, &str)> = [("#verdicts".to_owned(), "Verdicts")]
         .into_iter()
-        .chain([("#verdicts".to_owned(), "Verdicts")])
         .chain(names.iter().map(|(address, name)| (address.clone(), name.as_str())))
         .collect();
     let overview = articles::overview(judged);

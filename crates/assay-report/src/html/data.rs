@@ -47,7 +47,6 @@ fn far(findings: &Findings, place: Place<'_>) -> Markup {
         Place::Alone => None,
         Place::Beside(stem) => Some(every_trial_name(stem, id)),
         Place::Site => Some(site::encoded(&format!("../{}", site::trials_name(id)))),
-        Place::Served => Some(format!("/result/{id}/{EVERY_TRIAL}")),
     };
     html! { p {
         "Every trial with all its metrics: "

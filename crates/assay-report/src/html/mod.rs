@@ -26,13 +26,12 @@ use assay_study::findings::facts::Unknown;
 
 pub use articles::page as articles;
 pub use data::every_trial;
-pub use policy::content_security_policy;
 
 /// The script of a page; everything is on the page without it.
-pub const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = include_str!("page.js");
 
 /// The style of all pages: colours by theme, then the rules.
-pub fn style() -> String {
+fn style() -> String {
     let [light, dark] = [svg::Theme::Light, svg::Theme::Dark].map(svg::variables);
     format!(
         ":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}\n{}",
@@ -48,7 +47,7 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(content_security_policy());
+                meta http-equiv="Content-Security-Policy" content=(policy::content_security_policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content=(concat!("assay ", env!("CARGO_PKG_VERSION")));
                 meta name="color-scheme" content="light dark";
@@ -82,8 +81,6 @@ pub enum Place<'a> {
     Beside(&'a str),
     /// To the index of its site, and to files that [`site`] names.
     Site,
-    /// To the list of all results, and to addresses below its own.
-    Served,
 }
 
 /// Trials up to which their values stand on the page itself.
@@ -124,14 +121,9 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     shell(&title, &contents, &html! { (body) @if let Some(words) = &meanings { (words) } })
 }
 
-/// The way back to the list, where there is one.
+/// The way back to the index of the site, where there is one.
 fn back(place: Place<'_>) -> Option<(String, &'static str)> {
-    let list = match place {
-        Place::Alone | Place::Beside(_) => return None,
-        Place::Site => format!("../{}", site::INDEX),
-        Place::Served => "/".to_owned(),
-    };
-    Some((list, "All results"))
+    matches!(place, Place::Site).then(|| (format!("../{}", site::INDEX), "All results"))
 }
 
 /// What a page is called in a list of tabs: subject, kind, day and machine.

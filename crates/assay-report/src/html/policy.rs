@@ -18,11 +18,11 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// The policy of a page that is one file, as its head states it: nothing is loaded, whatever a
 /// result may contain.
-pub fn content_security_policy() -> &'static str {
+pub(super) fn content_security_policy() -> &'static str {
     &POLICY
 }
 
 /// A text that may be used, by its hash (CSP level 3, `hash-source`).
-pub fn source(text: &str) -> String {
+pub(super) fn source(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

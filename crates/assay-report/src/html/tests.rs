@@ -57,7 +57,7 @@ fn a_page_names_nothing_outside_itself() {
 #[test]
 fn the_policy_lets_the_own_script_and_style_in() {
     let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
-    let policy = content_security_policy();
+    let policy = policy::content_security_policy();
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
     let between = |from: &str, to: &str| {
         let start = page.find(from).unwrap() + from.len();

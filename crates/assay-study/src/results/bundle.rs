@@ -509,7 +509,7 @@ pub(super) fn plain_id(id: &str) -> Outcome<()> {
 }
 
 /// How a study ended, by its log; none where it was interrupted, or never wrote one.
-pub fn ended(system: &dyn System, directory: &Path) -> Option<String> {
+fn ended(system: &dyn System, directory: &Path) -> Option<String> {
     let ends = |entry: &Entry| entry.event == ENDED;
     log(system, directory).into_iter().rev().find(ends).map(|entry| entry.text)
 }

@@ -92,7 +92,7 @@ pub fn findings(
 
 /// What one trial says of the metric that its workload is compared by: the metric, and its value or
 /// why there is none. The trial's workload is one of the plan's.
-pub fn trial_value(
+fn trial_value(
     plan: &Plan,
     environment: &Environment,
     trial: &Trial,

@@ -44,11 +44,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return Ok(());
     }
     if let Some(path) = &arguments.output {
-        return output::page(
-            system,
-            path,
-            &assay_report::html::articles(&chosen, assay_report::html::Place::Alone),
-        );
+        return output::page(system, path, &assay_report::html::articles(&chosen));
     }
     let documents = match &arguments.name {
         Some(_) => chosen.into_iter().map(assay_report::articles::full).collect(),

@@ -6,7 +6,7 @@ use clap::Command;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Measure", &["check", "watch"]),
     ("Compare settings", &["plan", "run", "compare", "advise"]),
-    ("Look", &["show", "list", "report", "serve"]),
+    ("Look", &["show", "list", "report"]),
     ("Keep and share", &["note", "remove", "import", "export"]),
     ("Machine", &["doctor", "restore"]),
 ];
@@ -89,10 +89,7 @@ mod tests {
         let once: BTreeSet<&str> = listed.iter().copied().collect();
         assert_eq!(once.len(), listed.len(), "one stands twice");
         let definition = definition();
-        let mut there: BTreeSet<&str> =
-            definition.get_subcommands().map(Command::get_name).collect();
-        // Whatever this build was made with.
-        there.insert("serve");
+        let there: BTreeSet<&str> = definition.get_subcommands().map(Command::get_name).collect();
         assert_eq!(there, once);
         assert!(listed.len() - FURTHER.len() <= 16, "too many in sight");
     }

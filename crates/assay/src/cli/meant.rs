@@ -27,13 +27,14 @@ const COMMANDS: &[(&str, &str)] = &[
     ("revert", "restore undo"),
     ("rm", "remove"),
     ("save", "export"),
+    ("serve", "report --all"),
     ("share", "export"),
     ("speed", "check"),
     ("start", "run"),
     ("studies", "list presets"),
     ("test", "check"),
     ("title", "note"),
-    ("web", "serve"),
+    ("web", "report --all"),
 ];
 
 /// What people type for our options, and what those are called here: the first that the command has.

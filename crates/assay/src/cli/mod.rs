@@ -63,8 +63,6 @@ mod run;
 mod running;
 mod schemas;
 mod selftest;
-#[cfg(feature = "serve")]
-mod serve;
 mod show;
 mod stacks;
 mod studies;
@@ -150,8 +148,6 @@ enum Command {
     Advise(advise::Arguments),
     Bisect(bisect::Arguments),
     Selftest(selftest::Arguments),
-    #[cfg(feature = "serve")]
-    Serve(serve::Arguments),
     Watch(watch::Arguments),
     Verify(verify::Arguments),
     List(list::Arguments),
@@ -283,8 +279,6 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::Report(arguments) => report::run(system, &arguments),
-        #[cfg(feature = "serve")]
-        Command::Serve(arguments) => serve::run(system, &arguments),
         Command::Watch(arguments) => watch::run(system, &arguments),
         Command::Verify(arguments) => verify::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),

@@ -4,18 +4,13 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use serde::Serialize;
 
 use assay_base::failure::Outcome;
 use assay_base::quantity::metric::Of;
 use assay_kinds::work::metrics;
-use assay_report::document;
 use assay_study::plan::pace::Pace;
 use assay_study::plan::{race, repeats};
 use assay_study::results::bundle;
-use assay_study::results::cut;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
@@ -27,66 +22,23 @@ use assay_verdict::analysis;
 const PART_BYTES: u64 = 1 << 20;
 /// Bytes of the longest line.
 const MOST_BYTES: u64 = 16 << 20;
-/// Trials that are kept in words, the latest.
-pub const LATEST: usize = 500;
-
-/// Where a study stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// A process works on it.
-    Running,
-    /// It has ended, by its plan or by a rule.
-    Ended,
-    /// Nobody works on it, and trials are left.
-    Interrupted,
-}
 
 /// How far a study is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Id of the bundle.
-    pub id: String,
     pub title: String,
-    /// Where it stands.
-    pub phase: Phase,
-    /// Whether it can be gone on with where it was interrupted: that of several hosts cannot.
-    #[serde(skip)]
-    pub may_go_on: bool,
-    /// Why it ended before its last planned trial, where a rule ended it.
-    pub ended: Option<String>,
+    /// Whether a process works on it.
+    pub running: bool,
     /// Trials that have run, the lead-in and repeats included.
     pub done: usize,
     /// Trials in all, as far as is known.
     pub planned: usize,
-    /// When it began, or was gone on with last, RFC 3339.
-    pub began: String,
-    /// Seconds since then while it runs.
-    pub elapsed_s: Option<u64>,
     /// Seconds that the trials left are expected to take while it runs.
     pub left_s: Option<u64>,
     /// The trial that runs.
     pub now: Option<String>,
     /// What a reader should know.
     pub warnings: Vec<String>,
-}
-
-/// One trial that has run, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Ran {
-    /// Position in the plan.
-    pub order: u32,
-    /// Replicate, or `warm-up`.
-    pub replicate: String,
-    pub workload: String,
-    /// Levels of its arm.
-    pub arm: String,
-    /// Value of the metric that its workload is compared by, with the unit.
-    pub value: String,
-    /// `ok`, `failed`, `disturbed`, `lead-in`.
-    pub status: Status,
-    /// Why, unless ok.
-    pub reason: Option<String>,
 }
 
 /// The trials to come, as far as is known.
@@ -123,7 +75,6 @@ impl Odd {
 #[derive(Debug)]
 pub struct Watched {
     directory: PathBuf,
-    id: String,
     title: String,
     plan: Plan,
     environment: Environment,
@@ -132,9 +83,6 @@ pub struct Watched {
     runs: Vec<race::Run>,
     /// How long they took.
     pace: Pace,
-    rows: Arc<Vec<Ran>>,
-    /// Rows before those that are kept.
-    earlier: usize,
     disturbed: Odd,
     failed: Odd,
     ahead: Ahead,
@@ -150,15 +98,12 @@ impl Watched {
         let known = bundle::frame(system, directory)?;
         let mut watched = Self {
             directory: directory.to_owned(),
-            id: known.id,
             title: known.label.title.unwrap_or(known.study.title),
             plan: known.plan,
             environment: known.environment,
             ran: Vec::new(),
             runs: Vec::new(),
             pace: Pace::default(),
-            rows: Arc::default(),
-            earlier: 0,
             disturbed: Odd::default(),
             failed: Odd::default(),
             ahead: Ahead::default(),
@@ -203,33 +148,14 @@ impl Watched {
         }
     }
 
-    /// The latest trials that have run, and how many ran before them; the same list again as long as
-    /// nothing is added.
-    pub fn rows(&self) -> (Arc<Vec<Ran>>, usize) {
-        (Arc::clone(&self.rows), self.earlier)
-    }
-
     /// How far it is.
     pub fn progress(&self, system: &dyn System) -> Progress {
         let running = bundle::is_running(system, &self.directory);
-        let phase = match (running, self.ahead.trials == 0 || self.end().is_some()) {
-            (true, _) => Phase::Running,
-            (false, true) => Phase::Ended,
-            (false, false) => Phase::Interrupted,
-        };
-        let resumed = self.log.iter().rev().find(|entry| entry.event == "resumed");
-        let began = resumed.map_or(&self.environment.started, |entry| &entry.at);
-        let ended = self.end().filter(|why| !why.is_empty());
         Progress {
-            id: self.id.clone(),
             title: self.title.clone(),
-            phase,
-            may_go_on: self.environment.fleet.is_none(),
-            ended: ended.map(|why| cut::text(why).into_owned()),
+            running,
             done: self.ran.len(),
             planned: self.ran.len() + self.ahead.trials,
-            began: cut::text(began).into_owned(),
-            elapsed_s: seconds_between(began, &system.now()).filter(|_| running),
             left_s: running.then_some(self.ahead.expected_ns.div_ceil(1_000_000_000)),
             now: self.ahead.first.clone().filter(|_| running),
             warnings: self.warnings(),
@@ -287,12 +213,11 @@ impl Watched {
         }
         if found.size_bytes < self.read_bytes {
             // Cut off, and so another file than the one that was read.
-            (self.read_bytes, self.earlier) = (0, 0);
+            self.read_bytes = 0;
             (self.disturbed, self.failed) = (Odd::default(), Odd::default());
             self.ran.clear();
             self.runs.clear();
             self.pace = Pace::default();
-            self.rows = Arc::default();
         }
         let new = found.size_bytes - self.read_bytes;
         if new == 0 {
@@ -336,7 +261,7 @@ impl Watched {
         for line in text.lines() {
             match bundle::record(line, &self.plan.format) {
                 Ok(record) if record.workload < self.plan.workloads.len() => {
-                    self.add(system, record);
+                    self.add(system, &record);
                 }
                 Ok(_) => self.damaged = Some("a trial is not of the plan".to_owned()),
                 Err(error) => self.damaged = Some(format!("a trial cannot be read: {error}")),
@@ -344,9 +269,9 @@ impl Watched {
         }
     }
 
-    fn add(&mut self, system: &dyn System, record: TrialRecord) {
-        self.ran.push(repeats::Ran::from(&record));
-        self.pace.learn(&self.plan, &record);
+    fn add(&mut self, system: &dyn System, record: &TrialRecord) {
+        self.ran.push(repeats::Ran::from(record));
+        self.pace.learn(&self.plan, record);
         match record.status {
             Status::Disturbed => self.disturbed.add(record.reason.as_ref()),
             Status::Failed => self.failed.add(record.reason.as_ref()),
@@ -355,54 +280,7 @@ impl Watched {
         if race::is_one(&self.plan) {
             let log = self.trial(system, record.clone()).ok();
             let log = log.and_then(|one| analysis::race_log(&self.plan, &self.environment, &one));
-            self.runs.push(race::Run::of(&record, log));
-        }
-        let ran = self.in_words(system, record);
-        let rows = Arc::make_mut(&mut self.rows);
-        rows.push(ran);
-        if rows.len() >= 2 * LATEST {
-            self.earlier += rows.drain(..rows.len() - LATEST).count();
-        }
-    }
-
-    /// A replicate as its race counts it, after the passes of a screen.
-    fn counted(&self, replicate: u32) -> String {
-        let passes = self.plan.design.stopping.passes();
-        match replicate.checked_sub(passes) {
-            Some(raced) if raced > 0 || passes == 0 => raced.to_string(),
-            _ => format!("pass {replicate}"),
-        }
-    }
-
-    fn in_words(&self, system: &dyn System, record: TrialRecord) -> Ran {
-        let workload = &self.plan.workloads[record.workload];
-        let repeats = record.repeats.map(|of| format!(", repeats {}", self.counted(of.replicate)));
-        Ran {
-            order: record.order,
-            replicate: match record.status {
-                Status::LeadIn => "warm-up".to_owned(),
-                _ => self.counted(record.replicate) + &repeats.unwrap_or_default(),
-            },
-            workload: workload.name.clone(),
-            arm: levels(&workload.arm, workload.control),
-            status: record.status,
-            reason: record.reason.clone(),
-            value: self.value(system, record),
-        }
-    }
-
-    /// What the trial says, in words.
-    fn value(&self, system: &dyn System, record: TrialRecord) -> String {
-        if record.measured.is_none() {
-            return "-".to_owned();
-        }
-        let trial = match self.trial(system, record) {
-            Ok(trial) => trial,
-            Err(failure) => return failure.message,
-        };
-        match analysis::trial_value(&self.plan, &self.environment, &trial) {
-            (metric, Ok(value)) => document::number(&metric, value),
-            (_, Err(reason)) => reason,
+            self.runs.push(race::Run::of(record, log));
         }
     }
 
@@ -442,23 +320,4 @@ impl Watched {
 fn levels(arm: &assay_study::results::plan::Arm, control: bool) -> String {
     let words = arm_words(arm);
     if control { format!("{words} (control)").trim().to_owned() } else { words }
-}
-
-/// Seconds from one moment to another, both RFC 3339.
-fn seconds_between(from: &str, to: &str) -> Option<u64> {
-    let [from, to] = [from, to].map(str::parse::<jiff::Timestamp>);
-    u64::try_from(to.ok()?.as_second().checked_sub(from.ok()?.as_second())?).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_passes_across_zones() {
-        let from = "2026-11-20T10:00:00+01:00";
-        assert_eq!(seconds_between(from, "2026-11-20T09:01:30+00:00"), Some(90));
-        assert_eq!(seconds_between(from, "2026-11-20T08:00:00+00:00"), None);
-        assert_eq!(seconds_between("yesterday", from), None);
-    }
 }

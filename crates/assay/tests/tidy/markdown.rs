@@ -116,5 +116,5 @@ fn a_page_is_read_in_parts() {
     assert!(commands(output).is_empty());
     let told: Vec<String> = commands(page).into_iter().map(|(_, text)| text).collect();
     assert_eq!(told, ["a", "b c", "y", "assay check"]);
-    assert_eq!(anchor("## What `assay serve` gives, to whom"), "what-assay-serve-gives-to-whom");
+    assert_eq!(anchor("## What `assay report` gives, to whom"), "what-assay-report-gives-to-whom");
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::store::progress::{Phase, Watched};
+use crate::store::progress::Watched;
 use crate::watch::Strip;
 use assay_study::results::bundle;
 use assay_system::system::{System, identity};
@@ -34,7 +34,7 @@ impl Studies {
         let watched = self.watched.as_mut()?;
         watched.look(system);
         let progress = watched.progress(system);
-        if progress.phase != Phase::Running {
+        if !progress.running {
             self.watched = None;
             return None;
         }
