@@ -611,6 +611,17 @@ mod tests {
     }
 
     #[test]
+    fn what_was_measured_without_a_lost_host_says_so() {
+        let findings = store::findings_of_run(runner::known::fleet::one_of_three_lost());
+        let hosts = findings.hosts.unwrap();
+        assert_eq!((hosts.began, hosts.left), (3, 2));
+        let said = |text: &str| text.starts_with("2 of 3 hosts");
+        assert!(findings.checks.iter().any(|own| own.name == "hosts" && said(&own.text)));
+        let mut told = findings.cells.iter().flat_map(|cell| &cell.because);
+        assert!(told.any(|because| because.rule == "fewer-hosts"));
+    }
+
+    #[test]
     fn which_trials_are_kept_is_said() {
         let finished = full_after(3);
         let id = finished.id.clone();

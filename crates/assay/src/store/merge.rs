@@ -240,19 +240,3 @@ fn slot_of(plan: &Plan, record: &TrialRecord, of: u32) -> Slot {
     let ramp_ns = plan.work_of(&planned).ramp_ns;
     Slot { order, replicate, workload, arm: planned.arm, lead_in, repeats, ramp_ns, of }
 }
-
-#[cfg(test)]
-mod tests {
-    use assay_runner::runner::known::fleet::one_of_three_lost;
-
-    #[test]
-    fn what_was_measured_without_a_lost_host_says_so() {
-        let findings = crate::store::findings_of_run(one_of_three_lost());
-        let hosts = findings.hosts.unwrap();
-        assert_eq!((hosts.began, hosts.left), (3, 2));
-        let said = |text: &str| text.starts_with("2 of 3 hosts");
-        assert!(findings.checks.iter().any(|own| own.name == "hosts" && said(&own.text)));
-        let mut told = findings.cells.iter().flat_map(|cell| &cell.because);
-        assert!(told.any(|because| because.rule == "fewer-hosts"));
-    }
-}

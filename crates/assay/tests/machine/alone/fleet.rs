@@ -189,14 +189,6 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
         assert!(whole.lines().count() > before[0] && whole.lines().all(has_all));
         assert_eq!(hosts(&ended[0])["left"], 3);
         no_trial_is_lost(&ranks, &before);
-        // What it could keep is merged with what the others have, and it is named.
-        let paths: Vec<String> = (0..3).map(|at| word(&ranks.own(at).unwrap())).collect();
-        let words: Vec<&str> =
-            ["merge", "--json"].into_iter().chain(paths.iter().map(String::as_str)).collect();
-        let merged = home(&scratch, 9).run(&words, LIMIT).unwrap();
-        assert_eq!(merged.code, 5, "{}", merged.stderr);
-        let lost = hosts(&merged)["rows"][1]["lost"].clone();
-        assert!(lost.as_str().unwrap().contains("its result ends before it"), "{lost}");
     }
 }
 
