@@ -10,7 +10,7 @@ mod said;
 mod zero;
 
 pub use result::{Kept, finished, part};
-pub use said::{rows, words_of_rules};
+pub use said::rows;
 pub use zero::OfHost;
 
 use std::cell::RefCell;

@@ -17,8 +17,6 @@ use super::seal::{Reading, TrialDigest};
 
 /// Bytes that are read at once; a line may have more.
 const PART_BYTES: usize = 1 << 20;
-/// Bytes that are read at once where one line is wanted.
-const SHORT_PART: usize = 32 << 10;
 /// Bytes of the longest line that is read; those of trials have some thousands.
 const LONGEST_LINE: usize = 4 << 20;
 /// Bytes of the largest file that is read; no study comes near.
@@ -192,58 +190,6 @@ impl<'a> Trials<'a> {
 
     fn unreadable(&self, error: &io::Error) -> Failure {
         Failure::refused(format!("{} cannot be read: {error}", self.path().display()))
-    }
-}
-
-/// Reads records one after the other and holds none of them, nor where the others stand: what it takes does not
-/// grow with their number.
-#[derive(Clone, Debug)]
-pub struct Cursor {
-    format: String,
-    workloads: usize,
-    /// Where the next line begins.
-    at: u64,
-    line: usize,
-}
-
-impl Cursor {
-    /// At the first trial of a bundle with this plan.
-    pub fn new(plan: &Plan) -> Self {
-        Self { format: plan.format.clone(), workloads: plan.workloads.len(), at: 0, line: 0 }
-    }
-
-    /// The next record; none behind the last whole line.
-    pub fn next(&mut self, system: &dyn System, directory: &Path) -> Outcome<Option<TrialRecord>> {
-        let trials = Trials::none(system, directory);
-        let opened = trials.opened().map_err(|error| trials.unreadable(&error))?;
-        let Some((file, _)) = opened else { return Ok(None) };
-        let mut bytes = Vec::new();
-        let end = loop {
-            let known = bytes.len();
-            bytes.resize(known + SHORT_PART, 0);
-            let read = filled(system, &file, self.at + known as u64, &mut bytes[known..]);
-            let read = read.map_err(|error| trials.unreadable(&error))?;
-            bytes.truncate(known + read);
-            if let Some(end) = bytes[known..].iter().position(|byte| *byte == b'\n') {
-                break known + end;
-            }
-            if read == 0 {
-                return Ok(None);
-            }
-            if bytes.len() > LONGEST_LINE {
-                return Err(trials.damaged(self.line, "this line has no end"));
-            }
-        };
-        let damaged = |why: &str| trials.damaged(self.line, why);
-        let text =
-            std::str::from_utf8(&bytes[..end]).map_err(|error| damaged(&error.to_string()))?;
-        let record = record(text, &self.format).map_err(|why| damaged(&why))?;
-        if record.workload >= self.workloads {
-            return Err(damaged(&format!("workload {} is not in the plan", record.workload)));
-        }
-        self.at += end as u64 + 1;
-        self.line += 1;
-        Ok(Some(record))
     }
 }
 

@@ -172,7 +172,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         let alone = own.map(|(fleet, rank)| {
             let name = words(rank, fleet.name.as_deref().unwrap_or_default());
             let of = fleet.ranks;
-            format!("{name} of {of} hosts alone: rank 0 keeps the result of all, and assay merge makes one")
+            format!("{name} of {of} hosts alone: rank 0 keeps the result of all")
         });
         return alone.map(|text| Check::new("hosts", text)).into_iter().collect();
     };

@@ -39,7 +39,6 @@ mod like;
 mod limit;
 mod list;
 mod meant;
-mod merge;
 mod micro;
 mod old;
 mod options;
@@ -156,7 +155,6 @@ enum Command {
     Import(import::Arguments),
     Export(export::Arguments),
     Collection(collection::Arguments),
-    Merge(merge::Arguments),
     Calc(calc::Arguments),
     Peer(peer::Arguments),
     Doctor(doctor::Arguments),
@@ -288,7 +286,6 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Export(arguments) => export::run(system, &arguments),
         Command::Collection(arguments) => collection::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
-        Command::Merge(arguments) => merge::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Peer(arguments) => peer::run(system, &arguments),
         Command::Doctor(arguments) => {

@@ -6,7 +6,6 @@ pub mod commands;
 pub mod days;
 mod evidence;
 pub mod iolog;
-pub mod merge;
 pub mod parcel;
 mod places;
 pub mod progress;

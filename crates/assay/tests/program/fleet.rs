@@ -99,24 +99,6 @@ fn four_ranks_give_one_result() {
     assert!(resumed.contains("nothing of it is set or gone on with"), "{resumed}");
 }
 
-#[test]
-#[ignore = "nightly: 1 s"]
-fn results_that_do_not_belong_together_are_refused() {
-    let (first, _) = all("fleet-first", 2, &[]);
-    let (second, _) = all("fleet-second", 2, &[]);
-    let path = |home: &Home, at: usize| results(home)[at].display().to_string();
-    let elsewhere = home("fleet-refused");
-    let [one, other] = [path(&first[0], 0), path(&second[1], 0)];
-    assert!(elsewhere.refused(2, &["merge", &one, &other]).contains("not of one fleet"));
-    let whole = path(&first[0], 1);
-    assert!(elsewhere.refused(2, &["merge", &whole, &one]).contains("whole fleet already"));
-    let alone = home("fleet-alone");
-    let study = alone.file("depth.toml", STUDY);
-    alone.text(&["run", &study, DRIVE, "--quiet"]);
-    let alone = path(&alone, 0);
-    assert!(elsewhere.refused(2, &["merge", &alone, &one]).contains("not measured by a fleet"));
-}
-
 /// Names and values.
 type Variables = &'static [(&'static str, &'static str)];
 

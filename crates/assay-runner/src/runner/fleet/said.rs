@@ -18,7 +18,7 @@ pub fn rows(plan: &Plan, environment: &Environment, trials: &[&TrialRecord]) -> 
 }
 
 /// The same of one workload.
-pub fn words_of_rules(
+fn words_of_rules(
     plan: &Plan,
     environment: &Environment,
     index: usize,

@@ -26,8 +26,8 @@ const MOST_TARGETS: usize = 64;
 /// How long it is waited at least for what rules of trust said on the others.
 const HEARING: Duration = Duration::from_secs(10);
 /// What is said of who did not tell.
-const UNHEARD: &str = "what rules of trust say of its own evidence was not heard: its result there tells, and \
-                       assay merge";
+const UNHEARD: &str =
+    "what rules of trust say of its own evidence was not heard: its result there tells";
 
 /// What one host has for a plan.
 pub struct OfHost {
