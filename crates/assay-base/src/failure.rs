@@ -13,6 +13,8 @@ pub enum Kind {
     Mistake,
     /// The machine refused (not permitted, absent, busy): exit code 3.
     Refused,
+    /// What is to be measured does not build, or fails at once: exit code 3, or that of a gate without a statement.
+    Broken,
     /// Something could not be put back: exit code 4.
     NotRestored,
     /// A gate failed: exit code 1.
@@ -30,7 +32,7 @@ impl Kind {
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Mistake => 2,
-            Self::Refused => 3,
+            Self::Refused | Self::Broken => 3,
             Self::Gate => 1,
             Self::NotRestored => 4,
             Self::Partial => 5,
@@ -61,6 +63,11 @@ impl Failure {
     /// The machine refused.
     pub fn refused(message: impl Into<String>) -> Self {
         Self { kind: Kind::Refused, message: message.into() }
+    }
+
+    /// What is to be measured does not build, or fails at once.
+    pub fn broken(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Broken, message: message.into() }
     }
 
     /// Something could not be put back.

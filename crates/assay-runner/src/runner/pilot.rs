@@ -10,9 +10,10 @@ use std::time::Duration;
 use assay_load::Bystanders;
 use assay_stats::Sample;
 
+use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_importers::importers;
-use assay_kinds::work::{Medium, Planned, Programs, Run, Work, io};
+use assay_kinds::work::{Medium, Planned, Programs, Run, Work, command, io};
 use assay_study::plan::design::Design;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
@@ -84,7 +85,7 @@ impl Bench<'_> {
 ///
 /// # Errors
 /// One could not be run.
-pub fn run_all(design: &Design<'_>, bench: &Bench<'_>) -> Result<Pilot, String> {
+pub fn run_all(design: &Design<'_>, bench: &Bench<'_>) -> Outcome<Pilot> {
     let mut known: Vec<(Work, u64)> = Vec::new();
     let mut pilot = Pilot::default();
     for (key, (work, optional)) in design.all_work() {
@@ -99,23 +100,26 @@ pub fn run_all(design: &Design<'_>, bench: &Bench<'_>) -> Result<Pilot, String> 
                 pilot.operation_ns.insert(key, cost);
             }
             // What the user stopped is not refused.
-            Err(reason) if optional && !bench.stop.load(Ordering::Relaxed) => {
-                pilot.refused.insert(key, reason);
+            Err(failure) if optional && !bench.stop.load(Ordering::Relaxed) => {
+                pilot.refused.insert(key, failure.message);
             }
-            Err(reason) => return Err(reason),
+            Err(failure) => return Err(failure),
         }
     }
     Ok(pilot)
 }
 
 /// What one operation costs, where all that it needs is here.
-fn tried(work: &Work, bench: &Bench<'_>) -> Result<Option<u64>, String> {
+fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     let missing: Vec<&str> =
         work.programs().into_iter().filter(|name| bench.system.program(name).is_none()).collect();
     if !missing.is_empty() {
-        return Err(format!("not installed here: {}", missing.join(", ")));
+        return Err(Failure::refused(format!("not installed here: {}", missing.join(", "))));
     }
-    bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run))
+    let cost = bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run));
+    // A command that fails is the fault of what is measured, other work that fails is that of the machine.
+    let is_command = command::Asked::of(work).is_some();
+    cost.map_err(if is_command { Failure::broken } else { Failure::refused })
 }
 
 /// Runs again what comes once before the first run of a study, which goes on after an interruption: the machine

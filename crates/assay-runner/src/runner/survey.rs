@@ -141,7 +141,8 @@ pub fn make<'a>(
         runs_as: context.runs_as,
         stop: context.stop,
     };
-    let pilot = pilot::run_all(design, &bench).map_err(|error| unmeasured(site, &error))?;
+    let pilot = pilot::run_all(design, &bench)
+        .map_err(|own| Failure { kind: own.kind, ..unmeasured(site, &own.message) })?;
     opened.notes.extend(pilot::versions(&demands.work, system));
     let mut survey = Survey {
         target: site.target.clone(),

@@ -200,6 +200,11 @@ impl Arguments {
     }
 }
 
+/// Whether a study could not begin.
+fn is_refused(failure: &Failure) -> bool {
+    matches!(failure.kind, Kind::Refused | Kind::Broken)
+}
+
 /// A search under way.
 struct Hunt<'h> {
     system: &'h dyn System,
@@ -251,7 +256,7 @@ impl Hunt<'_> {
             return left_out(fate);
         }
         match self.compared(&self.search.asked.good, commit, self.search.allowed()) {
-            Err(failure) if failure.kind == Kind::Refused && self.is_good_measured()? => {
+            Err(failure) if is_refused(&failure) && self.is_good_measured()? => {
                 left_out(Fate::NoRun(failure.message))
             }
             ended => ended,
@@ -277,7 +282,7 @@ impl Hunt<'_> {
         self.say("GOOD is tried alone: is it the commit that cannot be measured?");
         let line = self.line(&[&self.search.asked.good], GateArguments::default(), 1, false);
         match self.ran(&line, None) {
-            Err(failure) if failure.kind == Kind::Refused => Ok(false),
+            Err(failure) if is_refused(&failure) => Ok(false),
             Err(failure) => Err(failure),
             Ok(ran) => match running::close(self.system, ran) {
                 // It is not kept, which nobody asked for.
@@ -319,8 +324,7 @@ impl Hunt<'_> {
         let mut step = self.compared(&before, &bad, allowed);
         let good = &self.search.asked.good;
         // Whatever else is the matter refuses that, too.
-        if before.id != good.id && step.as_ref().is_err_and(|failure| failure.kind == Kind::Refused)
-        {
+        if before.id != good.id && step.as_ref().is_err_and(is_refused) {
             step = self.compared(good, &bad, allowed);
             before = good.clone();
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{export, output};
-use assay_base::failure::{Failure, Outcome};
+use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::{Loss, Percent};
 use assay_report::exporters::JUNIT;
 use assay_study::findings::Findings;
@@ -209,6 +209,16 @@ pub fn ended(gate: &GateAnswer) -> Outcome<()> {
     }
 }
 
+/// How a study ends that could not begin: its gate makes no statement on what does not build, or fails at once.
+pub fn unmeasured(failure: Failure, gate: Option<&study::Gate>) -> Failure {
+    match gate {
+        Some(gate) if failure.kind == Kind::Broken => {
+            Failure::partial(failure.message).blind_by(gate.exit_blind)
+        }
+        _ => failure,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -326,6 +336,28 @@ mod tests {
         assert!(told("/nowhere/new.xml", true).unwrap_err().contains("there is no directory"));
         assert_eq!(told("new.xml", true), Ok(()));
         assert_eq!(Junit::default().check(&fake, false), Ok(()));
+    }
+
+    #[test]
+    fn gate_is_inconclusive_on_what_is_broken_alone() {
+        let gate = |words: &[&str]| {
+            let mut study = depth();
+            line(words).unwrap().put(&mut study).unwrap();
+            study.gate
+        };
+        let plain = gate(&["--gate", "5%"]);
+        let blind = gate(&["--gate", "5%", "--exit-blind", "125"]);
+        let code = |failure: Failure, gate: Option<&study::Gate>| {
+            unmeasured(failure, gate).kind.exit_code()
+        };
+        let broken = || Failure::broken("it does not build");
+        assert_eq!(code(broken(), plain.as_ref()), 5);
+        assert_eq!(code(broken(), blind.as_ref()), 125);
+        assert_eq!(code(broken(), None), 3);
+        for gate in [plain.as_ref(), blind.as_ref(), None] {
+            assert_eq!(code(Failure::refused("busy"), gate), 3);
+            assert_eq!(code(Failure::mistake("no"), gate), 2);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::race::Confirming;
 use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::{self, VmArguments};
-use super::{reboots, replayed, running};
+use super::{gate, reboots, replayed, running};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
@@ -121,6 +121,7 @@ fn conducted(
     (study, targets): (Study, Vec<String>),
 ) -> Outcome<()> {
     let quick = arguments.of_study.quick();
+    let gate = study.gate.clone();
     let request = Request {
         study,
         targets,
@@ -142,10 +143,11 @@ fn conducted(
     let quiet = arguments.how.quiet;
     let own = arguments.of_fleet.own(system)?;
     let ran = match &own {
-        Some(own) => own.run(system, request, quiet)?,
-        None if arguments.watch => running::run_on_page(system, request)?,
-        None => running::run(system, request, quiet)?,
+        Some(own) => own.run(system, request, quiet),
+        None if arguments.watch => running::run_on_page(system, request),
+        None => running::run(system, request, quiet),
     };
+    let ran = ran.map_err(|failure| gate::unmeasured(failure, gate.as_ref()))?;
     if let Some(own) = own.filter(|own| !own.place.leads()) {
         return own.ended(system, ran, quiet);
     }

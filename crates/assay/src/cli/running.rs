@@ -279,7 +279,7 @@ pub(super) const fn gravity(kind: Kind) -> u8 {
     match kind {
         Kind::Partial | Kind::Blind(_) => 0,
         Kind::Mistake => 1,
-        Kind::Refused => 2,
+        Kind::Refused | Kind::Broken => 2,
         Kind::Gate => 3,
         Kind::Interrupted => 4,
         Kind::NotRestored => 5,

@@ -69,7 +69,8 @@ impl From<Error> for Failure {
         let told = error.to_string();
         match error {
             Error::Mistake(_) => Self::mistake(told),
-            Error::Refused(_) | Error::DoesNotBuild { .. } => Self::refused(told),
+            Error::Refused(_) => Self::refused(told),
+            Error::DoesNotBuild { .. } => Self::broken(told),
             Error::Stopped => Self::interrupted(told),
         }
     }

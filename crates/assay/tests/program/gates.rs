@@ -229,6 +229,18 @@ fn a_gate_of_nothing_is_a_mistake() {
     assert_eq!(blind.code, 9, "{}", blind.stderr);
 }
 
+#[test]
+fn a_machine_that_refuses_is_not_an_inconclusive_gate() {
+    let home = home("gates-refused");
+    let study = "format = \"assay-study/1\"\ntitle = \"refused\"\n\
+        gate = { allowed = \"5 %\", exit_blind = 125 }\n\
+        [factors]\nmode = [\"a\", \"b\"]\n[[workload]]\nname = \"echo\"\n\
+        command = { run = \"echo {mode}\", needs = [\"no-such-program\"], runs = 1 }\n";
+    let file = home.file("refused.toml", study);
+    let told = home.refused(3, &["run", &file, home.scratch.path().to_str().unwrap(), "--quiet"]);
+    assert!(told.contains("not installed here: no-such-program"), "{told}");
+}
+
 /// The words of a run of commands, and how it ended.
 fn commands(home: &Home, lines: [&str; 2], more: &[&str]) -> (i32, Value, String) {
     let folder = home.scratch.path().to_str().unwrap();

@@ -117,6 +117,13 @@ fn a_revision_that_does_not_build_ends_it_before_anything_is_run() {
     {
         assert!(told.contains(word), "{word} is not in {told}");
     }
+    // A gate makes no statement on such a commit.
+    for (code, gate) in
+        [(5, &["--gate", "5%"][..]), (125, &["--gate", "5%", "--exit-blind", "125"])]
+    {
+        let told = sides.bench.home.told(code, &[&words, gate].concat());
+        assert!(told.contains("does not build"), "{told}");
+    }
     assert!(fs::metadata(&ran).is_err() && sides.bench.results().is_empty());
     assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
     // The side that did build is kept.

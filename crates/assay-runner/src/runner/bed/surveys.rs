@@ -45,7 +45,10 @@ impl TestBed<'_> {
                 };
                 match stood {
                     Ok(()) => {}
-                    Err(failure) if failure.kind == Kind::Refused && !under.is_empty() => {
+                    Err(failure)
+                        if matches!(failure.kind, Kind::Refused | Kind::Broken)
+                            && !under.is_empty() =>
+                    {
                         let reason = failure.message;
                         refused.push(Refusal { levels: under.clone(), reason });
                     }
