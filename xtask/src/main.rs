@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
 
 mod bench;
-mod bisect;
 mod bpf;
 mod browser;
 mod build;
@@ -128,15 +127,6 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &["--null", "--place"],
         run: Chore(engine::run),
-    },
-    Command {
-        name: "bench-bisect",
-        usage: "[--count N] [--commits N] [--seed S] [--busy] [--program FILE] [--write]",
-        summary: "how often `bisect` finds the right commit of histories whose truth is known, and `git bisect run` with a script; --busy: programs that work, in the place of ones that tell a time",
-        flags: &["--write", "--busy"],
-        numbers: &[("--count", 20), ("--commits", 128), ("--seed", 1)],
-        words: &["--program"],
-        run: Chore(bisect::run),
     },
     Command {
         name: "bpf",

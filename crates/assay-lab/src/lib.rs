@@ -22,7 +22,6 @@ pub mod fleet;
 pub mod fuzz;
 pub mod goodness;
 pub mod guest;
-pub mod history;
 pub mod home;
 pub mod hostile;
 pub mod journals;

@@ -9,12 +9,11 @@
 //!
 //! The types to know: `cli::Arguments` (a line that was typed), `store::progress::Progress` (a study that is looked at
 //! while it runs), `watch::sampler::Sampler` (the counters of now),
-//! `revisions::trees::Tree` (a commit that was built), `bisect::Search` (what is known of a first bad commit).
+//! `revisions::trees::Tree` (a commit that was built).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-pub mod bisect;
 pub mod cli;
 pub mod revisions;
 pub mod store;

@@ -30,11 +30,6 @@ pub struct BuildArguments {
 }
 
 impl BuildArguments {
-    /// What builds trees of commits, and nothing else of them.
-    pub fn of_trees(build: Option<String>) -> Self {
-        Self { build, ..Self::default() }
-    }
-
     /// The study with what is to be built, and with the number of jobs where nobody said it.
     ///
     /// # Errors

@@ -10,15 +10,11 @@ use assay_base::json::from_value;
 use assay_kinds::work::command::{self, Produced, REVISION, Reading};
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
-use assay_system::system::quoted;
 
 /// The factor whose levels are commands.
 const COMMAND: &str = "command";
 /// Replicates where the line does not say.
 const REPLICATES: u32 = 10;
-
-/// The options that vary something.
-pub const VARYING: [&str; 4] = ["name", "levels", "env", "rev"];
 
 /// Commands to measure, in place of a study file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -120,66 +116,6 @@ impl CommandArguments {
     /// Whether there are any.
     pub fn are_there(&self) -> bool {
         !self.lines.is_empty()
-    }
-
-    /// The only line, for a command that varies nothing but the commit.
-    ///
-    /// # Errors
-    /// The user's mistake where there is none, or something else varies.
-    pub fn one_line(&self, command: &str) -> Outcome<&str> {
-        let varied = [
-            ("-n", !self.names.is_empty()),
-            ("-L", !self.levels.is_empty()),
-            ("--env", !self.env.is_empty()),
-            ("--rev", self.revisions.is_some()),
-        ];
-        if let Some((option, _)) = varied.into_iter().find(|(_, is_there)| *is_there) {
-            return Err(Failure::mistake(format!(
-                "{option}: in {command} nothing varies but the commit: leave it out"
-            )));
-        }
-        match self.lines.as_slice() {
-            [one] => Ok(one),
-            [] => Err(Failure::mistake(format!("{command} measures a command: --command LINE"))),
-            _ => Err(Failure::mistake(format!("{command} measures one command: --command once"))),
-        }
-    }
-
-    /// The options beside the line itself, and those that vary something, as they would be typed.
-    pub fn options(&self) -> String {
-        let reads = self.reads.iter().map(|text| ("--reads", Some(text)));
-        let one = [
-            ("--reads-from", self.reads_from.as_ref()),
-            ("--setup", self.setup.as_ref()),
-            ("--setup-once", self.setup_once.as_ref()),
-            ("--prepare", self.prepare.as_ref()),
-            ("--cleanup", self.cleanup.as_ref()),
-            ("--timeout", self.timeout.as_ref()),
-            ("--input", self.input.as_ref()),
-        ];
-        let mut words: Vec<String> = (reads.chain(one))
-            .filter_map(|(name, text)| Some(format!("{name} {}", quoted(text?))))
-            .collect();
-        words.extend(self.same_output.as_ref().map(|path| match path.as_str() {
-            "" => "--same-output".to_owned(),
-            path => format!("--same-output={}", quoted(path)),
-        }));
-        words.extend(self.runs.map(|count| format!("--runs {count}")));
-        let flags = [
-            ("--cold", self.cold),
-            ("--no-shell", self.no_shell),
-            ("--ignore-failure", self.ignore_failure),
-        ];
-        words.extend(
-            flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned()),
-        );
-        words.join(" ")
-    }
-
-    /// The same in trees of commits.
-    #[must_use]
-    pub fn of_revisions(&self, sides: &[&str]) -> Self {
-        Self { revisions: Some(sides.join(",")), ..self.clone() }
     }
 
     /// Whether they run in trees of commits.

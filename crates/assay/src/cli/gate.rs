@@ -102,13 +102,6 @@ pub struct GateArguments {
 }
 
 impl GateArguments {
-    /// A gate that allows this share, and nothing else of them.
-    pub fn of(share: f64) -> Self {
-        // As many digits as anybody can tell apart.
-        let gate = Some(format!("{:.4}%", 100.0 * share));
-        Self { gating: Gating { gate, ..Gating::default() }, ..Self::default() }
-    }
-
     /// Gives the gate to the comparison with an earlier result: the study has none of its own then.
     ///
     /// # Errors
@@ -254,20 +247,6 @@ mod tests {
         assert!(gate.allow_missing);
         let mut study = depth();
         line(&[]).unwrap().put(&mut study).unwrap();
-        assert_eq!(study.gate, None);
-    }
-
-    #[test]
-    fn a_share_is_a_gate_and_none_at_all_is_one_too() {
-        for (share, allowed) in [(0.0, 0.0), (0.015, 1.5), (0.012_345_6, 1.2346)] {
-            let mut study = depth();
-            GateArguments::of(share).put(&mut study).unwrap();
-            let gate = study.gate.unwrap();
-            let share = Loss::Share(Percent(allowed));
-            assert_eq!((gate.allowed, gate.sees, gate.metric), (share, None, None));
-        }
-        let mut study = depth();
-        GateArguments::default().put(&mut study).unwrap();
         assert_eq!(study.gate, None);
     }
 

@@ -5,7 +5,6 @@ mod advise;
 mod advised;
 mod apply;
 mod articles;
-mod bisect;
 mod build;
 mod bundle;
 mod by_place;
@@ -145,7 +144,6 @@ enum Command {
     Report(report::Arguments),
     Compare(compare::Arguments),
     Advise(advise::Arguments),
-    Bisect(bisect::Arguments),
     Selftest(selftest::Arguments),
     Watch(watch::Arguments),
     Verify(verify::Arguments),
@@ -273,7 +271,6 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Advise(arguments) => advise::run(system, &arguments),
-        Command::Bisect(arguments) => bisect::run(system, &arguments),
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::Report(arguments) => report::run(system, &arguments),

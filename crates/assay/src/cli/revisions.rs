@@ -71,20 +71,15 @@ fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Ou
         output::message(&format!("{one} and {other} are the same commit"));
     }
     let path = repository.path().display().to_string();
-    // Who names commits by their digits knows what is meant, and assay bisect does in each of its studies.
+    // Who names commits by their digits knows what is meant.
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
     if !work.revisions.iter().all(by_digits) && repository.is_changed()? {
-        say_what_is_not_committed(&path);
+        output::message(&format!(
+            "changes in {path} that are not committed are not measured: a revision is a commit"
+        ));
     }
     work.repository = Some(path);
     Ok(())
-}
-
-/// Says that what was changed in a repository since its commit is no part of any study.
-pub fn say_what_is_not_committed(path: &str) {
-    output::message(&format!(
-        "changes in {path} that are not committed are not measured: a revision is a commit"
-    ));
 }
 
 /// Two names of one commit.

@@ -118,7 +118,7 @@ pub fn run_telling(
 }
 
 /// The same where the command has caught signals already, as one that runs several studies.
-pub(super) fn run_stoppable(
+fn run_stoppable(
     system: &dyn System,
     mut request: Request<'_>,
     stop: &AtomicBool,

@@ -63,11 +63,6 @@ pub struct Permitted {
 }
 
 impl Permitted {
-    /// Whether commands run as root under sudo.
-    pub const fn as_root(&self) -> bool {
-        self.as_root
-    }
-
     /// As they would be typed.
     pub fn words(&self) -> Vec<String> {
         let paths = self.settings.paths.iter();
@@ -212,27 +207,6 @@ const EXAMPLES: &[&str] = &["starvation", "tunable", "live"];
 const MOST_UNTIL_DECIDED: u32 = 100;
 
 impl StudyArguments {
-    /// Commands in trees of commits of a repository, in so many replicates at most: all of them, or until the
-    /// gate is decided.
-    pub fn of_commits(
-        commands: CommandArguments,
-        repository: &Path,
-        build: BuildArguments,
-        gate: GateArguments,
-        replicates: u32,
-        ends_by_gate: bool,
-    ) -> Self {
-        Self {
-            study: Some(repository.display().to_string()),
-            until: ends_by_gate.then(|| "gate".to_owned()),
-            replicates: Some(replicates),
-            commands,
-            build,
-            gate,
-            ..Self::default()
-        }
-    }
-
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(self.asked(system)?)?)?;

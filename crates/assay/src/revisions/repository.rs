@@ -28,16 +28,6 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// Digits by which a commit is named where people read.
-const TOLD_DIGITS: usize = 12;
-
-impl Commit {
-    /// Its name, as far as people read it; git takes it for the whole.
-    pub fn short(&self) -> &str {
-        self.id.get(..TOLD_DIGITS).unwrap_or(&self.id)
-    }
-}
-
 /// A repository.
 #[derive(Clone, Debug)]
 pub struct Repository<'s> {
@@ -132,28 +122,6 @@ impl<'s> Repository<'s> {
         let id = executed.heard.text().trim().to_owned();
         let one = self.listed(&["rev-list", "--max-count=1", FORMAT, &id])?;
         one.into_iter().next().ok_or_else(|| none("git does not list it"))
-    }
-
-    /// The commits that `bad` has and `good` does not, of those that come from `good`, the oldest first and `bad`
-    /// last; none where `bad` does not come from `good`.
-    ///
-    /// # Errors
-    /// Git cannot list them.
-    pub fn commits_between(&self, good: &Commit, bad: &Commit) -> Result<Vec<Commit>, Error> {
-        let range = format!("{}..{}", good.id, bad.id);
-        self.listed(&["rev-list", "--topo-order", "--reverse", "--ancestry-path", FORMAT, &range])
-    }
-
-    /// The commits that `bad` has and none of `goods` has: the one that parts them best first, as git bisect would
-    /// take it, and `bad` among them.
-    ///
-    /// # Errors
-    /// Git cannot list them.
-    pub fn halves(&self, bad: &Commit, goods: &[&Commit]) -> Result<Vec<Commit>, Error> {
-        let without: Vec<String> = goods.iter().map(|good| format!("^{}", good.id)).collect();
-        let words = ["rev-list", "--bisect-all", FORMAT, bad.id.as_str()];
-        let words = words.into_iter().chain(without.iter().map(String::as_str));
-        self.listed(&words.collect::<Vec<&str>>())
     }
 
     /// Whether files that it knows were changed since its commit.

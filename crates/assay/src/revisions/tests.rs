@@ -65,60 +65,16 @@ fn a_revision_is_what_git_calls_one_and_what_is_none_is_the_users_mistake() {
         assert_eq!(repository.resolve(rev).unwrap().id, *id, "{rev}");
     }
     assert_eq!(repository.resolve("v1").unwrap().subject, "file: 1");
+    // What a terminal would obey is spelled out.
+    bench.lab.commit("file", "\u{1b}[31m3").unwrap();
+    let subject = repository.resolve("HEAD").unwrap().subject;
+    assert!(subject.contains("[31m3") && !subject.contains('\u{1b}'), "{subject:?}");
     for rev in ["nowhere", "", "--all", "HEAD:file", "main..v1", "a\0b"] {
         let told = repository.resolve(rev).unwrap_err();
         assert!(rev.contains('\0') || matches!(&told, Error::Mistake(_)), "{rev}: {told:?}");
     }
     let told = Repository::at(bench.scratch.path()).unwrap_err();
     assert!(matches!(&told, Error::Mistake(text) if text.contains("no repository")), "{told:?}");
-}
-
-#[test]
-fn between_two_commits_lie_those_of_both_sides_of_a_merge() {
-    let Some(bench) = Bench::new("revisions-between") else { return };
-    let good = bench.lab.commit("file", "1").unwrap();
-    let own = bench.lab.commit("file", "2").unwrap();
-    bench.lab.git(&["checkout", "--quiet", "-b", "side", &good]).unwrap();
-    let side = bench.lab.commit("other", "1").unwrap();
-    bench.lab.git(&["checkout", "--quiet", "main"]).unwrap();
-    bench.lab.git(&["merge", "--quiet", "--no-edit", "side"]).unwrap();
-    let repository = bench.repository();
-    let [good, own, bad] =
-        [good.as_str(), own.as_str(), "main"].map(|rev| repository.resolve(rev).unwrap());
-    let ids = |from: &Commit, to: &Commit| -> Vec<String> {
-        let all = repository.commits_between(from, to).unwrap();
-        all.into_iter().map(|commit| commit.id).collect()
-    };
-    let mut all = ids(&good, &bad);
-    assert_eq!(all.pop().as_ref(), Some(&bad.id), "the newest comes last");
-    all.sort();
-    let mut wanted = vec![own.id.clone(), side];
-    wanted.sort();
-    assert_eq!(all, wanted);
-    assert_eq!(ids(&own, &bad), std::slice::from_ref(&bad.id));
-    assert!(ids(&bad, &good).is_empty());
-}
-
-#[test]
-fn the_commit_that_parts_the_others_best_comes_first_and_the_bad_one_last() {
-    let Some(bench) = Bench::new("revisions-halves") else { return };
-    let texts = ["0", "1", "\u{1b}[31m2", "3", "4"];
-    let ids = texts.map(|text| bench.lab.commit("file", text).unwrap());
-    let repository = bench.repository();
-    let all = ids.each_ref().map(|id| repository.resolve(id).unwrap());
-    let halves = |goods: &[&Commit]| -> Vec<String> {
-        let halves = repository.halves(&all[4], goods).unwrap();
-        halves.into_iter().map(|commit| commit.id).collect()
-    };
-    let found = halves(&[&all[0]]);
-    assert_eq!(found.len(), 4, "{found:?}");
-    assert_eq!((&found[0], &found[3]), (&ids[2], &ids[4]));
-    assert_eq!(halves(&[&all[0], &all[2]]), [ids[3].clone(), ids[4].clone()]);
-    assert_eq!(halves(&[&all[3]]), [ids[4].clone()]);
-    assert!(halves(&[&all[4]]).is_empty());
-    // What a terminal would obey is spelled out.
-    assert!(all[2].subject.contains("[31m2"), "{:?}", all[2].subject);
-    assert!(!all[2].subject.chars().any(char::is_control), "{:?}", all[2].subject);
 }
 
 #[test]

@@ -8,7 +8,6 @@
 
 mod advice;
 mod articles;
-mod bisect;
 mod boots;
 mod bundles;
 mod busy;
