@@ -11,7 +11,6 @@
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-mod ata;
 mod block;
 mod block_latency;
 mod child;
@@ -30,7 +29,6 @@ mod swap;
 #[cfg(test)]
 mod test_support;
 
-pub use ata::{AtaQuestion, ask_ata};
 pub use block::{block_device_bytes, discard};
 pub use block_latency::{
     BlockClass, BlockRequest, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS,

@@ -27,8 +27,7 @@ const SHOWING: (&str, &str) = ("assay-report", "report");
 /// What they would touch it with.
 const TOUCHING: [&str; 5] = ["clap", "nix", "rustix", "signal-hook", "ureq"];
 /// What they may use of the raw calls: the counters of the kernel, and files in memory.
-const COUNTERS: [&str; 16] = [
-    "AtaQuestion",
+const COUNTERS: [&str; 15] = [
     "BlockClass",
     "BlockRequest",
     "BlockTotals",

@@ -1,7 +1,6 @@
-//! What drives say of their own health: the log of NVMe devices, the attributes and statistics of ATA
-//! drives, the registers of memory cards, and what `smartctl` reads of the rest.
+//! What drives say of their own health: the log of NVMe devices, the registers of memory cards, and what
+//! `smartctl` reads of the rest.
 
-mod ata;
 mod mmc;
 mod nvme;
 mod smartctl;
@@ -25,15 +24,13 @@ pub static PROBE: Entry = Entry {
                part of what a study costs: NVMe drives give their health log (temperature, \
                percentage used, spare, bytes written, media errors, unsafe shutdowns, minutes \
                above their warning and critical temperatures, how often they slowed down for \
-               heat). SATA drives, and those behind bridges that say that they take ATA commands \
-               (VPD page 0x89), are asked for their own verdict, the attributes 5, 9, 187, 194, \
-               197, 198 and 199, and the log of statistics (wear, hours, bytes written); one that \
-               sleeps is not woken. Where they tell no wear, and of drives that take no ATA \
-               commands, smartctl is asked where it is installed: it knows what the makers' own \
-               attributes mean (177, 231, 233, 241). Soldered memory cards (eMMC) tell their life \
-               time in steps of 10 %. The result says what the study wrote and how far the wear \
-               went. Costs some milliseconds, up to some seconds for smartctl, and nothing in \
-               trials. Needs root for all but memory cards; virtual drives and SD cards tell \
+               heat). SATA and USB drives are read with smartctl (package smartmontools): their own \
+               verdict, temperature, hours, the attributes 5, 187, 197, 198 and 199, and wear and \
+               bytes written from the log of statistics or from the makers' own attributes (177, \
+               231, 233, 241). A drive that sleeps is not woken. Soldered memory cards (eMMC) tell \
+               their life time in steps of 10 %. The result says what the study wrote and how far \
+               the wear went. Costs some milliseconds, up to some seconds for smartctl, and nothing \
+               in trials. Needs root for all but memory cards; virtual drives and SD cards tell \
                nothing.",
     },
     fields: &[
@@ -53,7 +50,7 @@ pub static PROBE: Entry = Entry {
 /// What a drive says of itself. What its kind does not count is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// Who was asked: `nvme`, `ata`, `mmc`, `smartctl`.
+    /// Who was asked: `nvme`, `mmc`, `smartctl`.
     pub source: String,
     /// Degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,26 +138,24 @@ pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presenc
     found
 }
 
-/// What a drive says of itself; where it tells no wear, what smartctl makes of it.
+/// What a drive says of itself; one behind a USB bridge that smartctl does not know is asked in the way that most
+/// bridges pass on.
 pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
-    let own = ask(system, drive);
-    let worn = own.value().is_some_and(|health| health.used_percent.is_some());
-    if worn || !drive.name.starts_with("sd") && !drive.name.starts_with("nvme") || !is_root(system)
-    {
-        return own;
+    let first = ask(system, drive);
+    let is_usb = drive.bus.value().is_some_and(|bus| bus == "usb");
+    let failed = first.reason().is_some_and(|reason| reason != smartctl::ASLEEP);
+    if !failed || !is_usb || !is_root(system) || !smartctl::is_installed(system) {
+        return first;
     }
-    let usb = drive.bus.value().is_some_and(|bus| bus == "usb");
-    let other = smartctl::read(system, &devices::file_of(&drive.name), usb);
-    match (own, other) {
-        (_, Presence::Present(told)) => Presence::Present(told),
-        (Presence::Present(own), _) => Presence::Present(own),
-        (Presence::Absent(own), Presence::Absent(other)) => {
-            Presence::absent(format!("{own}; {other}"))
+    match smartctl::read(system, &devices::file_of(&drive.name), &["-d", "sat"]) {
+        Presence::Absent(reason) => {
+            Presence::absent(format!("the USB bridge does not pass it on: {reason}"))
         }
+        told => told,
     }
 }
 
-/// The same without another program: by the drive's own commands.
+/// The same without trying a way that may hang a bridge.
 pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
     let name = drive.name.as_str();
     if name.starts_with("mmcblk") {
@@ -173,29 +168,22 @@ pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
         return Presence::absent("only root may ask a drive for its health");
     }
     let device = devices::file_of(name);
-    if name.starts_with("nvme") {
-        return match system.nvme_health_log(&device) {
-            Ok(page) => nvme::health(&page),
-            Err(error) => Presence::absent(format!("its health log: {}", sysfs::reason(&error))),
-        };
+    if name.starts_with("sd") {
+        return smartctl::read(system, &device, &[]);
     }
-    if takes_ata_commands(system, drive) {
-        ata::read(system, &device)
-    } else {
-        Presence::absent("it does not say that it takes ATA commands")
+    let own = match system.nvme_health_log(&device) {
+        Ok(page) => nvme::health(&page),
+        Err(error) => Presence::absent(format!("its health log: {}", sysfs::reason(&error))),
+    };
+    let Presence::Absent(reason) = own else { return own };
+    match smartctl::read(system, &device, &[]) {
+        Presence::Absent(other) => Presence::absent(format!("{reason}; {other}")),
+        told => told,
     }
 }
 
 fn is_root(system: &dyn System) -> bool {
     system.user().id == 0
-}
-
-/// Whether a drive is on an ATA port, or says so behind another one: bridges that do not may hang when
-/// they are asked all the same.
-fn takes_ata_commands(system: &dyn System, drive: &Drive) -> bool {
-    let page = sysfs::block(&drive.name).join("device/vpd_pg89");
-    drive.bus.value().is_some_and(|bus| bus == "sata")
-        || system.read_bytes(&page).is_ok_and(|page| !page.is_empty())
 }
 
 /// Which drives tell it here, or why none does.
@@ -267,13 +255,26 @@ mod tests {
     }
 
     #[test]
-    fn only_drives_that_say_so_are_sent_ata_commands() {
-        let fake = Fake::recorded("file /sys/class/block/sdb/size 1\n").unwrap();
+    fn unknown_bridges_are_asked_through_sat_for_studies_only() {
+        let fake = Fake::new();
         let stick = drive("sdb", "usb");
-        assert!(ask(&fake, &stick).reason().unwrap().contains("does not say"));
-        fake.put("/sys/class/block/sdb/device/vpd_pg89", [0, 0x89, 2, 0x38]);
-        // It is asked now, and the fake machine has no answer.
-        assert!(!ask(&fake, &stick).reason().unwrap().contains("does not say"));
+        let line = |way: &str| {
+            format!("smartctl --json -n standby -b exit -i -H -A -l devstat {way}/dev/sdb")
+        };
+        fake.install("smartctl").put_output(
+            &line(""),
+            r#"{"smartctl":{"messages":[{"string":"/dev/sdb: Unknown USB bridge [0x46f4:0x0001 (0x000)]",
+                "severity":"error"}],"exit_status":1}}"#,
+        );
+        let drive = include_str!("../../tests/fixtures/smartctl/ssd.json");
+        fake.put_output(&line("-d sat "), drive);
+        assert_eq!(read(&fake, &stick).value().unwrap().used_percent, Some(12));
+        assert!(ask(&fake, &stick).reason().unwrap().contains("Unknown USB bridge"));
+        fake.put_output(&line("-d sat "), "{}");
+        let reason = read(&fake, &stick).reason().unwrap().to_owned();
+        assert!(reason.starts_with("the USB bridge does not pass it on: smartctl"), "{reason}");
+        fake.put_output(&line(""), include_str!("../../tests/fixtures/smartctl/asleep.json"));
+        assert_eq!(read(&fake, &stick).reason(), Some(smartctl::ASLEEP));
     }
 
     #[test]

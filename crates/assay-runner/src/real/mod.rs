@@ -38,10 +38,10 @@ use assay_system::system::mains::Mains;
 use assay_system::system::network::{LinkJob, LinkRun};
 use assay_system::system::powered::{Starts, Wanted};
 use assay_system::system::{
-    Act, AreaFile, AtaQuestion, BlockRequest, BlockTotals, BlockTracer, CachedPages, Caching,
-    Consent, DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent,
-    FileKind, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status,
-    System, TraceMeans, User, Watchdog, WorkDirectory, identity,
+    Act, AreaFile, BlockRequest, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
+    DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
+    Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,
+    TraceMeans, User, Watchdog, WorkDirectory, identity,
 };
 
 /// The machine that this process runs on.
@@ -377,13 +377,6 @@ impl System for Real {
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {
         let device = File::open(device)?;
         Ok(assay_sys::nvme_health_log(device.as_fd())?.to_vec())
-    }
-
-    fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>> {
-        // Without O_NONBLOCK a drive that sleeps would be turned up by the opening.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let device = fs::open(device, flags, Mode::empty())?;
-        assay_sys::ask_ata(device.as_fd(), question)
     }
 
     fn machines(&self, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {

@@ -683,10 +683,10 @@ fn every_preset_dry_runs() {
 fn smart(written: u64, left: u64) -> String {
     format!(
         r#"{{"logical_block_size":512,"ata_smart_attributes":{{"table":[
-        {{"id":231,"name":"SSD_Life_Left","value":{left},"raw":{{"value":0,"string":"0"}}}},
-        {{"id":241,"name":"Total_LBAs_Written","value":99,
+        {{"id":231,"name":"SSD_Life_Left","value":{left},"raw":{{"value":0}}}},{{"id":241,"name":"Total_LBAs_Written","value":99,
           "raw":{{"value":{written},"string":"{written}"}}}}]}}}}"#
     )
+    .replace('\n', "")
 }
 
 #[test]
@@ -726,11 +726,11 @@ fn who_looks_on_is_kept_with_the_environment() {
 #[test]
 fn the_drives_are_asked_before_and_after_and_both_are_kept() {
     let fake = machine();
-    fake.install("smartctl").put_output("smartctl -j -a /dev/sda", &smart(1000, 98));
+    fake.add(&format!("smartctl /dev/sda {}", smart(1000, 98))).unwrap();
     let mut worn = false;
     let finished = run(&fake, request("/home/me"), &AtomicBool::new(false), &mut |event| {
         if matches!(event, Event::TrialEnded { .. }) && !worn {
-            fake.put_output("smartctl -j -a /dev/sda", &smart(5000, 97));
+            fake.add(&format!("smartctl /dev/sda {}", smart(5000, 97))).unwrap();
             worn = true;
         }
     })

@@ -12,10 +12,9 @@ use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
 use super::powered::{Starts, Wanted};
 use super::{
-    Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
-    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
-    WorkDirectory,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
+    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog, WorkDirectory,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -87,7 +86,6 @@ impl System for DryRun<'_> {
         told_of(program: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput>;
         answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput>;
         nvme_health_log(device: &Path) -> io::Result<Vec<u8>>;
-        ask_ata(device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>>;
         leftovers(directory: &Path) -> io::Result<Vec<Leftover>>;
         open_for_reading(path: &Path, caching: Caching) -> io::Result<File>;
         length(file: &File) -> io::Result<u64>;

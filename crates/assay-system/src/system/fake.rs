@@ -28,10 +28,10 @@ use super::journal::Warrant;
 use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
 use super::{
-    Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError,
-    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
-    Watchdog, WorkDirectory, devices, identity,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
+    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    WorkDirectory, devices, identity,
 };
 pub use act::Manner;
 pub use mains::POWER;
@@ -666,8 +666,9 @@ impl System for Fake {
     }
 
     fn program(&self, name: &str) -> Option<PathBuf> {
-        let there = self.lock().programs.contains(name);
-        there.then(|| Path::new("/usr/sbin").join(name))
+        let state = self.lock();
+        let recorded = name == "smartctl" && !state.tree.smartctl.is_empty();
+        (recorded || state.programs.contains(name)).then(|| Path::new("/usr/sbin").join(name))
     }
 
     fn free_loop(&self) -> io::Result<PathBuf> {
@@ -718,7 +719,9 @@ impl System for Fake {
 
     fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String> {
         let line = [&[program], arguments].concat().join(" ");
-        let known = self.lock().outputs.get(&line).cloned();
+        let state = self.lock();
+        let known = state.outputs.get(&line).or_else(|| state.tree.smartctl.get(&line)).cloned();
+        drop(state);
         let found = known.or_else(|| self.shown(program, arguments)).or_else(|| self.volume(&line));
         found.ok_or_else(|| Errno::NOENT.into())
     }
@@ -768,19 +771,8 @@ impl System for Fake {
     }
 
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {
-        let answers = &self.lock().tree.answers;
-        answers
-            .get(&tree::asked(device, tree::HEALTH_LOG))
-            .cloned()
-            .ok_or_else(|| Errno::NOTTY.into())
-    }
-
-    fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>> {
-        let answers = &self.lock().tree.answers;
-        answers
-            .get(&tree::asked(device, question.name()))
-            .cloned()
-            .ok_or_else(|| Errno::NOTTY.into())
+        let logs = &self.lock().tree.health_logs;
+        logs.get(device).cloned().ok_or_else(|| Errno::NOTTY.into())
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

@@ -12,10 +12,10 @@ use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
 use super::powered::{Starts, Wanted};
 use super::{
-    Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError,
-    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
-    Watchdog, WorkDirectory,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
+    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    WorkDirectory,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -175,7 +175,6 @@ impl System for Faulty<'_> {
         told_of(program: &str, arguments: &[&str], input: &File) -> ProgramOutput;
         answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> ProgramOutput;
         nvme_health_log(device: &Path) -> Vec<u8>;
-        ask_ata(device: &Path, question: AtaQuestion) -> Vec<u8>;
         forget_cache() -> ();
     }
 

@@ -51,8 +51,8 @@ use std::time::Duration;
 
 pub use act::{ADD_ZRAM, Act, REMOVE_ZRAM, quoted};
 pub use assay_sys::{
-    AtaQuestion, BlockClass, BlockRequest, BlockTotals, ClassTotals, DeviceTotals, DirectoryPolicy,
-    MOST_TRACED, RequestFlags, TraceMeans,
+    BlockClass, BlockRequest, BlockTotals, ClassTotals, DeviceTotals, DirectoryPolicy, MOST_TRACED,
+    RequestFlags, TraceMeans,
 };
 pub use dry_run::DryRun;
 pub use errno::Errno;
@@ -546,9 +546,6 @@ pub trait System: Sync {
     fn forget_cache(&self) -> io::Result<()>;
     /// The 512 bytes of an NVMe device's health log (log page 2).
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
-    /// What an ATA drive answers: a page of 512 bytes, or the registers status, error, count and the
-    /// three parts of the address.
-    fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>>;
     /// Loads a link in phases and probes it meanwhile.
     fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
     /// What starts virtual machines whose drive is this program's own.

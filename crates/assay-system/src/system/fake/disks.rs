@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::tree::{self, Node};
+use super::tree::Node;
 use super::{Fake, State};
-use crate::system::{AtaQuestion, DeviceNumber};
+use crate::system::DeviceNumber;
 
 /// What a queue says that nobody set.
 const QUEUE: [(&str, &str); 8] = [
@@ -21,20 +21,7 @@ const QUEUE: [(&str, &str); 8] = [
 impl Fake {
     /// Sets the health log of an NVMe device.
     pub fn put_health_log(&self, device: impl Into<PathBuf>, bytes: &[u8]) -> &Self {
-        let question = tree::asked(&device.into(), tree::HEALTH_LOG);
-        self.lock().tree.answers.insert(question, bytes.to_vec());
-        self
-    }
-
-    /// Sets what an ATA drive answers.
-    pub fn put_ata(
-        &self,
-        device: impl Into<PathBuf>,
-        question: AtaQuestion,
-        bytes: &[u8],
-    ) -> &Self {
-        let question = tree::asked(&device.into(), question.name());
-        self.lock().tree.answers.insert(question, bytes.to_vec());
+        self.lock().tree.health_logs.insert(device.into(), bytes.to_vec());
         self
     }
 }

@@ -19,8 +19,8 @@
 //! mode /home/me 0775                  who may do what with this very file; 0755 without this line
 //! variable HOME /home/me                 environment variable
 //! user 1000                              user that runs the process; root without this line
-//! answer /dev/sda identify 5a04ff3f...   what a drive answers, in hexadecimal: the name of an
-//!                                        AtaQuestion, or `health-log` for the one of NVMe drives
+//! health-log /dev/nvme0n1 004301...      health log of an NVMe drive, in hexadecimal
+//! smartctl /dev/sda {"smartctl":...}     what smartctl prints of a drive
 //! ```
 
 use std::cell::RefCell;
@@ -59,19 +59,13 @@ pub struct Tree {
     pub modes: BTreeMap<PathBuf, u32>,
     pub variables: BTreeMap<String, String>,
     pub user: u32,
-    /// What drives answer, by device and question.
-    pub answers: BTreeMap<(PathBuf, String), Vec<u8>>,
+    /// Health logs of NVMe drives by device.
+    pub health_logs: BTreeMap<PathBuf, Vec<u8>>,
+    /// What smartctl prints, by command line.
+    pub smartctl: BTreeMap<String, String>,
     /// Where paths led to, while no link comes, goes or changes: most questions are asked again and again. What was
     /// there and is gone is not found there.
     led: RefCell<BTreeMap<Key, Key>>,
-}
-
-/// The question that NVMe drives answer.
-pub const HEALTH_LOG: &str = "health-log";
-
-/// A question to a drive.
-pub fn asked(device: &Path, question: &str) -> (PathBuf, String) {
-    (device.to_owned(), question.to_owned())
 }
 
 impl Tree {
@@ -126,10 +120,11 @@ impl Tree {
             "space" => drop(self.spaces.insert(path, parse_space(value)?)),
             "variable" => drop(self.variables.insert(name.to_owned(), value.to_owned())),
             "user" => self.user = name.parse().ok()?,
-            "answer" => {
-                let (question, bytes) = value.split_once(' ')?;
-                self.answers.insert((path, question.to_owned()), from_hexadecimal(bytes)?);
+            "smartctl" => {
+                let line = format!("smartctl --json -n standby -b exit -i -H -A -l devstat {name}");
+                self.smartctl.insert(line, value.to_owned());
             }
+            "health-log" => drop(self.health_logs.insert(path, from_hexadecimal(value)?)),
             _ => return None,
         }
         Some(())
