@@ -25,7 +25,7 @@ use source::{BESIDE, DECIDING, RUNNING, blanked, files, functions, used_below, u
 /// What shows is a crate and one room.
 const SHOWING: (&str, &str) = ("assay-report", "report");
 /// What they would touch it with.
-const TOUCHING: [&str; 5] = ["clap", "nix", "rustix", "signal-hook", "ureq"];
+const TOUCHING: [&str; 4] = ["clap", "nix", "rustix", "signal-hook"];
 /// What they may use of the raw calls: the counters of the kernel, and files in memory.
 const COUNTERS: [&str; 15] = [
     "BlockClass",

@@ -1,11 +1,11 @@
 //! WebDriver, as far as the tests of pages need it: JSON over HTTP
 //! (<https://www.w3.org/TR/webdriver2/>).
 
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use ureq::http::Response;
-use ureq::{Agent, Body};
 
 use crate::lab::Done;
 
@@ -15,32 +15,30 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub const LAST_LIMIT: Duration = Duration::from_secs(10);
 /// The driver gives a page or a script up earlier: it can say which.
 const PATIENCE_MS: u64 = 60_000;
-/// Far more than a picture or a print has; only an answer without end is to fail.
-const MOST_BYTES: u64 = 256 << 20;
+/// More than a picture or a print has; an answer without end fails.
+const MAX_ANSWER_BYTES: u64 = 256 << 20;
 /// The name under which the standard hands out an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A client of a driver on this machine, and of the one browser that it has the driver start.
 pub struct Client {
-    agent: Agent,
-    driver: String,
-    /// What commands to the browser begin with.
+    port: u16,
+    /// Path before commands to the browser.
     session: String,
 }
 
 impl Client {
     /// A client of the driver at a port, without a browser yet.
     pub fn new(port: u16) -> Self {
-        Self { agent: agent(), driver: format!("http://127.0.0.1:{port}"), session: String::new() }
+        Self { port, session: String::new() }
     }
 
     /// Starts the browser; returns its capabilities.
     pub fn start(&mut self, options: &Value) -> Done<Value> {
-        let sessions = format!("{}/session", self.driver);
-        let wanted = json!({ "capabilities": { "alwaysMatch": options } });
-        let mut started = post(&self.agent, &sessions, &wanted)?;
+        let wanted = json!({ "capabilities": { "alwaysMatch": options } }).to_string();
+        let mut started = self.ask("POST", "/session", &wanted, LIMIT)?;
         let id = started["sessionId"].as_str().ok_or("the driver named no session")?;
-        self.session = format!("{sessions}/{id}");
+        self.session = format!("/session/{id}");
         let patience = json!({ "pageLoad": PATIENCE_MS, "script": PATIENCE_MS });
         self.post("timeouts", &patience)?;
         Ok(started["capabilities"].take())
@@ -49,18 +47,17 @@ impl Client {
     /// Has the driver close its browser, clear up and end. The standard knows no such command: it
     /// has one that only closes the browser, and a driver that is killed then leaves a profile.
     pub fn shut_down(&self) -> Done<()> {
-        let asked = self.agent.get(format!("{}/shutdown", self.driver));
-        value(asked.config().timeout_global(Some(LAST_LIMIT)).build().call()).map(drop)
+        self.ask("GET", "/shutdown", "", LAST_LIMIT).map(drop)
     }
 
     /// Asks for something.
     pub fn get(&self, command: &str) -> Done<Value> {
-        value(self.agent.get(self.at(command)).call())
+        self.ask("GET", &self.at(command), "", LIMIT)
     }
 
     /// Has something done.
     pub fn post(&self, command: &str, body: &Value) -> Done<Value> {
-        post(&self.agent, &self.at(command), body)
+        self.ask("POST", &self.at(command), &body.to_string(), LIMIT)
     }
 
     /// Does something to the first element that fits.
@@ -74,30 +71,36 @@ impl Client {
     fn at(&self, command: &str) -> String {
         format!("{}/{command}", self.session)
     }
+
+    /// Sends a request and returns the value of the answer, or the error that it describes.
+    fn ask(&self, method: &str, path: &str, body: &str, limit: Duration) -> Done<Value> {
+        let answer = exchange(self.port, method, path, body, limit)
+            .map_err(|error| format!("the driver: {error}"))?;
+        let (head, body) =
+            answer.split_once("\r\n\r\n").ok_or_else(|| format!("no HTTP: {answer}"))?;
+        let is_success = head.split(' ').nth(1).is_some_and(|status| status.starts_with('2'));
+        read(is_success, body)
+    }
 }
 
-fn agent() -> Agent {
-    Agent::new_with_config(
-        Agent::config_builder()
-            // What went wrong stands in the body.
-            .http_status_as_error(false)
-            // The driver is on this machine, whatever the environment says of others.
-            .proxy(None)
-            .timeout_global(Some(LIMIT))
-            .build(),
-    )
-}
-
-fn post(agent: &Agent, address: &str, body: &Value) -> Done<Value> {
-    value(agent.post(address).content_type("application/json").send(body.to_string()))
-}
-
-/// What a driver answers, or what it says of its error.
-fn value(response: Result<Response<Body>, ureq::Error>) -> Done<Value> {
-    let mut response = response.map_err(|error| format!("the driver: {error}"))?;
-    let body = response.body_mut().with_config().limit(MOST_BYTES).read_to_string();
-    let body = body.map_err(|error| format!("the driver's answer: {error}"))?;
-    read(response.status().is_success(), &body)
+/// Sends one HTTP request to a port of this machine and reads to the end of the connection. HTTP/1.0 has no chunks.
+fn exchange(
+    port: u16,
+    method: &str,
+    path: &str,
+    body: &str,
+    limit: Duration,
+) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_read_timeout(Some(limit))?;
+    let length = body.len();
+    let head = format!(
+        "{method} {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(format!("{head}{body}").as_bytes())?;
+    let mut answer = String::new();
+    stream.take(MAX_ANSWER_BYTES).read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 fn read(well: bool, body: &str) -> Done<Value> {
