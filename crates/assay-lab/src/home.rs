@@ -32,6 +32,13 @@ impl Home {
         Self { assay: Assay::new(Path::new(program), &home), scratch }
     }
 
+    /// The same for a test that acts on its results.
+    pub fn out_of_reach(program: &str, test: &str) -> Self {
+        let scratch = Scratch::new(test).unwrap();
+        let home = scratch.home().unwrap();
+        Self { assay: Assay::new(Path::new(program), &home), scratch }
+    }
+
     /// Writes a file and returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.scratch.path().join(name);

@@ -99,7 +99,7 @@ fn image(scratch: &Scratch) -> Done<PathBuf> {
 impl Site {
     fn new(program: &Path) -> Done<Self> {
         let scratch = Scratch::new("kills")?;
-        let home = scratch.folder("home", 0o755, None)?;
+        let home = scratch.home()?;
         let device = LoopDevice::over_with_partitions(image(&scratch)?)?;
         let site = Self { assay: Assay::new(program, &home), device, scratch };
         site.set_settings()?;

@@ -118,6 +118,20 @@ impl Scratch {
         &self.path
     }
 
+    /// A home for results that root acts on, made if need be: nobody else can write to a directory above it. It
+    /// is removed with this directory.
+    pub fn home(&self) -> Done<PathBuf> {
+        let path = self.out_of_reach().join("home");
+        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
+    }
+
+    fn out_of_reach(&self) -> PathBuf {
+        let place = if is_root() { Some("/run".into()) } else { std::env::var_os("HOME") };
+        let place = place.map_or_else(std::env::temp_dir, PathBuf::from);
+        place.join(self.path.file_name().unwrap_or_default())
+    }
+
     /// A directory below it, made if need be, with these permissions and this owner.
     pub fn folder(&self, name: &str, mode: u32, owner: Option<u32>) -> Done<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
@@ -132,13 +146,16 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A mount that would not go away must not be emptied through this path.
-        if mounted_below(&self.path) {
-            complain(&format!("{} still holds a mount and stays", self.path.display()));
-            return;
-        }
-        if let Err(error) = fs::remove_dir_all(&self.path) {
-            complain(&format!("{}: {error}", self.path.display()));
+        for path in [self.out_of_reach(), self.path.clone()] {
+            // A mount that would not go away must not be emptied through this path.
+            if mounted_below(&path) {
+                complain(&format!("{} still holds a mount and stays", path.display()));
+                continue;
+            }
+            match fs::remove_dir_all(&path) {
+                Err(error) if path.exists() => complain(&format!("{}: {error}", path.display())),
+                _ => {}
+            }
         }
     }
 }

@@ -11,7 +11,6 @@ use assay_study::findings::facts::PlaceFacts;
 use assay_study::findings::places::{Beside, Placed, Places, Row as Number, Unit};
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings};
 use assay_study::results::plan::{Arm, arm_in_words};
-use assay_study::results::seal::Known;
 
 /// Letters of a bar as long as the longest.
 const BAR: usize = 28;
@@ -306,7 +305,7 @@ fn machine(place: &Placed) -> String {
     told.join("; ")
 }
 
-/// `2 results of 2026-11-22 and 2026-11-23, sealed`.
+/// `2 results of 2026-11-22 and 2026-11-23`.
 fn results(place: &Placed) -> String {
     let mut days: Vec<&str> =
         place.results.iter().map(|one| one.started.get(..10).unwrap_or_default()).collect();
@@ -316,9 +315,7 @@ fn results(place: &Placed) -> String {
         [one] => one.id.clone(),
         several => format!("{} results", several.len()),
     };
-    let whole = place.results.iter().all(|one| one.seal == Known::Whole);
-    let sealed = if whole { ", sealed here" } else { "" };
-    format!("{count} of {}{sealed}", days.join(" and "))
+    format!("{count} of {}", days.join(" and "))
 }
 
 /// What rules and checks say.

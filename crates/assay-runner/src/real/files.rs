@@ -5,14 +5,14 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::held;
-use assay_system::system::identity::caller;
+use assay_system::system::identity::{self, ROOTS_OWN, caller};
 use assay_system::system::trust::OTHERS_WRITE;
 use assay_system::system::{DeviceNumber, HoldError, Locked, Locking, OwnFile, System, mounts};
 
@@ -36,10 +36,17 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
         // Whatever the process may be allowed to make: root refuses what anybody may write to.
         let held = held::hold(system, part)?;
         match std::fs::DirBuilder::new().mode(DIRECTORY_MODE).create(held.path()) {
+            Ok(()) if stays_roots(system, held.path()) => {}
             Ok(()) => give_path_to_caller(system, held.path())?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && part.is_dir() => {}
             Err(error) => return Err(error),
         }
+    }
+    let roots = Path::new(ROOTS_OWN);
+    if system.user().id == 0 && path.starts_with(roots.join("results")) {
+        // Everybody may read root's results. Journals and keys next to them are closed themselves.
+        let mode = std::fs::metadata(roots)?.permissions().mode();
+        std::fs::set_permissions(roots, std::fs::Permissions::from_mode(mode | 0o011))?;
     }
     // What was there already is to be reached without his links, too.
     if caller(system).is_some() { held::open(path).map(drop) } else { Ok(()) }
@@ -58,9 +65,29 @@ pub fn make_tree(directory: &Path, texts: &[(String, String)]) -> io::Result<()>
     Ok(fs::syncfs(File::open(directory)?)?)
 }
 
+/// Whether a path in the results of root stays root's, whoever called sudo: apply, confirm and resume take
+/// only such results. Those in a directory of the caller's are given to the caller.
+fn stays_roots(system: &dyn System, path: &Path) -> bool {
+    if caller(system).is_none() {
+        return true;
+    }
+    let Ok(results) = identity::results_directory(system) else { return false };
+    let directory = directory_of(path);
+    let (Ok(place), Some(name)) = (std::fs::canonicalize(directory), path.file_name()) else {
+        return false;
+    };
+    let place = place.join(name);
+    let is_way = place.starts_with(&results) || results.starts_with(&place);
+    is_way
+        && std::fs::metadata(directory)
+            .is_ok_and(|found| found.uid() == 0 && found.mode() & OTHERS_WRITE == 0)
+}
+
 /// Writes a file so that readers see the old or the new one, and never a part.
 pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(Some(system), held::hold(system, path)?.path(), bytes)
+    let held = held::hold(system, path)?;
+    let giver = if stays_roots(system, held.path()) { None } else { Some(system) };
+    replace(giver, held.path(), bytes)
 }
 
 /// The same for a file of the machine's configuration: it stays root's, whoever called sudo.
@@ -124,7 +151,9 @@ pub fn write_stream(system: &dyn System, path: &Path, from: &mut dyn io::Read) -
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = held::hold(system, path)?;
     let mut file = File::from(fs::open(held.path(), flags, FILE_MODE)?);
-    give_to_caller(system, &file)?;
+    if !stays_roots(system, held.path()) {
+        give_to_caller(system, &file)?;
+    }
     io::copy(from, &mut file)
 }
 
@@ -143,7 +172,9 @@ pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> 
     let held = held::hold(system, path)?;
     let file = File::from(fs::open(held.path(), flags, FILE_MODE)?);
     if file.metadata()?.len() == 0 {
-        give_to_caller(system, &file)?;
+        if !stays_roots(system, held.path()) {
+            give_to_caller(system, &file)?;
+        }
         sync_directory_of(held.path())?;
     }
     append_to(&file, bytes)

@@ -9,6 +9,8 @@ pub mod place;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
+use serde_json::Value;
+
 use assay_guest::files;
 use assay_guest::kernel::{self, Kernel};
 use assay_guest::machine::Accelerator;
@@ -218,7 +220,7 @@ pub fn run(
         };
         let files = vec![
             (FILE.to_owned(), serde_json::to_vec(&made).unwrap_or_default()),
-            // Of its own, so that no seal of it is taken for one of this machine.
+            // Of its own, so that no result of it is taken for one of this machine.
             ("etc/machine-id".to_owned(), MACHINE.to_vec()),
             (STUDY.to_owned(), study.clone().into_bytes()),
         ];
@@ -248,6 +250,17 @@ const MACHINE: &[u8] = b"a55a00000000000000000000000000ab\n";
 pub fn bring(system: &dyn System, ended: &Ended, results: &Path) -> Outcome<Option<String>> {
     let mut entries = archive::entries(&ended.results).map_err(Failure::refused)?;
     entries.sort_by_key(|entry| entry.path.ends_with("/plan.json"));
+    for entry in &entries {
+        let Some(bytes) = entry.bytes.filter(|_| entry.path.ends_with("/plan.json")) else {
+            continue;
+        };
+        let plan: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        // Such a result is never acted upon outside of the virtual machine, whatever ran in it.
+        if plan["virtual_machine"].is_null() {
+            let why = "the result does not say that it ran in a virtual machine";
+            return Err(Failure::refused(why));
+        }
+    }
     let mut id = None;
     for entry in &entries {
         let Some(path) = entry.path.strip_prefix("results/") else { continue };

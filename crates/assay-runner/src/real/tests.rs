@@ -344,6 +344,29 @@ fn under_sudo_what_is_written_belongs_to_the_caller() {
 }
 
 #[test]
+fn results_of_root_stay_roots_under_sudo() {
+    if !have(&[Need::Root]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let fake = assay_system::system::Fake::new();
+    fake.set_variable("SUDO_UID", "12345").set_variable("SUDO_GID", "12346");
+    for (name, owner) in [("roots", 0), ("callers", 12345)] {
+        let home = std::fs::canonicalize(&scratch.0).unwrap().join(name);
+        std::fs::create_dir(&home).unwrap();
+        std::os::unix::fs::chown(&home, Some(owner), None).unwrap();
+        fake.set_variable("ASSAY_HOME", &home.display().to_string());
+        let result = home.join("results/one");
+        files::create_directory(&fake, &result).unwrap();
+        files::write_whole(&fake, &result.join("f"), b"x").unwrap();
+        files::append(&fake, &result.join("g"), b"x").unwrap();
+        for path in [home.join("results"), result.clone(), result.join("f"), result.join("g")] {
+            assert_eq!(std::fs::metadata(&path).unwrap().uid(), owner, "{}", path.display());
+        }
+    }
+}
+
+#[test]
 fn this_machine_can_be_described() {
     let scratch = Scratch::new();
     let site = assay_system::system::resolve(&Real, &scratch.0.to_string_lossy()).unwrap();

@@ -2,15 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::event::{Context, Event};
+use super::event::Event;
 use assay_base::failure::Failure;
-use assay_study::results::bundle::Bundle;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
-use assay_study::results::seal::key;
 use assay_study::study::Study;
-use assay_system::system::site::TargetKind;
 
 /// A study that was run, or as much of it as was.
 pub struct Finished {
@@ -55,27 +52,5 @@ impl Unkept {
     pub fn warning(&self) -> Event {
         let what = if self.trials == 0 { "the result is" } else { "the trials from now on are" };
         Event::Warning(format!("{what} not kept, only shown at the end: {}", self.why))
-    }
-}
-
-/// Seals what root measures on something that is there: what is simulated is never acted upon.
-pub(super) fn seal(
-    context: &mut Context<'_>,
-    bundle: &mut Bundle<'_>,
-    study: &Study,
-    plan: &Plan,
-    environment: &Environment,
-) {
-    let real = environment.sites.iter().any(|site| site.kind != TargetKind::Simulated);
-    // Who is not root needs a seal for what says which programs to run.
-    let runs = study.workload.iter().any(|workload| workload.work.kind().runs_programs);
-    if !real || (context.system.user().id != 0 && !runs) {
-        return;
-    }
-    if let Err(error) = bundle.seal(study, plan, environment) {
-        (context.tell)(Event::Warning(format!(
-            "the result is not sealed: {}: {error}; it can be shown, but assay advise confirm, advise apply and restore resume will refuse it",
-            key::path(context.system).unwrap_or_default().display()
-        )));
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::event::{Context, Event};
-use super::finished::{Finished, Unkept, seal};
+use super::finished::{Finished, Unkept};
 use super::recorded::{asked, begin, environment_of, kept};
 use super::request::Acting;
 use super::resolve::refuse_unfinished;
@@ -167,11 +167,10 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
     environment.observer = Some(OBSERVER.to_owned());
     let directory = results.join(&id);
     let (bundle, unkept) = begin(system, Some(&directory), &study, &plan, &environment, context);
-    let Some(mut bundle) = bundle else {
+    let Some(bundle) = bundle else {
         let why = unkept.map_or_else(String::new, |unkept| unkept.why);
         return Err(Failure::refused(format!("nothing is restarted: {why}")));
     };
-    seal(context, &mut bundle, &study, &plan, &environment);
     drop(bundle);
     let home = identity::state_directory(system)?;
     let mut journal = Journal::begin(system, &journals(&home), &id)?;
@@ -347,7 +346,7 @@ fn wait(system: &dyn System, context: &Context<'_>) {
 /// # Errors
 /// Refused where the journal cannot be read or the bundle not be written.
 pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
-    let Acting { stored, voucher, directory } = acting;
+    let Acting { stored, directory, .. } = acting;
     let log = bundle::log(system, &directory);
     let Stored { id, study, plan, environment, mut trials, .. } = stored;
     let records = planned::asked(&study).map(|asked| asked.records);
@@ -355,7 +354,7 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     let recording = records.recording();
     let unwritable =
         |error| Failure::refused(format!("{} cannot be written: {error}", directory.display()));
-    let bundle = Bundle::reopen(system, &directory, voucher.into_sealed()).map_err(unwritable)?;
+    let bundle = Bundle::reopen(system, &directory).map_err(unwritable)?;
     let mut bundle = Some(bundle);
     let mut unkept: Option<Unkept> = None;
     let began = environment.machine.boot_id.value().cloned().unwrap_or_default();

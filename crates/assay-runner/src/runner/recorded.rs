@@ -1,7 +1,7 @@
 //! A study whose trials were recorded: nothing is run, each record is a trial that has been.
 
 use super::event::{Context, Event};
-use super::finished::{Finished, Unkept, seal};
+use super::finished::{Finished, Unkept};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::recorded::{Record, Recorded, Recording, Source};
 use assay_study::plan::recorded as planned;
@@ -95,9 +95,6 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let directory = results.as_ref().map(|results| results.join(&id));
     let (mut bundle, mut unkept) =
         begin(system, directory.as_deref(), &study, &plan, &environment, context);
-    if let Some(bundle) = bundle.as_mut().filter(|_| source == Source::Own) {
-        seal(context, bundle, &study, &plan, &environment);
-    }
     let mut trials: Vec<Trial> = Vec::with_capacity(found.records.len());
     for (planned, record) in plan.trials.iter().zip(found.records) {
         let trial = planned::trial(planned, record, recording);

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
-use super::finished::{Finished, Unkept, seal};
+use super::finished::{Finished, Unkept};
 use super::fleet::{self, Fleet};
 use super::others::Others;
 use super::places::Place;
@@ -126,16 +126,13 @@ fn begin<'a>(
     };
     let results = request.results.as_deref();
     let made = create(system, (results, &id), (&request.study, &plan, &environment));
-    let (mut bundle, unkept) = match made {
+    let (bundle, unkept) = match made {
         Ok(bundle) => (bundle, None),
         Err(unkept) => {
             (context.tell)(unkept.warning());
             (None, Some(unkept))
         }
     };
-    if let Some(bundle) = &mut bundle {
-        seal(&mut context, bundle, &request.study, &plan, &environment);
-    }
     let mut fleet = fleet.take();
     if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
         let id = id::of_study(system, results, &environment.started);
@@ -399,7 +396,7 @@ pub fn resume(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
-    let Acting { stored, voucher, directory } = acting;
+    let Acting { stored, directory, .. } = acting;
     let Stored { id, study, plan, environment, trials, .. } = stored;
     let began_ns = system.monotonic_ns();
     if plan.format != assay_study::results::plan::FORMAT {
@@ -423,7 +420,7 @@ pub fn resume(
     tell_of_changes(&mut context, &environment);
     let same = same_places(&bed, &demands, &plan, &environment);
     let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
-        Bundle::reopen(system, &directory, voucher.into_sealed()).map_err(|error| {
+        Bundle::reopen(system, &directory).map_err(|error| {
             Failure::refused(format!("{} cannot be written: {error}", directory.display()))
         })
     });

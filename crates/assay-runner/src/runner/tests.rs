@@ -23,7 +23,6 @@ use assay_machine::probes::drive_health::Health;
 use assay_study::results::bundle;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::{Status, Trial};
-use assay_study::results::seal::key;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::{Study, file};
 use assay_system::system::journal::{self, setting_value};
@@ -38,7 +37,7 @@ fn study() -> Study {
 
 fn request(target: &str) -> Request<'static> {
     Request {
-        results: Some(PathBuf::from("/results")),
+        results: Some(PathBuf::from("/var/lib/assay/results")),
         ..Request::bare(study(), vec![target.to_owned()])
     }
 }
@@ -67,7 +66,8 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
     assert_eq!(finished.trials.len(), 7);
     assert_eq!(finished.trials[0].record.status, Status::LeadIn);
     assert!(finished.trials.iter().all(|trial| trial.record.measured.is_some()));
-    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    let stored =
+        bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
     assert_eq!(stored.plan, finished.plan);
     assert_eq!(stored.environment, finished.environment);
     assert_eq!(stored.study, finished.study);
@@ -121,8 +121,6 @@ fn a_stop_before_the_first_trial_keeps_nothing_half_done() {
         let fake = machine();
         // An area without a name would not be seen here.
         fake.refuse_unnamed();
-        // Made once and for all results.
-        fake.put(key::path(&fake).unwrap(), "0".repeat(64));
         let before = fake.files();
         let stop = AtomicBool::new(false);
         let outcome = run(&fake, schedulers(&["mq-deadline", "none"]), &stop, &mut |event| {
@@ -207,7 +205,10 @@ fn a_stop_in_the_middle_keeps_the_finished_trials() {
     assert!(finished.interrupted);
     assert_eq!(finished.trials.len(), 3);
     assert_eq!(
-        bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap().trials.len(),
+        bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id))
+            .unwrap()
+            .trials
+            .len(),
         3
     );
 }
@@ -219,8 +220,8 @@ fn a_result_that_takes_no_more_says_which_trials_are_kept_and_can_be_gone_on_wit
     let finished =
         run(&fake, request("/home/me"), &AtomicBool::new(false), &mut |event| match event {
             Event::TrialEnded { index: 4, .. } => {
-                let id = fake.list(Path::new("/results")).unwrap().remove(0);
-                fake.remove(format!("/results/{id}/histograms"));
+                let id = fake.list(Path::new("/var/lib/assay/results")).unwrap().remove(0);
+                fake.remove(format!("/var/lib/assay/results/{id}/histograms"));
             }
             Event::Warning(text) => warnings.push(text),
             _ => {}
@@ -229,7 +230,7 @@ fn a_result_that_takes_no_more_says_which_trials_are_kept_and_can_be_gone_on_wit
     assert_eq!((finished.trials.len(), finished.directory.as_deref()), (7, None));
     assert_eq!(finished.unkept.as_ref().unwrap().trials, 4);
     assert!(warnings.iter().any(|text| text.starts_with("the trials from now on are not kept")));
-    let directory = Path::new("/results").join(&finished.id);
+    let directory = Path::new("/var/lib/assay/results").join(&finished.id);
     let stored = bundle::frame(&fake, &directory).unwrap();
     assert_eq!(stored.ended, None, "an end in the log would keep it from being resumed");
     let lines = fake.read_text(&directory.join("trials.jsonl")).unwrap();
@@ -241,7 +242,7 @@ fn a_result_that_cannot_be_begun_leaves_nothing_behind() {
     let fake = machine();
     let before = fake.files().len();
     let finished = run_simulated(simulated(""));
-    let directory = Path::new("/results/one");
+    let directory = Path::new("/var/lib/assay/results/one");
     let (mut call, mut unkept) = (1, 0);
     loop {
         let full = Faulty::new(&fake, call, ErrorKind::StorageFull);
@@ -256,7 +257,7 @@ fn a_result_that_cannot_be_begun_leaves_nothing_behind() {
             assert!(fake.status(directory).is_err(), "call {call}");
         }
         drop(made);
-        fake.remove("/results");
+        fake.remove("/var/lib/assay/results");
         call += 1;
     }
     assert!(unkept > 3, "{unkept}");
@@ -266,7 +267,7 @@ fn a_result_that_cannot_be_begun_leaves_nothing_behind() {
 fn a_line_cut_off_by_a_crash_is_passed_over() {
     let fake = machine();
     let finished = run_on(&fake, "/home/me").unwrap();
-    let directory = Path::new("/results").join(&finished.id);
+    let directory = Path::new("/var/lib/assay/results").join(&finished.id);
     let text = fake.read_text(&directory.join("trials.jsonl")).unwrap();
     fake.put(directory.join("trials.jsonl"), &text[..text.len() - 40]);
     assert_eq!(bundle::read(&fake, &directory).unwrap().trials.len(), 6);
@@ -277,7 +278,7 @@ fn a_line_cut_off_by_a_crash_is_passed_over() {
 fn a_trial_is_kept_as_far_as_it_came() {
     let fake = machine();
     let finished = run_simulated(simulated(""));
-    let directory = Path::new("/results/one");
+    let directory = Path::new("/var/lib/assay/results/one");
     let (study, plan) = (&finished.study, &finished.plan);
     let made = bundle::Bundle::create(&fake, directory, study, plan, &finished.environment);
     let made = made.unwrap();
@@ -306,7 +307,7 @@ fn a_trial_is_kept_as_far_as_it_came() {
     made.so_far().keep(&records[3]).unwrap();
     drop(made);
     // Whoever goes on runs it again.
-    let again = bundle::Bundle::reopen(&fake, directory, None).unwrap();
+    let again = bundle::Bundle::reopen(&fake, directory).unwrap();
     assert_eq!(stored(), records[..3]);
     again.append(&mut records[3].clone(), &none, &[]).unwrap();
     assert_eq!(stored(), records[..4]);
@@ -386,7 +387,7 @@ fn simulated(more: &str) -> Request<'static> {
          io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }}\n"
     );
     Request {
-        results: Some(PathBuf::from("/results")),
+        results: Some(PathBuf::from("/var/lib/assay/results")),
         ..Request::bare(
             file::parse("test", &text).unwrap(),
             vec!["simulated:fixed,mean=100us".to_owned()],
@@ -442,7 +443,7 @@ fn a_study_that_ended_says_so_in_its_log() {
     let fake = machine();
     let going = AtomicBool::new(false);
     let finished = run(&fake, simulated("replicates = 3"), &going, &mut |_| {}).unwrap();
-    let directory = Path::new("/results").join(&finished.id);
+    let directory = Path::new("/var/lib/assay/results").join(&finished.id);
     assert_eq!(bundle::read(&fake, &directory).unwrap().ended.as_deref(), Some(""));
 }
 
@@ -476,7 +477,8 @@ io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, ti
     let mut asked = request("/home/me");
     asked.study = file::parse("test", &text).unwrap();
     let finished = run(&fake, asked, &AtomicBool::new(false), &mut |_| {}).unwrap();
-    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    let stored =
+        bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
     assert_eq!(stored.trials.len(), 10);
     for trial in &stored.trials {
         let workload = &stored.plan.workloads[trial.record.workload];
@@ -511,7 +513,7 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
         let fake = machine();
         let asked = with_others(request("/home/me"), time);
         let finished = run(&fake, asked, &AtomicBool::new(false), &mut |_| {}).unwrap();
-        bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap()
+        bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap()
     };
     let worked = |trial: &Trial| {
         let background = trial.record.background.as_ref();
@@ -741,6 +743,7 @@ fn the_drives_are_asked_before_and_after_and_both_are_kept() {
     };
     assert_eq!(wear(&found.health_before), Some((Some(2), Some(512_000))));
     assert_eq!(wear(&found.health_after), Some((Some(3), Some(2_560_000))));
-    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    let stored =
+        bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
     assert_eq!(stored.environment, finished.environment);
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::facts::PlaceSort;
 use super::{EnvironmentFacts, Trust};
 use crate::results::plan::{Arm, is_false};
-use crate::results::seal::Known;
 
 /// Name of the factor whose levels are places.
 pub const PLACE: &str = "place";
@@ -97,8 +96,6 @@ pub struct PlacedResult {
     pub id: String,
     /// When it started, RFC 3339.
     pub started: String,
-    /// How far its files are known to be what was measured.
-    pub seal: Known,
 }
 
 /// What the numbers of a row are of.

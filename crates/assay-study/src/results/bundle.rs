@@ -5,17 +5,15 @@
 //! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds). What was
 //! imported is a bundle, too; its files stand in [`super::imported`].
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_base::digest::{Digest, hexadecimal, sha256};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_system::system::{FileKind, HoldError, Locking, OwnFile, System, machine};
+use assay_system::system::{FileKind, HoldError, Locking, OwnFile, System};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +27,6 @@ use super::imported::{self, StoredImport};
 use super::log::{self, ENDED, Entry};
 use super::plan::{Arm, Plan};
 use super::record::{Trial, TrialRecord};
-use super::seal::{self, Chain, Of, Reading, TrialDigest};
 use super::series::SeriesRow;
 use super::trials::{self, Trials};
 use super::version;
@@ -106,8 +103,6 @@ impl<'a> SoFar<'a> {
 pub struct Bundle<'a> {
     system: &'a dyn System,
     directory: PathBuf,
-    /// What makes each of its lines one of root's, where root measures.
-    chain: Option<RefCell<Chain>>,
     so_far: SoFar<'a>,
     /// Says that this process works on it, until it ends in whatever way.
     _running: Option<OwnFile>,
@@ -149,68 +144,20 @@ impl<'a> Bundle<'a> {
         // It is new, so whoever has the lock only looks; a study runs without it, too.
         let running = marked(system, directory).unwrap_or_default();
         let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
-        Ok(Self { system, directory, chain: None, so_far, _running: running })
-    }
-
-    /// Seals it, and all that comes from now on, as measured here by root. Only what is in memory is
-    /// sealed: the files may be another user's by now.
-    pub fn seal(
-        &mut self,
-        study: &Study,
-        plan: &Plan,
-        environment: &Environment,
-    ) -> io::Result<()> {
-        let study = study::file::write(study).map_err(io::Error::other)?;
-        let (plan, seen) = (json(plan)?, json(environment)?);
-        let hash = |bytes: &[u8]| hexadecimal(&sha256(bytes));
-        let about = seal::About {
-            format: seal::FORMAT.to_owned(),
-            id: id_of(&self.directory),
-            store: store_of(self.system, &self.directory)?,
-            machine: machine::identity(self.system),
-            drives: drives(environment),
-            study: hash(study.as_bytes()),
-            plan: hash(&plan),
-        };
-        let (mut chain, mut lines) = Chain::begin(seal::key::make(self.system)?, &about)?;
-        lines.extend(chain.add(Of::Environment, &sha256(seen))?);
-        self.system.write_whole(&self.directory.join(seal::FILE), &lines)?;
-        self.chain = Some(RefCell::new(chain));
-        Ok(())
-    }
-
-    /// Seals one thing more, where it is sealed at all.
-    fn add_to_seal(&self, of: Of, digest: &Digest) -> io::Result<()> {
-        let Some(chain) = &self.chain else { return Ok(()) };
-        // A line that could not be written is not what the next one follows.
-        let mut next = chain.borrow().clone();
-        let line = next.add(of, digest)?;
-        self.system.append(&self.directory.join(seal::FILE), &line)?;
-        chain.replace(next);
-        Ok(())
+        Ok(Self { system, directory, so_far, _running: running })
     }
 
     /// Opens a bundle to go on with it. A last line that a crash cut off is taken away first, so
-    /// that the next one does not begin in the middle of it; where the bundle is sealed, also a last
-    /// trial that is not.
+    /// that the next one does not begin in the middle of it.
     ///
     /// # Errors
     /// `WouldBlock` where another process works on it.
-    pub fn reopen(
-        system: &'a dyn System,
-        directory: &Path,
-        sealed: Option<Sealed>,
-    ) -> io::Result<Self> {
+    pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
         let running = marked(system, directory)?;
         let path = directory.join(TRIALS);
-        let most = sealed.as_ref().map_or(usize::MAX, |sealed| sealed.trials);
         match system.read_text(&path) {
             Ok(text) => {
-                let whole: String = text
-                    .split_inclusive('\n')
-                    .filter(|line| line.ends_with('\n'))
-                    .take(most)
-                    .collect();
+                let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
                 if whole != text {
                     system.write_whole(&path, whole.as_bytes())?;
                 }
@@ -219,21 +166,12 @@ impl<'a> Bundle<'a> {
             Err(_) => {}
         }
         let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
-        let Some(Sealed { chain, text, .. }) = sealed else {
-            return Ok(Self { system, directory, chain: None, so_far, _running: running });
-        };
-        system.write_whole(&directory.join(seal::FILE), text.as_bytes())?;
-        let chain = Some(RefCell::new(chain));
-        Ok(Self { system, directory, chain, so_far, _running: running })
+        Ok(Self { system, directory, so_far, _running: running })
     }
 
     /// Adds one line to the log.
     pub fn log(&self, entry: &Entry) -> io::Result<()> {
-        add_to_log(self.system, &self.directory, entry)?;
-        if entry.event == ENDED {
-            self.add_to_seal(Of::Ended, &sha256(&entry.text))?;
-        }
-        Ok(())
+        add_to_log(self.system, &self.directory, entry)
     }
 
     /// Where it lies.
@@ -254,60 +192,27 @@ impl<'a> Bundle<'a> {
         series: &[SeriesRow],
     ) -> io::Result<()> {
         let stem = format!("{:04}", record.order);
-        let mut files = Vec::new();
         for (class, latencies) in histograms {
             let name = format!("histograms/{stem}-{class}.json");
             let text = histogram::to_json(class, latencies).map_err(io::Error::other)?;
             self.system.write_whole(&self.directory.join(&name), text.as_bytes())?;
             record.histograms.insert(class.clone(), name);
-            files.push(text.into_bytes());
         }
         if !series.is_empty() {
             let name = format!("series/{stem}.json");
             let text = serde_json::to_vec(series).map_err(io::Error::other)?;
             self.system.write_whole(&self.directory.join(&name), &text)?;
             record.series = Some(name);
-            files.push(text);
         }
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
-        let mut digest = TrialDigest::of(&line);
-        for file in &files {
-            digest.add(file);
-        }
         line.push(b'\n');
-        self.so_far.append(&line)?;
-        self.add_to_seal(Of::Trial, &digest.finish())
+        self.so_far.append(&line)
     }
 
     /// Writes the environment once more: with what is seen of it after the trials.
     pub fn keep_environment(&self, environment: &Environment) -> io::Result<()> {
-        let text = json(environment)?;
-        // Sealed first: killed between the two, the earlier one is there, and sealed as well.
-        self.add_to_seal(Of::Environment, &sha256(&text))?;
-        self.system.write_whole(&self.directory.join("environment.json"), &text)
+        self.system.write_whole(&self.directory.join("environment.json"), &json(environment)?)
     }
-}
-
-/// How far a bundle is sealed that is gone on with.
-pub struct Sealed {
-    /// Where its seal goes on.
-    pub(super) chain: Chain,
-    /// The whole lines of its seal.
-    pub(super) text: String,
-    pub(super) trials: usize,
-}
-
-/// The directory of the results that a bundle lies in, under the one name that it has.
-pub(super) fn store_of(system: &dyn System, directory: &Path) -> io::Result<String> {
-    let store = directory.parent().unwrap_or(directory);
-    Ok(system.canonical(store)?.display().to_string())
-}
-
-/// Ids of all drives below the targets of a study.
-pub(super) fn drives(environment: &Environment) -> Vec<String> {
-    let drives = environment.sites.iter().flat_map(|site| &site.drives);
-    let ids: BTreeSet<&String> = drives.map(|drive| &drive.id).collect();
-    ids.into_iter().cloned().collect()
 }
 
 /// Locks a bundle for as long as this process works on it; nothing where its file system has no
@@ -386,28 +291,23 @@ pub(super) fn id_of(directory: &Path) -> String {
 /// Reads the bundle of a study. A last line that was cut off by a crash is passed over: its trial
 /// never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
-    let stored = read_seen(system, directory, &mut None)?;
+    let stored = read_as_planned(system, directory)?;
     let records = stored.trials.iter().map(|trial| &trial.record);
     let ran = records.map(|record| (record.workload, record.replicate, &record.arm));
     let plan = course::as_run(stored.plan, ran, stored.ended.is_some());
     Ok(Stored { plan, ..stored })
 }
 
-/// The same, and the hashes of what was read, where somebody wants them: what is judged by them is
-/// what was read, and not what may lie there a moment later.
-pub(super) fn read_seen(
-    system: &dyn System,
-    directory: &Path,
-    seen: &mut Option<Reading>,
-) -> Outcome<Stored> {
-    let mut stored = frame_seen(system, directory, seen)?;
-    stored.trials = Trials::open(system, directory, &stored.plan)?.all(seen)?;
+/// The same with the plan as it was made.
+pub(super) fn read_as_planned(system: &dyn System, directory: &Path) -> Outcome<Stored> {
+    let mut stored = frame_as_planned(system, directory)?;
+    stored.trials = Trials::open(system, directory, &stored.plan)?.all()?;
     Ok(stored)
 }
 
 /// A bundle without its trials.
 pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
-    let stored = frame_seen(system, directory, &mut None)?;
+    let stored = frame_as_planned(system, directory)?;
     if !course::is_of(&stored.plan) {
         return Ok(stored);
     }
@@ -421,11 +321,7 @@ pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     Ok(Stored { plan, ..stored })
 }
 
-fn frame_seen(
-    system: &dyn System,
-    directory: &Path,
-    seen: &mut Option<Reading>,
-) -> Outcome<Stored> {
+fn frame_as_planned(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let id = id_of(directory);
     plain_id(&id)?;
     if imported::is_one(system, directory) {
@@ -433,27 +329,18 @@ fn frame_seen(
             "{id} was imported: there is no study in it that could be run"
         )));
     }
-    let study_text = text(system, &directory.join("study.toml"))?;
-    let study = study(directory, &study_text)?;
-    let plan_text = text(system, &directory.join(PLAN))?;
-    let plan = plan(directory, &plan_text)?;
+    let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
+    let plan = plan(directory, &text(system, &directory.join(PLAN))?)?;
     let path = directory.join("environment.json");
-    let environment_text = text(system, &path)?;
-    let stored = Stored {
+    Ok(Stored {
         id,
         study,
         plan,
-        environment: of_version(&path, &environment_text, super::environment::FORMAT)?,
+        environment: versioned(system, &path, super::environment::FORMAT)?,
         trials: Vec::new(),
         label: label(system, directory),
         ended: ended(system, directory),
-    };
-    if let Some(seen) = seen {
-        let texts = [study_text, plan_text, environment_text];
-        [seen.study, seen.plan, seen.environment] = texts.map(sha256);
-        seen.ended = stored.ended.as_ref().map(sha256);
-    }
-    Ok(stored)
+    })
 }
 
 fn study(directory: &Path, text: &str) -> Outcome<Study> {
@@ -569,38 +456,12 @@ pub fn record(line: &str, format: &str) -> Result<TrialRecord, String> {
 
 /// A trial of a bundle with its histograms.
 pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
-    trial_seen(system, directory, record, &mut None)
-}
-
-/// The same, and the hash of all that was read, where somebody wants it; then its files are files of
-/// its own.
-pub(super) fn trial_seen(
-    system: &dyn System,
-    directory: &Path,
-    record: TrialRecord,
-    digest: &mut Option<TrialDigest>,
-) -> Outcome<Trial> {
     let mut latency_ns = BTreeMap::new();
-    let sealed = digest.is_some();
-    let mut file = |name: &str| -> Outcome<(PathBuf, String)> {
-        let path = inside(directory, name)?;
-        if sealed {
-            unlinked(system, &path)?;
-        }
-        let text = text(system, &path)?;
-        if let Some(digest) = digest.as_mut() {
-            digest.add(&text);
-        }
-        Ok((path, text))
-    };
     for (class, name) in &record.histograms {
-        let (path, text) = file(name)?;
-        let (_, latencies) = histogram::from_json(&text)
+        let path = inside(directory, name)?;
+        let (_, latencies) = histogram::from_json(&text(system, &path)?)
             .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
         latency_ns.insert(class.clone(), latencies);
-    }
-    if let Some(name) = record.series.as_ref().filter(|_| sealed) {
-        file(name)?;
     }
     Ok(Trial { record, latency_ns })
 }
@@ -728,13 +589,6 @@ pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     names.retain(|name| !name.starts_with('.') && is_bundle(system, &results.join(name)));
     names.sort_unstable_by(|a, b| b.cmp(a));
     names
-}
-
-/// The same without those that were brought here.
-pub fn own_ids(system: &dyn System, results: &Path) -> Vec<String> {
-    let mut ids = ids(system, results);
-    ids.retain(|id| !foreign::is_one(system, &results.join(id)));
-    ids
 }
 
 /// A bundle as a list shows it.

@@ -17,7 +17,6 @@ pub mod log;
 pub mod plan;
 pub mod record;
 pub mod requests;
-pub mod seal;
 pub mod series;
 pub mod surroundings;
 pub mod tally;

@@ -9,11 +9,10 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::{Caching, FileKind, System};
 use serde::Deserialize;
 
-use super::bundle::{record, trial_seen};
+use super::bundle::{record, trial};
 use super::cut;
 use super::plan::Plan;
 use super::record::{Trial, TrialRecord};
-use super::seal::{Reading, TrialDigest};
 
 /// Bytes that are read at once; a line may have more.
 const PART_BYTES: usize = 1 << 20;
@@ -65,19 +64,18 @@ impl<'a> Trials<'a> {
     pub fn of(&self, workload: usize) -> Outcome<Vec<(usize, Trial)>> {
         let own = self.own.get(workload).into_iter().flatten();
         let places = own.filter_map(|place| self.places.get(*place as usize));
-        places.map(|one| Ok((one.line, self.read(one, &mut None)?))).collect()
+        places.map(|one| Ok((one.line, self.read(one)?))).collect()
     }
 
     /// Hands on the record of each in the order in which they ran, without its latencies; one is in memory at a
     /// time.
     pub fn each_record(&self, take: &mut dyn FnMut(TrialRecord) -> Outcome<()>) -> Outcome<()> {
-        self.places.iter().try_for_each(|place| take(self.record(place)?.1))
+        self.places.iter().try_for_each(|place| take(self.record(place)?))
     }
 
-    /// All of them in the order in which they ran; the hash of each is added to what was `seen`, where
-    /// somebody wants that.
-    pub(super) fn all(&self, seen: &mut Option<Reading>) -> Outcome<Vec<Trial>> {
-        self.places.iter().map(|place| self.read(place, seen)).collect()
+    /// All of them in the order in which they ran.
+    pub(super) fn all(&self) -> Outcome<Vec<Trial>> {
+        self.places.iter().map(|place| self.read(place)).collect()
     }
 
     fn none(system: &'a dyn System, directory: &'a Path) -> Self {
@@ -155,18 +153,12 @@ impl<'a> Trials<'a> {
     }
 
     /// One trial with its latencies.
-    fn read(&self, place: &Place, seen: &mut Option<Reading>) -> Outcome<Trial> {
-        let (line, record) = self.record(place)?;
-        let mut digest = seen.as_ref().map(|_| TrialDigest::of(&line));
-        let trial = trial_seen(self.system, self.directory, record, &mut digest)?;
-        if let (Some(seen), Some(digest)) = (seen.as_mut(), digest) {
-            seen.trials.push(digest.finish());
-        }
-        Ok(trial)
+    fn read(&self, place: &Place) -> Outcome<Trial> {
+        trial(self.system, self.directory, self.record(place)?)
     }
 
-    /// The line of a trial, and what it says.
-    fn record(&self, place: &Place) -> Outcome<(String, TrialRecord)> {
+    /// What the line of a trial says.
+    fn record(&self, place: &Place) -> Outcome<TrialRecord> {
         let changed = || self.damaged(place.line, "it was changed while it was read");
         let file = self.file.as_ref().ok_or_else(changed)?;
         let mut bytes = vec![0; place.bytes];
@@ -180,7 +172,7 @@ impl<'a> Trials<'a> {
         if record.workload != place.workload {
             return Err(changed());
         }
-        Ok((line, record))
+        Ok(record)
     }
 
     fn damaged(&self, line: usize, why: &str) -> Failure {

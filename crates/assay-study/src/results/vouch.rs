@@ -1,31 +1,25 @@
-//! Which results are acted upon: what was measured here, by root, on the drive that is here now, and
-//! nothing that anybody else could have written.
+//! Which results are acted upon: those measured here that nobody but root, or this user, could have written.
 
-use std::io;
 use std::path::Path;
 
 use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
 use assay_machine::factors;
 use assay_system::system::site::TargetKind;
-use assay_system::system::{System, machine, virtual_machine};
+use assay_system::system::{System, identity, machine, trust, virtual_machine};
 
-use super::bundle::{self, Sealed, Stored};
+use super::bundle::{self, Stored};
 use super::plan::Arm;
-use super::seal::{self, Reading, Seal, Unproven, key};
 use super::{foreign, id as ids, imported};
-use crate::results::seal::Known;
 use crate::study::simulated;
 
 /// Files and directories of a bundle that are no links where it is acted upon.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 8] = [
     "study.toml",
     "plan.json",
     "environment.json",
     "trials.jsonl",
     "log.jsonl",
     "label.json",
-    seal::FILE,
     "histograms",
     "series",
 ];
@@ -43,7 +37,6 @@ pub enum Purpose {
 pub struct Voucher {
     id: String,
     purpose: Purpose,
-    sealed: Option<Sealed>,
 }
 
 impl Voucher {
@@ -56,19 +49,13 @@ impl Voucher {
     pub fn is_for_keeps(&self) -> bool {
         self.purpose == Purpose::Apply
     }
-
-    /// How far it is sealed, where it is.
-    pub fn into_sealed(self) -> Option<Sealed> {
-        self.sealed
-    }
 }
 
-/// Reads a result that is to be acted upon. What is returned is what was looked through: each file is
-/// read once.
+/// Reads a result that is to be acted upon.
 ///
-/// Root does only what root has sealed. Whoever is not root may go on with what lies there, because he
-/// can change nothing that is not his; but a result that says which programs to run has to be sealed
-/// by himself.
+/// Root acts only on a result among root's results that nobody else could have written. An ordinary user
+/// may go on with any result, because a user can change nothing of others; but a result that names
+/// programs to run has to be the user's own, out of reach of others.
 ///
 /// # Errors
 /// Refused, with the reason and what to do instead; the user's mistake where it is damaged.
@@ -97,9 +84,10 @@ pub fn vouch(
             "{id} was imported: only what was measured here is acted upon"
         )));
     }
-    let mut seen = Some(Reading::default());
-    let mut stored = bundle::read_seen(system, directory, &mut seen)?;
-    let voucher = |sealed| Voucher { id: id.clone(), purpose, sealed };
+    // Looked at before it is read: who cannot write there now could not while it was read.
+    let place = is_out_of_reach(system, directory);
+    let stored = bundle::read_as_planned(system, directory)?;
+    let voucher = Voucher { id: id.clone(), purpose };
     if stored.plan.virtual_machine != virtual_machine::own(system) {
         return Err(Failure::refused(format!(
             "{id} ran in a virtual machine that is gone: it can be shown and compared, and nothing of it is \
@@ -114,48 +102,46 @@ pub fn vouch(
     }
     if is_simulated(&stored) {
         may_be_simulated(system, &stored, purpose)?;
-        return Ok((stored, voucher(None)));
+        return Ok((stored, voucher));
     }
     if system.user().id != 0 && !runs_programs(&stored) {
-        return Ok((stored, voucher(None)));
+        return Ok((stored, voucher));
     }
-    let text = match bundle::content(system, &directory.join(seal::FILE)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unsealed(system, &id)),
-        Err(error) => {
-            return Err(Failure::refused(format!("{id}: its seal cannot be read: {error}")));
-        }
-    };
-    let seal = proven(system, directory, &text)?;
-    let sealed = held(&id, &seal, &seen.unwrap_or_default(), &mut stored)?;
-    let text = text[..seal.whole_bytes].to_owned();
-    Ok((stored, voucher(Some(Sealed { chain: seal.chain, text, trials: sealed }))))
+    place?;
+    if stored.environment.machine.identity != machine::identity(system) {
+        return Err(Failure::refused(format!(
+            "{id} was measured on another machine, or by an older version of assay; run the study again here"
+        )));
+    }
+    Ok((stored, voucher))
 }
 
-/// How far the files of a result are known to be what was measured, for whoever only reads them.
-pub fn sealed(system: &dyn System, directory: &Path) -> Known {
-    if imported::is_one(system, directory) {
-        return Known::Imported;
+/// Refuses a result that somebody else could have written. Root's lies in root's results; all its files are
+/// those of this user, and nobody but root and this user can write to them or to a directory above them.
+fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
+    let id = bundle::id_of(directory);
+    let user = system.user().id;
+    if user == 0 {
+        let results = identity::results_directory(system)?;
+        if directory.parent() != Some(results.as_path()) {
+            return Err(Failure::refused(format!(
+                "{id} is not among the results of root in {}: run the study again with sudo",
+                results.display()
+            )));
+        }
     }
-    let text = match bundle::content(system, &directory.join(seal::FILE)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Known::None,
-        Err(_) => return Known::NotLookedAt,
+    let way = trust::fault_on_way(system, directory, &[user]);
+    let found = match way {
+        Ok(None) => trust::fault_below(system, directory, user),
+        fault => fault,
     };
-    let Ok(unproven) = Unproven::read(&text) else { return Known::Broken };
-    let about = unproven.about();
-    let store = bundle::store_of(system, directory).ok();
-    let elsewhere =
-        about.machine != machine::identity(system) || store != Some(about.store.clone());
-    if about.id != bundle::id_of(directory) || elsewhere {
-        return Known::Elsewhere;
-    }
-    let Ok(key) = key::read(system) else { return Known::NotLookedAt };
-    let Some(seal) = unproven.prove(&key) else { return Known::Broken };
-    let mut seen = Some(Reading::default());
-    match bundle::read_seen(system, directory, &mut seen) {
-        Ok(_) if seal.holds(&seen.unwrap_or_default()).is_ok() => Known::Whole,
-        _ => Known::Broken,
+    match found {
+        Ok(None) => Ok(()),
+        Ok(Some(fault)) => Err(Failure::refused(format!(
+            "{id}: somebody else could have changed it: {fault}; run the study again where only {} can write",
+            if user == 0 { "root" } else { "you" }
+        ))),
+        Err(error) => Err(Failure::refused(format!("{id}: its files cannot be examined: {error}"))),
     }
 }
 
@@ -164,66 +150,6 @@ fn runs_programs(stored: &Stored) -> bool {
     let asked = stored.study.workload.iter().map(|workload| workload.work.kind());
     let planned = stored.plan.workloads.iter().map(|workload| workload.work.kind());
     asked.chain(planned).any(|kind| kind.runs_programs)
-}
-
-fn unsealed(system: &dyn System, id: &str) -> Failure {
-    if system.user().id != 0 {
-        return Failure::refused(format!(
-            "{id} says which programs to run and has no seal of yours: anybody could have written it; \
-             run the study again"
-        ));
-    }
-    Failure::refused(format!(
-        "{id} has no seal: it was measured without root, or before results were sealed, and anybody \
-         could have written it; run the study again with sudo"
-    ))
-}
-
-/// The seal of a result, once it is known to be one of this machine's.
-fn proven(system: &dyn System, directory: &Path, text: &str) -> Outcome<Seal> {
-    let id = bundle::id_of(directory);
-    let refused = |how: &str| Failure::refused(format!("{id}: {how}; run the study again here"));
-    let unproven = Unproven::read(text).map_err(|how| refused(&how))?;
-    let about = unproven.about();
-    if about.id != id {
-        let own = outside::spelled(&about.id);
-        return Err(refused(&format!("its seal is that of {own}")));
-    }
-    if about.machine != machine::identity(system) {
-        return Err(refused("it was measured on another machine"));
-    }
-    let store = bundle::store_of(system, directory);
-    let store =
-        store.map_err(|error| refused(&format!("where it lies cannot be told: {error}")))?;
-    if about.store != store {
-        let own = outside::spelled(&about.store);
-        return Err(refused(&format!("it was measured into {own} and was brought here")));
-    }
-    let key = key::read(system).map_err(|error| {
-        let path = key::path(system).unwrap_or_default();
-        Failure::refused(format!("{id} cannot be vouched for: {}: {error}", path.display()))
-    })?;
-    unproven.prove(&key).ok_or_else(|| refused("its seal was not made here, or was changed"))
-}
-
-/// Holds what was read against the seal; gives the number of sealed trials. What is not sealed is
-/// taken away from what was read.
-fn held(id: &str, seal: &Seal, seen: &Reading, stored: &mut Stored) -> Outcome<usize> {
-    let drives = bundle::drives(&stored.environment);
-    let changed = |what: &str| {
-        Failure::refused(format!(
-            "{id}: {what} was changed after it was measured; run the study again"
-        ))
-    };
-    let sealed = seal.holds(seen).map_err(changed)?;
-    if seal.about.drives != drives {
-        return Err(changed("environment.json"));
-    }
-    stored.trials.truncate(sealed);
-    if !seal.has_ended(seen) {
-        stored.ended = None;
-    }
-    Ok(sealed)
 }
 
 /// Whether anything of a result is simulated.
@@ -241,7 +167,7 @@ fn words(stored: &Stored) -> impl Iterator<Item = String> {
 }
 
 /// Simulated studies are nobody's proof: they are never applied, and gone on with only where nothing
-/// of the machine is in them, so that they need no seal.
+/// of the machine is in them, so that anybody may have written them.
 fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> Outcome<()> {
     let id = &stored.id;
     if purpose == Purpose::Apply {

@@ -471,6 +471,7 @@ impl System for Fake {
                 Err(error) => return Err(error),
             }
         }
+        state.tree.give(path);
         state.tree.put(path, Node::Directory);
         Ok(())
     }
@@ -478,6 +479,7 @@ impl System for Fake {
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
         let path = state.place(path)?;
+        state.tree.give(&path);
         state.tree.put(&path, Node::File(vec![bytes.to_vec()]));
         Ok(())
     }

@@ -40,8 +40,8 @@ pub fn caller(system: &dyn System) -> Option<Caller> {
     Some(Caller { user: id("SUDO_UID")?, group: id("SUDO_GID")? })
 }
 
-/// Directory of the results: `$ASSAY_HOME/results`, else `assay/results` in the user's data
-/// directory. Under sudo it is the caller's, not root's.
+/// Directory of the results: `$ASSAY_HOME/results`; else, for root, `/var/lib/assay/results`, whoever called
+/// sudo; else `assay/results` in the user's data directory.
 ///
 /// # Errors
 /// The user's mistake when neither the environment nor the password file names a home; refused for
@@ -63,17 +63,32 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     }
 }
 
+/// Directories whose results this user sees, the user's own first: everybody may read those of root.
+/// `$ASSAY_HOME` stands alone.
+///
+/// # Errors
+/// As [`results_directory`].
+pub fn results_directories(system: &dyn System) -> Outcome<Vec<PathBuf>> {
+    let own = results_directory(system)?;
+    let roots = Path::new(ROOTS_OWN).join("results");
+    if own == roots || system.variable("ASSAY_HOME").is_some_and(|home| !home.is_empty()) {
+        return Ok(vec![own]);
+    }
+    Ok(vec![own, roots])
+}
+
 fn results_named(system: &dyn System) -> Outcome<PathBuf> {
     let set = |name| system.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(home) = set("ASSAY_HOME") {
         return Ok(home.join("results"));
     }
+    if system.user().id == 0 {
+        // The caller of sudo could edit what lies in the caller's home.
+        return Ok(Path::new(ROOTS_OWN).join("results"));
+    }
     // The specification says that relative paths here are to be ignored.
     let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute());
-    let home = || match caller(system) {
-        Some(caller) => home_of(system, caller.user),
-        None => set("HOME").or_else(|| home_of(system, system.user().id)),
-    };
+    let home = || set("HOME").or_else(|| home_of(system, system.user().id));
     let data = data.or_else(|| Some(home()?.join(".local/share")));
     let advice = "no home directory is known: set ASSAY_HOME to a directory for the results";
     Ok(data.ok_or_else(|| Failure::mistake(advice))?.join("assay/results"))

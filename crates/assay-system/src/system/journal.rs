@@ -243,7 +243,7 @@ pub fn make_own_directory(system: &dyn System, directory: &Path) -> io::Result<(
 ///
 /// # Errors
 /// The kernel's, or why root must not trust what lies there.
-pub fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
+fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     let own = [system.user().id];
     let Some(fault) = trust::fault(system, directory, &own, trust::OTHERS_WRITE)? else {
         return Ok(());

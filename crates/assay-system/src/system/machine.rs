@@ -15,6 +15,9 @@ use super::{System, sysfs};
 /// What stays the same while a study runs, as far as the kernel tells. No host name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
+    /// Hash that tells this machine from others ([`identity`]); empty in results of older versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub identity: String,
     /// Kernel release: `6.1.0-18-amd64`.
     pub kernel: Presence<String>,
     /// Kernel build: `#1 SMP PREEMPT_DYNAMIC ...`.
@@ -67,6 +70,7 @@ impl Machine {
     /// A machine of which only somebody's records are here, because.
     pub fn elsewhere(why: &str) -> Self {
         Self {
+            identity: String::new(),
             kernel: Presence::absent(why),
             kernel_version: Presence::absent(why),
             architecture: String::new(),
@@ -93,6 +97,7 @@ pub fn machine(system: &dyn System) -> Machine {
     let text = |path: &str| sysfs::text(system, Path::new(path));
     let place = place::place(system);
     Machine {
+        identity: identity(system),
         kernel: text("/proc/sys/kernel/osrelease"),
         kernel_version: text("/proc/sys/kernel/version"),
         // The file is there since Linux 6.1.

@@ -1,7 +1,7 @@
 //! Whether somebody else could have put something into a directory that root relies on.
 
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use super::{FileKind, System};
 
@@ -33,4 +33,120 @@ pub fn fault(
     } else {
         None
     })
+}
+
+/// Why somebody other than root and the `owners` may reach or replace a directory: the first fault of the
+/// directory and of all its parents, from the root directory down.
+///
+/// # Errors
+/// The kernel's, if a part cannot be examined.
+pub fn fault_on_way(
+    system: &dyn System,
+    directory: &Path,
+    owners: &[u32],
+) -> io::Result<Option<String>> {
+    let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+    if !directory.is_absolute() || !directory.components().all(is_plain) {
+        return Ok(Some(format!("{} is not an absolute path", directory.display())));
+    }
+    let mut parts: Vec<&Path> = directory.ancestors().collect();
+    parts.reverse();
+    // From the top: nobody else can replace what is below a directory that passed.
+    for part in parts {
+        if let Some(fault) = fault(system, part, owners, OTHERS_WRITE)? {
+            return Ok(Some(format!("{}: {fault}", part.display())));
+        }
+    }
+    Ok(None)
+}
+
+/// Why somebody other than `owner` may have written one of the files in a directory, or the directory.
+///
+/// # Errors
+/// The kernel's, if a file cannot be examined.
+pub fn fault_below(system: &dyn System, path: &Path, owner: u32) -> io::Result<Option<String>> {
+    let found = |fault: &str| Ok(Some(format!("{}: {fault}", path.display())));
+    if system.read_link(path).is_ok() {
+        return found("it is a link");
+    }
+    let status = system.status(path)?;
+    if status.user != owner {
+        return found(&format!("it belongs to user {}", status.user));
+    }
+    if status.mode & OTHERS_WRITE != 0 {
+        return found("others may write to it");
+    }
+    match status.kind {
+        FileKind::File => Ok(None),
+        FileKind::Directory => {
+            for name in system.list(path)? {
+                if let Some(fault) = fault_below(system, &path.join(name), owner)? {
+                    return Ok(Some(fault));
+                }
+            }
+            Ok(None)
+        }
+        _ => found("it is neither a file nor a directory"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    /// What is wrong with the way to a result and with its files, for this user.
+    fn faults(facts: &str, user: u32) -> [Option<String>; 2] {
+        let fake = Fake::new();
+        fake.add("file /a/b/c/one x\nfile /a/b/c/below/two x").unwrap();
+        fake.add(facts).unwrap();
+        let result = Path::new("/a/b/c");
+        [fault_on_way(&fake, result, &[user]), fault_below(&fake, result, user)].map(Result::unwrap)
+    }
+
+    #[test]
+    fn way_and_files_belong_to_root_alone() {
+        assert_eq!(faults("", 0), [None, None]);
+        for (facts, what) in [
+            ("mode /a 1777", "/a: others may write to it"),
+            ("mode /a/b 0775", "/a/b: others may write to it"),
+            ("owner /a 1000", "/a: it belongs to user 1000"),
+            ("owner / 65534", "/: it belongs to user 65534"),
+        ] {
+            assert_eq!(faults(facts, 0)[0].as_deref(), Some(what));
+        }
+        for (facts, what) in [
+            ("owner /a/b/c/below/two 1000", "/a/b/c/below/two: it belongs to user 1000"),
+            ("mode /a/b/c/below 0777", "/a/b/c/below: others may write to it"),
+            ("mode /a/b/c/one 0664", "/a/b/c/one: others may write to it"),
+            ("link /a/b/c/one /etc/passwd", "/a/b/c/one: it is a link"),
+            ("block /a/b/c/sda 8:0", "/a/b/c/sda: it is neither a file nor a directory"),
+        ] {
+            assert_eq!(faults(facts, 0)[1].as_deref(), Some(what));
+        }
+    }
+
+    #[test]
+    fn files_of_a_user_belong_to_that_user() {
+        assert_eq!(faults("owner /a/b 1000", 1000), [None, None]);
+        let roots = faults("owner /a/b 1000\nowner /a/b/c/one 0", 1000);
+        assert_eq!(roots[1].as_deref(), Some("/a/b/c/one: it belongs to user 0"));
+        let others = faults("owner /a/b 1001", 1000);
+        assert_eq!(others[0].as_deref(), Some("/a/b: it belongs to user 1001"));
+    }
+
+    #[test]
+    fn way_is_absolute_and_has_no_link() {
+        let fake = Fake::new();
+        fake.add("dir /a/b\nlink /c /a").unwrap();
+        let fault = |path: &str| fault_on_way(&fake, Path::new(path), &[]).unwrap();
+        assert_eq!(fault("/c/b").as_deref(), Some("/c: it is a link"));
+        for path in ["a/b", "/a/../a/b", ""] {
+            assert!(
+                fault(path).is_some_and(|why| why.ends_with("is not an absolute path")),
+                "{path}"
+            );
+        }
+        assert!(fault_on_way(&fake, Path::new("/a/none"), &[]).is_err());
+    }
 }

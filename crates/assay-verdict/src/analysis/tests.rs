@@ -146,6 +146,7 @@ impl Bench {
 
 fn machine() -> Machine {
     Machine {
+        identity: String::new(),
         kernel: Presence::Present("6.12.9".to_owned()),
         kernel_version: Presence::absent("-"),
         architecture: "x86_64".to_owned(),

@@ -124,7 +124,7 @@ fn run(system: &dyn System, line: &str) -> Outcome<()> {
 }
 
 fn results(fake: &Fake) -> Vec<String> {
-    bundle::own_ids(fake, Path::new("/assay/results"))
+    bundle::ids(fake, Path::new("/assay/results"))
 }
 
 /// That trials were lost, and where the others are kept.

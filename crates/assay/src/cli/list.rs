@@ -176,11 +176,16 @@ fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
     let directory = identity::results_directory(system)?;
     let wanted = wanted(arguments)?;
     parcel::sweep(system, &directory);
-    let (mut listed, warnings) = bundle::list(system, &directory);
-    listed.retain(wanted);
-    for warning in warnings {
-        output::message(&warning);
+    let mut listed = Vec::new();
+    for results in identity::results_directories(system)? {
+        let (found, warnings) = bundle::list(system, &results);
+        listed.extend(found);
+        for warning in warnings {
+            output::message(&warning);
+        }
     }
+    listed.sort_by(|one, other| other.id.cmp(&one.id));
+    listed.retain(wanted);
     Ok(Listing {
         name: "results",
         columns: table::columns(&["id", "started", ">size", "what it says"]),

@@ -13,6 +13,7 @@ use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
 use assay_runner::runner::{self, AllHosts};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
+use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
 use assay_study::study::{Order, Study};
 use assay_system::system::site::{Site, TargetKind};
@@ -150,12 +151,12 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
 /// The newest finished result of the same study at the same place; another one's spread would
 /// promise too much or too little.
 fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> {
-    let directory = identity::results_directory(system).ok()?;
-    let ids = bundle::own_ids(system, &directory);
-    let stored: Vec<_> = ids
+    let kept = store::kept(system).ok()?;
+    let stored: Vec<_> = kept
         .iter()
+        .filter(|directory| !foreign::is_one(system, directory))
         .take(MOST_LOOKED_AT)
-        .filter_map(|id| bundle::read(system, &directory.join(id)).ok())
+        .filter_map(|directory| bundle::read(system, directory).ok())
         .filter(|stored| !stored.trials.is_empty())
         .collect();
     let targets = |plan: &Plan| -> Vec<String> {

@@ -3,8 +3,9 @@
 use assay_base::failure::Outcome;
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
+use assay_study::results::foreign;
 use assay_study::study::Study;
-use assay_system::system::{System, identity};
+use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
 
 /// Results that are opened for it at most, the newest of them.
@@ -20,12 +21,12 @@ pub fn apart(system: &dyn System, compared: &[Findings]) -> Days {
 /// Kept results of the study and the target of the first of these, without any of these.
 fn of_the_same_study(system: &dyn System, compared: &[Findings]) -> Outcome<Vec<Findings>> {
     let Some(first) = compared.first() else { return Ok(Vec::new()) };
-    let results = identity::results_directory(system)?;
     let wanted = bundle::frame(system, &super::find_kept(system, &first.study.id)?)?;
-    let is_named = |id: &String| compared.iter().any(|one| one.study.id == *id);
-    let others = bundle::own_ids(system, &results).into_iter().filter(|id| !is_named(id));
-    let alike = others.map(|id| results.join(id)).filter(|directory| {
-        bundle::frame(system, directory).is_ok_and(|stored| is_alike(&stored, &wanted))
+    let is_named = |id: &str| compared.iter().any(|one| one.study.id == id);
+    let ours = super::kept(system)?.into_iter().filter(|own| !foreign::is_one(system, own));
+    let alike = ours.filter(|directory| {
+        bundle::frame(system, directory)
+            .is_ok_and(|stored| !is_named(&stored.id) && is_alike(&stored, &wanted))
     });
     let read = alike.take(MOST).filter_map(|directory| super::findings_at(system, &directory).ok());
     Ok(read.filter(|one| is_of_the_same_target(one, first)).collect())

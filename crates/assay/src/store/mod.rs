@@ -49,14 +49,24 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
     }
 }
 
+/// The directories of all results that this user sees, newest first; of two with one id the user's own first.
+pub fn kept(system: &dyn System) -> Outcome<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for results in identity::results_directories(system)? {
+        for id in bundle::ids(system, &results) {
+            found.push(results.join(id));
+        }
+    }
+    found.sort_by(|one, other| other.file_name().cmp(&one.file_name()));
+    Ok(found)
+}
+
 /// The one result with a title; none where there are several.
 fn titled(system: &dyn System, wanted: &str) -> Option<PathBuf> {
-    let results = identity::results_directory(system).ok()?;
     let called = |directory: &PathBuf| {
         bundle::frame(system, directory).is_ok_and(|stored| stored.title() == wanted)
     };
-    let ids = bundle::ids(system, &results);
-    let all: Vec<PathBuf> = ids.iter().map(|id| results.join(id)).filter(called).collect();
+    let all: Vec<PathBuf> = kept(system).ok()?.into_iter().filter(called).collect();
     match ours_first(system, all).as_slice() {
         [one] => Some(one.clone()),
         _ => None,
@@ -71,11 +81,12 @@ fn ours_first(system: &dyn System, found: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn newest(system: &dyn System) -> Outcome<PathBuf> {
+    let kept = kept(system)?;
+    let newest = kept.iter().find(|directory| !foreign::is_one(system, directory));
     let results = identity::results_directory(system)?;
-    let newest = bundle::own_ids(system, &results).into_iter().next();
-    newest.map(|id| results.join(id)).ok_or_else(|| {
+    newest.cloned().ok_or_else(|| {
         let place = results.display();
-        Failure::mistake(if bundle::ids(system, &results).is_empty() {
+        Failure::mistake(if kept.is_empty() {
             format!("there is no result in {place} yet: assay check makes one")
         } else {
             format!("there is no result of your own in {place}: name one that was added, as assay list has it")
@@ -86,12 +97,15 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
 /// The directory of a kept result: its id, or the beginning of one. Never a path, so that nothing
 /// outside the results can be named.
 pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
-    let results = identity::results_directory(system)?;
-    let ids = bundle::ids(system, &results);
-    let matching = ids.iter().filter(|id| id.starts_with(wanted)).map(|id| results.join(id));
+    let kept = kept(system)?;
+    let id =
+        |directory: &Path| directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(directory) = kept.iter().find(|directory| id(directory) == wanted) {
+        return Ok(directory.clone());
+    }
+    let matching = kept.into_iter().filter(|directory| id(directory).starts_with(wanted));
     let matching = ours_first(system, matching.collect());
     match matching.as_slice() {
-        _ if ids.iter().any(|id| id == wanted) => Ok(results.join(wanted)),
         [directory] if !wanted.is_empty() => Ok(directory.clone()),
         several @ [_, _, ..] => Err(Failure::mistake(format!(
             "`{wanted}` fits {} results: type more of the id",

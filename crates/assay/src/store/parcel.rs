@@ -140,7 +140,7 @@ fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<Str
             Failure::refused(format!("{} cannot be read: {error}", path.display()))
         })
     };
-    let not_handed_on = [foreign::FILE, "seal.jsonl", "headline.json"];
+    let not_handed_on = [foreign::FILE, "headline.json"];
     let (mut names, mut left_out) = (Vec::new(), Vec::new());
     for name in listed(directory)? {
         if DIRECTORIES.iter().any(|(own, _)| *own == name) {

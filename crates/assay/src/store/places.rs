@@ -1,11 +1,11 @@
 //! Results with what is to be known of them where places are compared.
 
 use assay_base::failure::Outcome;
-use assay_study::results::{bundle, vouch};
+use assay_study::results::bundle;
 use assay_system::system::System;
 use assay_verdict::analysis::places::Brought;
 
-/// A result by what the user types, with the name that he gave its place and the state of its seal.
+/// A result by what the user types, with the name that the user gave its place.
 ///
 /// # Errors
 /// The mistakes of [`super::find`], and what is wrong with the result.
@@ -13,9 +13,5 @@ pub fn brought(system: &dyn System, word: &str) -> Outcome<Brought> {
     let directory = super::find(system, Some(word))?;
     let findings = super::findings_at(system, &directory)?;
     super::comparable(&findings)?;
-    Ok(Brought {
-        findings,
-        label: bundle::label(system, &directory).place,
-        seal: vouch::sealed(system, &directory),
-    })
+    Ok(Brought { findings, label: bundle::label(system, &directory).place })
 }

@@ -32,7 +32,7 @@ pub fn has(needs: &[Need]) -> bool {
 
 /// The program under test, as root, with a home beside the volume.
 pub fn assay(volume: &Volume) -> Assay {
-    let home = volume.scratch().folder("home", 0o755, None).unwrap();
+    let home = volume.scratch().home().unwrap();
     Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home)
 }
 

@@ -1,6 +1,7 @@
 //! Commands without a study file, as they are typed: compared, failing, hanging, leaving things behind.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,8 @@ pub struct Bench {
 impl Bench {
     pub fn new(test: &str) -> Self {
         let turn = crate::turn();
-        Self { home: crate::home(test), _turn: turn }
+        let program = env!("CARGO_BIN_EXE_assay");
+        Self { home: Home::out_of_reach(program, test), _turn: turn }
     }
 
     /// The words of a run in the folder of this test.
@@ -47,7 +49,7 @@ impl Bench {
 
     /// Names of the results.
     pub fn results(&self) -> Vec<String> {
-        let folder = self.home.scratch.path().join("home/results");
+        let folder = self.home.assay.home().join("results");
         let entries = fs::read_dir(folder).into_iter().flatten();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
@@ -287,7 +289,7 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     bench.home.text(&["restore", "resume", "--quiet"]);
     assert_eq!(lines("once"), 3);
     let id = bench.results().remove(0);
-    let result = bench.home.scratch.path().join("home/results").join(id);
+    let result = bench.home.assay.home().join("results").join(id);
     let log = fs::read_to_string(result.join("log.jsonl")).unwrap();
     assert_eq!(log.matches("\"setup-once\"").count(), 1, "{log}");
 }
@@ -306,7 +308,7 @@ fn a_study_that_sets_nothing_up_goes_on_with_its_trials_alone() {
     assert_eq!(running.end(Duration::from_secs(60)).unwrap().code, 130);
     bench.home.text(&["restore", "resume", "--quiet"]);
     let id = bench.results().remove(0);
-    let result = bench.home.scratch.path().join("home/results").join(id);
+    let result = bench.home.assay.home().join("results").join(id);
     let log = fs::read_to_string(result.join("log.jsonl")).unwrap();
     assert!(log.contains("\"resumed\"") && !log.contains("setup-once"), "{log}");
 }
@@ -327,7 +329,7 @@ fn values_of_the_environment_are_kept_nowhere() {
                  command = { run = 'test -n \"$A_SECRET\"', runs = 1, environment = [\"A_SECRET\"] }\n";
     let study = bench.home.file("given.toml", study);
     run_with_secret(&["run", &study, bench.home.scratch.path().to_str().unwrap()]);
-    let kept = bench.home.scratch.path().join("home");
+    let kept = bench.home.assay.home().to_owned();
     let mut looked_at = 0;
     let mut folders = vec![kept];
     while let Some(folder) = folders.pop() {
@@ -352,15 +354,14 @@ fn commands_of_a_result_that_was_brought_along_are_not_run() {
     let line = "echo x >> was-run";
     bench.text(&["--command", line, "--replicates", "2", "--runs", "1"]);
     let id = bench.results().remove(0);
-    let result = bench.home.scratch.path().join("home/results").join(&id);
-    // As it looks where the maker has no key of ours.
-    fs::remove_file(result.join("seal.jsonl")).unwrap();
+    let result = bench.home.assay.home().join("results").join(&id);
     fs::remove_file(&marker).unwrap();
+    fs::set_permissions(result.join("plan.json"), fs::Permissions::from_mode(0o666)).unwrap();
     for words in
         [&["restore", "resume", &id, "--quiet"][..], &["advise", "confirm", &id, "--quiet"]]
     {
         let told = bench.home.told(3, words);
-        assert!(told.contains("seal"), "{told}");
+        assert!(told.contains("plan.json: others may write to it"), "{told}");
     }
     assert!(!Path::new(&marker).exists());
 }

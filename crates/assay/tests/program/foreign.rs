@@ -82,7 +82,7 @@ fn measured(bench: &Bench, line: &str, own: &Foreign) -> Vec<(f64, String)> {
     let words = ["--command", line, "--reads", own.reads, "--replicates", "2", "--runs", "1"];
     let found = bench.json(&words);
     let id = found["study"]["id"].as_str().unwrap();
-    let result = bench.home.scratch.path().join("home/results").join(id);
+    let result = bench.home.assay.home().join("results").join(id);
     let trials = fs::read_to_string(result.join("trials.jsonl")).unwrap();
     let read = |line: &str| {
         let trial: Value = serde_json::from_str(line).unwrap();

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start the program and read their cases")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+mod acting;
 mod advice;
 mod articles;
 mod boots;
@@ -50,7 +51,6 @@ mod resume;
 mod revisions;
 mod same_output;
 mod screens;
-mod seal;
 mod site;
 mod stability;
 mod stacks;

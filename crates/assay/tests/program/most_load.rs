@@ -34,7 +34,7 @@ fn of_work(limit: &str, more: &str) -> String {
 
 fn request(limit: &str) -> Request<'static> {
     Request {
-        results: Some(PathBuf::from("/results")),
+        results: Some(PathBuf::from("/var/lib/assay/results")),
         read: Some(analysis::trial_metric),
         ..Request::bare(
             file::parse("test", &study(limit)).unwrap().settled(),
@@ -78,7 +78,7 @@ fn interrupted_after(fake: &Fake, limit: &str, last: usize) -> Finished {
 }
 
 fn resumed(fake: &Fake, id: &str) -> Finished {
-    let directory = Path::new("/results").join(id);
+    let directory = Path::new("/var/lib/assay/results").join(id);
     let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn).unwrap();
     let acting = Acting { stored, voucher, directory };
     let looks = Looks { read: Some(analysis::trial_metric), ..Looks::default() };
@@ -153,9 +153,11 @@ fn wherever_it_was_interrupted_the_course_is_the_same() {
         assert_eq!(finished.plan, whole.plan, "after {last}");
         assert_eq!(serde_json::to_string(&findings(&finished)).unwrap(), expected, "after {last}");
         // Who reads the result finds the same plan; the one that is kept is the one that was drawn.
-        let stored = bundle::read(&fake, &Path::new("/results").join(&begun.id)).unwrap();
+        let stored =
+            bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&begun.id)).unwrap();
         assert_eq!((&stored.plan, stored.ended), (&whole.plan, whole.ended.clone()));
-        let frame = bundle::frame(&fake, &Path::new("/results").join(&begun.id)).unwrap();
+        let frame =
+            bundle::frame(&fake, &Path::new("/var/lib/assay/results").join(&begun.id)).unwrap();
         assert_eq!(frame.plan, whole.plan);
     }
 }

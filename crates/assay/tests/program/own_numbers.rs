@@ -57,7 +57,7 @@ fn the_number_is_the_one_that_is_printed_and_verdicts_are_about_it() {
     let table = bench.home.text(&["export", id, "--format", "trials-csv"]);
     assert!(table.contains("told_ops_per_s:higher,12.5,ok,old"), "{table}");
     // Of what was read the text is kept.
-    let result = bench.home.scratch.path().join("home/results").join(id);
+    let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
     assert!(kept.contains("ran: 12.5 ops/s"), "{kept}");
 }
@@ -141,7 +141,7 @@ fn numbers_of_fio_are_those_that_it_prints() {
     let found =
         bench.json(&["--command", line, "--reads", "fio-json", "--replicates", "2", "--runs", "1"]);
     let id = found["study"]["id"].as_str().unwrap();
-    let result = bench.home.scratch.path().join("home/results").join(id);
+    let result = bench.home.assay.home().join("results").join(id);
     let trials = fs::read_to_string(result.join("trials.jsonl")).unwrap();
     let mut seen = 0;
     for line in trials.lines() {
@@ -225,7 +225,7 @@ fn hostile_output_is_bounded() {
         let found = bench.json(&words);
         assert_eq!(value(&found, "told_ops_per_s", None), 12.5, "{command}");
         let id = found["study"]["id"].as_str().unwrap();
-        let result = bench.home.scratch.path().join("home/results").join(id);
+        let result = bench.home.assay.home().join("results").join(id);
         let kept = fs::read(result.join("trials.jsonl")).unwrap();
         assert!(kept.len() < 1 << 20, "{command}: {} bytes", kept.len());
         let says_so = String::from_utf8(kept).unwrap().contains("no more than the last 64 KiB");
@@ -247,7 +247,7 @@ fn gigabytes_are_read_to_their_end_and_not_kept() {
     let found = bench.json(&words);
     assert_eq!(value(&found, "told_ops_per_s", None), 12.5);
     let id = found["study"]["id"].as_str().unwrap();
-    let result = bench.home.scratch.path().join("home/results").join(id);
+    let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
     assert!(kept.len() < 4 << 20, "{} bytes", kept.len());
     assert!(kept.contains("no more than the last 64 KiB"), "{}", kept.len());

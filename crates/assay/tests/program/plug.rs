@@ -29,7 +29,7 @@ durability = {{ grade = \"plug\", {peer} time = \"{time}\" }}
 
 /// A home with a study that a peer keeps the promises of, and the directory that it writes to.
 fn plugged(test: &str, address: SocketAddr, time: &str) -> (Home, String, PathBuf) {
-    let home = home(test);
+    let home = Home::out_of_reach(env!("CARGO_BIN_EXE_assay"), test);
     let file = home.file("study.toml", study(&format!("peer = \"{address}\","), time));
     let target = home.assay.home().with_file_name("target");
     fs::create_dir(&target).unwrap();

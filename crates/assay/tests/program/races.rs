@@ -42,7 +42,7 @@ pub(crate) fn machine() -> Fake {
 
 pub(crate) fn request(text: &str) -> Request<'static> {
     Request {
-        results: Some(PathBuf::from("/results")),
+        results: Some(PathBuf::from("/var/lib/assay/results")),
         log: Some(analysis::race_log),
         ..Request::bare(file::parse("test", text).unwrap(), vec![DRIVE.to_owned()])
     }
@@ -169,7 +169,7 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
         let under_way = findings(&begun);
         // After a lead-in alone nothing is known of it.
         assert!(under_way.race.is_none_or(|race| race.over.is_none()), "after {last}");
-        let directory = Path::new("/results").join(&begun.id);
+        let directory = Path::new("/var/lib/assay/results").join(&begun.id);
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
         let acting = Acting { stored, voucher, directory: directory.clone() };
         let going = AtomicBool::new(false);

@@ -42,7 +42,7 @@ fn machine() -> Fake {
 
 fn request() -> Request<'static> {
     Request {
-        results: Some(PathBuf::from("/results")),
+        results: Some(PathBuf::from("/var/lib/assay/results")),
         ..Request::bare(file::parse("test", STUDY).unwrap(), vec![DRIVE.to_owned()])
     }
 }
@@ -89,7 +89,7 @@ fn gone_on_with(fake: &Fake, acting: Acting) -> Outcome<Finished> {
 }
 
 fn resumed(fake: &Fake, id: &str) -> Finished {
-    let directory = Path::new("/results").join(id);
+    let directory = Path::new("/var/lib/assay/results").join(id);
     let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn).unwrap();
     gone_on_with(fake, Acting { stored, voucher, directory }).unwrap()
 }
@@ -117,12 +117,12 @@ fn a_line_that_a_crash_cut_off_is_run_again() {
     let whole = runner::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let fake = machine();
     let begun = interrupted_after(&fake, 9);
-    let path = Path::new("/results").join(&begun.id).join("trials.jsonl");
+    let path = Path::new("/var/lib/assay/results").join(&begun.id).join("trials.jsonl");
     let text = fake.read_text(&path).unwrap();
     fake.put(&path, &text[..text.len() - 30]);
     let finished = resumed(&fake, &begun.id);
     assert_eq!(findings(&finished), findings(&whole));
-    let stored = bundle::read(&fake, &Path::new("/results").join(&begun.id)).unwrap();
+    let stored = bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&begun.id)).unwrap();
     assert_eq!(stored.trials.len(), whole.trials.len());
 }
 
@@ -130,7 +130,7 @@ fn a_line_that_a_crash_cut_off_is_run_again() {
 fn a_plan_that_was_changed_is_refused() {
     let fake = machine();
     let begun = interrupted_after(&fake, 3);
-    let directory = Path::new("/results").join(&begun.id);
+    let directory = Path::new("/var/lib/assay/results").join(&begun.id);
     let path = directory.join("plan.json");
     let text = fake.read_text(&path).unwrap();
     fake.put(&path, text.replace("\"margin\": 0.05", "\"margin\": 0.5"));
@@ -145,7 +145,7 @@ fn a_plan_that_was_changed_is_refused() {
 fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
     let fake = machine();
     let begun = interrupted_after(&fake, 3);
-    let directory = Path::new("/results").join(&begun.id);
+    let directory = Path::new("/var/lib/assay/results").join(&begun.id);
     let path = directory.join("plan.json");
     let whole = fake.read_text(&path).unwrap();
     for (word, other) in [
@@ -172,7 +172,7 @@ fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
 fn a_study_of_the_first_format_is_shown_and_not_gone_on_with() {
     let fake = machine();
     let begun = interrupted_after(&fake, 3);
-    let directory = Path::new("/results").join(&begun.id);
+    let directory = Path::new("/var/lib/assay/results").join(&begun.id);
     let (mut stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
     stored.plan.format = "assay-plan/1".to_owned();
     let ended = gone_on_with(&fake, Acting { stored, voucher, directory });

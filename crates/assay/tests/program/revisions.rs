@@ -42,7 +42,8 @@ impl Sides {
     }
 
     fn trees(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.bench.path("home/trees")).into_iter().flatten();
+        let entries =
+            fs::read_dir(self.bench.home.assay.home().join("trees")).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 }
@@ -205,9 +206,9 @@ fn a_study_goes_on_in_the_same_commits_though_the_branch_has_moved() {
     let words = sides.words("old,main", &["--command", "sh bench.sh; sleep 0.2"]);
     let mut running = sides.bench.home.assay.start(&words).unwrap();
     let has_begun = || {
-        let result =
-            sides.bench.results().first().map(|id| format!("home/results/{id}/trials.jsonl"));
-        let text = result.and_then(|name| fs::read_to_string(sides.bench.path(&name)).ok());
+        let results = sides.bench.home.assay.home().join("results");
+        let result = sides.bench.results().first().map(|id| results.join(id).join("trials.jsonl"));
+        let text = result.and_then(|path| fs::read_to_string(path).ok());
         text.is_some_and(|text| text.lines().count() >= 2)
     };
     running.until(LIMIT, has_begun).unwrap();

@@ -46,7 +46,7 @@ fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
     assert!(said(&found, "different-work").is_empty());
     assert_ne!(*verdict(&found), Value::Null);
     let id = found["study"]["id"].as_str().unwrap();
-    let result = bench.home.scratch.path().join("home/results").join(id);
+    let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
     // SHA-256 of `a` and a line end.
     assert!(

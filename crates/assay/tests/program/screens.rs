@@ -133,7 +133,7 @@ fn a_screen_that_was_interrupted_goes_on_to_the_same_end() {
         if race.screen.is_none() {
             assert!(race.text.contains("has not begun"), "{}", race.text);
         }
-        let directory = Path::new("/results").join(&begun.id);
+        let directory = Path::new("/var/lib/assay/results").join(&begun.id);
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
         let acting = Acting { stored, voucher, directory };
         let going = AtomicBool::new(false);

@@ -52,7 +52,7 @@ fn voucher(days: u64) -> Voucher {
     let fake = machine();
     fake.sleep(Duration::from_secs(days * 24 * 60 * 60));
     let finished = crate::runner::tests::run_on(&fake, "/home/me").unwrap();
-    vouch(&fake, &Path::new("/results").join(finished.id), Purpose::Apply).unwrap().1
+    vouch(&fake, &Path::new("/var/lib/assay/results").join(finished.id), Purpose::Apply).unwrap().1
 }
 
 /// Of the study that ran on the first day.

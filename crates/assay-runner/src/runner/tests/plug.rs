@@ -30,7 +30,7 @@ fn asked() -> Request<'static> {
     let mut study = file::parse("test", STUDY).unwrap();
     study.area.size = Some(Bytes(1 << 20));
     Request {
-        results: Some(PathBuf::from("/results")),
+        results: Some(PathBuf::from("/var/lib/assay/results")),
         ..Request::bare(study, vec!["/home/me".to_owned()])
     }
 }
@@ -44,8 +44,8 @@ fn cut_first(fake: &Fake, at: u64) -> PathBuf {
     fake.cut_power_at(at);
     let ran = || run(fake, asked(), &going(), &mut |_| {}).map(|finished| finished.trials.len());
     assert!(catch_unwind(AssertUnwindSafe(ran)).is_err(), "it was to be cut");
-    let id = fake.list(Path::new("/results")).unwrap().remove(0);
-    Path::new("/results").join(id)
+    let id = fake.list(Path::new("/var/lib/assay/results")).unwrap().remove(0);
+    Path::new("/var/lib/assay/results").join(id)
 }
 
 fn go_on(fake: &Fake, directory: &Path, stop: &AtomicBool) -> Outcome<Finished> {

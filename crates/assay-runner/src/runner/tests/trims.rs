@@ -9,7 +9,8 @@ fn trims_are_claimed_apart_from_what_is_moved() {
     let mut asked = request("/home/me");
     asked.study = file::parse("test", &text).unwrap();
     let finished = run(&fake, asked, &AtomicBool::new(false), &mut |_| {}).unwrap();
-    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    let stored =
+        bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
     for trial in &stored.trials {
         let workload = &stored.plan.workloads[trial.record.workload];
         let measured = trial.record.measured.as_ref().unwrap();

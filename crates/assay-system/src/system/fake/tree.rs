@@ -157,6 +157,13 @@ impl Tree {
         self.nodes.insert(path.to_path_buf(), node);
     }
 
+    /// Gives what an ordinary user makes to that user.
+    pub fn give(&mut self, path: &Path) {
+        if self.user != 0 && !self.nodes.contains_key(path) {
+            self.owners.insert(path.to_path_buf(), self.user);
+        }
+    }
+
     /// Removes a file or a directory with all that is in it.
     pub fn remove(&mut self, path: &Path) {
         if self.nodes.remove(path).iter().any(is_link) {

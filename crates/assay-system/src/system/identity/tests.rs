@@ -15,7 +15,7 @@ use crate::system::fake::machines;
 fn results_lie_where_the_environment_says() {
     let fake = machines::machine("sata-ssd");
     let home = |fake: &Fake| results_directory(fake).unwrap().display().to_string();
-    assert_eq!(home(&fake), "/root/.local/share/assay/results");
+    assert_eq!(home(&fake), "/var/lib/assay/results");
     fake.set_user(1000).set_variable("HOME", "/home/other");
     assert_eq!(home(&fake), "/home/other/.local/share/assay/results");
     fake.set_variable("XDG_DATA_HOME", "relative");
@@ -24,18 +24,34 @@ fn results_lie_where_the_environment_says() {
     assert_eq!(home(&fake), "/data/assay/results");
     fake.set_variable("ASSAY_HOME", "/here");
     assert_eq!(home(&fake), "/here/results");
-    assert_eq!(results_directory(&Fake::new()).unwrap_err().kind, Kind::Mistake);
+    let fake = Fake::new();
+    fake.set_user(1000);
+    assert_eq!(results_directory(&fake).unwrap_err().kind, Kind::Mistake);
 }
 
 #[test]
-fn under_sudo_results_are_the_callers() {
+fn users_see_their_results_and_those_of_root() {
+    let fake = machines::machine("sata-ssd");
+    let seen = |fake: &Fake| -> Vec<String> {
+        let directories = results_directories(fake).unwrap();
+        directories.iter().map(|path| path.display().to_string()).collect()
+    };
+    assert_eq!(seen(&fake), ["/var/lib/assay/results"]);
+    fake.set_user(1000).set_variable("HOME", "/home/me");
+    assert_eq!(seen(&fake), ["/home/me/.local/share/assay/results", "/var/lib/assay/results"]);
+    fake.set_variable("ASSAY_HOME", "/here");
+    assert_eq!(seen(&fake), ["/here/results"]);
+}
+
+#[test]
+fn under_sudo_results_are_roots() {
     let fake = machines::machine("sata-ssd");
     fake.set_variable("HOME", "/root").set_variable("SUDO_UID", "1000");
     assert_eq!(caller(&fake), None, "half of sudo's variables");
     fake.set_variable("SUDO_GID", "1000");
     assert_eq!(caller(&fake), Some(Caller { user: 1000, group: 1000 }));
     let home = results_directory(&fake).unwrap();
-    assert_eq!(home, Path::new("/home/me/.local/share/assay/results"));
+    assert_eq!(home, Path::new("/var/lib/assay/results"));
     fake.set_user(1000);
     assert_eq!(caller(&fake), None, "an ordinary user with the variables set");
 }

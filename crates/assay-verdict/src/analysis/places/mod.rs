@@ -15,7 +15,6 @@ use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{Beside, Chosen, Placed, Places, Row};
 use assay_study::findings::said::Sentence;
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
-use assay_study::results::seal::Known;
 
 use super::days::Days;
 use super::sessions::common_margin;
@@ -30,8 +29,6 @@ pub struct Brought {
     pub findings: Findings,
     /// What its user calls its place.
     pub label: Option<String>,
-    /// How far its files are known to be what was measured.
-    pub seal: Known,
 }
 
 /// What is asked of them.

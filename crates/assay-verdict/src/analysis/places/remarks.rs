@@ -3,7 +3,6 @@
 use assay_base::quantity::{Better, printed};
 use assay_study::findings::places::{Beside, Chosen, PUBLISHED, Placed, Row, Unit};
 use assay_study::findings::{Check, Findings};
-use assay_study::results::seal::Known;
 
 use super::rows::Told;
 use super::spots::{Spot, is_same_machine};
@@ -19,7 +18,6 @@ pub(super) fn remarks(
 ) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     checks.extend(baseline(&spots[0].placed, chosen));
-    checks.extend(seals(spots));
     checks.extend(spots.iter().flat_map(|spot| results(spot, &told.rows)));
     checks.extend(protocol(spots));
     checks.extend(emulated(spots));
@@ -40,30 +38,6 @@ fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
         ),
     };
     Some(Check::new("baseline", text))
-}
-
-/// What is not known to be what was measured, each state once.
-fn seals(spots: &[Spot]) -> impl Iterator<Item = Check> {
-    const WORDS: [(Known, &str); 4] = [
-        (Known::Broken, "changed after it was measured: the seal is broken, do not believe it"),
-        (
-            Known::Elsewhere,
-            "sealed on another machine, or for another directory, which cannot be looked into here",
-        ),
-        (Known::NotLookedAt, "sealed, which only root can look into"),
-        (Known::None, "without a seal, as measured without root: anybody could have changed it"),
-    ];
-    let check = |(seal, words): (Known, &str)| {
-        let own = |place: &Placed| -> Option<String> {
-            let own = place.results.iter().filter(|one| one.seal == seal);
-            let ids: Vec<&str> = own.map(|one| one.id.as_str()).collect();
-            (!ids.is_empty()).then(|| format!("{} ({})", words::list(ids.into_iter()), place.name))
-        };
-        let told: Vec<String> = spots.iter().filter_map(|spot| own(&spot.placed)).collect();
-        let told = words::list(told.iter().map(String::as_str));
-        (!told.is_empty()).then(|| Check::new("seal", format!("{told}: {words}")))
-    };
-    WORDS.into_iter().filter_map(check)
 }
 
 /// What a place with several results is made of.

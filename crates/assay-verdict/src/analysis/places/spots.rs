@@ -149,11 +149,7 @@ fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
 const NO_GUEST: &str = "none";
 
 fn result(one: &Brought) -> PlacedResult {
-    PlacedResult {
-        id: one.findings.study.id.clone(),
-        started: one.findings.study.started.clone(),
-        seal: one.seal,
-    }
+    PlacedResult { id: one.findings.study.id.clone(), started: one.findings.study.started.clone() }
 }
 
 /// Adds a place, or its results to those of the same place. A name that was found is that of another

@@ -29,7 +29,7 @@ fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: &Bench) -> Brought
         clocksource: None,
         steal_share: None,
     });
-    Brought { findings, label: None, seal: Known::Whole }
+    Brought { findings, label: None }
 }
 
 const BARE: (&str, PlaceSort) = ("bare metal", PlaceSort::BareMetal);
@@ -76,7 +76,7 @@ fn table(text: &str) -> Brought {
     findings.environment.unknown = Unknown::ALL.to_vec();
     findings.study.id = "table".to_owned();
     let findings = judge(findings.study, findings.environment, imported.measurements);
-    Brought { findings, label: None, seal: Known::Imported }
+    Brought { findings, label: None }
 }
 
 #[test]
@@ -415,17 +415,6 @@ fn another_protocol_is_told() {
 }
 
 #[test]
-fn seals_that_do_not_hold_are_told() {
-    let mut edited = measured("k", KVM, &around(9_000));
-    edited.seal = Known::Broken;
-    let found = compared(&[measured("a", BARE, &around(10_000)), edited]);
-    assert_eq!(
-        told(&found, "seal"),
-        ["k (KVM): changed after it was measured: the seal is broken, do not believe it"]
-    );
-}
-
-#[test]
 fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let [bare, kvm] = [measured("a", BARE, &around(10)), measured("k", KVM, &around(9))];
     let none = Question::default;
@@ -489,8 +478,6 @@ fn grid() -> Vec<Brought> {
         place("20261104-d", TCG, [900, 80, 70]),
         place("20261105-e", ("LXC", PlaceSort::Container), [10_000, 4_000, 900]),
     ];
-    all[1].seal = Known::Broken;
-    all[2].seal = Known::None;
     all[3].label = Some("a program".to_owned());
     all
 }
@@ -660,26 +647,6 @@ fn failed_trials_of_sessions_and_of_whole_places_are_not_told() {
     assert_eq!(told(&three, "failed"), [""; 0], "their numbers are those of days");
     assert_eq!((row(&three, "KVM").failed, row(&three, "KVM").n), (3, 3));
     assert_eq!(row(&two, "KVM").n, 6);
-}
-
-#[test]
-fn each_state_of_a_seal_is_told_once() {
-    let one = |id: &str, seal| Brought { seal, ..measured(id, KVM, &around(9_000)) };
-    let bare = |seal| Brought { seal, ..measured("a", BARE, &around(10_000)) };
-    let seals = |all: &[Brought]| -> Vec<String> {
-        told(&compared(all), "seal").into_iter().map(str::to_owned).collect()
-    };
-    assert_eq!(seals(&[bare(Known::Whole), one("k", Known::Whole)]), [""; 0]);
-    let none = seals(&[bare(Known::None), one("k", Known::None)]);
-    let words = "a (bare metal) and k (KVM): without a seal, as measured without root: anybody could have \
-                 changed it";
-    assert_eq!(none, [words]);
-    let both = seals(&[bare(Known::NotLookedAt), one("k", Known::Elsewhere)]);
-    assert!(
-        both[0].starts_with("k (KVM): sealed on another machine") && both.len() == 2,
-        "{both:?}"
-    );
-    assert_eq!(both[1], "a (bare metal): sealed, which only root can look into");
 }
 
 #[test]

@@ -9,7 +9,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Files of a result with the bytes that one has at most, several times those of the largest of our own. Its
-/// seal stays, which says nothing elsewhere, and so does its headline, which is told anew.
+/// headline stays, which is told anew.
 const FILES: [(&str, u64); 8] = [
     ("study.toml", MIB),
     ("environment.json", 4 * MIB),
@@ -86,7 +86,6 @@ mod tests {
         }
         let wrong = [
             "",
-            "seal.jsonl",
             "source-1",
             "source-0000",
             "source-0001/x",

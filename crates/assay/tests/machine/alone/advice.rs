@@ -1,12 +1,13 @@
 //! Advice on real storage: a device that the kernel throttles is advised against; identical arms
 //! advise nothing; a confirmed setting is made permanent and taken back.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
+use assay_lab::Scratch;
 use assay_lab::hostile::copy;
-use assay_lab::process::Assay;
+use assay_lab::process::{Assay, NOBODY};
 use assay_lab::slow::SlowLane;
 use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
@@ -146,24 +147,68 @@ fn confirmed(assay: &Assay, volume: &Volume) -> String {
     panic!("{told:#?}");
 }
 
-/// What somebody does to a result, with a word of the refusal.
+/// What somebody does to a result.
 type Change = fn(&Path);
-const CHANGES: [(&str, Change); 5] = [
-    ("study.toml was changed", |bundle| {
-        edit(&bundle.join("study.toml"), "117", "118");
-    }),
-    ("trials.jsonl", |bundle| {
-        edit(&bundle.join("trials.jsonl"), "\"window_ns\":", "\"window_ns\":1");
-    }),
-    ("names have no control characters", |bundle| {
-        edit(&bundle.join("study.toml"), "\"117\"", "\"117\\u001b[2J\"");
-    }),
-    ("is a link", |bundle| {
+const CHANGES: [Change; 6] = [
+    |bundle| edit(&bundle.join("study.toml"), "117", "118"),
+    |bundle| edit(&bundle.join("plan.json"), "117", "118"),
+    |bundle| edit(&bundle.join("trials.jsonl"), "\"window_ns\":", "\"window_ns\":1"),
+    |bundle| edit(&bundle.join("study.toml"), "\"117\"", "\"117\\u001b[2J\""),
+    |bundle| {
         let moved = bundle.with_file_name("plan");
         fs::rename(bundle.join("plan.json"), &moved).unwrap();
         symlink(&moved, bundle.join("plan.json")).unwrap();
-    }),
-    ("has no seal", |bundle| fs::remove_file(bundle.join("seal.jsonl")).unwrap()),
+    },
+    |_| {},
+];
+
+/// Where a changed result is when root is to act on it: each gives the word for it, and undoes itself.
+type Situation = fn(&Path, &mut dyn FnMut(&str));
+const SITUATIONS: [Situation; 6] = [
+    // In the directory of a user.
+    |bundle, refused| {
+        let place = Scratch::new("users").unwrap();
+        let own =
+            place.folder("results", 0o755, Some(NOBODY)).unwrap().join(bundle.file_name().unwrap());
+        copy(bundle, &own);
+        refused(&word(&own));
+    },
+    // Below a directory that everybody may write to.
+    |bundle, refused| {
+        let parent = bundle.parent().unwrap().parent().unwrap();
+        fs::set_permissions(parent, Permissions::from_mode(0o1777)).unwrap();
+        refused(&word(bundle));
+        fs::set_permissions(parent, Permissions::from_mode(0o755)).unwrap();
+    },
+    // Through a link above it.
+    |bundle, refused| {
+        let parent = bundle.parent().unwrap();
+        let moved = parent.with_file_name("moved");
+        fs::rename(parent, &moved).unwrap();
+        symlink(&moved, parent).unwrap();
+        refused(&word(bundle));
+        fs::remove_file(parent).unwrap();
+        fs::rename(&moved, parent).unwrap();
+    },
+    // Measured elsewhere, as its name says.
+    |bundle, refused| {
+        let foreign = bundle
+            .with_file_name(format!("{}-foreign", word(bundle.file_name().unwrap().as_ref())));
+        fs::rename(bundle, &foreign).unwrap();
+        refused(&word(&foreign));
+        fs::rename(&foreign, bundle).unwrap();
+    },
+    // Among the results of root, with a file of a user's.
+    |bundle, refused| {
+        chown(bundle.join("trials.jsonl"), Some(NOBODY), None).unwrap();
+        refused(&word(bundle));
+    },
+    // Among the results of root, with a file that everybody may write to.
+    |bundle, refused| {
+        fs::set_permissions(bundle.join("environment.json"), Permissions::from_mode(0o666))
+            .unwrap();
+        refused(&word(bundle));
+    },
 ];
 
 fn edit(path: &Path, from: &str, to: &str) {
@@ -181,9 +226,8 @@ fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
     let before = fs::read_to_string(SETTING).unwrap();
     let id = confirmed(&assay, &volume);
     let bundle = assay.home().join("results").join(&id);
-    let brought = volume.scratch().path().join(&id);
-    copy(&bundle, &brought);
-    let refused = |wanted: &str, what: &str| {
+    let mut refusals = 0;
+    let mut refused = |wanted: &str| {
         for words in [
             &["advise", "apply", wanted, "--yes"][..],
             &["advise", "confirm", wanted],
@@ -191,20 +235,22 @@ fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
         ] {
             let ended = assay.run(words, LIMIT).unwrap();
             assert!([2, 3].contains(&ended.code), "{words:?}: {}{}", ended.stdout, ended.stderr);
-            assert!(ended.stderr.contains(what), "{words:?}: {}", ended.stderr);
+            refusals += 1;
             assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
             assert!(!Path::new(&format!("/etc/sysctl.d/61-assay-{id}.conf")).exists());
         }
     };
-    refused(&word(&brought), "was brought here");
-    for (what, change) in CHANGES {
-        let kept = volume.scratch().path().join("kept");
-        copy(&bundle, &kept);
-        change(&bundle);
-        refused(&id, what);
-        fs::remove_dir_all(&bundle).unwrap();
-        fs::rename(&kept, &bundle).unwrap();
+    let kept = assay.home().join("kept");
+    for situation in SITUATIONS {
+        for change in CHANGES {
+            copy(&bundle, &kept);
+            change(&bundle);
+            situation(&bundle, &mut refused);
+            fs::remove_dir_all(&bundle).unwrap();
+            fs::rename(&kept, &bundle).unwrap();
+        }
     }
+    assert_eq!(refusals, 3 * SITUATIONS.len() * CHANGES.len());
     // As it was, it is shown again as what would be done.
     let shown = assay.run(&["advise", "apply", &id], LIMIT).unwrap();
     assert_eq!(shown.code, 0, "{}", shown.stderr);

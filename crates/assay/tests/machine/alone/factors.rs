@@ -105,7 +105,7 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
 #[test]
 fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
-    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "interrupted");
+    let home = Home::out_of_reach(env!("CARGO_BIN_EXE_assay"), "interrupted");
     let study = home.file("study.toml", STUDY);
     let mut running = home.assay.start(&["run", &study, "--lab", "--quiet"]).unwrap();
     let results = home.assay.home().join("results");
