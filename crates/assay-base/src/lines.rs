@@ -16,7 +16,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty())
 }
 
-/// Divides lines at their commas or the like; memory is used again from line to line.
+/// Divides lines at their commas; memory is used again from line to line.
 pub struct Splitter {
     reader: Reader,
     bytes: Vec<u8>,
@@ -37,13 +37,7 @@ impl Default for Splitter {
 impl Splitter {
     /// Nothing divided yet.
     pub fn new() -> Self {
-        Self::between(b',')
-    }
-
-    /// The same with this between the fields.
-    pub fn between(delimiter: u8) -> Self {
-        let reader =
-            ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
+        let reader = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
         Self { reader, bytes: Vec::new(), ends: Vec::new(), count: 0 }
     }
 
@@ -88,15 +82,11 @@ const NO_FORMULA: char = '\'';
 pub fn field(text: &str) -> String {
     let clean = clean(text);
     let text = if calculates(&clean) { format!("{NO_FORMULA}{clean}").into() } else { clean };
-    quoted(&text, ',').into_owned()
-}
-
-/// A field as it is, in quotation marks where it has what lies between fields, or begins a comment.
-pub fn quoted(text: &str, between: char) -> Cow<'_, str> {
-    if text.contains([between, '"', '\n', '\r', '#']) {
-        return Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")));
+    // A number sign would begin a comment.
+    if text.contains([',', '"', '\n', '\r', '#']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
     }
-    Cow::Borrowed(text)
+    text.into_owned()
 }
 
 /// A text in which all is seen: spaces in the place of control characters, and nothing that turns the direction.

@@ -5,7 +5,7 @@
 //! `assay_base::reference`.
 //!
 //! The types to know: [`articles::Claim`], [`articles::Judged`], [`collection::Row`] (a device and
-//! measurement), [`collection::Group`], [`collection::query::Query`].
+//! measurement), [`collection::Group`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]

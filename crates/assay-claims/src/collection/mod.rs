@@ -9,7 +9,6 @@ pub mod file;
 pub mod flat;
 pub mod numbers;
 pub mod published;
-pub mod query;
 mod row;
 mod table;
 

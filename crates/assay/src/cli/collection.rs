@@ -2,7 +2,7 @@
 
 mod add;
 mod build;
-mod query;
+mod export;
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ use assay_system::system::System;
 Examples:
   assay collection add 20261120-1031 --device \"SanDisk 32 GB\" --claimed A1
   assay collection build -o cards.html              one page that sorts and filters
-  assay collection query 'write_iops>=90' --sort -write_iops
+  assay collection export -o cards.csv
   assay collection export --format markdown -o cards.md
 
 The first rows are those that the source articles print, marked as published.
@@ -39,8 +39,7 @@ pub struct Arguments {
 enum Command {
     Add(add::Arguments),
     Build(build::Arguments),
-    Query(query::QueryArguments),
-    Export(query::ExportArguments),
+    Export(export::Arguments),
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
@@ -48,8 +47,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     match &arguments.command {
         Command::Add(own) => add::run(system, &folder, own),
         Command::Build(own) => build::run(system, &folder, own),
-        Command::Query(own) => query::query(system, &folder, own),
-        Command::Export(own) => query::export(system, &folder, own),
+        Command::Export(own) => export::run(system, &folder, own),
     }
 }
 

