@@ -468,11 +468,6 @@ fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     Some(Expected { trials, seconds: all_ns as f64 * share / 1e9 })
 }
 
-/// How many trials there are, and how long they take, in one line.
-pub fn estimate(preview: &Preview) -> String {
-    format!("{} trials, {}", preview.trial_count, time(preview))
-}
-
 /// The preview as text.
 pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     let width = width.clamp(20, 80);

@@ -1,5 +1,5 @@
-//! A study in a small virtual machine: the kernel and the programs that it gets, its start and its end.
-//! Its files have no names and it dies with this process, so that nothing of it can be left behind.
+//! Small virtual machines whose power is taken: the kernel and the programs that they get.
+//! Their files have no names and they die with this process, so that nothing of them can be left behind.
 
 mod awake;
 pub mod driven;
@@ -7,33 +7,19 @@ pub mod own_command;
 pub mod place;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32};
-
-use serde_json::Value;
 
 use assay_guest::files;
 use assay_guest::kernel::{self, Kernel};
-use assay_guest::machine::Accelerator;
-use assay_guest::{Failed, Wishes, archive, found};
+use assay_guest::{Asked, found};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
-use assay_machine::factors::layers::Carried;
-use assay_study::results::id as ids;
-use assay_system::system::virtual_machine::{FILE, VirtualMachine};
+use assay_system::system::powered::Wanted;
 use assay_system::system::{System, machine};
-
-pub use assay_guest::{Asked, Ended, Stream};
-
-/// Modules that studies may want of any kernel that has them: schedulers of block devices.
-const ALSO: [&str; 3] = ["bfq", "kyber-iosched", "mq-deadline"];
 
 /// Memory that is left to this machine beside that of the virtual one.
 const BESIDE: u64 = 128 << 20;
-
-/// The study, in the virtual machine.
-pub const STUDY: &str = "/lab/study.toml";
 
 /// What the user wants of a virtual machine.
 #[derive(Clone, Debug)]
@@ -42,45 +28,21 @@ pub struct Wish {
     pub memory_bytes: u64,
     /// Processors.
     pub cpus: usize,
-    /// Bytes of the drive that studies make their devices on.
-    pub drive_bytes: u64,
     /// An unpacked package of a kernel.
     pub kernel: Option<PathBuf>,
     /// Whether a kernel may be downloaded.
     pub fetch: bool,
-    /// What the study needs there.
-    pub carried: Carried,
 }
 
-/// A virtual machine that can be started.
-#[derive(Debug)]
-pub struct Ready {
-    asked: Asked,
-    /// What it will not have though the study asks for it, and why.
-    pub lacks: Vec<String>,
-}
-
-impl Ready {
-    /// Release of its kernel.
-    pub fn kernel(&self) -> &str {
-        &self.asked.kernel.release
-    }
-}
-
-/// Whether a virtual machine here is emulated, as far as that can be told before it starts.
-pub fn is_emulated() -> bool {
-    Accelerator::likely() == Accelerator::Tcg
-}
-
-/// Finds a kernel and what the study needs, and sees that there is room for all of it.
+/// Finds a kernel and what the work needs, and sees that there is room for all of it.
 ///
 /// # Errors
 /// Refused, with what is missing and what brings it.
-pub fn ready(system: &dyn System, wish: &Wish) -> Outcome<Ready> {
+fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked> {
     if let Some(reason) = assay_guest::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));
     }
-    let all = [&wish.carried.modules[..], &assay_guest::MODULES].concat();
+    let all = [&wanted.modules[..], &assay_guest::MODULES].concat();
     let kernel = chosen(system, wish, &all)?;
     if let [first, ..] = kernel.lacks(&assay_guest::MODULES).as_slice() {
         return Err(Failure::refused(format!(
@@ -89,34 +51,34 @@ pub fn ready(system: &dyn System, wish: &Wish) -> Outcome<Ready> {
             kernel.release
         )));
     }
-    let missing = kernel.lacks(&wish.carried.modules);
-    let mut lacks: Vec<String> = missing
-        .iter()
-        .map(|name| format!("kernel {} has no module {name}", kernel.release))
-        .collect();
-    let wanted = wish.carried.modules.iter().chain(&ALSO);
-    let had = wanted.filter(|name| kernel.lacks(&[name]).is_empty());
-    let modules = had.map(|name| (*name).to_owned()).collect();
+    if let [first, ..] = kernel.lacks(&wanted.modules).as_slice() {
+        return Err(Failure::refused(format!("kernel {} has no module {first}", kernel.release)));
+    }
     let mut programs = Vec::new();
-    for (program, package) in &wish.carried.programs {
-        match found(program) {
-            Some(path) => programs.push(path),
-            None => lacks.push(format!("{program} (package {package}) is not installed here")),
-        }
+    for (program, package) in &wanted.programs {
+        programs.push(found(program).ok_or_else(|| {
+            Failure::refused(format!("{program} (package {package}) is not installed here"))
+        })?);
+    }
+    for name in &wanted.needs {
+        programs.push(
+            found(name)
+                .ok_or_else(|| Failure::refused(format!("needs: there is no {name} here")))?,
+        );
     }
     let own = system.canonical(Path::new("/proc/self/exe"));
     let own = own.map_err(|error| Failure::refused(format!("this program's own file: {error}")))?;
     let asked = Asked {
         memory_bytes: wish.memory_bytes,
         cpus: wish.cpus,
-        drives: vec![wish.drive_bytes],
-        home_on_drive: true,
-        modules,
+        drives: Vec::new(),
+        // No others: each costs time at each start.
+        modules: wanted.modules.iter().map(|name| (*name).to_owned()).collect(),
         programs,
         ..Asked::usual(own, kernel, &std::env::temp_dir())
     };
     room(system, &asked)?;
-    Ok(Ready { asked, lacks })
+    Ok(asked)
 }
 
 /// The kernel: the one that is named, else the first that has everything, of those that were fetched and
@@ -181,8 +143,8 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     })?;
     if free < needed {
         return Err(Failure::refused(format!(
-            "{place} has {} free, the virtual machine's drive and programs need up to {}: make room there, \
-             set TMPDIR to a directory with room, or say a smaller --vm-size",
+            "{place} has {} free, the virtual machine's programs need up to {}: make room there, or \
+             set TMPDIR to a directory with room",
             rounded(free),
             rounded(needed)
         )));
@@ -198,96 +160,5 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     Ok(())
 }
 
-/// Runs a study there: `words` is the command, `asked` how often it was told to end.
-///
-/// # Errors
-/// Interrupted before it began, with nothing left; refused where there was no machine.
-pub fn run(
-    system: &dyn System,
-    ready: Ready,
-    (study, words): (String, Vec<String>),
-    asked: &AtomicU32,
-    tell: &mut dyn FnMut(Stream, &[u8]),
-) -> Outcome<Ended> {
-    let Ready { asked: bare, .. } = ready;
-    let of = machine::identity(system);
-    let mut attempt = |accelerator: Accelerator| {
-        let made = VirtualMachine {
-            of: of.clone(),
-            accelerator: accelerator.name().to_owned(),
-            cpus: bare.cpus as u64,
-            memory_bytes: bare.memory_bytes,
-        };
-        let files = vec![
-            (FILE.to_owned(), serde_json::to_vec(&made).unwrap_or_default()),
-            // Of its own, so that no result of it is taken for one of this machine.
-            ("etc/machine-id".to_owned(), MACHINE.to_vec()),
-            (STUDY.to_owned(), study.clone().into_bytes()),
-        ];
-        let (accelerator, words) = (Some(accelerator), words.clone());
-        let whole = Asked { accelerator, files, words, ..bare.clone() };
-        assay_guest::run(&whole, &Wishes { stop: &AtomicBool::new(false), asked }, tell)
-    };
-    let first = Accelerator::likely();
-    let ended = match attempt(first) {
-        Err(Failed::NoLife(_)) if first == Accelerator::Kvm => attempt(Accelerator::Tcg),
-        ended => ended,
-    };
-    ended.map_err(|failed| match failed {
-        Failed::Interrupted => Failure::interrupted("interrupted; nothing is left behind"),
-        other => Failure::refused(other.told()),
-    })
-}
-
 /// The id of all virtual machines: none is anybody's.
 const MACHINE: &[u8] = b"a55a00000000000000000000000000ab\n";
-
-/// Brings a result into the directory of results; gives its id, where there is one. What makes it a result
-/// comes last: one that is cut off is none.
-///
-/// # Errors
-/// Refused where it cannot be written, or is no archive of a result.
-pub fn bring(system: &dyn System, ended: &Ended, results: &Path) -> Outcome<Option<String>> {
-    let mut entries = archive::entries(&ended.results).map_err(Failure::refused)?;
-    entries.sort_by_key(|entry| entry.path.ends_with("/plan.json"));
-    for entry in &entries {
-        let Some(bytes) = entry.bytes.filter(|_| entry.path.ends_with("/plan.json")) else {
-            continue;
-        };
-        let plan: Value = serde_json::from_slice(bytes).unwrap_or_default();
-        // Such a result is never acted upon outside of the virtual machine, whatever ran in it.
-        if plan["virtual_machine"].is_null() {
-            let why = "the result does not say that it ran in a virtual machine";
-            return Err(Failure::refused(why));
-        }
-    }
-    let mut id = None;
-    for entry in &entries {
-        let Some(path) = entry.path.strip_prefix("results/") else { continue };
-        let own = path.split('/').next().unwrap_or_default();
-        if !ids::is_one(own) || id.as_deref().is_some_and(|id| id != own) {
-            return Err(Failure::refused(format!("{own} is no result of the virtual machine")));
-        }
-        if id.is_none() && system.status(&results.join(own)).is_ok() {
-            return Err(Failure::refused(format!("there is a result {own} already")));
-        }
-        id = Some(own.to_owned());
-        let (directory, whole) = (results.join(own), results.join(path));
-        let written = match (entry.bytes, whole.parent()) {
-            (None, _) => system.create_directory(&whole),
-            (Some(bytes), Some(above)) => {
-                system.create_directory(above).and_then(|()| system.write_whole(&whole, bytes))
-            }
-            (Some(_), None) => Ok(()),
-        };
-        written.map_err(|error| {
-            // A part of a result is none; where it cannot be taken away either, lists pass it over.
-            let _ = system.remove_directory(&directory);
-            Failure::partial(format!(
-                "the result {own} is lost: {} cannot be written: {error}; make room, or set ASSAY_HOME",
-                whole.display()
-            ))
-        })?;
-    }
-    Ok(id)
-}

@@ -12,7 +12,7 @@ use assay_machine::probes::{Asked, energy};
 use assay_study::plan::design::{Demands, Design, Ground, Varied};
 use assay_study::results::plan::{Arm, Refusal};
 use assay_system::system::site::TargetKind;
-use assay_system::system::{System, devices, identity, virtual_machine};
+use assay_system::system::{System, devices, identity};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
 /// the command line, that it may.
@@ -26,22 +26,6 @@ pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
         factors::live(named, allowed).map_err(Failure::mistake)?;
     }
     Ok(())
-}
-
-/// What else can be done where a study on devices of its own finds no kernel for them here; nothing
-/// where it cannot go to a virtual machine, or is in one.
-pub fn way_on(system: &dyn System, demands: &Demands) -> &'static str {
-    let own = demands.own_target().is_some() && demands.meter.is_none();
-    if own && !demands.runs_programs() && virtual_machine::own(system).is_none() {
-        "; with --vm in the place of --lab it runs in a virtual machine with a kernel of its own"
-    } else {
-        ""
-    }
-}
-
-/// A reason with what else can be done, which is said once.
-pub fn with_way_on(reason: String, way_on: &str) -> String {
-    if reason.ends_with(way_on) { reason } else { reason + way_on }
 }
 
 /// One sentence a change.

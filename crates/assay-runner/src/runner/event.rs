@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
-
 use assay_study::results::plan::Turn;
 use assay_system::system::System;
 use assay_system::system::identity::Caller;
@@ -28,8 +26,7 @@ impl Context<'_> {
 }
 
 /// Something worth telling.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The area of a target is being written.
     Filling {

@@ -38,7 +38,7 @@ pub mod verify;
 
 pub use event::{Context, Event};
 pub use finished::{Finished, Unkept};
-pub use preview::{AllHosts, Preview, preview, preview_in_vm};
+pub use preview::{AllHosts, Preview, preview};
 pub use request::{Acting, Consented, Judge, LogOf, Looks, NumberOf, Request};
 pub use start::{resume, run};
 

@@ -10,9 +10,9 @@ use super::{changes, now, others, resolve, survey};
 use assay_base::failure::Outcome;
 use assay_study::plan;
 use assay_study::plan::allocation::{self, Quick};
-use assay_study::plan::design::{Demands, Design, Ground};
+use assay_study::plan::design::{Demands, Ground};
 use assay_study::results::id::entropy;
-use assay_study::results::plan::{Plan, Refusal, Survey};
+use assay_study::results::plan::{Plan, Survey};
 use assay_study::study::Study;
 use assay_system::system::System;
 use assay_system::system::site::Site;
@@ -45,30 +45,13 @@ pub fn preview(
 ) -> Outcome<Preview> {
     let study = now::resolved(system, study, targets)?;
     let demands = Demands::of(&study);
-    let (mut seen, places) =
-        estimated(system, study, &demands, targets, consented, quick, changes::refused)?;
+    let (mut seen, places) = estimated(system, study, &demands, targets, consented, quick)?;
     seen.changes = changes::wanting(system, &demands, &places);
     seen.changes.extend(changes::changes(system, &demands, &places));
-    let lone = nothing_to_compare(system, &demands, &seen.plan);
+    let lone = nothing_to_compare(&seen.plan);
     seen.lacks.extend(lone.or_else(|| plan::race::mistake(&seen.plan)));
     seen.lacks.extend(changes::lacks(system, &demands));
     Ok(seen)
-}
-
-/// The same of a study in a virtual machine: what this machine lacks does not count there.
-///
-/// # Errors
-/// Those of [`preview`].
-pub fn preview_in_vm(
-    system: &dyn System,
-    study: Study,
-    consented: &Consented,
-    quick: Option<Quick>,
-) -> Outcome<Preview> {
-    let none: Refused = |_, _, _| Vec::new();
-    let study = now::resolved(system, study, &[])?;
-    let demands = Demands::of(&study);
-    estimated(system, study, &demands, &[], consented, quick, none).map(|(seen, _)| seen)
 }
 
 /// What a study would do on several hosts.
@@ -121,13 +104,10 @@ fn shared(
         None => seen.study,
     };
     let plan = plan::make(&study, surveys, fleet.seed());
-    anything(system, &Demands::of(&study), &plan)?;
+    anything(&plan)?;
     fleet.prove(&plan)?;
     Ok(Preview { study, plan, ..seen })
 }
-
-/// Levels that cannot be had at a place.
-type Refused = fn(&dyn System, &Design<'_>, &Place) -> Vec<Refusal>;
 
 /// The plan by estimates, and its places.
 fn estimated(
@@ -137,7 +117,6 @@ fn estimated(
     targets: &[String],
     Consented { destroy, allowed, .. }: &Consented,
     quick: Option<Quick>,
-    refused: Refused,
 ) -> Outcome<(Preview, Vec<Place>)> {
     changes::permitted(demands, allowed)?;
     let places = match demands.ground {
@@ -158,7 +137,7 @@ fn estimated(
                 }
             }
             let survey = survey::estimate(system, &design, place)?;
-            let refused = refused(system, &design, place);
+            let refused = changes::refused(system, &design, place);
             surveys.push(Survey { under: base.clone(), refused, ..survey });
             sites.push(place.site.clone());
         }
@@ -167,7 +146,7 @@ fn estimated(
         study = allocation::settle(study, quick, &surveys);
     }
     let plan = plan::make(&study, surveys, seed);
-    anything(system, demands, &plan)?;
+    anything(&plan)?;
     let (changes, lacks) = (Vec::new(), Vec::new());
     Ok((Preview { study, plan, sites, changes, lacks }, places))
 }

@@ -35,7 +35,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 use assay_study::study::Study;
 use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{System, machine, quoted, virtual_machine};
+use assay_system::system::{System, machine, quoted};
 
 /// Runs a study. Everything that it made on a target is gone when this returns.
 pub fn run(
@@ -99,9 +99,8 @@ fn begin<'a>(
         request.study = allocation::settle(request.study, quick, &bed.surveys());
     }
     let plan = plan::make(&request.study, bed.surveys(), seed);
-    let plan = plan::within(plan, virtual_machine::own(system));
-    let proved = enough(system, &demands, &plan)
-        .and_then(|()| fleet.as_mut().map_or(Ok(()), |fleet| fleet.prove(&plan)));
+    let proved =
+        enough(&plan).and_then(|()| fleet.as_mut().map_or(Ok(()), |fleet| fleet.prove(&plan)));
     if let Err(failure) = proved {
         return Err(torn_down(bed, failure));
     }
@@ -291,13 +290,12 @@ fn why(plan: &Plan) -> String {
 }
 
 /// Refuses a study of which nothing can be run.
-pub(super) fn anything(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
+pub(super) fn anything(plan: &Plan) -> Outcome<()> {
     most_load_can_be_told(plan)?;
     if !plan.workloads.is_empty() {
         return Ok(());
     }
-    let why = changes::with_way_on(why(plan), changes::way_on(system, demands));
-    Err(Failure::refused(format!("nothing of this study can be run here: {why}")))
+    Err(Failure::refused(format!("nothing of this study can be run here: {}", why(plan))))
 }
 
 /// Refuses to look for the most load where no trial could tell of it.
@@ -320,11 +318,7 @@ fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
 
 /// Why nothing can be compared where a study compares: of each work one arm is left, the baseline. None where
 /// something can, and where a single level was asked for.
-pub(super) fn nothing_to_compare(
-    system: &dyn System,
-    demands: &Demands,
-    plan: &Plan,
-) -> Option<String> {
+pub(super) fn nothing_to_compare(plan: &Plan) -> Option<String> {
     // Where the operator changes something, each level is a study of its own, and results are compared.
     let by_hand = |factor: &Factor| factors::has_role(&factor.name, Role::Observed);
     if plan.design.varied().next().is_none() || plan.design.varied().any(by_hand) {
@@ -337,10 +331,7 @@ pub(super) fn nothing_to_compare(
         let first = *known.entry(work.name.as_str()).or_insert(&work.arm);
         *first == work.arm && plan::arms::matches(&work.arm, baseline)
     });
-    is_lone.then(|| {
-        let why = changes::with_way_on(why(plan), changes::way_on(system, demands));
-        format!("no level can be compared here: {why}{}", alone(plan))
-    })
+    is_lone.then(|| format!("no level can be compared here: {}{}", why(plan), alone(plan)))
 }
 
 /// How the baseline is measured by itself, where that says something.
@@ -361,14 +352,14 @@ fn alone(plan: &Plan) -> String {
 }
 
 /// Refuses a study whose baseline cannot be had here, or of which nothing can be run or compared.
-fn enough(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
-    anything(system, demands, plan)?;
+fn enough(plan: &Plan) -> Outcome<()> {
+    anything(plan)?;
     let why = || why(plan);
     let baseline = &plan.design.baseline;
     let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
     let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
     let compared = plan.design.varied().next().is_some();
-    if let Some(reason) = nothing_to_compare(system, demands, plan) {
+    if let Some(reason) = nothing_to_compare(plan) {
         return Err(Failure::refused(reason));
     }
     if let Some(mistake) = plan::race::mistake(plan) {
@@ -379,11 +370,9 @@ fn enough(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
     }
     let own = plan.absent.iter().find(|absent| plan::arms::matches(&absent.arm, baseline));
     let reason = own.map_or_else(why, |absent| absent.reason.clone());
-    let way_on = changes::way_on(system, demands);
     Err(Failure::refused(format!(
-        "the baseline {} cannot be had here: {}; name another with --baseline",
-        assay_study::results::plan::arm_words(baseline),
-        changes::with_way_on(reason, way_on)
+        "the baseline {} cannot be had here: {reason}; name another with --baseline",
+        assay_study::results::plan::arm_words(baseline)
     )))
 }
 

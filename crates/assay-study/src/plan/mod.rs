@@ -18,7 +18,6 @@ use assay_base::draws::Draws;
 use assay_kinds::work::{Background, Needs, Offer, io};
 use assay_machine::probes::block_latency;
 use assay_system::system::site::TargetKind;
-use assay_system::system::virtual_machine::VirtualMachine;
 
 use crate::results::design::{Design, Stopping};
 use crate::results::plan::{
@@ -59,20 +58,11 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
         gap_ns: timed.gap_ns,
         budget_ns: timed.budget_ns,
         deadline_ns: timed.deadline_ns,
-        virtual_machine: None,
         surveys,
         workloads: timed.workloads,
         absent,
         trials,
     };
-    plan.sha256 = hash(&plan);
-    plan
-}
-
-/// The same plan in a virtual machine that was made for it, where there is one.
-#[must_use]
-pub fn within(mut plan: Plan, machine: Option<VirtualMachine>) -> Plan {
-    plan.virtual_machine = machine;
     plan.sha256 = hash(&plan);
     plan
 }

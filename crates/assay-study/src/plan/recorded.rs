@@ -109,7 +109,6 @@ pub fn plan(
         gap_ns: 0,
         budget_ns: None,
         deadline_ns: NO_DEADLINE_NS,
-        virtual_machine: None,
         surveys: vec![survey(target)],
         workloads,
         absent: Vec::new(),

@@ -11,7 +11,6 @@ use assay_machine::probes::block_latency;
 use assay_system::system::between::Between;
 pub use assay_system::system::clears::Clears;
 use assay_system::system::site::TargetKind;
-use assay_system::system::virtual_machine::VirtualMachine;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};
@@ -431,9 +430,6 @@ pub struct Plan {
     pub budget_ns: Option<u64>,
     /// Nanoseconds after which no further trial is started.
     pub deadline_ns: u64,
-    /// The virtual machine that was made for it, where it ran in one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub virtual_machine: Option<VirtualMachine>,
     /// What was found beforehand, one entry a target.
     pub surveys: Vec<Survey>,
     /// What will be run.

@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors;
 use assay_system::system::site::TargetKind;
-use assay_system::system::{System, identity, machine, trust, virtual_machine};
+use assay_system::system::{System, identity, machine, trust};
 
 use super::bundle::{self, Stored};
 use super::plan::Arm;
@@ -88,12 +88,6 @@ pub fn vouch(
     let place = is_out_of_reach(system, directory);
     let stored = bundle::read_as_planned(system, directory)?;
     let voucher = Voucher { id: id.clone(), purpose };
-    if stored.plan.virtual_machine != virtual_machine::own(system) {
-        return Err(Failure::refused(format!(
-            "{id} ran in a virtual machine that is gone: it can be shown and compared, and nothing of it is \
-             set or gone on with; run the study again with --vm, or here"
-        )));
-    }
     if stored.environment.fleet.is_some() {
         return Err(Failure::refused(format!(
             "{id} was measured by several hosts together: it can be shown and compared, and nothing of it is \

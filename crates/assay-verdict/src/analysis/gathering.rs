@@ -210,7 +210,6 @@ impl<'a> Gathering<'a> {
         checks.extend(surroundings::checks(&found.surroundings, &environment.started));
         checks.extend(surroundings::observer(environment));
         checks.extend(surroundings::studies(environment));
-        checks.extend(surroundings::virtual_machine(plan));
         found.hosts = self.hosts.told(environment.fleet.as_ref());
         checks.extend(hosts::checks(found.hosts.as_ref(), environment.fleet.as_ref()));
         found.checks = checks;

@@ -14,7 +14,6 @@ mod classes;
 mod conversions;
 pub mod days;
 mod different;
-mod emulation;
 mod facts;
 mod fitness;
 mod foresight;
@@ -49,7 +48,6 @@ mod watched;
 mod windows;
 
 pub use across::{RESULT, compare};
-pub use emulation::{emulated, is_judged_when_emulated};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};

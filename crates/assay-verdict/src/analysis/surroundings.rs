@@ -14,7 +14,6 @@ use assay_machine::probes::load::CpuTicks;
 use assay_machine::probes::{Evidence, is_not_recorded};
 use assay_study::findings::Check;
 use assay_study::results::environment::Environment;
-use assay_study::results::plan::Plan;
 use assay_study::results::surroundings::facts::{
     DriveHealth, Hottest, ObservedField, SurroundingsFacts, WorkloadSurroundings,
 };
@@ -102,18 +101,6 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
         processes.join(", ")
     );
     Some(Check::new("studies", text))
-}
-
-/// That it ran in a virtual machine that was made for it.
-pub(super) fn virtual_machine(plan: &Plan) -> Option<Check> {
-    let machine = plan.virtual_machine.as_ref()?;
-    let (cpus, memory) = (machine.cpus, show::bytes(machine.memory_bytes));
-    let processors = if cpus == 1 { "processor" } else { "processors" };
-    let text = format!(
-        "it ran in a virtual machine that assay made for it ({cpus} {processors}, {memory} of memory), on drives that are files: amounts \
-         hold, speeds are its own"
-    );
-    Some(Check::new("virtual-machine", text))
 }
 
 /// `12 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear went from 3 % to

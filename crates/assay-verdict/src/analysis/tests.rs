@@ -50,7 +50,6 @@ impl Bench {
                 gap_ns: 250_000_000,
                 budget_ns: None,
                 deadline_ns: 1,
-                virtual_machine: None,
                 surveys: targets.iter().map(survey).collect(),
                 workloads: Vec::new(),
                 absent: Vec::new(),

@@ -5,17 +5,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::compare::Against;
-use super::running::{self, Printing};
-use super::{PAGE_COLUMNS, dispatch, in_vm, read, vm};
-use assay_base::failure::{Failure, Kind, Outcome};
+use super::running;
+use super::{PAGE_COLUMNS, dispatch, read};
+use assay_base::failure::{Kind, Outcome};
 use assay_base::presence::Presence;
 use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
 use assay_lab::needs::is_sampled;
 use assay_runner::runner::{self, Consented, Event, Request, known};
 use assay_study::results::bundle;
-use assay_study::study::{file, presets};
+use assay_study::study::file;
 use assay_system::system::execute::{Counted, Ending, Happened, Heard};
 use assay_system::system::{Executed, Fake, Faulty, System};
 
@@ -215,7 +214,7 @@ fn live(at: usize, happens: fn(&Fake)) -> (Fake, Outcome<()>, usize) {
         ..Request::bare(file::parse("/live.toml", LIVE).unwrap(), vec!["/home/me".to_owned()])
     };
     let mut begun = 0;
-    let ran = running::run_telling(&fake, request, &mut |event| {
+    let ran = running::run_stoppable(&fake, request, &AtomicBool::new(false), &mut |event| {
         if let Event::TrialStarted { index, .. } = event {
             begun += 1;
             if index == at {
@@ -344,28 +343,6 @@ fn a_command_that_fails_ends_a_study_of_commands_and_its_confirmation_with_5() {
         run(fake, COMMANDS).unwrap();
         format!("assay advise confirm --quiet --seed 2 {}", results(fake)[0])
     });
-}
-
-#[test]
-#[ignore = "nightly: 2 s"]
-fn so_does_one_of_a_virtual_machine_whose_result_was_brought_here() {
-    let ended = |failure: Option<Failure>| {
-        let fake = machine();
-        run(&fake, ON_A_TARGET[2]).unwrap();
-        let order = vm::Errand {
-            study: presets::find("depth").unwrap().unwrap(),
-            quick: None,
-            permitted: Vec::new(),
-            consented: Consented::default(),
-            how: Printing { json: false, markdown: false, quiet: true },
-            against: Against::default(),
-        };
-        let ending = in_vm::Ending { failure, trials: 7 };
-        vm::concluded(&fake, results(&fake).into_iter().next(), ending, order)
-    };
-    assert_eq!(ended(None), Ok(()));
-    let lost = Failure::partial("1 of 6 trials failed");
-    assert_eq!(ended(Some(lost.clone())), Err(lost));
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub struct Arguments {}
 
 /// Runs the command: what it is to do comes through a port.
 pub fn run(system: &dyn System, _: &Arguments) -> Outcome<()> {
-    if virtual_machine::own(system).is_none() {
+    if !virtual_machine::is_one(system) {
         return Err(Failure::mistake(
             "this is what runs in a virtual machine: say assay run durability --vm",
         ));

@@ -29,7 +29,6 @@ mod gate;
 mod harmless;
 mod hold_pages;
 mod import;
-mod in_vm;
 mod in_vm_drive;
 mod inventory;
 mod kept;
@@ -176,8 +175,6 @@ enum Own {
     #[command(hide = true)]
     Micro(micro::Arguments),
     #[command(hide = true)]
-    InVm(in_vm::Arguments),
-    #[command(hide = true)]
     InVmDrive(in_vm_drive::Arguments),
     #[command(hide = true)]
     Watchdog(watchdog::Arguments),
@@ -302,7 +299,6 @@ impl Own {
             Self::HoldPages(arguments) => hold_pages::run(system, &arguments),
             Self::Micro(arguments) => micro::run(&arguments),
             Self::Tree(arguments) => tree::run(system, &arguments),
-            Self::InVm(arguments) => in_vm::run(system, &arguments),
             Self::InVmDrive(arguments) => in_vm_drive::run(system, &arguments),
             Self::Watchdog(arguments) => watchdog::run(system, &arguments),
         }

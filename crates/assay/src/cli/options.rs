@@ -3,7 +3,7 @@
 
 use clap::{Arg, ArgAction, Command};
 
-use super::{VERSION, vm};
+use super::VERSION;
 use assay_base::quantity::{Bytes, Time};
 use assay_kinds::work::{Needs, Work, command, io, observe, recorded};
 use assay_machine::factors::{self, Role};
@@ -155,7 +155,6 @@ const LAST: Table = &[
         &[
             more("vm-memory", virtual_machine),
             more("vm-cpus", virtual_machine),
-            more("vm-size", virtual_machine),
             more("vm-kernel", virtual_machine),
             more("vm-fetch", virtual_machine),
         ],
@@ -250,7 +249,7 @@ fn builds(of: &Subject) -> bool {
 }
 
 fn virtual_machine(of: &Subject) -> bool {
-    of.has_trials() && vm::suits(&of.study).is_ok()
+    of.works().any(|work| matches!(work, Work::Durability(_)))
 }
 
 /// Whether it may be taken to another target.
@@ -388,8 +387,8 @@ mod tests {
             ("claimed", "flash", "depth"),
             ("like", "compression", "depth"),
             ("destroy", "depth", "stack-limit"),
-            ("vm", "depth", "live"),
-            ("vm-cpus", "depth", "compile"),
+            ("vm", "durability", "depth"),
+            ("vm-cpus", "durability", "compile"),
         ] {
             assert!(of(study).contains(option), "--{option} is missing in {study}");
             assert!(!of(other).contains(option), "--{option} is in {other}");

@@ -171,12 +171,6 @@ pub fn message(text: &str) {
     let _ = put(&MESSAGES, &[format!("assay: {}\n", outside::message(text)).as_bytes()]);
 }
 
-/// Passes on what this program has said elsewhere, in which nothing but its lines is obeyed.
-pub fn passed_on(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let _ = put(&MESSAGES, &[outside::page(&text).as_bytes()]);
-}
-
 /// Tells a failure and returns its exit code.
 pub fn fail(failure: &Failure) -> ExitCode {
     ExitCode::from(told(failure))

@@ -35,7 +35,8 @@ Examples:
   assay plan depth.toml                   before running it
   assay plan check /dev/sdX               what that drive carries, its ID
   assay plan filesystems --lab            what would be made, and taken down
-  assay plan raid-chunk --vm              what it would tell in a virtual machine
+  assay plan durability --vm --set grade=kill
+                                          what it would cut in virtual machines
   assay plan depth.toml --replicates 12   what more replicates would show
   assay plan depth.toml /mnt/x --fleet n0:7711
                                           started once on each host: what each would do
@@ -73,7 +74,6 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     }
     let (study, targets) = arguments.of_study.study(system)?;
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
-        Ok(study) if arguments.vm.is_asked() => return Err(recorded::not_in_vm(&study)),
         Ok(study) => {
             arguments.of_fleet.not_recorded()?;
             return recorded::preview(system, study, &arguments.of_records);
@@ -83,15 +83,8 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
-    let (study, targets) = match arguments.vm.for_machines(study)? {
-        Ok(study) => (study, vec![".".to_owned()]),
-        Err(study) => (study, targets),
-    };
-    if arguments.vm.is_asked() && !study.makes_machines() {
-        let preview = arguments.vm.preview(system, study, &consented, quick)?;
-        show(system, arguments, &preview);
-        return Ok(());
-    }
+    let study = arguments.vm.for_machines(study)?;
+    let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
     let own = arguments.of_fleet.own(system)?;
     let seen = match &own {
         Some(own) => own.plan(system, (study, &targets), &consented, (quick, arguments.json))?,

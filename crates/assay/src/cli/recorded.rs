@@ -14,7 +14,6 @@ use assay_kinds::work::Entry;
 use assay_kinds::work::recorded::{self, RecordOption, RecordOptions, Recording, Source};
 use assay_runner::runner::Context;
 use assay_runner::runner::recorded::{self as runner, Wanted};
-use assay_study::plan::recorded::asked;
 use assay_study::study::Study;
 use assay_system::system::{System, identity};
 
@@ -133,12 +132,6 @@ fn of_another(entry: &Entry, recording: &Recording) -> Failure {
         "--{}, --{}, --{} and --{} are for studies of {}: assay run {}",
         by.name, count.name, source.name, restarts.name, recording.many, entry.about.name
     ))
-}
-
-/// Why a virtual machine has none of them.
-pub fn not_in_vm(study: &Study) -> Failure {
-    let many = asked(study).map_or("its trials", |asked| asked.records.recording().many);
-    Failure::mistake(format!("--vm: {many} are those of this machine"))
 }
 
 /// Reads trials and keeps them.

@@ -12,11 +12,6 @@ use assay_system::system::{System, identity};
 /// changes nothing of that.
 const USUAL_AREA_BYTES: u64 = 1 << 30;
 
-/// Whether a study has such work.
-pub fn are_in(study: &Study) -> bool {
-    study.workload.iter().any(|own| replay::Asked::of(&own.work).is_some())
-}
-
 /// The study with the recordings that its work plays: each is read once to its end. Where the study says nothing
 /// of its area, that holds what was touched.
 ///

@@ -8,8 +8,8 @@ use super::fleet::FleetArguments;
 use super::race::Confirming;
 use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
-use super::vm::{self, VmArguments};
-use super::{gate, reboots, replayed, running};
+use super::vm::VmArguments;
+use super::{gate, reboots, running};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
@@ -29,7 +29,8 @@ Examples:
   assay run depth --gate 5%              exit code 1 where a setting is worse
   assay run --rev main,HEAD --command X  two commits, each in its own tree
   assay run depth --watch                with a live page of the device meanwhile
-  assay run filesystems --vm             in a virtual machine: needs no root
+  assay run durability --vm --set grade=kill
+                                         cuts the power of virtual machines
   srun -N4 --ntasks-per-node=1 assay run depth /mnt/x --fleet n0:7711
                                          on four hosts at once
 ";
@@ -64,7 +65,7 @@ pub struct Arguments {
     /// The page of `assay watch` meanwhile
     ///
     /// With how far the study is.
-    #[arg(long, conflicts_with = "quiet")]
+    #[arg(long, conflicts_with_all = ["quiet", "vm"])]
     watch: bool,
     #[command(flatten)]
     waiting: running::Waiting,
@@ -91,14 +92,11 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     ])?;
     if arguments.vm.is_asked() {
         arguments.of_study.take_to_lab()?;
-        return in_vm(system, arguments);
     }
-    let (study, targets) = arguments.of_study.study(system)?;
+    let (study, mut targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
     arguments.against.check_race(&study)?;
-    let study = match arguments.vm.for_machines(study)? {
-        Ok(study) | Err(study) => study,
-    };
+    let study = arguments.vm.for_machines(study)?;
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
             arguments.of_fleet.not_recorded()?;
@@ -111,6 +109,11 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         Err(study) => study,
     };
     arguments.confirming.check(&study, arguments.watch)?;
+    if study.makes_machines() {
+        arguments.vm.see_machines(system, &study, true)?;
+        // They are made from here, one after the other.
+        targets = vec![HERE.to_owned()];
+    }
     conducted(system, arguments, (study, targets))
 }
 
@@ -183,48 +186,4 @@ fn race_and_confirm(
     let asked = confirm::Asked { result: Some(&id), ..confirm::Asked::default() };
     let confirmed = confirm::confirm(system, &asked, (consented, &stop), how);
     running::gravest([ended, confirmed].into_iter().filter_map(Result::err).collect())
-}
-
-/// Runs it in a virtual machine.
-fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
-    if arguments.watch {
-        return Err(Failure::mistake(
-            "--watch looks at the drives of this machine: leave it out with --vm",
-        ));
-    }
-    if arguments.confirming.is_asked() {
-        return Err(Failure::mistake(
-            "--confirm: what a virtual machine measured is never acted upon: leave it out with --vm",
-        ));
-    }
-    let (study, _) = arguments.of_study.study(system)?;
-    if replayed::are_in(&study) {
-        return Err(Failure::mistake(
-            "--vm: recordings lie among the results of this machine: leave --vm out",
-        ));
-    }
-    arguments.against.check_junit(system, &study)?;
-    arguments.against.check_race(&study)?;
-    let study = match arguments.of_records.of(study, false)? {
-        Ok(study) => return Err(recorded::not_in_vm(&study)),
-        Err(study) => study,
-    };
-    let study = match arguments.vm.for_machines(study)? {
-        // They are made from here, one after the other.
-        Ok(study) => {
-            arguments.vm.see_machines(system, &study, true)?;
-            return conducted(system, arguments, (study, vec![HERE.to_owned()]));
-        }
-        Err(study) => study,
-    };
-    let order = vm::Errand {
-        study,
-        quick: arguments.of_study.quick(),
-        permitted: arguments.of_study.permitted.words(),
-        consented: arguments.of_study.permitted.consented(&[])?,
-        how: arguments.how,
-        against: arguments.against,
-    };
-    let blind = order.against.blind();
-    arguments.vm.run(system, order).map_err(|failure| failure.blind_by(blind))
 }

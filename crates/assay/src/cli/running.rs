@@ -107,16 +107,6 @@ pub(super) fn run_with(
     ran
 }
 
-/// The same, with somebody else who hears what happens.
-pub fn run_telling(
-    system: &dyn System,
-    request: Request<'_>,
-    tell: &mut dyn FnMut(Event),
-) -> Outcome<Unended> {
-    let stop = stop_on_signals(&PUTS_BACK)?;
-    run_stoppable(system, request, &stop, tell)
-}
-
 /// The same where the command has caught signals already, as one that runs several studies.
 fn run_stoppable(
     system: &dyn System,

@@ -63,13 +63,9 @@ pub struct Permitted {
 }
 
 impl Permitted {
-    /// As they would be typed.
-    pub fn words(&self) -> Vec<String> {
-        let paths = self.settings.paths.iter();
-        let mut words: Vec<String> =
-            paths.flat_map(|path| ["--allow-tunable".to_owned(), path.clone()]).collect();
-        words.extend(self.as_root.then(|| "--as-root".to_owned()));
-        words
+    /// Whether commands run as root under sudo.
+    pub const fn as_root(&self) -> bool {
+        self.as_root
     }
 
     /// These, and the devices that may be overwritten.

@@ -193,7 +193,6 @@ fn plan(target: &str, span_ns: u64, probes: &[&str]) -> Plan {
         gap_ns: 0,
         budget_ns: None,
         deadline_ns: span_ns,
-        virtual_machine: None,
         surveys: vec![survey(target)],
         workloads: vec![workload(span_ns)],
         absent: Vec::new(),

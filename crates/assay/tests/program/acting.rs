@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::store::{acting, findings_at, findings_of_run};
+use assay::store::acting;
 use assay_base::failure::{Failure, Outcome};
 use assay_lab::needs::count;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
-use assay_system::system::{Fake, Faulty, System, journal, virtual_machine};
+use assay_system::system::{Fake, Faulty, System, journal};
 
 use crate::DRIVE;
 
@@ -283,31 +283,6 @@ fn a_name_with_a_line_end_is_refused_by_whoever_reads_it() {
     let (listed, warnings) = bundle::list(&fake, Path::new(RESULTS));
     assert_eq!((listed.len(), warnings.len()), (1, 1), "{warnings:?}");
     assert!(!warnings[0].contains('\n'), "{warnings:?}");
-}
-
-/// What a virtual machine of ours says of itself.
-const VIRTUAL: &str = r#"{"of":"a","accelerator":"tcg","cpus":2,"memory_bytes":1073741824}"#;
-
-#[test]
-fn what_ran_in_a_virtual_machine_is_shown_and_never_acted_upon_outside_of_it() {
-    let file = Path::new("/").join(virtual_machine::FILE).display().to_string();
-    let fake = machine();
-    fake.put(&file, VIRTUAL);
-    let finished = run(&fake, &mut |_| {}).unwrap();
-    let told = findings_of_run(finished);
-    let remark = told.checks.iter().find(|check| check.name == "virtual-machine").unwrap();
-    assert!(remark.text.contains("(2 processors, 1 GiB of memory)"), "{}", remark.text);
-    let directory = directory(&told.study.id);
-    for purpose in PURPOSES {
-        assert!(vouch(&fake, &directory, purpose).is_ok(), "{purpose:?}: in that machine");
-    }
-    // Its id and drives stay: the plan says what it was.
-    fake.put(&file, "");
-    for purpose in PURPOSES {
-        let refused = refusal(&fake, &told.study.id, purpose);
-        assert!(refused.message.contains("ran in a virtual machine that is gone"), "{refused}");
-    }
-    assert_eq!(findings_at(&fake, &directory).unwrap().study.id, told.study.id);
 }
 
 #[test]

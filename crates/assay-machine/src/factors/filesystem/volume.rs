@@ -15,8 +15,7 @@ use super::{
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
-    Base, ByHand, Carried, Device, Encryption, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed,
-    Wish,
+    Base, ByHand, Device, Encryption, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed, Wish,
 };
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
@@ -25,9 +24,6 @@ use crate::factors::permanent::ANY_DIRECTORY;
 const OWN: u64 = 10;
 /// Bytes that each has room for in any case.
 const AMPLE: u64 = 64 << 20;
-
-/// How names of files are written, which those of other systems ask for: modules of the kernel.
-const NAMES: &[&str] = &["nls_cp437", "nls_iso8859_1", "nls_ascii", "nls_utf8"];
 
 pub struct FileSystems;
 
@@ -231,15 +227,6 @@ impl Recipe for Volume {
         Gives::Directory
     }
 
-    fn carried(&self) -> Carried {
-        let FileSystem { name, program, package, .. } = self.kind;
-        Carried { programs: vec![(program, package)], modules: [&[*name], NAMES].concat() }
-    }
-
-    fn lacks_kernel(&self, system: &dyn System) -> bool {
-        kernel_lacks(system, self.kind.name)
-    }
-
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let FileSystem { name, program, package, smallest, .. } = self.kind;
         if let Some(fault) = self.fault() {
@@ -255,7 +242,7 @@ impl Recipe for Volume {
         if bytes < smallest.0 {
             return Some(format!("{name} needs {smallest}, here are {}", Bytes(bytes)));
         }
-        self.lacks_kernel(system).then(|| format!("this kernel has no {name}"))
+        kernel_lacks(system, self.kind.name).then(|| format!("this kernel has no {name}"))
     }
 
     fn room(&self, below: &[u64]) -> u64 {

@@ -214,11 +214,6 @@ pub trait Recipe {
     /// anything is.
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
 
-    /// Whether this kernel has no part for it, which another kernel may have.
-    fn lacks_kernel(&self, _system: &dyn System) -> bool {
-        false
-    }
-
     /// What is missing to make it beside a directory that is there, as far as can be told beforehand.
     fn missing_beside(&self, _system: &dyn System, _directory: &Path) -> Option<String> {
         None
@@ -243,11 +238,6 @@ pub trait Recipe {
 
     /// The lines with which it is made, on the files of what lies below.
     fn typed(&self, below: &[PathBuf]) -> Typed;
-
-    /// What a bare machine must be given for it: a virtual machine has nothing but that.
-    fn carried(&self) -> Carried {
-        Carried::default()
-    }
 
     /// What one would do to have it for keeps.
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
@@ -275,15 +265,6 @@ pub struct Made {
     pub base: Base,
     /// How it is taken down, in this order.
     pub undo: Vec<Undo>,
-}
-
-/// What a machine that has only its kernel is given for a layer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Carried {
-    /// Programs, and the package of each.
-    pub programs: Vec<(&'static str, &'static str)>,
-    /// Modules of the kernel; what is built into one is no fault.
-    pub modules: Vec<&'static str>,
 }
 
 /// What one would type.
@@ -329,32 +310,6 @@ pub fn chosen<'n>(
         first.is_some_and(|first| names.iter().any(|name| *name == first))
     };
     LAYERS.iter().copied().filter(is_chosen)
-}
-
-/// What a bare machine must be given for the layers of a study, by its factors and their levels.
-pub fn carried(factors: &BTreeMap<String, Vec<String>>) -> Carried {
-    let mut all = Carried::default();
-    for layer in LAYERS {
-        let names = layer.factors().iter().map(|factor| factor.about().name);
-        let own = names.filter_map(|name| factors.get_key_value(name));
-        let combined = own.fold(vec![Levels::new()], |arms, (name, levels)| {
-            let with = |arm: &Levels, level: &String| {
-                arm.iter().chain([(name, level)]).map(|(a, b)| (a.clone(), b.clone())).collect()
-            };
-            arms.iter().flat_map(|arm| levels.iter().map(move |level| with(arm, level))).collect()
-        });
-        for levels in combined.iter().filter(|levels| !levels.is_empty()) {
-            let own = layer.recipe(&Wish::of(levels)).map(|recipe| recipe.carried());
-            let Carried { programs, modules } = own.unwrap_or_default();
-            all.programs.extend(programs);
-            all.modules.extend(modules);
-        }
-    }
-    all.programs.sort_unstable();
-    all.programs.dedup();
-    all.modules.sort_unstable();
-    all.modules.dedup();
-    all
 }
 
 /// Whether trials of any arm stand on a directory that is made for them.

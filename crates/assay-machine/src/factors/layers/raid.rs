@@ -10,9 +10,7 @@ use assay_base::quantity::Bytes;
 use assay_system::system::journal::{Mark, Member, Undo};
 use assay_system::system::{Act, System, devices, sysfs};
 
-use super::{
-    Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish, too_few,
-};
+use super::{Base, ByHand, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
 use crate::factors::guard::Builder;
 use crate::factors::{Factor, Role, View, one_amount};
 
@@ -482,15 +480,6 @@ impl Recipe for Array {
         Gives::Device
     }
 
-    fn carried(&self) -> Carried {
-        let programs = vec![(PROGRAM, PROGRAM)];
-        Carried { programs, modules: vec!["md_mod", self.way.module] }
-    }
-
-    fn lacks_kernel(&self, system: &dyn System) -> bool {
-        kernel_lacks(system, self.way.name, self.way.module)
-    }
-
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         if let Some(fault) = self.fault() {
             return Some(fault);
@@ -508,7 +497,8 @@ impl Recipe for Array {
             let (needed, smallest) = (Bytes(needed), Bytes(smallest));
             return Some(format!("{name} needs members of {needed}, one has {smallest}"));
         }
-        self.lacks_kernel(system).then(|| format!("this kernel has no {name} (md)"))
+        kernel_lacks(system, name, self.way.module)
+            .then(|| format!("this kernel has no {name} (md)"))
     }
 
     fn room(&self, below: &[u64]) -> u64 {

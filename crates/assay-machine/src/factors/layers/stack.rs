@@ -82,11 +82,6 @@ impl Stack {
         None
     }
 
-    /// Whether this kernel has no part for some of it, which another kernel may have.
-    pub fn lacks_kernel(&self, system: &dyn System) -> bool {
-        self.steps.iter().any(|(_, recipe)| recipe.lacks_kernel(system))
-    }
-
     /// What is missing here to make it beside a directory that is there, if anything is.
     pub fn missing_beside(&self, system: &dyn System, directory: &Path) -> Option<String> {
         self.steps.iter().find_map(|(_, recipe)| recipe.missing_beside(system, directory))

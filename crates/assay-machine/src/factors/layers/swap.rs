@@ -13,7 +13,7 @@ use assay_system::system::{
 };
 
 use super::zram::{self, ALGORITHMS};
-use super::{Base, ByHand, Carried, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
+use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Factor, Role, Setting, View, one_amount};
 
@@ -385,14 +385,6 @@ impl Recipe for Area {
 
     fn gives(&self) -> Gives {
         Gives::Directory
-    }
-
-    fn carried(&self) -> Carried {
-        let modules = match &self.wanted {
-            Wanted::Zram(_) => vec!["zram"],
-            Wanted::File | Wanted::Zswap(_) => Vec::new(),
-        };
-        Carried { programs: Vec::new(), modules }
     }
 
     fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {

@@ -601,23 +601,6 @@ fn words_for_several_and_what_a_factor_belongs_to() {
 }
 
 #[test]
-fn a_bare_machine_is_given_what_any_arm_needs_once() {
-    let levels = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-    let of = |factors: &[(&str, &[&str])]| {
-        let named = factors.iter().map(|(name, all)| ((*name).to_owned(), levels(all)));
-        carried(&named.collect())
-    };
-    let arrays = of(&[("raid", &["raid5", "raid6", "raid1", "none"]), ("raid-chunk", &["64 KiB"])]);
-    assert_eq!(arrays.programs, [("mdadm", "mdadm")]);
-    assert_eq!(arrays.modules, ["md_mod", "raid1", "raid456"]);
-    let none = of(&[("raid", &["none"]), ("scheduler", &["none"])]);
-    assert!(none.programs.is_empty() && none.modules.is_empty(), "{none:?}");
-    let both = of(&[("zram", &["lz4"]), ("encryption", &["dm-crypt"])]);
-    assert!(both.modules.contains(&"zram") && both.modules.contains(&"dm-crypt"), "{both:?}");
-    assert_eq!(both.programs, [("cryptsetup", "cryptsetup-bin")]);
-}
-
-#[test]
 fn a_file_of_swap_is_known_by_its_level() {
     let told =
         ["file", "zswap", "zswap:lzo", "zram", "zram:lz4", "none", "disk"].map(swaps_to_file);

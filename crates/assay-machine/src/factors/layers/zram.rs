@@ -9,7 +9,7 @@ use assay_base::quantity::Bytes;
 use assay_system::system::journal::Undo;
 use assay_system::system::{ADD_ZRAM, Act, System, devices, sysfs};
 
-use super::{Base, ByHand, Carried, Gives, Layer, Made, Recipe, Typed, Wish};
+use super::{Base, ByHand, Gives, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Factor, Role, View, one_amount};
 
@@ -170,10 +170,6 @@ impl Recipe for Wanted {
 
     fn gives(&self) -> Gives {
         Gives::Device
-    }
-
-    fn carried(&self) -> Carried {
-        Carried { programs: Vec::new(), modules: vec!["zram"] }
     }
 
     fn room(&self, below: &[u64]) -> u64 {

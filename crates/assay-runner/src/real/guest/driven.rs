@@ -4,14 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_guest::driven::{Driven, Mould, Said};
-use assay_guest::found;
 use assay_guest::nbd::Store;
 
-use super::{Accelerator, Asked, MACHINE, Ready, VirtualMachine, Wish, awake, ready};
-use assay_machine::factors::layers::Carried;
+use super::{Asked, MACHINE, Wish, awake, ready};
+use assay_system::system::System;
 use assay_system::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
 use assay_system::system::virtual_machine::FILE;
-use assay_system::system::{System, machine};
 
 /// The command that is run in one.
 pub const COMMAND: &str = "in-vm-drive";
@@ -31,22 +29,9 @@ pub fn keep(wish: Wish) {
 /// What is missing for them, and what brings it.
 pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
     let kept = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let asked = ready_for(system, &kept.unwrap_or_else(usual), wanted.clone())?;
-    let made = VirtualMachine {
-        of: machine::identity(system),
-        accelerator: Accelerator::likely().name().to_owned(),
-        cpus: asked.cpus as u64,
-        memory_bytes: asked.memory_bytes,
-    };
+    let asked = ready_for(system, &kept.unwrap_or_else(usual), wanted)?;
     let asked = Asked {
-        drives: Vec::new(),
-        home_on_drive: false,
-        // No others: each costs time at each start.
-        modules: wanted.modules.iter().map(|name| (*name).to_owned()).collect(),
-        files: vec![
-            (FILE.to_owned(), serde_json::to_vec(&made).unwrap_or_default()),
-            ("etc/machine-id".to_owned(), MACHINE.to_vec()),
-        ],
+        files: vec![(FILE.to_owned(), Vec::new()), ("etc/machine-id".to_owned(), MACHINE.to_vec())],
         words: vec!["assay".to_owned(), COMMAND.to_owned()],
         ..asked
     };
@@ -57,30 +42,13 @@ pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>,
 ///
 /// # Errors
 /// What is missing for them here, and what brings it.
-pub fn ready_for(system: &dyn System, wish: &Wish, wanted: Wanted) -> Result<Asked, String> {
-    let Wanted { programs, modules, needs } = wanted;
-    let wish = Wish { drive_bytes: 0, carried: Carried { programs, modules }, ..wish.clone() };
-    let Ready { mut asked, lacks } = ready(system, &wish).map_err(|failure| failure.message)?;
-    if let Some(reason) = lacks.into_iter().next() {
-        return Err(reason);
-    }
-    for name in needs {
-        let path = found(&name).ok_or_else(|| format!("needs: there is no {name} here"))?;
-        asked.programs.push(path);
-    }
-    Ok(asked)
+pub fn ready_for(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Result<Asked, String> {
+    ready(system, wish, wanted).map_err(|failure| failure.message)
 }
 
 /// Where the line says nothing, as when an interrupted study is gone on with.
 fn usual() -> Wish {
-    Wish {
-        memory_bytes: 1 << 30,
-        cpus: 2,
-        drive_bytes: 0,
-        kernel: None,
-        fetch: false,
-        carried: Carried { programs: Vec::new(), modules: Vec::new() },
-    }
+    Wish { memory_bytes: 1 << 30, cpus: 2, kernel: None, fetch: false }
 }
 
 struct Machines(Mould);

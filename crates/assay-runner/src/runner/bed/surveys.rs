@@ -3,7 +3,7 @@
 
 use super::{Companions, Slot, TestBed, open, released};
 use crate::runner::area::{self, Fill, OpenTarget, Terms};
-use crate::runner::changes::{refused, seen_at, way_on, with_way_on};
+use crate::runner::changes::{refused, seen_at};
 use crate::runner::event::{Context, Event};
 use crate::runner::places::{Place, extent};
 use crate::runner::survey;
@@ -66,25 +66,11 @@ impl TestBed<'_> {
             let mut reasons: Vec<String> =
                 refused.into_iter().map(|refusal| refusal.reason).collect();
             reasons.dedup();
-            let way_on = way_on(self.system, self.demands);
-            return Err(Failure::refused(format!("{}{way_on}", reasons.join("; "))));
+            return Err(Failure::refused(reasons.join("; ")));
         }
-        let refused: Vec<Refusal> = refused.into_iter().map(|one| self.with_way_on(one)).collect();
         let slots = self.slots.iter_mut().filter(|slot| slot.place == place);
         slots.for_each(|slot| slot.survey.refused.extend(refused.iter().cloned()));
         Ok(())
-    }
-
-    /// What this kernel has no part for may be had from another one.
-    fn with_way_on(&self, Refusal { levels, reason }: Refusal) -> Refusal {
-        let stack = Stack::of(&Wish::of(&levels));
-        let reason = match stack {
-            Ok(stack) if stack.lacks_kernel(self.system) => {
-                with_way_on(reason, way_on(self.system, self.demands))
-            }
-            _ => reason,
-        };
-        Refusal { levels, reason }
     }
 
     fn survey_target(

@@ -2,10 +2,7 @@
 
 use super::*;
 use assay_kinds::work::io::Content;
-use assay_study::plan::design::Demands;
 use assay_study::study::{Prime, presets};
-
-const WAY_ON: &str = "with --vm in the place of --lab";
 
 fn in_lab(preset: &str) -> Study {
     presets::find(preset).unwrap().unwrap().in_lab()
@@ -17,11 +14,10 @@ fn planned(study: Study) -> Outcome<Preview> {
 }
 
 #[test]
-fn a_plan_without_a_trial_is_refused_and_names_the_virtual_machine() {
+fn a_plan_without_a_trial_is_refused() {
     let failure = planned(in_lab("raid-chunk")).err().expect("no md here");
     assert_eq!(failure.kind.exit_code(), 3, "{failure}");
     assert!(failure.message.starts_with("nothing of this study can be run here: "), "{failure}");
-    assert!(failure.message.contains(WAY_ON), "{failure}");
     let ran = Request { study: in_lab("raid-chunk"), targets: Vec::new(), ..request(".") };
     let failure = run(&machine(), ran, &AtomicBool::new(false), &mut |_| {}).err().unwrap();
     assert!(failure.kind.exit_code() == 3, "{failure}");
@@ -54,35 +50,6 @@ fn a_study_of_which_the_baseline_alone_is_left_is_refused_and_one_level_runs() {
             "{levels:?}"
         );
     }
-}
-
-#[test]
-fn what_this_machine_lacks_does_not_count_in_a_virtual_one() {
-    let (fake, consented) = (machine(), Consented::default());
-    let seen = preview_in_vm(&fake, in_lab("raid-chunk"), &consented, None).unwrap();
-    assert!(!seen.plan.trials.is_empty() && seen.plan.absent.is_empty());
-}
-
-#[test]
-fn silent_where_something_runs_and_where_no_virtual_machine_helps() {
-    assert!(!planned(in_lab("depth")).unwrap().plan.trials.is_empty());
-    let study = in_lab("raid-chunk");
-    let way_on = |study: &Study| changes::way_on(&machine(), &Demands::of(study));
-    assert!(way_on(&study).contains(WAY_ON));
-    let on_this_machine = Study { target: None, ..study.clone() };
-    let metered = Study { meter: Some("/tmp/meter".to_owned()), ..study };
-    for study in [on_this_machine, metered, in_lab("compile")] {
-        assert_eq!(way_on(&study), "");
-    }
-}
-
-#[test]
-fn what_else_can_be_done_is_said_once() {
-    let way_on = changes::way_on(&machine(), &Demands::of(&in_lab("raid-chunk")));
-    let once = changes::with_way_on("no raid5".to_owned(), way_on);
-    assert_eq!(once.matches(WAY_ON).count(), 1, "{once}");
-    assert_eq!(changes::with_way_on(once.clone(), way_on), once);
-    assert_eq!(changes::with_way_on("no raid5".to_owned(), ""), "no raid5");
 }
 
 /// A machine with a blank drive beside its own, `/dev/sdd`.

@@ -13,9 +13,7 @@ use super::{
 };
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{
-    Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Typed, Wish,
-};
+use crate::factors::layers::{Base, ByHand, Device, Gives, Layer, Made, Recipe, Typed, Wish};
 
 const PROGRAM: &str = "cryptsetup";
 const MODULE: &str = "dm-crypt";
@@ -174,12 +172,8 @@ impl Recipe for Volume {
         Gives::Device
     }
 
-    fn lacks_kernel(&self, system: &dyn System) -> bool {
-        kernel_lacks(system, MODULE)
-    }
-
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
-        if self.lacks_kernel(system) {
+        if kernel_lacks(system, MODULE) {
             return Some(format!("this kernel has no {MODULE}"));
         }
         if system.program(PROGRAM).is_none() {
@@ -240,13 +234,6 @@ impl Recipe for Volume {
             self.open(NAME, &device, Key::placeholder()),
         ];
         Typed { acts, out }
-    }
-
-    fn carried(&self) -> Carried {
-        Carried {
-            programs: vec![(PROGRAM, "cryptsetup-bin")],
-            modules: vec!["dm-crypt", "xts", "ecb", "cbc", "essiv", "adiantum", "aes_generic"],
-        }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {

@@ -11,9 +11,7 @@ use super::{Encryption, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
 use crate::factors::Factor;
 use crate::factors::filesystem::{self, FileSystem};
 use crate::factors::guard::Builder;
-use crate::factors::layers::{
-    Base, ByHand, Carried, Gives, Layer, Levels, Made, Recipe, Typed, Wish,
-};
+use crate::factors::layers::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
 
 /// Programs of which one mounts for others than the kernel.
 const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
@@ -275,11 +273,6 @@ impl Recipe for ByProgram {
             Self::mount(&cipher, &out, Key::placeholder()),
         ];
         Typed { acts, out }
-    }
-
-    fn carried(&self) -> Carried {
-        let programs = vec![(GOCRYPTFS, GOCRYPTFS), (HELPERS[0], "fuse3")];
-        Carried { programs, modules: vec!["fuse"] }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {

@@ -371,19 +371,6 @@ mod tests {
     }
 
     #[test]
-    fn what_another_kernel_may_have_is_told_from_what_is_not_installed() {
-        let fake = Fake::new();
-        let lacks = |level: &str| {
-            let levels = Levels::from([("encryption".to_owned(), level.to_owned())]);
-            Stack::of(&Wish::of(&levels)).unwrap().lacks_kernel(&fake)
-        };
-        assert!(lacks(DM_CRYPT) && !lacks(NONE));
-        fake.put("/sys/module/dm_crypt/version", "1\n");
-        assert!(missing(&fake, &[("encryption", DM_CRYPT)], 1 << 30).is_some(), "no program");
-        assert!(!lacks(DM_CRYPT));
-    }
-
-    #[test]
     fn what_is_missing_for_an_encrypted_directory_is_said() {
         let fake = Fake::new();
         for kind in ["ext4", "xfs"] {
