@@ -23,8 +23,6 @@ pub struct Field {
     pub summary: &'static str,
     /// The key with a value, as it would stand in a file.
     pub example: &'static str,
-    /// A name that older files have for it.
-    pub older: Option<&'static str>,
 }
 
 /// Whether a key must be there.
@@ -147,9 +145,9 @@ pub struct OwnForm {
 }
 
 impl Fields {
-    /// The row with a name, or with an older one.
+    /// The row with a name.
     pub fn find(&self, name: &str) -> Option<&'static Field> {
-        self.rows.iter().find(|field| field.name == name || field.older == Some(name))
+        self.rows.iter().find(|field| field.name == name)
     }
 
     pub fn names(&self) -> Vec<&'static str> {
@@ -164,7 +162,7 @@ pub const fn field(
     summary: &'static str,
     example: &'static str,
 ) -> Field {
-    Field { name, form, need: Need::Never, summary, example, older: None }
+    Field { name, form, need: Need::Never, summary, example }
 }
 
 /// A key that must be there.
@@ -174,7 +172,7 @@ pub const fn needed(
     summary: &'static str,
     example: &'static str,
 ) -> Field {
-    Field { name, form, need: Need::Always, summary, example, older: None }
+    Field { name, form, need: Need::Always, summary, example }
 }
 
 /// A key of which exactly one of its table's must be there.
@@ -184,5 +182,5 @@ pub const fn one_of(
     summary: &'static str,
     example: &'static str,
 ) -> Field {
-    Field { name, form, need: Need::OneOf, summary, example, older: None }
+    Field { name, form, need: Need::OneOf, summary, example }
 }

@@ -60,15 +60,12 @@ const NAME: Field = needed(
     "name = \"random-read\"",
 );
 
-const BACKGROUND: Field = Field {
-    older: Some("beside"),
-    ..field(
-        "background",
-        Form::Table(&io::keys::BACKGROUND),
-        "others' work that goes on meanwhile in the other half of the area; counted, not compared",
-        "background = { pattern = \"random\", mix = \"write\", size = \"1 MiB\", direct = false }",
-    )
-};
+const BACKGROUND: Field = field(
+    "background",
+    Form::Table(&io::keys::BACKGROUND),
+    "others' work that goes on meanwhile in the other half of the area; counted, not compared",
+    "background = { pattern = \"random\", mix = \"write\", size = \"1 MiB\", direct = false }",
+);
 
 const OPTIONAL: Field = field(
     "optional",

@@ -388,12 +388,6 @@ pub fn resume(
     let Acting { stored, directory, .. } = acting;
     let Stored { id, study, plan, environment, trials, .. } = stored;
     let began_ns = system.monotonic_ns();
-    if plan.format != assay_study::results::plan::FORMAT {
-        return Err(Failure::mistake(format!(
-            "{id} was begun by an older version, in the format {}: go on with that version, or start a new study",
-            plan.format
-        )));
-    }
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"

@@ -29,7 +29,6 @@ use super::plan::{Arm, Plan};
 use super::record::{Trial, TrialRecord};
 use super::series::SeriesRow;
 use super::trials::{self, Trials};
-use super::version;
 use crate::study::{self, Study};
 
 pub use assay_kinds::work::Histograms;
@@ -350,9 +349,7 @@ fn study(directory: &Path, text: &str) -> Outcome<Study> {
 /// The plan of a bundle; everything that it names by number is in it.
 fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     let path = directory.join(PLAN);
-    let format = format_of(&path, text)?;
-    version::known(&path, &format)?;
-    let plan: Plan = version::plan(text, &format).map_err(|error| damaged(&path, &error))?;
+    let plan: Plan = of_version(&path, text, super::plan::FORMAT)?;
     let targets = plan.workloads.iter().map(|workload| workload.target);
     let targets = targets.chain(plan.absent.iter().map(|absent| absent.target)).max();
     let workload = plan.trials.iter().map(|trial| trial.workload).max();
@@ -444,12 +441,12 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
     )))
 }
 
-/// One line of `trials.jsonl` beside a plan of a format, or what is wrong with it.
-pub fn record(line: &str, format: &str) -> Result<TrialRecord, String> {
+/// One line of `trials.jsonl`, or what is wrong with it.
+pub fn record(line: &str) -> Result<TrialRecord, String> {
     if cut::has_giant(line) {
         return Err("it has a number that is larger than any that is counted".to_owned());
     }
-    let record = version::record(line, format).map_err(|error| error.to_string())?;
+    let record: TrialRecord = cut::json(line).map_err(|error| error.to_string())?;
     plain_arm(&record.arm)?;
     Ok(record)
 }
@@ -604,9 +601,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         return imported::listed(system, directory, id);
     }
     let path = directory.join(PLAN);
-    let plan_text = text(system, &path)?;
-    version::known(&path, &format_of(&path, &plan_text)?)?;
-    let plan: Planned = cut::json(&plan_text).map_err(|error| damaged(&path, &error))?;
+    let plan: Planned = versioned(system, &path, super::plan::FORMAT)?;
     let path = directory.join("environment.json");
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;

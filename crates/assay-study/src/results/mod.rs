@@ -21,7 +21,6 @@ pub mod series;
 pub mod surroundings;
 pub mod tally;
 pub mod trials;
-mod version;
 pub mod vouch;
 
 pub use design::Design;

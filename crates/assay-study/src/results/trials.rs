@@ -36,8 +36,6 @@ struct Place {
 pub struct Trials<'a> {
     system: &'a dyn System,
     directory: &'a Path,
-    /// Format of the plan, and of the records.
-    format: String,
     /// None where no trial has run.
     file: Option<File>,
     places: Vec<Place>,
@@ -50,7 +48,6 @@ impl<'a> Trials<'a> {
     /// crash is passed over: its trial never finished.
     pub fn open(system: &'a dyn System, directory: &'a Path, plan: &Plan) -> Outcome<Self> {
         let mut trials = Self::none(system, directory);
-        trials.format.clone_from(&plan.format);
         trials.own.resize(plan.workloads.len(), Vec::new());
         let opened = trials.opened().map_err(|error| trials.unreadable(&error))?;
         if let Some((file, bytes)) = opened {
@@ -80,7 +77,7 @@ impl<'a> Trials<'a> {
 
     fn none(system: &'a dyn System, directory: &'a Path) -> Self {
         let (places, own) = (Vec::new(), Vec::new());
-        Self { system, directory, format: String::new(), file: None, places, own }
+        Self { system, directory, file: None, places, own }
     }
 
     fn path(&self) -> PathBuf {
@@ -167,8 +164,7 @@ impl<'a> Trials<'a> {
             return Err(changed());
         }
         let line = String::from_utf8(bytes).map_err(|_| changed())?;
-        let record =
-            record(&line, &self.format).map_err(|error| self.damaged(place.line, &error))?;
+        let record = record(&line).map_err(|error| self.damaged(place.line, &error))?;
         if record.workload != place.workload {
             return Err(changed());
         }

@@ -340,7 +340,7 @@ pub struct Workload {
     pub work: Work,
     /// Others' work that goes on meanwhile, in the other half of the area: it is counted, and what
     /// is compared is `work`. It has neither time nor number of operations of its own.
-    #[serde(default, alias = "beside", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<io::Asked>,
     /// Where it cannot be run, it is left out with the reason, and the others run.
     #[serde(default, skip_serializing_if = "is_no")]

@@ -11,20 +11,16 @@ struct Preset {
     /// Where it stands in the sources.
     path: &'static str,
     text: &'static str,
-    /// Workloads that had another name before, with that of today: results and scripts still have the old.
-    renamed: &'static [(&'static str, &'static str)],
 }
 
-/// One line a study: its name, which is that of its file, and in braces workloads that had another name
-/// before.
+/// One line a study: its name, which is that of its file.
 macro_rules! presets {
-    ($list:ident in $folder:literal: $($name:literal $({ $($before:literal => $today:literal),+ })?,)+) => {
+    ($list:ident in $folder:literal: $($name:literal,)+) => {
         /// In the order in which they are listed.
         const $list: &[Preset] = &[$(Preset {
             name: $name,
             path: concat!($folder, $name, ".toml"),
             text: include_str!(concat!("../../", $folder, $name, ".toml")),
-            renamed: &[$($(($before, $today)),+)?],
         },)+];
     };
 }
@@ -55,7 +51,7 @@ presets! { PRESETS in "studies/":
     "tune",
     "live",
     "stack-limit",
-    "small-memory" { "half-more" => "150-percent", "two-and-a-half" => "250-percent" },
+    "small-memory",
     "compile",
     "place",
     "small-files",
@@ -104,17 +100,6 @@ pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     PRESETS.iter().map(|own| (own.name, read(own)))
 }
 
-/// What a workload is called today.
-pub fn workload_today(name: &str) -> &str {
-    let mut renamed = PRESETS.iter().flat_map(|own| own.renamed);
-    renamed.find(|(before, _)| *before == name).map_or(name, |(_, today)| *today)
-}
-
-/// Whether two names are those of one workload, now or before.
-pub fn is_one_workload(one: &str, other: &str) -> bool {
-    workload_today(one) == workload_today(other)
-}
-
 fn read(own: &Preset) -> Outcome<Study> {
     file::parse(own.path, own.text)
 }
@@ -137,20 +122,6 @@ mod tests {
                 "sync-write",
             ]
         );
-    }
-
-    #[test]
-    fn a_workload_that_was_renamed_answers_to_both_names() {
-        use super::is_one_workload as same;
-        assert!(same("half-more", "150-percent") && same("150-percent", "half-more"));
-        assert!(same("two-and-a-half", "two-and-a-half") && same("read", "read"));
-        assert!(!same("half-more", "250-percent") && !same("read", "write"));
-        let preset = super::find("small-memory").unwrap().unwrap();
-        let names: Vec<&str> = preset.workload.iter().map(|own| own.name.as_str()).collect();
-        assert_eq!(names, ["fits", "150-percent", "250-percent", "incompressible"]);
-        for (old, new) in super::PRESETS.iter().flat_map(|own| own.renamed) {
-            assert!(!names.contains(old) && names.contains(new), "{old}");
-        }
     }
 
     #[test]

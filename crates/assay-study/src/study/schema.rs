@@ -60,7 +60,7 @@ fn table(fields: &Fields) -> Value {
     let mut schema = json!({
         "type": "object",
         "additionalProperties": false,
-        "properties": properties(fields.rows.iter().flat_map(named)),
+        "properties": properties(fields.rows.iter().map(|field| (field.name, of(field)))),
     });
     if !required.is_empty() {
         schema["required"] = json!(required);
@@ -71,16 +71,6 @@ fn table(fields: &Fields) -> Value {
         schema["oneOf"] = json!(kinds);
     }
     schema
-}
-
-/// A key under its name, and under the one that older files have for it.
-fn named(field: &Field) -> impl Iterator<Item = (&'static str, Value)> {
-    let older = field.older.map(|older| {
-        let mut schema = of(field);
-        schema["deprecated"] = json!(true);
-        (older, schema)
-    });
-    [(field.name, of(field))].into_iter().chain(older)
 }
 
 fn properties<'n>(rows: impl Iterator<Item = (&'n str, Value)>) -> Value {

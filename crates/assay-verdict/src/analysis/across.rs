@@ -20,7 +20,6 @@ use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
 use assay_study::results::record::Status;
-use assay_study::study::presets::workload_today;
 
 use super::classes;
 use super::days::{Days, POWER};
@@ -281,9 +280,9 @@ pub(super) fn key(cell: &Cell) -> Key {
     row_of(cell, &cell.arm)
 }
 
-/// The row of a cell's workload and metric under an arm; results have the names of their day.
+/// The row of a cell's workload and metric under an arm.
 fn row_of(cell: &Cell, arm: &Arm) -> Key {
-    (workload_today(&cell.workload).to_owned(), cell.metric.clone(), settable(arm))
+    (cell.workload.clone(), cell.metric.clone(), settable(arm))
 }
 
 /// How the numbers of a row are taken.

@@ -17,7 +17,6 @@ use assay_study::findings::{
 };
 use assay_study::results::bundle::{self, Kept, Stored};
 use assay_study::results::plan::arm_words;
-use assay_study::study::presets::is_one_workload;
 use assay_study::study::words;
 use assay_system::system::System;
 
@@ -316,8 +315,7 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     let ids = confirmed.clone().filter(own).flat_map(|advice| &advice.evidence);
     let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
     let better = |one: &&Comparison| {
-        let wanted = |name: &str| is_one_workload(&one.workload, name);
-        one.verdict == Some(Verdict::Better) && workload.is_none_or(wanted)
+        one.verdict == Some(Verdict::Better) && workload.is_none_or(|name| one.workload == name)
     };
     if let Some(found) = ids.filter_map(named).find(better) {
         return Ok(found);

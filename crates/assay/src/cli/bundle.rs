@@ -1,8 +1,6 @@
-//! A whole result as one file: `assay export --format bundle`, and `assay bundle` as it was called.
+//! A whole result as one file: `assay export --format bundle`.
 
 use std::path::{Path, PathBuf};
-
-use clap::Args;
 
 use super::output;
 use crate::store::{self, parcel};
@@ -10,21 +8,11 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_system::system::System;
 
-/// A whole result as one compressed file, to be handed on
-///
-/// Who gets it takes it in with assay import. Everything that was recorded is in it, names of the machine
-/// and serial numbers of its drives as well: assay collection add takes them out.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  assay export 20261120-1031 --format bundle   as 20261120-103107-a3f9.assay
-  assay export 20261120-1031 -o card.assay     in a file of that name")]
+/// What is handed on.
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a result; the newest by default
-    #[arg(value_name = "ID|PATH")]
     pub(super) result: Option<String>,
     /// File to write
-    #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 }
 

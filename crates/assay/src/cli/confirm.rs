@@ -18,7 +18,6 @@ use assay_study::results::bundle::Stored;
 use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::vouch::Purpose;
 use assay_study::study::Study;
-use assay_study::study::presets::is_one_workload;
 use assay_system::system::System;
 
 /// Fresh replicates of the best setting of a study against its baseline
@@ -145,8 +144,7 @@ fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Compa
     let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
     let better = |found: &&Comparison| found.verdict == Some(Verdict::Better);
     let mut candidates = advised.filter_map(named).filter(better);
-    let wanted =
-        |found: &&Comparison| workload.is_none_or(|name| is_one_workload(&found.workload, name));
+    let wanted = |found: &&Comparison| workload.is_none_or(|name| found.workload == *name);
     candidates.find(wanted).ok_or_else(|| {
         let whose = workload.map_or_else(String::new, |name| format!(" in {name}"));
         Failure::mistake(format!(

@@ -1,8 +1,7 @@
-//! A study as command lines of fio: `assay plan --commands`, and `assay explain` as it was called.
+//! A study as command lines of fio: `assay plan --commands`.
 
 use std::path::Path;
 
-use clap::Args;
 use serde::Serialize;
 
 use super::study_arguments::StudyArguments;
@@ -27,33 +26,6 @@ use assay_system::system::{FileKind, System, quoted};
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);
-
-/// A study as the command lines of fio that do the same work
-///
-/// One line for each workload and setting. A stored result is explained as it ran: with its times, its
-/// area and the engine that it found.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  assay plan check --commands                 the main job, in fio's words
-  assay plan mine.toml /mnt/card --commands   a study file, for a card
-  assay plan 20261120-1031 --commands         a stored result, as it ran")]
-pub struct Arguments {
-    /// A preset, a study file, or the id of a stored result
-    #[arg(value_name = "STUDY|ID")]
-    study: String,
-    /// Directory, file or block device instead of the study's own
-    #[arg(value_name = "TARGET")]
-    target: Option<String>,
-    /// One JSON document instead of the text
-    #[arg(long)]
-    json: bool,
-}
-
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let explained = source(system, &arguments.study, arguments.target.as_deref())?;
-    tell(system, &arguments.study, explained, arguments.json)
-}
 
 /// Runs `assay plan --commands`: with what else the line changes of the study.
 pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) -> Outcome<()> {

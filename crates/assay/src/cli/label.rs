@@ -55,17 +55,6 @@ pub struct NoteArguments {
     place: Option<String>,
 }
 
-/// Give a result another title
-#[derive(Debug, Args)]
-#[command(after_help = "It is assay note ID --title TEXT now.")]
-pub struct RenameArguments {
-    /// Id, or the beginning of one
-    #[arg(value_name = "ID")]
-    result: String,
-    /// The title
-    title: String,
-}
-
 /// Runs `assay note`.
 pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
     if let Some((entry, recording, which)) = named(&arguments.result) {
@@ -87,11 +76,6 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
             label.place = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         }
     })
-}
-
-/// Runs `assay rename`, the older name of `assay note --title`.
-pub fn rename(system: &dyn System, arguments: RenameArguments) -> Outcome<()> {
-    change(system, &arguments.result, |label| label.title = Some(arguments.title))
 }
 
 fn change(system: &dyn System, result: &str, edit: impl FnOnce(&mut bundle::Label)) -> Outcome<()> {

@@ -38,7 +38,6 @@ mod limit;
 mod list;
 mod meant;
 mod micro;
-mod old;
 mod options;
 mod output;
 mod pages;
@@ -71,8 +70,6 @@ mod verify;
 mod vm;
 mod watch;
 mod watchdog;
-#[cfg(test)]
-mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -157,8 +154,6 @@ enum Command {
     Doctor(doctor::Arguments),
     Articles(articles::Arguments),
     Completions(completions::Arguments),
-    #[command(flatten)]
-    Old(old::Old),
     #[command(flatten)]
     Own(Own),
 }
@@ -287,7 +282,6 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
             Ok(())
         }
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Old(old) => old.run(system),
         Command::Own(own) => own.run(system),
     }
 }
@@ -373,10 +367,6 @@ mod tests {
         commands.build();
         shown.extend(helps(&mut commands));
         let shown: Vec<_> = shown.iter().flat_map(|text| calls(text, "  ")).collect();
-        let is_old =
-            |call: &str| old::RENAMED.iter().any(|(old, _)| old.split(' ').next() == Some(call));
-        let old = shown.iter().flatten().find(|call| is_old(&call[1]));
-        assert_eq!(old, None, "an old name is shown");
         let mut seen = 0;
         for readings in shown {
             let parses = |call: &Vec<String>| {
@@ -386,7 +376,7 @@ mod tests {
                 }
                 // A text in quotation marks, cut off above, stands for one word.
                 words.push("text");
-                ["note", "rename"].contains(&call[1].as_str()) && is_understood(&words)
+                call[1] == "note" && is_understood(&words)
             };
             assert!(readings.iter().any(parses), "{readings:?} is no command");
             seen += 1;

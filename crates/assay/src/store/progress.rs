@@ -259,7 +259,7 @@ impl Watched {
 
     fn take(&mut self, system: &dyn System, text: &str) {
         for line in text.lines() {
-            match bundle::record(line, &self.plan.format) {
+            match bundle::record(line) {
                 Ok(record) if record.workload < self.plan.workloads.len() => {
                     self.add(system, &record);
                 }

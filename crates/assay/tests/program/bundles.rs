@@ -1,4 +1,4 @@
-//! Bundles that earlier versions wrote stay readable and say what they said.
+//! Bundles that earlier versions wrote and this one converted say what they said; those of other formats are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,14 +31,14 @@ fn a_check_from_before_factors_says_the_same() {
     assert!(home.text(&["show", folder]).contains("sync-write"));
 }
 
-/// Everything that a workload of format 1 could say, a surface, and file systems on a real device with
+/// Written in format 1 and converted: everything that a workload of it could say, a surface, and file systems on a real device with
 /// requests by class: nothing that was said of them is said otherwise, but that several comparisons which tell
 /// nothing have one sentence now.
 #[test]
-fn bundles_of_the_first_format_say_the_same_to_the_byte() {
-    let home = home("first-format");
+fn converted_bundles_say_the_same_to_the_byte() {
+    let home = home("converted");
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundles");
-    for name in ["format-1-every-workload", "format-1-surface", "format-1-file-systems"] {
+    for name in ["every-workload", "surface", "file-systems"] {
         let expected = std::fs::read_to_string(format!("{folder}/{name}.expected.json")).unwrap();
         let mut expected: Value = serde_json::from_str(&expected).unwrap();
         say_again(&mut expected);
@@ -110,4 +110,20 @@ fn same(one: &Value, other: &Value) -> bool {
         }
         _ => one == other,
     }
+}
+
+#[test]
+fn another_format_is_refused_with_what_to_do() {
+    let home = home("other-format");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundles/surface");
+    let plan = std::fs::read_to_string(format!("{folder}/plan.json")).unwrap();
+    assert!(plan.contains("assay-plan/2"));
+    let plan = home.file("plan.json", plan.replace("assay-plan/2", "assay-plan/1"));
+    for name in ["study.toml", "environment.json", "trials.jsonl"] {
+        home.file(name, std::fs::read_to_string(format!("{folder}/{name}")).unwrap());
+    }
+    let copy = std::path::Path::new(&plan).parent().unwrap().display().to_string();
+    let refused = home.refused(2, &["show", &copy]);
+    let told = "has format assay-plan/1; this version of assay reads assay-plan/2: use the version that wrote it";
+    assert!(refused.contains(told), "{refused}");
 }

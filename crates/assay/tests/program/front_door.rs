@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_kinds::work::recorded;
 use assay_lab::home::Home;
-use assay_lab::process::{Assay, Ended, run};
+use assay_lab::process::{Assay, run};
 
 use crate::{DEPTH, DRIVE, home};
 
@@ -20,51 +20,6 @@ fn with_result(test: &str) -> (Home, String) {
     let found = home.json(&["run", &study, DRIVE, "--replicates", "6", "--seed", "5", "--json"]);
     let id = found["study"]["id"].as_str().unwrap().to_owned();
     (home, id)
-}
-
-/// What a name of before does beside the one of now: the same, and a line that says the new name.
-fn same(home: &Home, old: &[&str], new: &[&str], code: i32) -> [Ended; 2] {
-    let [before, now] = [home.run(old), home.run(new)];
-    let shown = old.join(" ");
-    assert_eq!((before.code, now.code), (code, code), "{shown}: {}{}", before.stderr, now.stderr);
-    assert_eq!(before.stdout, now.stdout, "{shown}");
-    let (told, rest) = before.stderr.split_once('\n').unwrap_or_default();
-    assert!(
-        told.contains(&format!("assay {} ", old[0])) && told.contains(" now"),
-        "{shown}: {told}"
-    );
-    assert!(told.contains(&format!("assay {} ", new[0])), "{shown}: {told}");
-    assert_eq!(rest, now.stderr, "{shown}: the same is told beside it");
-    [before, now]
-}
-
-#[test]
-#[ignore = "nightly: 1 s"]
-fn names_of_before_do_the_same_and_say_the_new_one() {
-    let (home, id) = with_result("old-names");
-    let id = id.as_str();
-    same(&home, &["explain", "check"], &["plan", "check", "--commands"], 0);
-    same(&home, &["explain", id, "--json"], &["plan", id, "--commands", "--json"], 0);
-    same(&home, &["explain", "chek"], &["plan", "chek", "--commands"], 2);
-    same(&home, &["undo"], &["restore", "undo"], 2);
-    same(&home, &["apply", id], &["advise", "apply", id], 2);
-    same(&home, &["confirm", "nothing"], &["advise", "confirm", "nothing"], 2);
-    same(&home, &["resume", id], &["restore", "resume", id], 2);
-    same(&home, &["rename", id, "one"], &["note", id, "--title", "one"], 0);
-    assert!(home.text(&["show", id]).contains("one"));
-    let path = home.scratch.path().join("card.assay").display().to_string();
-    same(&home, &["bundle", id, "-o", &path], &["export", id, "-o", &path], 0);
-    let packed = fs::read(&path).unwrap();
-    home.text(&["export", id, "--format", "bundle", "-o", &path]);
-    assert!(fs::read(&path).unwrap() == packed, "a bundle is the same whatever it is asked by");
-    let other = self::home("old-names-other");
-    let first = other.text(&["import", &path]);
-    assert!(first.trim().ends_with("-foreign"), "{first}");
-    let [added, _] = same(&other, &["add", &path], &["import", &path], 0);
-    assert_eq!(added.stdout, first);
-    // Told only where nobody asked for quiet.
-    let quiet = home.run(&["resume", id, "--quiet"]);
-    assert!(quiet.code == 2 && !quiet.stderr.contains(" now"), "{}", quiet.stderr);
 }
 
 #[test]

@@ -297,7 +297,7 @@ fn what_is_handed_on_is_the_results_own_files_and_nothing_that_lies_beside_them(
     fs::write(directory.join("series/.hidden.json"), "{}").unwrap();
     std::os::unix::fs::symlink("/etc/hostname", directory.join("series/link.json")).unwrap();
     let path = home.scratch.path().join("own.assay");
-    let told = home.run(&["bundle", id, "-o", path.to_str().unwrap()]);
+    let told = home.run(&["export", id, "--format", "bundle", "-o", path.to_str().unwrap()]);
     for left_out in ["notes.txt", "label.json", "series/.hidden.json", "series/link.json"] {
         assert!((told.stdout.clone() + &told.stderr).contains(left_out), "{left_out}: {told:?}");
     }
@@ -323,10 +323,10 @@ fn what_is_handed_on_is_the_results_own_files_and_nothing_that_lies_beside_them(
     // While a process works on it, it is not handed on.
     let plan = fs::File::open(directory.join("plan.json")).unwrap();
     plan.lock().unwrap();
-    let told = home.told(3, &["bundle", id, "-o", path.to_str().unwrap()]);
+    let told = home.told(3, &["export", id, "--format", "bundle", "-o", path.to_str().unwrap()]);
     assert!(told.contains("being measured at this moment"), "{told}");
     plan.unlock().unwrap();
-    home.text(&["bundle", id, "-o", path.to_str().unwrap()]);
+    home.text(&["export", id, "--format", "bundle", "-o", path.to_str().unwrap()]);
 }
 
 /// One byte of its contents is another.
@@ -472,7 +472,8 @@ fn two_trials_have_no_file_together() {
     let study = home.file("depth.toml", crate::DEPTH);
     let own = home.json(&["run", &study, crate::DRIVE, "--json"]);
     let path = home.scratch.path().join("own.assay");
-    home.text(&["bundle", own["study"]["id"].as_str().unwrap(), "-o", path.to_str().unwrap()]);
+    let id = own["study"]["id"].as_str().unwrap();
+    home.text(&["export", id, "--format", "bundle", "-o", path.to_str().unwrap()]);
     let mut parts = unpacked(&path);
     let trials = parts.iter_mut().find(|entry| entry.name == "trials.jsonl").unwrap();
     let text = String::from_utf8(trials.bytes.clone()).unwrap();

@@ -166,16 +166,3 @@ fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
     fake.put(&path, whole);
     assert_eq!(bundle::read(&fake, &directory).unwrap().trials.len(), 4);
 }
-
-/// A study goes on only in the format in which it began.
-#[test]
-fn a_study_of_the_first_format_is_shown_and_not_gone_on_with() {
-    let fake = machine();
-    let begun = interrupted_after(&fake, 3);
-    let directory = Path::new("/var/lib/assay/results").join(&begun.id);
-    let (mut stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
-    stored.plan.format = "assay-plan/1".to_owned();
-    let ended = gone_on_with(&fake, Acting { stored, voucher, directory });
-    let failure = ended.err().expect("refused");
-    assert!(failure.message.contains("begun by an older version"), "{failure}");
-}

@@ -74,13 +74,6 @@ impl Reader<'_> {
             if !out.contains_key(field.name) {
                 let told = table.contains_key(field.name) || meant.contains(&field.name);
                 self.missing(path, fields, field, told, &mut out);
-            } else if let Some(older) = field.older.filter(|older| table.contains_key(*older))
-                && table.contains_key(field.name)
-            {
-                let message =
-                    format!("{older} is the older name of {}, which is there", field.name);
-                let place = self.places.of(&join(path, field.name)).key;
-                self.say(&join(path, older), place, message, Some(format!("leave {older} out")));
             }
         }
         self.one_kind(path, fields, (table, &meant), &mut out);

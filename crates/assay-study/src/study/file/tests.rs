@@ -247,26 +247,6 @@ fn levels_of_the_baseline_become_the_words_of_the_factor() {
 }
 
 #[test]
-fn the_background_load_is_read_by_its_older_name() {
-    let text = |name: &str| {
-        format!(
-            "format = \"assay-study/1\"\ntitle = \"x\"\n[[workload]]\nname = \"a\"\n\
-             io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n\
-             {name} = {{ pattern = \"random\", mix = \"write\", size = \"1 MiB\" }}\n"
-        )
-    };
-    let [now, before] =
-        ["background", "beside"].map(|name| parse("mine.toml", &text(name)).unwrap());
-    assert_eq!(now, before);
-    assert_eq!(stored("mine.toml", &text("beside")).unwrap(), now);
-    assert!(write(&before).unwrap().contains("[workload.background]"));
-    let both = text("beside")
-        + "background = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
-    let message = parse("mine.toml", &both).unwrap_err().message;
-    assert!(message.contains("beside is the older name of background"), "{message}");
-}
-
-#[test]
 fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
     let text = |factors: &str, io: &str| {
         format!(

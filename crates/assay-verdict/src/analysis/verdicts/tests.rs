@@ -204,22 +204,6 @@ fn nothing_is_said_across_results_where_a_side_is_emulated() {
 }
 
 #[test]
-fn a_workload_that_was_renamed_is_compared_with_itself() {
-    let of = |name: &str| {
-        let mut study = Study::of(&[("old", &BASE), ("new", &ARM)]);
-        study.measured.series.iter_mut().for_each(|one| name.clone_into(&mut one.workload));
-        study.findings()
-    };
-    let rows = |first: &str, later: &str| {
-        let days = crate::analysis::days::Days::default();
-        crate::analysis::compare(&of(first), &[of(later)], days).comparisons.len()
-    };
-    assert_eq!(rows("half-more", "150-percent"), rows("150-percent", "150-percent"));
-    assert!(rows("half-more", "150-percent") > 0);
-    assert_eq!(rows("half-more", "250-percent"), 0);
-}
-
-#[test]
 fn the_known_answer_of_r5() {
     let arms: [(&str, &[f64]); 3] = [
         ("a", &[500.0, 512.0, 495.0, 505.0]),
