@@ -10,7 +10,7 @@ use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::VmArguments;
 use super::{gate, reboots, running};
-use assay_base::failure::{Failure, Outcome};
+use assay_base::failure::Outcome;
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
 use assay_runner::runner::Request;

@@ -107,8 +107,8 @@ pub(super) fn run_with(
     ran
 }
 
-/// The same where the command has caught signals already, as one that runs several studies.
-fn run_stoppable(
+/// The same where the caller has caught signals already.
+pub(super) fn run_stoppable(
     system: &dyn System,
     mut request: Request<'_>,
     stop: &AtomicBool,

@@ -63,11 +63,6 @@ pub struct Permitted {
 }
 
 impl Permitted {
-    /// Whether commands run as root under sudo.
-    pub const fn as_root(&self) -> bool {
-        self.as_root
-    }
-
     /// These, and the devices that may be overwritten.
     ///
     /// # Errors
