@@ -69,7 +69,7 @@ impl Bench {
         let path = self.scratch.path().join("cuts.toml");
         std::fs::write(&path, trial.study()).map_err(|error| error.to_string())?;
         let [path, kernel] = [&path, &self.kernel].map(|own| own.display().to_string());
-        let words = ["run", &path, "--vm", "--vm-kernel", &kernel, "--quiet", "--json"];
+        let words = ["run", &path, "--vm-kernel", &kernel, "--quiet", "--json"];
         let ended = self.assay.run(&words, LIMIT * (trial.cuts as u32 + 2))?;
         let found =
             ended.json().map_err(|_| format!("exit code {}: {}", ended.code, ended.stderr))?;

@@ -233,7 +233,7 @@ pub const FACTORS: [Words; 10] = [
             "grade",
             "how a cut is made: replay, kill or plug",
             "`replay`: what was written and flushed is logged, and the log is cut as often as is asked. `kill`: each cut \
-             takes the power of a virtual machine (`--vm`) while its drive has a volatile cache, and the next one \
+             takes the power of a virtual machine while its drive has a volatile cache, and the next one \
              reads what is there. `plug`: you cut the power of this machine when you are told to, once a trial; a \
              `peer` keeps what was promised, and `assay restore resume` judges after the next start.",
         ],
@@ -243,8 +243,8 @@ pub const FACTORS: [Words; 10] = [
         [
             "on",
             "what is written to: target, drive, ext4, xfs or btrfs",
-            "`target`: that of the study, which has no cuts but those of the program's own log. In a virtual machine \
-             (`--vm`), where the log is taken below its kernel: `drive`, the whole one, or a file of `ext4`, `xfs` or \
+            "`target`: that of the study, which has no cuts but those of the program's own log. In a virtual machine, \
+             where the log is taken below its kernel: `drive`, the whole one, or a file of `ext4`, `xfs` or \
              `btrfs` on it.",
         ],
         "[\"drive\", \"ext4\", \"xfs\", \"btrfs\"]",

@@ -151,7 +151,7 @@ pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
         Presence::Absent(reason) => {
             Presence::absent(format!("the USB bridge does not pass it on: {reason}"))
         }
-        told => told,
+        told @ Presence::Present(_) => told,
     }
 }
 
@@ -178,7 +178,7 @@ pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
     let Presence::Absent(reason) = own else { return own };
     match smartctl::read(system, &device, &[]) {
         Presence::Absent(other) => Presence::absent(format!("{reason}; {other}")),
-        told => told,
+        told @ Presence::Present(_) => told,
     }
 }
 

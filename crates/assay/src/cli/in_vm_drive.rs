@@ -1,4 +1,4 @@
-//! What `assay run --vm` runs in a virtual machine whose power it takes: the job that writes, and reads back what is there.
+//! What a study of durability runs in a virtual machine whose power it takes: the job that writes, and reads back what is there.
 
 use clap::Args;
 
@@ -6,7 +6,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_runner::real::guest::place;
 use assay_system::system::{System, virtual_machine};
 
-/// The job on the drive of the virtual machine that was made for it; `run --vm` calls it.
+/// The job on the drive of the virtual machine that was made for it; a study calls it.
 #[derive(Debug, Args)]
 pub struct Arguments {}
 
@@ -14,7 +14,7 @@ pub struct Arguments {}
 pub fn run(system: &dyn System, _: &Arguments) -> Outcome<()> {
     if !virtual_machine::is_one(system) {
         return Err(Failure::mistake(
-            "this is what runs in a virtual machine: say assay run durability --vm",
+            "this is what runs in a virtual machine: say assay run durability --set grade=kill",
         ));
     }
     place::obey().map_err(Failure::refused)

@@ -13,7 +13,7 @@ use super::commands::CommandArguments;
 /// How a command is judged after its power went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct KeptArguments {
-    /// With --vm: is what the command promised there after a power cut?
+    /// After power cuts of virtual machines: is what --command promised there?
     ///
     /// Each line that the command prints is a promise. This line is run after each cut, with the lines that were
     /// printed in the file $ASSAY_PROMISED; exit code 0 says that all of it is there. --set on=xfs is another

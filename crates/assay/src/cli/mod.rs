@@ -259,7 +259,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
     match command {
         Command::Check(arguments) => check::run(system, arguments),
         Command::Run(arguments) => run::run(system, arguments),
-        Command::Plan(arguments) => plan::run(system, arguments),
+        Command::Plan(arguments) => plan::run(system, &arguments),
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Advise(arguments) => advise::run(system, &arguments),

@@ -102,7 +102,6 @@ const FIRST: Table = &[
         "Where",
         &[
             first("lab", trials),
-            first("vm", virtual_machine),
             first("destroy", storage),
             own("area", storage),
             more("allow-tunable", trials),
@@ -387,7 +386,6 @@ mod tests {
             ("claimed", "flash", "depth"),
             ("like", "compression", "depth"),
             ("destroy", "depth", "stack-limit"),
-            ("vm", "durability", "depth"),
             ("vm-cpus", "durability", "compile"),
         ] {
             assert!(of(study).contains(option), "--{option} is missing in {study}");

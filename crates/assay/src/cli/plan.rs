@@ -35,7 +35,7 @@ Examples:
   assay plan depth.toml                   before running it
   assay plan check /dev/sdX               what that drive carries, its ID
   assay plan filesystems --lab            what would be made, and taken down
-  assay plan durability --vm --set grade=kill
+  assay plan durability --set grade=kill
                                           what it would cut in virtual machines
   assay plan depth.toml --replicates 12   what more replicates would show
   assay plan depth.toml /mnt/x --fleet n0:7711
@@ -51,7 +51,7 @@ pub struct Arguments {
     /// The lines of fio and others that do the same work
     ///
     /// Of a study, or of a stored result as it ran (its id in the place of STUDY).
-    #[arg(long, conflicts_with = "vm")]
+    #[arg(long)]
     commands: bool,
     #[command(flatten)]
     vm: VmArguments,
@@ -62,13 +62,8 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
-    let asked = [(arguments.vm.is_asked(), "--vm"), (arguments.commands, "--commands")];
-    arguments.of_fleet.alone(&asked)?;
-    if arguments.vm.is_asked() {
-        arguments.of_study.take_to_lab()?;
-    }
-    let arguments = &arguments;
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    arguments.of_fleet.alone(&[(arguments.commands, "--commands")])?;
     if arguments.commands {
         return explain::of_plan(system, &arguments.of_study, arguments.json);
     }
@@ -83,7 +78,8 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
-    let study = arguments.vm.for_machines(study)?;
+    let study = arguments.vm.for_machines(study, arguments.of_study.names_places())?;
+    arguments.of_fleet.alone(&[(study.makes_machines(), "a study in virtual machines")])?;
     let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
     let own = arguments.of_fleet.own(system)?;
     let seen = match &own {

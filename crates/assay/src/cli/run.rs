@@ -10,7 +10,7 @@ use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::VmArguments;
 use super::{gate, reboots, running};
-use assay_base::failure::Outcome;
+use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
 use assay_runner::runner::Request;
@@ -29,7 +29,7 @@ Examples:
   assay run depth --gate 5%              exit code 1 where a setting is worse
   assay run --rev main,HEAD --command X  two commits, each in its own tree
   assay run depth --watch                with a live page of the device meanwhile
-  assay run durability --vm --set grade=kill
+  assay run durability --set grade=kill
                                          cuts the power of virtual machines
   srun -N4 --ntasks-per-node=1 assay run depth /mnt/x --fleet n0:7711
                                          on four hosts at once
@@ -65,7 +65,7 @@ pub struct Arguments {
     /// The page of `assay watch` meanwhile
     ///
     /// With how far the study is.
-    #[arg(long, conflicts_with_all = ["quiet", "vm"])]
+    #[arg(long, conflicts_with = "quiet")]
     watch: bool,
     #[command(flatten)]
     waiting: running::Waiting,
@@ -85,18 +85,14 @@ pub struct Arguments {
 
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     arguments.against.check(system, &mut arguments.of_study.gate)?;
-    arguments.of_fleet.alone(&[
-        (arguments.vm.is_asked(), "--vm"),
-        (arguments.watch, "--watch"),
-        (arguments.confirming.is_asked(), "--confirm"),
-    ])?;
-    if arguments.vm.is_asked() {
-        arguments.of_study.take_to_lab()?;
-    }
+    arguments
+        .of_fleet
+        .alone(&[(arguments.watch, "--watch"), (arguments.confirming.is_asked(), "--confirm")])?;
     let (study, mut targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
     arguments.against.check_race(&study)?;
-    let study = arguments.vm.for_machines(study)?;
+    let study = arguments.vm.for_machines(study, arguments.of_study.names_places())?;
+    arguments.of_fleet.alone(&[(study.makes_machines(), "a study in virtual machines")])?;
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
             arguments.of_fleet.not_recorded()?;
@@ -110,6 +106,9 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     };
     arguments.confirming.check(&study, arguments.watch)?;
     if study.makes_machines() {
+        if arguments.watch {
+            return Err(Failure::mistake("--watch: virtual machines have no device here to watch"));
+        }
         arguments.vm.see_machines(system, &study, true)?;
         // They are made from here, one after the other.
         targets = vec![HERE.to_owned()];

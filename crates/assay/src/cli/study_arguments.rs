@@ -325,18 +325,9 @@ impl StudyArguments {
         if self.quick { study.quick() } else { study }
     }
 
-    /// On a loop device of its own, wherever that will be.
-    ///
-    /// # Errors
-    /// The user's mistake where the line names places of this machine.
-    pub fn take_to_lab(&mut self) -> Outcome<()> {
-        if self.has_targets() || !self.destroy.is_empty() {
-            return Err(Failure::mistake(
-                "--vm: the virtual machine has no place of this one: leave TARGET and --destroy out",
-            ));
-        }
-        self.lab = true;
-        Ok(())
+    /// Whether the line names a place of this machine to write to.
+    pub fn names_places(&self) -> bool {
+        self.has_targets() || self.lab || !self.destroy.is_empty()
     }
 
     /// Whether the line names targets.
@@ -527,7 +518,7 @@ fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
 fn in_lab(study: Study) -> Outcome<Study> {
     if revisions::are_in(&study) {
         return Err(Failure::mistake(
-            "--lab and --vm: trees of revisions lie on a drive of this machine: leave it out",
+            "--lab: trees of revisions lie on a drive of this machine: leave it out",
         ));
     }
     if study.factors.contains_key(TARGET) {

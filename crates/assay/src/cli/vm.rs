@@ -1,4 +1,4 @@
-//! `--vm`: the virtual machines whose power studies of durability take.
+//! The virtual machines whose power studies of durability take.
 
 use std::path::PathBuf;
 
@@ -15,35 +15,37 @@ const LEAST_MEMORY: Bytes = Bytes(256 << 20);
 /// More processors than QEMU gives to a machine of its kind.
 const MOST_CPUS: usize = 255;
 
-/// Virtual machines of a study.
+/// The virtual machines of a durability study.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "clap takes the names of the options from them")]
 pub struct VmArguments {
-    /// Make the virtual machines of a durability study, without root (needs QEMU)
-    #[arg(long)]
-    vm: bool,
-    /// Memory of each
-    #[arg(long, value_name = "SIZE", requires = "vm", default_value = "1 GiB")]
-    vm_memory: String,
-    /// Processors of each
-    #[arg(long, value_name = "N", requires = "vm", default_value_t = 2)]
-    vm_cpus: usize,
+    /// Memory of each virtual machine of a durability study [default: 1 GiB]
+    #[arg(long, value_name = "SIZE")]
+    vm_memory: Option<String>,
+    /// Processors of each [default: 2]
+    #[arg(long, value_name = "N")]
+    vm_cpus: Option<usize>,
     /// An unpacked kernel package with boot and lib/modules, instead of a kernel that is installed
-    #[arg(long, value_name = "DIR", requires = "vm")]
+    #[arg(long, value_name = "DIR")]
     vm_kernel: Option<PathBuf>,
     /// Download a kernel by apt where none here has the parts; it is kept in the cache directory
-    #[arg(long, requires = "vm")]
+    #[arg(long)]
     vm_fetch: bool,
 }
 
 impl VmArguments {
-    /// Whether they are wanted.
-    pub fn is_asked(&self) -> bool {
-        self.vm
+    fn are_there(&self) -> bool {
+        self.vm_memory.is_some()
+            || self.vm_cpus.is_some()
+            || self.vm_kernel.is_some()
+            || self.vm_fetch
     }
 
     fn wish(&self) -> Outcome<Wish> {
         let memory: Bytes = self
             .vm_memory
+            .as_deref()
+            .unwrap_or("1 GiB")
             .parse()
             .map_err(|error| Failure::mistake(format!("--vm-memory: {error}")))?;
         if memory < LEAST_MEMORY {
@@ -51,42 +53,43 @@ impl VmArguments {
                 "--vm-memory {memory}: a kernel and a study need {LEAST_MEMORY} at least"
             )));
         }
-        if !(1..=MOST_CPUS).contains(&self.vm_cpus) {
-            return Err(Failure::mistake(format!(
-                "--vm-cpus {}: say 1 to {MOST_CPUS}",
-                self.vm_cpus
-            )));
+        let cpus = self.vm_cpus.unwrap_or(2);
+        if !(1..=MOST_CPUS).contains(&cpus) {
+            return Err(Failure::mistake(format!("--vm-cpus {cpus}: say 1 to {MOST_CPUS}")));
         }
         Ok(Wish {
             memory_bytes: memory.0,
-            cpus: self.vm_cpus,
+            cpus,
             kernel: self.vm_kernel.clone(),
             fetch: self.vm_fetch,
         })
     }
 
-    /// The study, with virtual machines where it makes some: each is as this line wishes it.
+    /// Prepares a study whose power cuts happen in virtual machines; other studies stay as they are.
     ///
     /// # Errors
-    /// A mistake: in an option, without `--vm` where there are machines, and with it where there are none.
-    pub fn for_machines(&self, study: Study) -> Outcome<Study> {
-        if self.vm && study.outlives_cuts() {
-            return Err(Failure::mistake(
-                "--vm: the grade plug takes the power of this machine: a study of it has no other grades and no --vm \
-                 (grade=kill takes the power of a virtual machine)",
-            ));
-        }
-        if self.vm != study.makes_machines() {
-            return Err(Failure::mistake(if self.vm {
-                "--vm: this study makes no virtual machines: only studies of durability do, with --set grade=kill or \
-                 --set on=ext4; --lab runs any study on a loop device"
-            } else {
-                "what this study writes is cut in virtual machines: say --vm (they need QEMU), or leave out what asks \
-                 for them: grade and on"
-            }));
-        }
-        if !self.vm {
+    /// The user's mistake: an option of virtual machines for a study without any, a place of this machine for a
+    /// study that writes in virtual machines (`has_places`), or the power of this machine beside theirs.
+    pub fn for_machines(&self, study: Study, has_places: bool) -> Outcome<Study> {
+        let mistake = |what: &str| Err(Failure::mistake(what));
+        if !study.makes_machines() {
+            if self.are_there() {
+                return mistake(
+                    "--vm-...: this study makes no virtual machines: only studies of durability do, with \
+                     --set grade=kill or --set on=ext4; --lab runs any study on a loop device",
+                );
+            }
             return Ok(study);
+        }
+        if study.outlives_cuts() {
+            return mistake(
+                "the grade plug cuts the power of this machine: leave out the other grades",
+            );
+        }
+        if has_places {
+            return mistake(
+                "this study writes in virtual machines, not on this one: leave TARGET, --lab and --destroy out",
+            );
         }
         driven::keep(self.wish()?);
         Ok(study.in_machines())
@@ -128,7 +131,7 @@ mod tests {
             (["--vm-memory", "much"], "--vm-memory"),
             (["--vm-cpus", "0"], "say 1 to 255"),
         ] {
-            let line = Line::try_parse_from(["assay", "--vm"].iter().chain(&words)).unwrap();
+            let line = Line::try_parse_from(["assay"].iter().chain(&words)).unwrap();
             let failure = line.vm.wish().unwrap_err();
             assert_eq!(failure.kind, Kind::Mistake, "{words:?}");
             assert!(failure.message.contains(told), "{failure}");
@@ -137,23 +140,27 @@ mod tests {
 
     #[test]
     fn a_study_without_virtual_machines_is_refused() {
-        let line = Line::try_parse_from(["assay", "--vm"]).unwrap();
-        let failure = line.vm.for_machines(presets::find("depth").unwrap().unwrap()).unwrap_err();
+        let depth = || presets::find("depth").unwrap().unwrap();
+        let line = Line::try_parse_from(["assay", "--vm-cpus", "1"]).unwrap();
+        let failure = line.vm.for_machines(depth(), false).unwrap_err();
         assert_eq!(failure.kind, Kind::Mistake);
         assert!(failure.message.contains("--lab"), "{failure}");
+        let line = Line::try_parse_from(["assay"]).unwrap();
+        assert!(line.vm.for_machines(depth(), true).is_ok());
     }
 
     #[test]
-    fn a_plug_is_pulled_of_no_virtual_machine() {
-        let line = Line::try_parse_from(["assay", "--vm"]).unwrap();
-        let of = |grades: &[&str]| {
+    fn machines_need_no_place_and_have_no_plug() {
+        let line = Line::try_parse_from(["assay"]).unwrap();
+        let of = |grades: &[&str], has_places| {
             let mut study = presets::find("durability").unwrap().unwrap();
             let grades = grades.iter().map(|grade| (*grade).to_owned()).collect();
             study.factors.insert("grade".to_owned(), grades);
-            line.vm.for_machines(study)
+            line.vm.for_machines(study, has_places)
         };
-        assert_eq!(of(&["plug"]).unwrap_err().kind, Kind::Mistake);
-        assert_eq!(of(&["kill", "plug"]).unwrap_err().kind, Kind::Mistake);
-        assert!(of(&["kill"]).unwrap().makes_machines());
+        assert!(!of(&["plug"], true).unwrap().makes_machines());
+        assert_eq!(of(&["kill", "plug"], false).unwrap_err().kind, Kind::Mistake);
+        assert_eq!(of(&["kill"], true).unwrap_err().kind, Kind::Mistake);
+        assert!(of(&["kill"], false).unwrap().makes_machines());
     }
 }

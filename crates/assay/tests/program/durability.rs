@@ -129,20 +129,20 @@ fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothin
     assert!(told.contains("keeps nothing that could be lost"), "{told}");
 }
 
-/// Nobody starts machines unasked, and a plan of them says how long they take and which number of cuts gives which bound.
+/// A plan of virtual machines says how long they take; they have no place on this machine.
 #[test]
-fn what_is_cut_in_virtual_machines_is_asked_for_with_vm() {
+fn what_is_cut_in_virtual_machines_has_no_place_here() {
     let home = home("durability-machines");
     let own = "grade = \"kill\", on = \"ext4\", cuts = 60";
     let file = home.file("study.toml", study(own));
-    let ended = home.run(&["run", &file]);
+    let ended = home.run(&["run", &file, "."]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
-    assert!(ended.stderr.contains("say --vm"), "{}", ended.stderr);
-    let ended = home.run(&["plan", &file, "--vm", "--json"]);
+    assert!(ended.stderr.contains("leave TARGET"), "{}", ended.stderr);
+    let ended = home.run(&["plan", &file, "--json"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let plan: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert!(plan["trials_s"].as_f64().unwrap() > 60.0, "{plan}");
-    let ended = home.run(&["plan", "durability", "--vm", "--set", "on=floppy"]);
+    let ended = home.run(&["plan", "durability", "--set", "on=floppy"]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
 }
 
@@ -150,7 +150,7 @@ fn what_is_cut_in_virtual_machines_is_asked_for_with_vm() {
 #[test]
 fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
     let home = home("durability-line");
-    let line = ["plan", "--vm", "--command", "my-db --fill"];
+    let line = ["plan", "--command", "my-db --fill"];
     let timed = home.run(&line);
     assert!(!timed.stdout.contains("judged by"), "{}", timed.stdout);
     let planned = home.run(&[&line[..], &["--check", "my-db --verify"]].concat());
@@ -170,5 +170,5 @@ fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
         assert_eq!(refused.code, 2, "{wrong:?}: {}", refused.stdout);
         assert!(refused.stderr.contains(says), "{wrong:?}: {}", refused.stderr);
     }
-    assert_eq!(home.run(&["plan", "--vm", "--check", "my-db --verify"]).code, 2);
+    assert_eq!(home.run(&["plan", "--check", "my-db --verify"]).code, 2);
 }

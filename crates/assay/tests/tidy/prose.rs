@@ -60,7 +60,6 @@ const ALLOWED: [(&str, &str, &str); 31] = [
     ("store/parcel/incoming.rs", "BEGINNING", "the name of a directory"),
     ("store/parcel/limits.rs", ".json", "the name of a file"),
     ("results/imported.rs", "source-", "the name of a file"),
-    ("results/version/work.rs", "not measured: ", "what plans of the first format stored"),
     ("results/vouch.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("runner/now.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("runner/places.rs", "simulated::PREFIX", "a target as the user writes it"),

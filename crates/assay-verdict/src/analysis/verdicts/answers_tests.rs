@@ -460,7 +460,7 @@ fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
 
 #[test]
 fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
-    let why = "this kernel has no dm-crypt; with --vm it has one";
+    let why = "this kernel has no dm-crypt; load the module dm-crypt";
     let absent = |level: &str, obstacle: Option<&str>| AbsentCell {
         workload: "work".to_owned(),
         arm: arm(&[("setting", level)]),
