@@ -58,4 +58,4 @@ pub use steady_state::{
 };
 pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
 pub use verdict::{Judgement, Verdict, judge};
-pub use welch::{Welch, welch, welch_from_summary};
+pub use welch::{Welch, welch};

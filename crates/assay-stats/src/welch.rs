@@ -1,4 +1,4 @@
-//! Two samples that are not paired: Welch's t test (rules R13 and R1's one exception).
+//! Two samples that are not paired: Welch's t test (rule R13).
 
 use crate::sample::{Sample, finite, two_sided_p, two_sided_quantile};
 
@@ -41,30 +41,6 @@ pub fn welch(first: &Sample, second: &Sample) -> Option<Welch> {
     let difference = second.mean - first.mean;
     let p = two_sided_p(difference, total.sqrt(), freedom)?;
     Some(Welch { difference, standard_error: total.sqrt(), degrees_of_freedom: freedom, p })
-}
-
-/// Welch's test from published summaries: size, mean and standard deviation (n - 1) of each side.
-///
-/// The difference is second minus first, in the unit of the means. Source: R1 with its amendment:
-/// where an article gives only the summary of single I/Os, these are the unit, "as the author's
-/// data allow". Trials that differ from each other are then not seen, so p and interval understate
-/// the uncertainty, often by far; nothing that Assay measured itself is judged this way. None as
-/// for [`welch`], and for a mean or a standard deviation that is not finite or is negative.
-pub fn welch_from_summary(
-    n1: usize,
-    mean1: f64,
-    sd1: f64,
-    n2: usize,
-    mean2: f64,
-    sd2: f64,
-) -> Option<Welch> {
-    if !(sd1 >= 0.0 && sd2 >= 0.0) {
-        return None;
-    }
-    welch(
-        &Sample { n: n1, mean: mean1, sd: Some(sd1) },
-        &Sample { n: n2, mean: mean2, sd: Some(sd2) },
-    )
 }
 
 pub(crate) fn variance_of_mean(sample: &Sample) -> Option<f64> {

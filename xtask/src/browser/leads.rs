@@ -75,8 +75,8 @@ pub fn make(bench: &mut Bench) -> Done<()> {
     bench.add("sustained", &["report"])?;
     let [before, after] = windows::make(&bench.folder.join("watched"))?;
     bench.add("windows", &["report", &before, &after])?;
-    // What the article counted before and after, as it is shown of published numbers.
-    bench.add("starvation", &["articles", "004"])?;
+    // Wide tables of an article, as they were published.
+    bench.add("published", &["articles", "000"])?;
     let (title, name) = (letters(TITLE_LETTERS), letters(NAME_LETTERS));
     let text = LONG.replace("TITLE", &title).replace("NAME", &name);
     let long = study(bench, "long.toml", &text)?;

@@ -10,7 +10,7 @@ use assay::watch::State;
 use assay::watch::record::{self, Rows, Wish};
 use assay::watch::sampler::{Sampler, Tracing, disks};
 use assay_base::failure::Outcome;
-use assay_claims::articles::{self, Library};
+use assay_base::reference::Library;
 use assay_machine::probes::block_latency::counts::Means;
 use assay_sys::{BlockClass, latency_bucket};
 use assay_system::system::{BlockTotals, BlockTracer, Fake, System};
@@ -19,6 +19,9 @@ use crate::lab::Done;
 
 /// The article's setting, before and after, with the names of the results.
 const WINDOWS: [(&str, &str); 2] = [("before", "10"), ("after", "3")];
+/// The setting: a column of the tables.
+const SETTING: &str = "async_write_max_active";
+const NS_PER_US: u64 = 1000;
 /// How long each of them was watched.
 const SECONDS: u64 = 60;
 /// The script that counted for the article has 1024 bytes in what it prints as k.
@@ -98,24 +101,25 @@ fn nothing() -> BlockTotals {
 
 /// What the article prints of one level: requests in the middle of their buckets, bytes of its summary.
 fn totals(library: &Library, level: &str) -> Outcome<BlockTotals> {
-    let (histograms, summary) = (articles::histograms(library)?, library.sheet("zfs_summary.csv")?);
+    let summary = library.sheet("zfs_summary.csv")?;
     let mut totals = nothing();
-    for histogram in histograms.iter().filter(|one| one.level == level) {
-        let class = match histogram.class.as_str() {
-            "delete" => "discard",
-            other => other,
-        };
-        let Some(at) = BlockClass::ALL.iter().position(|own| own.name() == class) else { continue };
-        let row = summary.one(&[(&histogram.factor, level), ("class", &histogram.class)])?;
+    for bucket in library.sheet("zfs_histograms.csv")?.rows() {
+        if bucket.text(SETTING)? != level {
+            continue;
+        }
+        let own = bucket.text("class")?;
+        let class = if own == "delete" { "discard" } else { own };
+        let Some(at) = BlockClass::ALL.iter().position(|one| one.name() == class) else { continue };
+        let row = summary.one(&[(SETTING, level), ("class", own)])?;
         let counted = &mut totals.devices[0][at];
         counted.bytes = row.count("throughput_k_per_s")? * K * SECONDS;
-        for bucket in &histogram.buckets {
-            let middle_ns = bucket.from_ns.midpoint(bucket.to_ns);
-            counted.requests += bucket.count;
-            for latencies in [&mut counted.queued, &mut counted.issued] {
-                latencies.sum_ns += middle_ns * bucket.count;
-                latencies.buckets[latency_bucket(middle_ns)] += bucket.count;
-            }
+        let count = bucket.count("count")?;
+        let [from, to] = [bucket.count("from_us")?, bucket.count("to_us")?];
+        let middle_ns = (NS_PER_US * from).midpoint(NS_PER_US * to);
+        counted.requests += count;
+        for latencies in [&mut counted.queued, &mut counted.issued] {
+            latencies.sum_ns += middle_ns * count;
+            latencies.buckets[latency_bucket(middle_ns)] += count;
         }
     }
     Ok(totals)

@@ -1,4 +1,4 @@
-//! The published tables by name: those that are shipped, or copies of them.
+//! The published tables by name.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,7 @@ shipped![
     "raid.csv",
     "schedulers.csv",
     "ssd520.csv",
+    "texts.csv",
     "virtualisation.csv",
     "zfs_histograms.csv",
     "zfs_summary.csv",
@@ -31,35 +32,23 @@ shipped![
 /// Published tables by their file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    texts: BTreeMap<String, String>,
+    texts: BTreeMap<&'static str, &'static str>,
 }
 
 impl Library {
     /// The tables that are shipped.
     pub fn shipped() -> Self {
-        Self::of(SHIPPED.iter().copied())
-    }
-
-    /// Tables from other texts.
-    pub fn of<N: Into<String>, T: Into<String>>(texts: impl IntoIterator<Item = (N, T)>) -> Self {
-        Self { texts: texts.into_iter().map(|(name, text)| (name.into(), text.into())).collect() }
-    }
-
-    /// The same with another text for one table.
-    #[must_use]
-    pub fn with(mut self, name: &str, text: impl Into<String>) -> Self {
-        self.texts.insert(name.to_owned(), text.into());
-        self
+        Self { texts: SHIPPED.iter().copied().collect() }
     }
 
     /// Names of the tables, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.texts.keys().map(String::as_str)
+        self.texts.keys().copied()
     }
 
     /// The text of a table.
-    pub fn text(&self, name: &str) -> Outcome<&str> {
-        let found = self.texts.get(name).map(String::as_str);
+    pub fn text(&self, name: &str) -> Outcome<&'static str> {
+        let found = self.texts.get(name).copied();
         found.ok_or_else(|| Failure::mistake(format!("{name}: there is no such table")))
     }
 

@@ -71,10 +71,6 @@ impl Sheet {
         Ok(Self { name: name.to_owned(), remark, columns, rows })
     }
 
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Names of its columns.
     pub fn columns(&self) -> &[String] {
         &self.columns
@@ -83,11 +79,6 @@ impl Sheet {
     /// What stands above it: source, unit, statistic.
     pub fn remark(&self) -> &str {
         &self.remark
-    }
-
-    /// Runs that each number is the mean of, where the remark says so: `mean of 5`.
-    pub fn mean_of(&self) -> Option<usize> {
-        self.behind("mean of ")?.parse().ok()
     }
 
     /// What each number is, as the remark has it: `mean of 5`, `best of 3`, `one run`.
@@ -180,20 +171,11 @@ impl<'a> Row<'a> {
         own.filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
     }
 
-    /// A number as it was printed; none where the cell is empty.
-    pub fn optional(&self, column: &str) -> Outcome<Option<Printed>> {
-        let text = self.text(column)?;
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let told = || self.broken(&format!("{column} is `{text}`; write a number such as 12.5"));
-        Printed::parse(text).map(Some).ok_or_else(told)
-    }
-
     /// A number as it was printed.
     pub fn printed(&self, column: &str) -> Outcome<Printed> {
-        let empty = || self.broken(&format!("{column} is empty; write a number"));
-        self.optional(column)?.ok_or_else(empty)
+        let text = self.text(column)?;
+        let told = || self.broken(&format!("{column} is `{text}`; write a number such as 12.5"));
+        Printed::parse(text).ok_or_else(told)
     }
 
     /// A number above zero: times, rates and whatever is divided by.
@@ -227,21 +209,9 @@ impl Printed {
         sane.then_some(Self { value, decimals })
     }
 
-    /// The numbers in a text, in order: `5.5 % and 8.1 %`. A number that touches a letter is none.
-    pub fn all(text: &str) -> Vec<Self> {
-        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '.'));
-        words.filter_map(|word| Self::parse(word.trim_end_matches('.'))).collect()
-    }
-
     /// Whether an amount rounds, or is cut off, to the printed digits: published numbers are both.
     pub fn says(self, amount: f64) -> bool {
         printed::says(self.value, self.decimals, amount)
-    }
-
-    /// Whether it was cut off where rounding would have given another digit.
-    pub fn is_cut_off(self, amount: f64) -> bool {
-        let unit = 10_f64.powi(self.decimals as i32);
-        self.says(amount) && (amount * unit).round() != (self.value * unit).round()
     }
 }
 
@@ -254,11 +224,10 @@ mod tests {
     #[test]
     fn rows_are_found_and_numbers_keep_their_decimals() {
         let sheet = Sheet::read("t.csv", TEXT).unwrap();
-        assert_eq!(sheet.mean_of(), Some(5));
         assert_eq!(sheet.statistic(), "mean of 5 runs, spread not published");
         let row = sheet.one(&[("op", "read")]).unwrap();
         assert_eq!(row.printed("rate").unwrap(), Printed { value: 1.5, decimals: 2 });
-        assert_eq!(sheet.one(&[("op", "write")]).unwrap().optional("rate").unwrap(), None);
+        assert!(sheet.one(&[("op", "write")]).unwrap().printed("rate").is_err());
     }
 
     #[test]
@@ -283,12 +252,8 @@ mod tests {
     #[test]
     fn printed_digits_are_rounded_or_cut_off() {
         let printed = Printed::parse("26.32").unwrap();
-        assert!(printed.says(26.327) && printed.is_cut_off(26.327));
-        assert!(printed.says(26.318) && !printed.is_cut_off(26.318));
+        assert!(printed.says(26.327) && printed.says(26.318));
         assert!(!printed.says(26.33) && !printed.says(26.314));
         assert!(Printed::parse("0.3").unwrap().says(0.1 + 0.2));
-        let found: Vec<f64> =
-            Printed::all("5.5 % of 2011 and SATA3, 8.1.").iter().map(|one| one.value).collect();
-        assert_eq!(found, [5.5, 2011.0, 8.1]);
     }
 }

@@ -4,7 +4,7 @@ use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::columns;
 use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
-use assay_study::findings::answers::{Answer, CardNumber, CardRow, Claim, Standing};
+use assay_study::findings::answers::{Answer, CardNumber, CardRow, Standing};
 use assay_study::findings::fitness::FitBound;
 
 /// Heading of the questions with their answers.
@@ -41,12 +41,7 @@ fn of_bound(bound: &FitBound) -> String {
 }
 
 fn item(answer: &Answer) -> String {
-    let word = match answer.verdict {
-        Claim::Supported => "supported",
-        Claim::Contradicted => "contradicted",
-        Claim::NotShown => "not shown",
-        Claim::NoData => "no data",
-    };
+    let word = answer.verdict.word();
     let published =
         answer.published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
     let because = answer.because.iter().map(|text| format!(" {text}"));

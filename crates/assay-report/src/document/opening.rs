@@ -98,9 +98,7 @@ fn judged(findings: &Findings) -> Option<Answer> {
     let found = all().find(|found| is_clear(found.verdict)).or_else(|| all().next())?;
     // Sentences across results name the workload themselves.
     let text = match found.kind {
-        Kind::Paired | Kind::Unpaired | Kind::Published => {
-            format!("{}: {}", found.workload, found.text)
-        }
+        Kind::Paired | Kind::Unpaired => format!("{}: {}", found.workload, found.text),
         Kind::RerunBaseline | Kind::OtherDayOrMachine => found.text.clone(),
     };
     let of = vec![(found.workload.clone(), found.metric.clone())];

@@ -152,14 +152,9 @@ fn finished(
         format!("Not there: {}: {}.", short(&absent.workload), short(&absent.reason))
     });
     let each = mean_of(findings, metric);
-    let (titled, each) = if findings.study.kind == "article" {
-        ("as published".to_owned(), "number as published")
-    } else {
-        (format!("{each}s of the trials"), each)
-    };
     Some(Figure {
         id: id_of(&[workload, metric]),
-        title: format!("{of}{what}, {titled}"),
+        title: format!("{of}{what}, {each}s of the trials"),
         description: format!(
             "Each bar is a {each}, the line at its end the 95 % interval; hollow bars are \
              not to be trusted."

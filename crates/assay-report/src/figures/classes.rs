@@ -28,7 +28,7 @@ pub static CLASSES: Drawing = Drawing {
 const MOST_FIGURES: usize = 6;
 
 /// A bucket: from, to (nanoseconds) and how many.
-pub type Bucket = (u64, u64, u64);
+type Bucket = (u64, u64, u64);
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
@@ -92,14 +92,8 @@ fn buckets(latencies: &Tally) -> Vec<Bucket> {
     found
 }
 
-/// Two histograms, of any buckets that both have in common: published ones too. None where one of
-/// them is empty.
-pub fn named(
-    title: &str,
-    sides: [String; 2],
-    before: &[Bucket],
-    after: &[Bucket],
-) -> Option<Figure> {
+/// Two histograms, of any buckets that both have in common. None where one of them is empty.
+fn named(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
     let rows = rows(before, after);
     if total(before) == 0 || total(after) == 0 {
         return None;
@@ -208,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn published_buckets_make_a_figure() {
+    fn buckets_make_a_figure() {
         let before = [(262_144, 524_288, 900), (524_288, 1_048_576, 99), (4_194_304, 8_388_608, 1)];
         let figure = mirrored("reads", &before, &[(524_288, 1_048_576, 10)]).unwrap();
         // 1 to 4 ms is empty in both and has its rows all the same.

@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit, id_of};
 use assay_base::catalogue::About;
 use assay_base::quantity::Better;
-use assay_study::findings::{Comparison, Effect, Findings, Kind, Trust, Verdict};
+use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
 
 pub static EFFECTS: Drawing = Drawing {
@@ -55,7 +55,6 @@ struct Line {
     interval: Option<[f64; 2]>,
     /// Whether the interval holds for all comparisons of the workload at once.
     family: bool,
-    published: bool,
     verdict: Option<Verdict>,
     word: String,
     trust: Option<Trust>,
@@ -70,8 +69,8 @@ impl Line {
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    let drawn = |found: &&Comparison| found.primary || found.kind == Kind::Published;
-    let compared: Vec<&Comparison> = findings.comparisons.iter().filter(drawn).collect();
+    let compared: Vec<&Comparison> =
+        findings.comparisons.iter().filter(|found| found.primary).collect();
     let effects = compared.len() > MOST_ROWS && !findings.effects.is_empty();
     let lines: Vec<Line> = if effects {
         findings.effects.iter().map(|found| effect_line(findings, found)).collect()
@@ -174,7 +173,6 @@ fn comparison_line(
         ratio: found.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)?,
         interval: found.ci95_family.or(found.ci95),
         family: found.ci95_family.is_some(),
-        published: found.kind == Kind::Published,
         verdict: found.verdict.filter(|_| !without),
         word: numbers::judged(found, without).text,
         trust: trust(&found.arm).max(trust(&found.baseline)),
@@ -194,7 +192,6 @@ fn effect_line(findings: &Findings, found: &Effect) -> Line {
         ratio: found.ratio,
         interval: found.ci95_family.or(found.ci95),
         family: found.ci95_family.is_some(),
-        published: false,
         verdict: found.verdict,
         word: numbers::verdict(found.verdict).text,
         trust: None,
@@ -259,9 +256,6 @@ fn rows(lines: &[&Line], one: bool) -> (Rows, Vec<Judged>, usize) {
 /// What the lines of the figure are.
 fn described(lines: &[&Line]) -> String {
     let mut text = "Each point is a ratio to the baseline".to_owned();
-    if lines.iter().all(|line| line.published) {
-        text += ", from the published numbers";
-    }
     let with = || lines.iter().filter(|line| line.interval.is_some());
     let family = with().filter(|line| line.family).count();
     text += match (with().count(), family) {

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use regex_lite::Regex;
 
-use super::{FIGURES, all, classes, ordered};
+use super::{FIGURES, all, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
 use crate::figure::{Figure, Look, Marks, Scale};
 use crate::svg::{Theme, file, inline};
@@ -518,18 +518,6 @@ fn hostile() -> Evidence {
         one.arm.values_mut().for_each(rename);
     }
     evidence
-}
-
-#[test]
-fn published_numbers_without_end_make_no_panic() {
-    let odd = [(0, 0, u64::MAX), (u64::MAX, u64::MAX, 1), (7, 3, 2)];
-    let sides = ["before", "after"].map(str::to_owned);
-    let figures =
-        [&odd[..], &[(1, 2, 0)]].map(|after| classes::named("odd", sides.clone(), &odd, after));
-    assert!(figures[0].is_some() && figures[1].is_none());
-    for figure in figures.iter().flatten() {
-        balanced(&inline(figure));
-    }
 }
 
 /// Four workloads, five by eight arms, six replicates with series and latencies.

@@ -46,6 +46,20 @@ pub enum Claim {
     NoData,
 }
 
+impl Claim {
+    /// All, in the order in which they are counted.
+    pub const ALL: [Self; 4] = [Self::Supported, Self::Contradicted, Self::NotShown, Self::NoData];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Supported => "supported",
+            Self::Contradicted => "contradicted",
+            Self::NotShown => "not shown",
+            Self::NoData => "no data",
+        }
+    }
+}
+
 /// A card's row of the flash table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

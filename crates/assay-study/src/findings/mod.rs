@@ -46,7 +46,7 @@ pub struct StudyFacts {
     /// Id of the bundle.
     pub id: String,
     pub title: String,
-    /// `check`, `study`, `import` or `article`.
+    /// `check`, `study` or `import`.
     pub kind: String,
     /// Hash of the plan.
     pub plan_sha256: String,
@@ -288,8 +288,6 @@ pub enum Kind {
     RerunBaseline,
     /// Two studies that share nothing.
     OtherDayOrMachine,
-    /// Numbers that somebody published.
-    Published,
 }
 
 /// A comparison of two arms.

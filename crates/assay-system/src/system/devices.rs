@@ -18,7 +18,7 @@ use super::{DeviceNumber, System, mounts, sysfs};
 pub use arrays::{Array, arrays, arrays_of, arrays_on, pool_of};
 pub use counters::{Counters, counters, under_way};
 pub use describe::{device_id, drive, has_lasting_id};
-pub use link::{pcie_most, pcie_on_way, sata_link};
+pub use link::{pcie_most, pcie_on_way};
 pub use stack::{Below, backing_file, is_buffered_loop, layer, mapping, mapping_name, partitions};
 
 /// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.

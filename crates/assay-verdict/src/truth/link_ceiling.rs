@@ -12,7 +12,7 @@ use super::{Case, MOVED, Remark, TruthRule};
 const TOLERANCE: f64 = 1.01;
 
 /// Whether a rate is more than a link can carry, both in bytes per second.
-pub fn is_above_link(rate: f64, ceiling: f64) -> bool {
+fn is_above_link(rate: f64, ceiling: f64) -> bool {
     rate > ceiling * TOLERANCE
 }
 

@@ -51,7 +51,6 @@ pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, w
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 pub use fewer_hosts::NAME as FEWER_HOSTS;
 pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
-pub use link_ceiling::is_above_link;
 pub use wrong_data::NAME as WRONG_DATA;
 
 /// Everything that a rule may look at: one workload at one target, with the trials that count.

@@ -1,4 +1,4 @@
-//! `assay articles`: the source articles, judged again.
+//! `assay articles`: what the source articles conclude, and what becomes of it.
 
 use std::path::PathBuf;
 
@@ -6,26 +6,26 @@ use clap::Args;
 
 use super::output;
 use assay_base::failure::Outcome;
-use assay_claims::articles::{self, Article, Library};
+use assay_claims::articles::{self, Article};
 use assay_system::system::System;
 
 /// The source articles, judged again from the numbers that they print
 ///
 /// All claims with a verdict: supported, contradicted, not shown, or no data. Each is computed from
-/// the published numbers, by rules that are written down beside them. Needs no hardware.
+/// the published numbers; a test of Assay computes it again. Needs no hardware.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay articles               all claims with their verdicts
   assay articles 004           one article in full, with its numbers
   assay articles schedulers    the same by a word of its title or its data
-  assay articles -o a.html     all of them as one page, with figures
-  assay articles --json        for scripts, with all numbers as findings")]
+  assay articles -o a.html     all of them as one page
+  assay articles --json        for scripts, with the published tables")]
 pub struct Arguments {
     /// Number of an article, or a word of its title or its data
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Write a page of its own with the figures, too; - for standard output
+    /// Write an HTML page, too; - for standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
     /// One JSON document instead of the text
@@ -34,7 +34,7 @@ pub struct Arguments {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let all = articles::judge(&Library::shipped())?;
+    let all = articles::all()?;
     let chosen: Vec<&Article> = match &arguments.name {
         Some(name) => articles::named(&all, name)?,
         None => all.iter().collect(),

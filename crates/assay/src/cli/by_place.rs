@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
-use assay_claims::articles::{self, Library};
+use assay_claims::beside::beside;
 use assay_study::findings::Findings;
 use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
@@ -57,7 +57,7 @@ impl ByPlace {
         for label in &self.label {
             name(words, &mut brought, label)?;
         }
-        let beside = self.beside.as_deref().map(|name| articles::beside(&Library::shipped(), name));
+        let beside = self.beside.as_deref().map(beside);
         let found: Vec<Findings> = brought.iter().map(|one| one.findings.clone()).collect();
         let days = days.unwrap_or_else(|| store::days::apart(system, &found));
         let question = Question {

@@ -33,7 +33,6 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("capacity", "crates/assay/tests/program/capacity.rs", &[], TESTS),
     ("capacity", "crates/assay-load/src/capacity/", &["capacity"], FILES),
     ("capacity", "crates/assay-study/src/study/fields.rs", &["capacity"], PRINTED),
-    ("capacity", "crates/assay-claims/src/articles/prose.rs", &["capacity"], PRINTED),
     ("capacity", "crates/assay/tests/program/articles/recomputed.rs", &["capacity"], PRINTED),
     ("capacity", "crates/assay-lab/src/certain.rs", &[], REGISTRY),
     ("capacity", "crates/assay-verdict/src/truth/mod.rs", &["capacity"], REGISTRY),

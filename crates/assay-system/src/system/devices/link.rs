@@ -74,7 +74,7 @@ fn sata(system: &dyn System, place: &Path) -> Presence<Link> {
 
 /// What a SATA link carries, from its speed as the kernel writes it (`6.0 Gbps`): eight bits are
 /// sent as ten. None for a text that is no speed.
-pub fn sata_link(speed: &str) -> Option<Link> {
+fn sata_link(speed: &str) -> Option<Link> {
     let number = speed.split_whitespace().next()?;
     let gigabits: f64 = number.parse().ok()?;
     known(format!("SATA {number} Gbit/s"), gigabits * 1e9 / 10.0)

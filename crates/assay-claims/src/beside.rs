@@ -1,0 +1,58 @@
+//! The published table of places that `assay compare --by place --beside` shows.
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::reference::Library;
+use assay_base::reference::sheet::Row;
+use assay_study::findings::places::{Beside, BesideRow, Printed};
+
+const DATA: &str = "virtualisation.csv";
+/// What the others are percentages of.
+const BARE: &str = "bare metal";
+/// Number of the article.
+const ARTICLE: &str = "000";
+
+/// The table of places of an article (`000` or `article-000`), with the digits that it prints.
+///
+/// # Errors
+/// The user's mistake where the article has none.
+pub fn beside(name: &str) -> Outcome<Beside> {
+    if name.strip_prefix("article-").unwrap_or(name) != ARTICLE {
+        return Err(Failure::mistake(format!(
+            "--beside {name}: only article-{ARTICLE} has a table of places"
+        )));
+    }
+    let sheet = Library::shipped().sheet(DATA)?;
+    let bare = sheet.one(&[("place", BARE)])?.positive("seconds")?;
+    Ok(Beside {
+        source: format!("article {ARTICLE}"),
+        title: "Virtual Performance - Or Lack Thereof".to_owned(),
+        work: "kernel-compile".to_owned(),
+        statistic: sheet.statistic(),
+        baseline: BARE.to_owned(),
+        rows: sheet.rows().map(|row| place(row, bare)).collect::<Outcome<_>>()?,
+    })
+}
+
+fn place(row: Row<'_>, bare: f64) -> Outcome<BesideRow> {
+    let (place, flag) = (row.text("place")?, row.text("flag")?);
+    let (seconds, percent) = (row.positive("seconds")?, row.printed("published_percent")?);
+    let computed = 100.0 * bare / seconds;
+    let follows = percent.says(computed);
+    let remark = if follows {
+        Some(flag.to_owned()).filter(|flag| !flag.is_empty())
+    } else {
+        let (value, decimals) = (percent.value, percent.decimals);
+        let meant = if value > 0.0 { 100.0 * bare / value } else { 0.0 };
+        Some(format!(
+            "{place} has {value:.decimals$} %, but {bare} of {seconds} s are {computed:.decimals$} %; \
+             {value:.decimals$} % would be {meant:.0} s"
+        ))
+    };
+    Ok(BesideRow {
+        place: place.to_owned(),
+        value: format!("{} s", row.text("seconds")?),
+        percent: format!("{} %", row.text("published_percent")?),
+        printed: Printed { percent: percent.value, computed, follows },
+        remark,
+    })
+}
