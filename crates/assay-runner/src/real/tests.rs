@@ -44,10 +44,10 @@ fn held_elsewhere(path: &Path) -> File {
     file
 }
 
-/// Closes and unlocks a file. A child that another test starts just now may hold a copy of its descriptor, and with that
+/// Unlocks a file. A child that another test starts just now may hold a copy of its descriptor, and with that
 /// the lock.
-fn unlock(file: File) {
-    fs::flock(&file, fs::FlockOperation::Unlock).unwrap();
+fn unlock(file: &File) {
+    fs::flock(file, fs::FlockOperation::Unlock).unwrap();
 }
 
 fn named(directory: &Path, caching: Caching) -> io::Result<AreaFile> {
@@ -118,7 +118,7 @@ fn a_named_area_is_marked_locked_and_private() {
 #[test]
 fn a_dropped_area_is_a_leftover_and_can_be_removed() {
     let scratch = Scratch::new();
-    unlock(named(&scratch.0, Caching::Buffered).unwrap().file);
+    unlock(&named(&scratch.0, Caching::Buffered).unwrap().file);
     let found = Real.leftovers(&scratch.0).unwrap();
     assert_eq!((found.len(), found[0].size_bytes), (1, 4096));
     Real.remove_leftover(&found[0]).unwrap();
@@ -134,7 +134,7 @@ fn an_empty_unheld_area_file_is_a_leftover() {
     let holder = held_elsewhere(&found[0].path);
     assert!(Real.leftovers(&scratch.0).unwrap().is_empty());
     assert!(Real.remove_leftover(&found[0]).is_err());
-    unlock(holder);
+    unlock(&holder);
     Real.remove_leftover(&found[0]).unwrap();
 }
 

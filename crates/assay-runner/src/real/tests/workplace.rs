@@ -16,7 +16,7 @@ fn left_behind(scratch: &Scratch) -> PathBuf {
     std::fs::rename(&work.path, &path).unwrap();
     std::fs::create_dir_all(path.join("d0/d1")).unwrap();
     std::fs::write(path.join("d0/d1/f0"), "x").unwrap();
-    unlock(work.mark);
+    unlock(&work.mark);
     path
 }
 
