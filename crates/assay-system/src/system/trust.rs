@@ -7,6 +7,8 @@ use super::{FileKind, System};
 
 /// Write permission of everybody.
 pub const ALL_WRITE: u32 = 0o002;
+/// Only owners rename and remove what is in the directory.
+const STICKY: u32 = 0o1000;
 /// Write permission of the group and of everybody.
 pub const OTHERS_WRITE: u32 = 0o022;
 
@@ -53,7 +55,10 @@ pub fn fault_on_way(
     parts.reverse();
     // From the top: nobody else can replace what is below a directory that passed.
     for part in parts {
-        if let Some(fault) = fault(system, part, owners, OTHERS_WRITE)? {
+        // In a sticky directory, such as /tmp, others cannot replace what a user owns. Root refuses it all the same.
+        let is_sticky = part != directory && system.status(part)?.mode & STICKY != 0;
+        let closed = if is_sticky && owners != [0] { 0 } else { OTHERS_WRITE };
+        if let Some(fault) = fault(system, part, owners, closed)? {
             return Ok(Some(format!("{}: {fault}", part.display())));
         }
     }
@@ -131,6 +136,11 @@ mod tests {
         assert_eq!(faults("owner /a/b 1000", 1000), [None, None]);
         let roots = faults("owner /a/b 1000\nowner /a/b/c/one 0", 1000);
         assert_eq!(roots[1].as_deref(), Some("/a/b/c/one: it belongs to user 0"));
+        assert_eq!(faults("mode /a 1777", 1000), [None, None]);
+        assert!(
+            faults("mode /a/b/c 1777", 1000)[0].is_some()
+                && faults("mode /a 0777", 1000)[0].is_some()
+        );
         let others = faults("owner /a/b 1001", 1000);
         assert_eq!(others[0].as_deref(), Some("/a/b: it belongs to user 1001"));
     }
