@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(faults("owner /a/b 1000", 1000), [None, None]);
         let roots = faults("owner /a/b 1000\nowner /a/b/c/one 0", 1000);
         assert_eq!(roots[1].as_deref(), Some("/a/b/c/one: it belongs to user 0"));
-        assert_eq!(faults("mode /a 1777", 1000), [None, None]);
+        assert_eq!(faults("mode /a 1777\nowner /a/b 1000", 1000), [None, None]);
         assert!(
             faults("mode /a/b/c 1777", 1000)[0].is_some()
                 && faults("mode /a 0777", 1000)[0].is_some()
