@@ -1,10 +1,9 @@
 //! WebDriver, as far as the tests of pages need it: JSON over HTTP
 //! (<https://www.w3.org/TR/webdriver2/>).
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
+use minreq::{Method, Request};
 use serde_json::{Value, json};
 
 use crate::lab::Done;
@@ -15,8 +14,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub const LAST_LIMIT: Duration = Duration::from_secs(10);
 /// The driver gives a page or a script up earlier: it can say which.
 const PATIENCE_MS: u64 = 60_000;
-/// More than a picture or a print has; an answer without end fails.
-const MAX_ANSWER_BYTES: u64 = 256 << 20;
 /// The name under which the standard hands out an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -36,7 +33,7 @@ impl Client {
     /// Starts the browser; returns its capabilities.
     pub fn start(&mut self, options: &Value) -> Done<Value> {
         let wanted = json!({ "capabilities": { "alwaysMatch": options } }).to_string();
-        let mut started = self.ask("POST", "/session", &wanted, LIMIT)?;
+        let mut started = self.ask(Method::Post, "/session", &wanted, LIMIT)?;
         let id = started["sessionId"].as_str().ok_or("the driver named no session")?;
         self.session = format!("/session/{id}");
         let patience = json!({ "pageLoad": PATIENCE_MS, "script": PATIENCE_MS });
@@ -47,17 +44,17 @@ impl Client {
     /// Has the driver close its browser, clear up and end. The standard knows no such command: it
     /// has one that only closes the browser, and a driver that is killed then leaves a profile.
     pub fn shut_down(&self) -> Done<()> {
-        self.ask("GET", "/shutdown", "", LAST_LIMIT).map(drop)
+        self.ask(Method::Get, "/shutdown", "", LAST_LIMIT).map(drop)
     }
 
     /// Asks for something.
     pub fn get(&self, command: &str) -> Done<Value> {
-        self.ask("GET", &self.at(command), "", LIMIT)
+        self.ask(Method::Get, &self.at(command), "", LIMIT)
     }
 
     /// Has something done.
     pub fn post(&self, command: &str, body: &Value) -> Done<Value> {
-        self.ask("POST", &self.at(command), &body.to_string(), LIMIT)
+        self.ask(Method::Post, &self.at(command), &body.to_string(), LIMIT)
     }
 
     /// Does something to the first element that fits.
@@ -73,34 +70,16 @@ impl Client {
     }
 
     /// Sends a request and returns the value of the answer, or the error that it describes.
-    fn ask(&self, method: &str, path: &str, body: &str, limit: Duration) -> Done<Value> {
-        let answer = exchange(self.port, method, path, body, limit)
+    fn ask(&self, method: Method, path: &str, body: &str, limit: Duration) -> Done<Value> {
+        let answer = Request::new(method, format!("http://127.0.0.1:{}{path}", self.port))
+            .with_header("Content-Type", "application/json")
+            .with_body(body)
+            .with_timeout(limit.as_secs())
+            .send()
             .map_err(|error| format!("the driver: {error}"))?;
-        let (head, body) =
-            answer.split_once("\r\n\r\n").ok_or_else(|| format!("no HTTP: {answer}"))?;
-        let is_success = head.split(' ').nth(1).is_some_and(|status| status.starts_with('2'));
-        read(is_success, body)
+        let text = answer.as_str().map_err(|error| format!("the driver's answer: {error}"))?;
+        read((200..300).contains(&answer.status_code), text)
     }
-}
-
-/// Sends one HTTP request to a port of this machine and reads to the end of the connection. HTTP/1.0 has no chunks.
-fn exchange(
-    port: u16,
-    method: &str,
-    path: &str,
-    body: &str,
-    limit: Duration,
-) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-    stream.set_read_timeout(Some(limit))?;
-    let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\r\n"
-    );
-    stream.write_all(format!("{head}{body}").as_bytes())?;
-    let mut answer = String::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_string(&mut answer)?;
-    Ok(answer)
 }
 
 fn read(well: bool, body: &str) -> Done<Value> {
