@@ -33,6 +33,7 @@ pub mod live;
 pub mod loads;
 pub mod needs;
 pub mod process;
+pub mod recordings;
 pub mod schema;
 pub mod slow;
 pub mod volume;

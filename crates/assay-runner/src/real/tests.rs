@@ -1,9 +1,11 @@
 mod execute;
 mod loops;
 mod mains;
+mod signatures;
 mod workplace;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use assay_lab::needs::{Need, have};
@@ -35,6 +37,11 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).unwrap();
     }
+}
+
+fn run(program: &str, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Another open file of the same name: to `flock` the same as another process.

@@ -9,6 +9,7 @@ mod files;
 #[cfg(test)]
 pub(super) mod machines;
 mod mains;
+mod marks;
 mod network;
 mod trace;
 mod tree;
@@ -736,9 +737,16 @@ impl System for Fake {
         Ok(self)
     }
 
-    fn told_of(&self, program: &str, arguments: &[&str], _: &File) -> io::Result<ProgramOutput> {
+    fn told_of(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        input: &File,
+    ) -> io::Result<ProgramOutput> {
         let line = [&[program], arguments].concat().join(" ");
-        self.lock().told.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
+        let told = self.lock().told.get(&line).cloned();
+        let told = told.or_else(|| marks::answer(program, arguments, input));
+        told.ok_or_else(|| Errno::NOENT.into())
     }
 
     fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput> {

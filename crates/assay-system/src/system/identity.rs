@@ -12,7 +12,6 @@ mod made;
 mod shown;
 mod tables;
 mod usage;
-pub(super) mod witness;
 
 pub use super::devices::device_id;
 pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake, way_on};

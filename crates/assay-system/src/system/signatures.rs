@@ -1,225 +1,354 @@
-//! What a device carries: partition tables, file systems, RAID members and the like, told by the
-//! marks that their programs leave on it. The reader itself is pure: bytes are handed in by a
-//! function.
+//! What a device contains: partition tables, filesystems, members of arrays and the like, as `wipefs` and `blkid` of
+//! util-linux recognise them.
 //!
-//! A device without a known mark may still hold something: a card that was filled with random
-//! bytes does, and so does a database on a raw device. That is no signature.
-
-mod fields;
-mod rare;
-mod table;
+//! Both programs read a device that Assay has opened, so no name can lead them to another one. `wipefs` lists everything
+//! on a whole device or partition, also with a wrong checksum. `blkid` also reads a range, so it needs no device node of a
+//! partition. Neither recognises a copy of a superblock whose original is gone; [`copies`] does.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use serde::Deserialize;
+
 use super::{Caching, System};
-use fields::{Block, Field};
 
-/// What sort of thing left a mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    PartitionTable,
-    FileSystem,
-    /// An encrypted volume.
-    Encryption,
-    /// A member of an array.
-    Raid,
-    /// A member of a pool of volumes, or a cache.
-    VolumeManager,
-    /// Swap space, or the image of a sleeping machine in it.
-    Swap,
-    /// Anything else, such as the journal of a file system elsewhere.
-    Other,
-}
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+/// The open device, which both programs have as standard input.
+const INPUT: &str = "/proc/self/fd/0";
+/// Exit codes of blkid: it recognised nothing, or several things of which at most one can be valid.
+const NOTHING: i32 = 2;
+const AMBIVALENT: i32 = 8;
+/// Bytes at each end in which the programs look.
+const ENDS: u64 = 5 * MIB;
+/// The types that Assay creates and removes again, as blkid names them.
+const CREATED: [&str; 11] = [
+    "ext2",
+    "ext3",
+    "ext4",
+    "xfs",
+    "btrfs",
+    "f2fs",
+    "vfat",
+    "exfat",
+    "ntfs",
+    "crypto_LUKS",
+    "linux_raid_member",
+];
 
-impl Kind {
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::PartitionTable => "partition table",
-            Self::FileSystem => "file system",
-            Self::Encryption => "encrypted volume",
-            Self::Raid => "array member",
-            Self::VolumeManager => "volume of a pool",
-            Self::Swap => "swap space",
-            Self::Other => "data of another program",
-        }
-    }
-}
-
-/// One mark that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One thing that was recognised.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Signature {
-    /// What it is called here and after `--destroy`: `gpt`, `ext4`, `luks`.
-    pub name: &'static str,
-    /// What sort of thing it is.
-    pub kind: Kind,
-    /// First byte of the structure that holds the mark.
+    /// The type that blkid prints, and that the user types after `--destroy`: `gpt`, `ext4`, `crypto_LUKS`.
+    #[serde(rename = "type")]
+    pub name: String,
+    /// What blkid says that the type is for: `filesystem`, `raid`, `crypto`, `partition-table` or `other`.
+    pub usage: Option<String>,
+    /// First byte of the mark; zero if only blkid recognised it.
+    #[serde(deserialize_with = "from_hexadecimal")]
     pub offset: u64,
-    /// UUID, as `blkid` prints it.
     pub uuid: Option<String>,
     pub label: Option<String>,
 }
 
-/// Fills a buffer with the bytes at an offset; called only within the length that was told.
-pub type Read<'a> = dyn Fn(u64, &mut [u8]) -> io::Result<()> + 'a;
-
-/// Where a structure may lie.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// This many bytes from the start.
-    Start(u64),
-    /// This many bytes before the end, of a length rounded down to a multiple of the second.
-    End(u64, u64),
-}
-
-impl Place {
-    fn offset(self, length: u64) -> Option<u64> {
-        match self {
-            Self::Start(offset) => Some(offset),
-            Self::End(back, unit) => (length - length % unit).checked_sub(back),
+impl Signature {
+    /// Returns what sort of thing it is, in words.
+    pub fn kind(&self) -> &'static str {
+        match self.usage.as_deref() {
+            Some("partition-table") => "partition table",
+            Some("filesystem") => "file system",
+            Some("crypto") => "encrypted volume",
+            Some("raid") => "member of an array or pool",
+            _ => "data",
         }
     }
 }
 
-/// One thing that can be recognised. Offsets count from the start of the structure.
-struct Row {
-    name: &'static str,
-    kind: Kind,
-    places: &'static [Place],
-    /// Where the mark lies.
-    at: u64,
-    /// Marks of which one must be there; none where `fits` alone decides.
-    magics: &'static [&'static [u8]],
-    /// What else must hold.
-    fits: Option<fn(&Block<'_>) -> io::Result<bool>>,
-    uuid: Field,
-    label: Field,
+/// Reads an offset as wipefs prints it: `0x438`.
+fn from_hexadecimal<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(from)?;
+    let digits = text.strip_prefix("0x").unwrap_or(&text);
+    u64::from_str_radix(digits, 16).map_err(serde::de::Error::custom)
 }
 
-impl Row {
-    fn find(&self, length: u64, read: &Read<'_>) -> io::Result<Option<Signature>> {
-        for place in self.places {
-            let Some(offset) = place.offset(length) else { continue };
-            let block = Block { length, read, offset };
-            if self.is_at(&block)? {
-                let (uuid, label) = (self.uuid.of(&block)?, self.label.of(&block)?);
-                let (name, kind) = (self.name, self.kind);
-                return Ok(Some(Signature { name, kind, offset, uuid, label }));
-            }
-        }
-        Ok(None)
-    }
-
-    fn is_at(&self, block: &Block<'_>) -> io::Result<bool> {
-        let mut marked = self.magics.is_empty();
-        for magic in self.magics {
-            marked = marked || block.bytes(self.at, magic.len())? == *magic;
-        }
-        match self.fits {
-            Some(fits) if marked => fits(block),
-            _ => Ok(marked),
-        }
-    }
+/// What `wipefs --json` prints.
+#[derive(Deserialize)]
+struct WipefsAnswer {
+    signatures: Vec<Signature>,
 }
 
-/// Every row, those first that are met often.
-fn rows() -> impl Iterator<Item = &'static Row> {
-    table::ROWS.iter().chain(rare::ROWS).copied()
-}
-
-/// Every name that a mark may have, each once or more often.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    rows().map(|row| row.name)
-}
-
-/// Every known mark on a device of so many bytes, each name once, in the order of the tables.
+/// Returns what a range of an open device contains, each name once. `node` is the open file of exactly this range: the
+/// device itself or the node of a partition, if there is one.
 ///
 /// # Errors
-/// Those of `read`: what a device holds cannot be told from half of it.
-pub fn find(length: u64, read: &Read<'_>) -> io::Result<Vec<Signature>> {
-    let mut found: Vec<Signature> = Vec::new();
-    for row in rows() {
-        // A GPT begins with an MBR that only keeps others away.
-        let shadowed = row.name == "dos" && found.iter().any(|other| other.name == "gpt");
-        let known = found.iter().any(|other| other.name == row.name);
-        if !shadowed && !known {
-            found.extend(row.find(length, read)?);
+/// If a program is missing or prints anything that is not understood, or if the device cannot be read.
+pub fn in_range(
+    system: &dyn System,
+    device: &File,
+    range: &Range<u64>,
+    node: Option<&File>,
+) -> io::Result<Vec<Signature>> {
+    let mut found = Vec::new();
+    if range.is_empty() {
+        return Ok(found);
+    }
+    require_programs(system, device)?;
+    require_readable(system, device, range)?;
+    if let Some(node) = node {
+        add(&mut found, wipefs(system, node)?);
+    }
+    match blkid(system, device, range, None)? {
+        Some(recognised) => add(&mut found, recognised),
+        // wipefs has listed all of them.
+        None if found.len() > 1 => {}
+        None => return Err(ambivalent()),
+    }
+    add(&mut found, copies(system, device, range)?);
+    for signature in &found {
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "_-.".contains(sign);
+        if signature.name.is_empty() || !signature.name.chars().all(is_plain) {
+            return Err(io::Error::other(format!("{:?} is not a type", signature.name)));
         }
+    }
+    // The MBR of a GPT only protects it.
+    if found.iter().any(|signature| signature.name == "gpt") {
+        found.retain(|signature| signature.name != "PMBR");
     }
     Ok(found)
 }
 
-/// Where all structures lie that bear the name, the UUID and the label of one that was found: itself
-/// and its copies.
-fn copies(length: u64, read: &Read<'_>, of: &Signature) -> io::Result<Vec<u64>> {
-    let mut offsets = Vec::new();
-    for row in rows().filter(|row| row.name == of.name) {
-        for offset in row.places.iter().filter_map(|place| place.offset(length)) {
-            let block = Block { length, read, offset };
-            let same = row.is_at(&block)?
-                && row.uuid.of(&block)? == of.uuid
-                && row.label.of(&block)? == of.label;
-            if same && !offsets.contains(&offset) {
-                offsets.push(offset);
+/// Adds what has another name, and what is new about those with a known name.
+fn add(found: &mut Vec<Signature>, more: Vec<Signature>) {
+    for new in more {
+        match found.iter_mut().find(|known| known.name == new.name) {
+            Some(known) => {
+                known.uuid = known.uuid.take().or(new.uuid);
+                known.label = known.label.take().or(new.label);
             }
+            None => found.push(new),
         }
     }
-    Ok(offsets)
 }
 
-/// Reads an open device from a byte on.
-fn reader<'a>(
-    system: &'a dyn System,
-    file: &'a File,
-    start: u64,
-) -> impl Fn(u64, &mut [u8]) -> io::Result<()> + 'a {
-    move |offset, into| {
-        let mut done = 0;
-        while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            match system.read_at(file, start + offset + done as u64, rest)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => done += count,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Every known mark in a byte range of an open device.
+/// Looks for what Assay created under a label at a byte of a device. Returns the offsets of its superblock copies, or
+/// `None` if nothing there has the label.
 ///
 /// # Errors
-/// The kernel's.
-pub fn in_range(system: &dyn System, file: &File, range: Range<u64>) -> io::Result<Vec<Signature>> {
-    let read = reader(system, file, range.start);
-    find(range.end.saturating_sub(range.start), &read)
-}
-
-/// Bytes of a device at which there is something of what begins at one of them under a label: that
-/// itself and its copies; none where nothing has that label there.
-///
-/// # Errors
-/// The kernel's.
+/// As [`in_range`].
 pub fn labelled(
     system: &dyn System,
     device: &Path,
     start: u64,
     label: &str,
-) -> io::Result<Vec<u64>> {
+) -> io::Result<Option<Vec<u64>>> {
     let file = system.open_for_reading(device, Caching::Buffered)?;
-    let length = system.length(&file)?.saturating_sub(start);
-    let read = reader(system, &file, start);
-    let found = find(length, &read)?;
-    // mdadm writes the name of the machine, or what stands for it, and a colon before that of an array.
-    let is_ours = |found: &&Signature| {
-        let own = found.label.as_deref().map(|own| own.rsplit(':').next().unwrap_or(own));
-        own == Some(label)
-    };
-    let Some(ours) = found.iter().find(is_ours) else {
+    let range = start..system.length(&file)?;
+    if range.is_empty() {
+        return Ok(None);
+    }
+    require_programs(system, &file)?;
+    require_readable(system, &file, &range)?;
+    // One type per question: what others left on the device cannot make the answer ambivalent.
+    for kind in CREATED {
+        let found = blkid(system, &file, &range, Some(kind))?.ok_or_else(ambivalent)?;
+        for own in found.into_iter().filter(|own| own.name == kind) {
+            // mdadm puts a host and a colon before the name of an array.
+            let name = own.label.as_deref().map(|name| name.rsplit(':').next().unwrap_or(name));
+            if name == Some(label) {
+                let mut copies = copies(system, &file, &range)?;
+                copies.retain(|copy| copy.uuid.is_some() && copy.uuid == own.uuid);
+                return Ok(Some(copies.iter().map(|copy| start + copy.offset).collect()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Fails unless both programs are those of util-linux: the blkid of BusyBox ignores the options.
+fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
+    for program in ["wipefs", "blkid"] {
+        let is_there = match system.told_of(program, &["-V"], device) {
+            Ok(version) => (version.text + &version.complaint).contains("util-linux"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+        };
+        if !is_there {
+            return Err(io::Error::other(
+                "Assay overwrites no device without wipefs and blkid of util-linux; install util-linux 2.31 or newer",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Fails if the ends of a range cannot be read: both programs treat what they cannot read as blank.
+fn require_readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<()> {
+    let length = (range.end - range.start).min(ENDS);
+    let mut bytes = vec![0; length as usize];
+    read(system, device, range.start, &mut bytes)?;
+    read(system, device, range.end - length, &mut bytes)
+}
+
+fn read(system: &dyn System, device: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    let mut done = 0;
+    while done < into.len() {
+        match system.read_at(device, offset + done as u64, &mut into[done..])? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => done += count,
+        }
+    }
+    Ok(())
+}
+
+fn ambivalent() -> io::Error {
+    io::Error::other("blkid recognises several things that exclude each other; run wipefs on it")
+}
+
+/// Asks wipefs for everything on an open device or partition.
+fn wipefs(system: &dyn System, node: &File) -> io::Result<Vec<Signature>> {
+    let words = ["--no-act", "--json", "--output", "TYPE,USAGE,OFFSET,UUID,LABEL", INPUT];
+    let answer = system.told_of("wipefs", &words, node)?;
+    let complaint = answer.complaint.trim();
+    if answer.code != Some(0) || !complaint.is_empty() {
+        return Err(failed("wipefs", answer.code, complaint));
+    }
+    // util-linux before 2.37 prints nothing instead of an empty list.
+    if answer.text.trim().is_empty() {
         return Ok(Vec::new());
+    }
+    match serde_json::from_str::<WipefsAnswer>(&answer.text) {
+        Ok(answer) => Ok(answer.signatures),
+        Err(error) => Err(io::Error::other(format!("wipefs printed something else: {error}"))),
+    }
+}
+
+/// Asks blkid what a range contains: a filesystem or member, and a partition table. Returns `None` if the answer is
+/// ambivalent.
+fn blkid(
+    system: &dyn System,
+    device: &File,
+    range: &Range<u64>,
+    kind: Option<&str>,
+) -> io::Result<Option<Vec<Signature>>> {
+    let (start, size) = (range.start.to_string(), (range.end - range.start).to_string());
+    let mut words = vec!["-p", "-o", "export", "-O", &start, "-S", &size];
+    if let Some(kind) = kind {
+        words.extend(["-n", kind]);
+    }
+    words.push(INPUT);
+    let answer = system.told_of("blkid", &words, device)?;
+    match (answer.code, answer.complaint.trim()) {
+        (Some(0), "") => parse_export(&answer.text).map(Some),
+        (Some(NOTHING), "") => Ok(Some(Vec::new())),
+        (Some(AMBIVALENT), _) => Ok(None),
+        (code, complaint) => Err(failed("blkid", code, complaint)),
+    }
+}
+
+fn failed(program: &str, code: Option<i32>, complaint: &str) -> io::Error {
+    let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+    io::Error::other(format!("{program} ended with {code}: {complaint}"))
+}
+
+/// Reads the lines `KEY=value` of `blkid -o export`.
+fn parse_export(text: &str) -> io::Result<Vec<Signature>> {
+    let value = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines.find(|(found, _)| *found == key).map(|(_, value)| unescape(value))
     };
-    Ok(copies(length, &read, ours)?.into_iter().map(|offset| start + offset).collect())
+    let mut found = Vec::new();
+    if let Some(name) = value("TYPE") {
+        let label = value("LABEL").or_else(|| value("LABEL_FATBOOT"));
+        let (usage, uuid) = (value("USAGE"), value("UUID"));
+        found.push(Signature { name, usage, offset: 0, uuid, label });
+    }
+    if let Some(name) = value("PTTYPE") {
+        let usage = Some("partition-table".to_owned());
+        found.push(Signature { name, usage, offset: 0, uuid: value("PTUUID"), label: None });
+    }
+    // Of a blank partition blkid prints what the table of its disk says.
+    if found.is_empty() && value("PART_ENTRY_SCHEME").is_none() {
+        return Err(io::Error::other("blkid printed neither TYPE nor PTTYPE"));
+    }
+    Ok(found)
+}
+
+/// Removes the backslashes before what a shell would not take literally.
+fn unescape(value: &str) -> String {
+    let mut plain = String::new();
+    let mut signs = value.chars();
+    while let Some(sign) = signs.next() {
+        plain.push(if sign == '\\' { signs.next().unwrap_or(sign) } else { sign });
+    }
+    plain
+}
+
+/// Returns superblock copies of ext and btrfs and headers of a GPT, with their offsets in the range. Each of them says
+/// itself where it belongs.
+fn copies(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Vec<Signature>> {
+    let length = range.end - range.start;
+    let mut found = Vec::new();
+    let mut block = [0; KIB as usize];
+    let mut places = vec![512, 4 * KIB, 64 * MIB, 256 << 30];
+    places.extend([512, 4 * KIB].iter().filter_map(|back| length.checked_sub(*back)));
+    // Groups of blocks that begin with a copy, and the first group of clusters of 16 blocks (`bigalloc`). A group has
+    // as many blocks as its map of one block has bits.
+    for bytes in [KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB] {
+        let blocks = if bytes > 4 * KIB { 65_528.min(8 * bytes) } else { 8 * bytes };
+        let first = if bytes == KIB { KIB } else { 0 };
+        places.extend([1, 3, 5, 7, 9, 16].map(|group| group * blocks * bytes + first));
+    }
+    places.sort_unstable();
+    places.dedup();
+    for offset in places {
+        if offset >= length {
+            continue;
+        }
+        block.fill(0);
+        let count = (length - offset).min(KIB) as usize;
+        read(system, device, range.start + offset, &mut block[..count])?;
+        found.extend(copy_in(&block, offset));
+    }
+    Ok(found)
+}
+
+/// Recognises what begins at an offset by its first bytes.
+fn copy_in(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
+    let u16_at = |at: usize| u64::from(u16::from_le_bytes([block[at], block[at + 1]]));
+    let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
+    let u64_at = |at: usize| u32_at(at) | u32_at(at + 4) << 32;
+    if block.starts_with(b"EFI PART") && (92..=4096).contains(&u32_at(12)) {
+        return Some(signature("gpt", "partition-table", offset, None));
+    }
+    if &block[0x40..0x48] == b"_BHRfS_M" && u64_at(0x30) == offset {
+        return Some(signature("btrfs", "filesystem", offset, uuid_at(block, 0x20)));
+    }
+    let (group, shift) = (u16_at(0x5a), u32_at(0x18).min(6));
+    let begins = (u32_at(0x14) + group * u32_at(0x20)) << (10 + shift);
+    if u16_at(0x38) == 0xef53 && group > 0 && begins == offset {
+        let (journal, incompatible, read_only) = (u32_at(0x5c) & 4, u32_at(0x60), u32_at(0x64));
+        let name = match journal {
+            _ if incompatible & !0x16 != 0 || read_only & !7 != 0 => "ext4",
+            0 => "ext2",
+            _ => "ext3",
+        };
+        return Some(signature(name, "filesystem", offset, uuid_at(block, 0x68)));
+    }
+    None
+}
+
+fn signature(name: &str, usage: &str, offset: u64, uuid: Option<String>) -> Signature {
+    Signature { name: name.to_owned(), usage: Some(usage.to_owned()), offset, uuid, label: None }
+}
+
+/// Returns the UUID at a byte as blkid prints it.
+fn uuid_at(block: &[u8; KIB as usize], at: usize) -> Option<String> {
+    let bytes = block[at..].first_chunk().copied()?;
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes));
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    Some(parts.join("-"))
 }
 
 #[cfg(test)]

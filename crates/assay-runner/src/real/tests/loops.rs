@@ -1,7 +1,6 @@
 //! Tests on loop devices of their own.
 
 use std::os::fd::AsFd;
-use std::process::Command;
 
 use assay_lab::needs::skip;
 
@@ -62,11 +61,6 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         run("umount", &[&self.0.to_string_lossy()]);
     }
-}
-
-fn run(program: &str, arguments: &[&str]) {
-    let output = Command::new(program).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -216,14 +216,9 @@ impl Fake {
         }
         let named = |pair: &&[String]| ["-L", "-n", "-l"].contains(&pair[0].as_str());
         let label = arguments.windows(2).find(named).map_or("", |pair| pair[1].as_str());
-        let mut name = [0; 16];
-        name[..label.len().min(16)].copy_from_slice(&label.as_bytes()[..label.len().min(16)]);
         for number in &numbers {
             let (disk, start) = self.whole(*number);
-            let content = self.content(disk)?;
-            // A super block as ext2 has it, whatever the file system: enough to be told by its label.
-            content.write_all_at(&[0x53, 0xEF], start + 0x438)?;
-            content.write_all_at(&name, start + 0x478)?;
+            self.put_marks(disk, start, &format!("{made} filesystem - {label}"))?;
         }
         self.pooled(arguments, &numbers);
         let mut state = self.lock();

@@ -2,7 +2,6 @@
 //! refuses.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::disks::place_of;
@@ -11,8 +10,7 @@ use super::{Fake, State};
 use crate::system::site::MD_MAJOR;
 use crate::system::{DeviceNumber, Errno, System as _, devices};
 
-/// Where the superblock of version 1.2 lies, and what it takes of a member.
-const SUPERBLOCK: u64 = 4096;
+/// What a superblock of version 1.2 takes of a member.
 const OWN: u64 = 1 << 20;
 /// Where mounted btrfs show themselves.
 pub(super) const BTRFS: &str = "/sys/fs/btrfs";
@@ -67,7 +65,7 @@ impl Fake {
             let (disk, start) = self.whole(*number);
             // As mdadm names it.
             let name = format!("any:{label}");
-            self.content(disk)?.write_all_at(&superblock(&name), start + SUPERBLOCK)?;
+            self.put_marks(disk, start, &format!("linux_raid_member raid - {name}"))?;
         }
         let level = said("--level=").unwrap_or_default();
         let (count, bytes) = (numbers.len() as u64, smallest.saturating_sub(OWN));
@@ -203,16 +201,4 @@ impl State {
             self.tree.remove(&place);
         }
     }
-}
-
-/// As much of a superblock of version 1.2 as tells whose it is.
-fn superblock(name: &str) -> Vec<u8> {
-    let mut bytes = vec![0; 256];
-    bytes[..4].copy_from_slice(&[0xFC, 0x4E, 0x2B, 0xA9]);
-    bytes[4] = 1;
-    let length = name.len().min(32);
-    bytes[16..16 + length.min(16)].copy_from_slice(&name.as_bytes()[..length.min(16)]);
-    bytes[32..32 + length].copy_from_slice(&name.as_bytes()[..length]);
-    bytes[144..152].copy_from_slice(&(SUPERBLOCK / 512).to_le_bytes());
-    bytes
 }

@@ -78,13 +78,8 @@ impl Fake {
             arguments.windows(2).find(|pair| pair[0] == name).map_or("", |pair| pair[1].as_str())
         };
         let (disk, start) = self.whole(number);
-        let content = self.content(disk)?;
-        let mut head = [0; 512];
-        head[..8].copy_from_slice(b"LUKS\xba\xbe\x00\x02");
-        let label = option("--label").as_bytes();
-        head[24..24 + label.len()].copy_from_slice(label);
-        content.write_all_at(&head, start)?;
-        content.write_all_at(&key.passphrase(), start + PASSPHRASE)?;
+        self.put_marks(disk, start, &format!("crypto_LUKS crypto - {}", option("--label")))?;
+        self.put_content(disk, start + PASSPHRASE, &key.passphrase())?;
         let (cipher, sector) = (option("--cipher"), option("--sector-size"));
         let cipher = if cipher.is_empty() { "aes-xts-plain64" } else { cipher };
         let sector = if sector.is_empty() { "512" } else { sector };

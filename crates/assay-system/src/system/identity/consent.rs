@@ -1,6 +1,7 @@
 //! Consent to overwrite a block device: nothing may use it, and the user typed its id and the name
 //! of everything that it carries.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -8,7 +9,6 @@ use assay_base::failure::{Failure, Outcome};
 
 use super::tables;
 use super::usage::{Family, cannot_tell};
-use super::witness::Witness;
 use crate::system::signatures::{self, Signature};
 use crate::system::site::{Site, TargetKind};
 use crate::system::{Caching, Consent, DeviceNumber, System, devices, sysfs};
@@ -31,13 +31,14 @@ pub struct Loss {
 impl Loss {
     /// In words: `ext4 file system on sdb1 (100 GiB, label "data", UUID ...)`.
     pub fn words(&self) -> String {
-        let Signature { name, kind, uuid, label, offset } = &self.signature;
+        let signature = &self.signature;
+        let Signature { name, offset, uuid, label, .. } = signature;
         let mut facts = vec![size_words(self.size_bytes)];
         // A copy, or what lies at the end: the start alone would not show it.
         facts.extend((*offset >= FAR).then(|| format!("found at {}", size_words(*offset))));
         facts.extend(label.as_ref().map(|label| format!("label {label:?}")));
         facts.extend(uuid.as_ref().map(|uuid| format!("UUID {}", uuid.escape_debug())));
-        format!("{name} {} on {} ({})", kind.words(), self.device, facts.join(", "))
+        format!("{name} {} on {} ({})", signature.kind(), self.device, facts.join(", "))
     }
 }
 
@@ -54,11 +55,11 @@ pub struct Stake {
 
 impl Stake {
     /// Names of what is lost, each once, in the order in which it was found.
-    pub fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<&'static str> = Vec::new();
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
         for loss in &self.losses {
-            if !names.contains(&loss.signature.name) {
-                names.push(loss.signature.name);
+            if !names.contains(&loss.signature.name.as_str()) {
+                names.push(&loss.signature.name);
             }
         }
         names
@@ -178,30 +179,30 @@ pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
     files.iter().find_map(|file| sysfs::number(system, file).value().copied())
 }
 
-/// What the device and its partitions carry. All is read through the one device, so that no file
-/// of a partition needs to be there.
+/// What the device and its partitions contain. A partition without a device node is read through the device.
 fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss>> {
     let unread = |error: io::Error| cannot_tell("what it holds", &site.path, &error);
     let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;
     let length = system.length(&file).map_err(unread)?;
-    let witness = Witness::of(system, &file).map_err(|error| doubt(site, &error))?;
     let mut losses = Vec::new();
     for member in family.members() {
+        let device = &member.name;
         let (start, size) = match member.start {
             None => (0, length),
             Some(start) => (start.saturating_mul(SECTOR), member.size_bytes),
         };
         let size_bytes = size.min(length.saturating_sub(start));
         let range = start..start + size_bytes;
-        let found = signatures::in_range(system, &file, range.clone()).map_err(unread)?;
-        let device = &member.name;
-        let unseen = witness.as_ref().map(|witness| witness.unseen(&range, &found)).transpose();
-        if let Some(theirs) = unseen.map_err(|error| doubt(site, &error))?.flatten() {
-            return Err(Failure::refused(format!(
-                "{:?} carries something that only blkid recognises ({theirs} on {device}): look at it with wipefs --no-act, take it away with wipefs, then try again",
-                site.target
-            )));
-        }
+        let partition;
+        let node = if member.start.is_none() {
+            Some(&file)
+        } else {
+            partition = node_of(system, family, device)?;
+            partition.as_ref()
+        };
+        let found = signatures::in_range(system, &file, &range, node).map_err(|error| {
+            Failure::refused(format!("cannot check what {device} contains: {error}"))
+        })?;
         losses.extend(found.into_iter().map(|signature| Loss {
             device: device.clone(),
             size_bytes,
@@ -211,11 +212,14 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss
     Ok(losses)
 }
 
-fn doubt(site: &Site, error: &io::Error) -> Failure {
-    let path = site.path.display();
-    Failure::refused(format!(
-        "cannot tell whether blkid sees more on {path} than is known here ({error}): see what blkid -p {path} says, then try again"
-    ))
+/// Opens the device node of a partition, if there is one and it leads to the device or a part of it.
+fn node_of(system: &dyn System, family: &Family, name: &str) -> Outcome<Option<File>> {
+    let path = devices::file_of(name);
+    if !family.has(system, &path)? {
+        return Ok(None);
+    }
+    let node = system.open_for_reading(&path, Caching::Buffered);
+    node.map(Some).map_err(|error| cannot_tell("what it holds", &path, &error))
 }
 
 /// One decimal of the largest unit that fits.

@@ -1,7 +1,6 @@
 mod made;
 mod shown;
 mod situations;
-mod witness;
 
 use std::path::Path;
 

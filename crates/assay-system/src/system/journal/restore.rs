@@ -358,18 +358,15 @@ impl Restorer<'_> {
             return Ok(nothing(format!("{} is not connected", disk.id)));
         };
         let found = signatures::labelled(self.system, &device, start, label);
-        let found = found.map_err(|error| error.to_string())?;
-        let end = start.saturating_add(WIPED);
-        // Where only copies are left, something else may begin there by now.
-        let (first, copies): (Vec<u64>, Vec<u64>) = found.into_iter().partition(|at| *at < end);
-        if first.is_empty() {
+        let Some(copies) = found.map_err(|error| error.to_string())? else {
             return Ok(nothing("it is gone"));
-        }
+        };
         // The first one last: as long as it is there, this can be done again.
         for at in copies {
             let range = at..at.saturating_add(WIPED_OF_COPY);
             self.patiently(&Act::Wipe { device: device.clone(), range })?;
         }
+        let end = start.saturating_add(WIPED);
         self.patiently(&Act::Wipe { device, range: start..end })?;
         Ok(Restored::Done)
     }
@@ -380,7 +377,7 @@ impl Restorer<'_> {
         for Member { disk, start } in members {
             let Some(file) = self.find(disk)? else { continue };
             let found = signatures::labelled(self.system, &file, *start, name);
-            if !found.map_err(|error| error.to_string())?.is_empty() {
+            if found.map_err(|error| error.to_string())?.is_some() {
                 own.push((file, *start));
             }
         }

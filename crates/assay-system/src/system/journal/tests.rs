@@ -1,8 +1,10 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use assay_lab::recordings::Recording;
+
 use super::*;
-use crate::system::signatures::{self, tests::Recorded};
+use crate::system::signatures;
 use crate::system::{Act, Caching, DeviceNumber, Fake, Faulty};
 
 const HOME: &str = "/var/lib/assay/journal";
@@ -385,61 +387,64 @@ fn a_file_stays_while_a_loop_device_has_it() {
     assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
 }
 
-/// A disk of 160 MiB that holds a file system, as one of ours would be made.
-fn with_an_ext4(recording: &str) -> (Fake, Undo) {
+/// A disk of 160 MiB with marks at its start.
+fn with(marks: &str) -> (Fake, Undo) {
     let fake = machine();
     fake.add("file /sys/block/sda/size 327680\nlink /sys/dev/block/8:0 /sys/block/sda\nblock /dev/sda 8:0\nfile /sys/block/sda/diskseq 7\n")
         .unwrap();
-    put(&fake, recording);
+    fake.put_marks(NUMBER, 0, marks).unwrap();
     let disk = Mark::of(&fake, "sda");
     (fake, Undo::FileSystem { disk, start: 0, label: "fourth".to_owned() })
 }
 
 const NUMBER: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
+const FOURTH: &str = "ext4 filesystem c69a5d19-a36d-4ed8-b834-091e39e13365 fourth";
 
-fn put(fake: &Fake, recording: &str) {
-    for (offset, bytes) in Recorded::load(recording).rows {
+fn put_copy(fake: &Fake) {
+    for (offset, bytes) in Recording::load("ext4-copy").unwrap().rows {
         fake.put_content(NUMBER, offset, &bytes).unwrap();
     }
 }
 
-fn carried(fake: &Fake) -> Vec<&'static str> {
+fn carried(fake: &Fake) -> Vec<String> {
     let device = fake.open_for_reading(Path::new("/dev/sda"), Caching::Buffered).unwrap();
-    let found = signatures::in_range(fake, &device, 0..160 << 20).unwrap();
-    found.iter().map(|found| found.name).collect()
+    let found = signatures::in_range(fake, &device, &(0..160 << 20), Some(&device)).unwrap();
+    found.into_iter().map(|found| found.name).collect()
 }
 
 #[test]
 fn a_file_system_goes_with_the_copies_of_its_superblock() {
-    let (fake, undo) = with_an_ext4("ext4-copy");
-    // The first one is like the copy, but for the group that it says it begins.
-    let copy = Recorded::load("ext4-copy").rows;
-    for (offset, mut bytes) in copy {
-        let offset = offset - (128 << 20) + 1024;
-        if offset == 1024 + 0x50 {
-            bytes[10..12].fill(0);
-        }
-        fake.put_content(NUMBER, offset, &bytes).unwrap();
-    }
-    let mut journal = begin(&fake);
-    journal.record(&fake, undo.clone()).unwrap();
-    journal.take_back(&fake, &undo).unwrap();
+    let (fake, undo) = with(FOURTH);
+    put_copy(&fake);
+    assert_eq!(wiped(&fake, &undo).0.done.len(), 1);
     assert_eq!(carried(&fake), [""; 0]);
+    // Marks of others do not hide it, and a copy with another UUID belongs to something else.
+    let (fake, undo) = with("zfs_member filesystem - tank\next4 filesystem - fourth");
+    put_copy(&fake);
+    assert_eq!(wiped(&fake, &undo).0.done.len(), 1);
+    assert_eq!(carried(&fake), ["ext4"]);
 }
 
 #[test]
 fn what_was_made_since_where_a_file_system_was_stays() {
-    let (fake, undo) = with_an_ext4("ext4-copy");
-    put(&fake, "xfs");
-    let mut journal = begin(&fake);
-    journal.record(&fake, undo.clone()).unwrap();
-    journal.take_back(&fake, &undo).unwrap();
-    assert_eq!(carried(&fake), ["xfs", "ext4"], "only the copy bears the label");
+    let (fake, undo) = with("xfs filesystem - fifth");
+    put_copy(&fake);
+    assert_eq!(wiped(&fake, &undo).0.nothing.len(), 1);
+    assert_eq!(carried(&fake), ["xfs", "ext4"]);
+}
+
+#[test]
+fn without_blkid_nothing_is_wiped() {
+    let (fake, undo) = with(FOURTH);
+    fake.put_told("blkid -V", 1, "", "BusyBox v1.36.1\n");
+    let (report, wipes) = wiped(&fake, &undo);
+    assert!(report.failed[0].contains("install util-linux") && wipes == 0, "{report:?}");
+    assert_eq!(left(&fake).len(), 1, "it is tried again");
 }
 
 /// A disk with a serial number that had another name when a file system was made on it.
 fn renamed(id: &str, was: &str) -> (Fake, Undo) {
-    let (fake, _) = with_an_ext4("ext4");
+    let (fake, _) = with(FOURTH);
     fake.add("file /sys/block/sda/device/serial SERIAL-A\n").unwrap();
     let disk = Mark { name: was.to_owned(), id: id.to_owned(), sequence: Some(99) };
     (fake, Undo::FileSystem { disk, start: 0, label: "fourth".to_owned() })
@@ -474,7 +479,7 @@ fn another_disk_is_not_wiped_for_one_that_is_gone() {
 
 #[test]
 fn a_file_system_with_another_label_is_somebody_elses() {
-    let (fake, undo) = with_an_ext4("ext4");
+    let (fake, undo) = with(FOURTH);
     let Undo::FileSystem { disk, start, .. } = undo else { panic!("{undo:?}") };
     for label in ["fifth", "fourt", "fourth ", ""] {
         let undo = Undo::FileSystem { disk: disk.clone(), start, label: label.to_owned() };
@@ -506,7 +511,7 @@ fn a_setting_that_another_one_changes_is_right_in_the_end() {
 /// Names with a size are given again: the next disk of that name is another one.
 #[test]
 fn the_next_disk_without_a_serial_number_is_not_the_one_that_was_there() {
-    let (fake, undo) = with_an_ext4("ext4");
+    let (fake, undo) = with(FOURTH);
     let Undo::FileSystem { disk, start, label } = undo else { panic!("{undo:?}") };
     assert_eq!(disk.id, "sda:160MiB");
     let undo = Undo::FileSystem { disk: Mark { sequence: Some(99), ..disk }, start, label };
@@ -528,7 +533,7 @@ fn a_file_that_is_gone_is_removed_and_any_other_trouble_is_told() {
 fn hurting(kind: ErrorKind) -> Vec<u64> {
     let mut hurting = Vec::new();
     for call in 1.. {
-        let (fake, undo) = with_an_ext4("ext4");
+        let (fake, undo) = with(FOURTH);
         begin(&fake).record(&fake, undo).unwrap();
         let left = left(&fake).remove(0);
         let faulty = Faulty::new(&fake, call, kind);

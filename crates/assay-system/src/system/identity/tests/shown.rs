@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_base::failure::{Kind, Outcome};
 
-use super::situations::{C, LOOP, give, home, machine, put};
+use super::situations::{C, LOOP, give, home, machine, number_of};
 use crate::system::identity::{as_shown, remember};
 use crate::system::{Fake, System, resolve};
 
@@ -66,10 +66,10 @@ fn where_the_kernel_does_not_count_the_content_tells() {
     let fake = with_a_boot();
     fake.remove(format!("{}/diskseq", home("loop4")));
     show(&fake);
-    put(&fake, (7, 4), 0, "ext4");
+    fake.put_marks(number_of((7, 4)), 0, "ext4 filesystem - -").unwrap();
     refused(&fake, "something else lies on it");
     // What the study itself wrote is no sign of another device.
-    put(&fake, (7, 4), 0, "lvm");
+    fake.put_marks(number_of((7, 4)), 0, "LVM2_member raid - -").unwrap();
     judged(&fake).unwrap();
 }
 

@@ -1,0 +1,74 @@
+//! The contract with the installed wipefs and blkid: what they recognise on recorded devices.
+
+use std::collections::BTreeSet;
+
+use assay_lab::recordings::Recording;
+use assay_system::system::signatures::{in_range, labelled};
+
+use super::*;
+
+const PROGRAMS: [Need; 2] = [Need::Program("wipefs"), Need::Program("blkid")];
+const MIB: u64 = 1 << 20;
+
+/// A row of `recognised.csv` is a recording and what util-linux 2.38.1 recognises on it; an empty field may be anything.
+/// Other versions may recognise more.
+#[test]
+fn installed_programs_recognise_every_recording() {
+    if !have(&PROGRAMS) {
+        return;
+    }
+    let table = std::fs::read_to_string(Recording::folder().join("recognised.csv")).unwrap();
+    let mut seen = BTreeSet::new();
+    for row in table.lines().skip(1) {
+        let (name, wanted) = row.split_once(',').unwrap();
+        let recording = Recording::load(name).unwrap();
+        let start_of_line = format!("{},", wanted.trim_end_matches(','));
+        seen.insert(name.to_owned());
+        // Without a device node, behind a MiB; then a whole device.
+        for (start, has_node) in [(MIB, false), (0, true)] {
+            let device = assay_sys::memory_file(start + recording.length).unwrap();
+            recording.write(&device, start).unwrap();
+            let range = start..start + recording.length;
+            let found = in_range(&Real, &device, &range, has_node.then_some(&device)).unwrap();
+            let mut lines = found.iter().map(|own| {
+                let [uuid, label] =
+                    [&own.uuid, &own.label].map(|text| text.as_deref().unwrap_or(""));
+                format!("{},{uuid},{label},", own.name)
+            });
+            let is_it = |line: String| wanted == ",," || line.starts_with(&start_of_line);
+            assert!(lines.any(is_it), "{row}: {found:?}");
+        }
+    }
+    assert_eq!(seen, Recording::names().unwrap());
+}
+
+/// Filesystems as Assay makes them, with the number of their superblock copies that are removed with them.
+#[test]
+fn made_filesystems_are_found_by_their_label() {
+    if !have(&PROGRAMS) || !have(&[Need::Program("mkfs.ext4")]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = scratch.join("image");
+    let path = image.display().to_string();
+    for (program, words, copies) in [
+        ("mkfs.ext2", ["-q", "-b", "1024", "-L"].as_slice(), 5),
+        ("mkfs.ext3", &["-q", "-b", "2048", "-L"], 5),
+        ("mkfs.ext4", &["-q", "-b", "4096", "-L"], 1),
+        ("mkfs.xfs", &["-q", "-f", "-L"], 0),
+        ("mkfs.btrfs", &["-q", "-f", "-L"], 1),
+        ("mkfs.f2fs", &["-q", "-f", "-l"], 0),
+        ("mkfs.vfat", &["-n"], 0),
+        ("mkfs.exfat", &["-L"], 0),
+        ("mkfs.ntfs", &["-q", "-F", "-f", "-L"], 0),
+    ] {
+        if Real.program(program).is_none() {
+            continue;
+        }
+        File::create(&image).unwrap().set_len(320 * MIB).unwrap();
+        run(program, &[words, &["AB12", &path]].concat());
+        let found = labelled(&Real, &image, 0, "AB12").unwrap();
+        assert_eq!(found.map(|copies| copies.len()), Some(copies), "{program}");
+        assert_eq!(labelled(&Real, &image, MIB, "AB12").unwrap(), None, "{program}");
+    }
+}

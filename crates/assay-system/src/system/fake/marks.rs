@@ -1,0 +1,91 @@
+//! What `wipefs` and `blkid` recognise in memory: lines of text at the start of a device, `TYPE USAGE UUID LABEL`, with
+//! `-` for none.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde_json::json;
+
+use super::Fake;
+use crate::system::{DeviceNumber, ProgramOutput};
+
+/// The line before the marks.
+const HEAD: &str = "marks of a fake device\n";
+/// Bytes that the marks of a device take at most.
+const MOST: usize = 1024;
+
+impl Fake {
+    /// Makes both programs recognise something at an offset of a device: lines of `TYPE USAGE UUID LABEL`.
+    ///
+    /// # Errors
+    /// The kernel's, when there is no memory.
+    pub fn put_marks(&self, number: DeviceNumber, offset: u64, lines: &str) -> io::Result<()> {
+        self.put_content(number, offset, format!("{HEAD}{lines}\0").as_bytes())
+    }
+}
+
+/// How `wipefs` or `blkid` ends that is asked about an open device; none where these are other words.
+pub(super) fn answer(program: &str, words: &[&str], device: &File) -> Option<ProgramOutput> {
+    if !["wipefs", "blkid"].contains(&program) {
+        return None;
+    }
+    let after = |option: &str| {
+        let at = words.iter().position(|word| *word == option)?;
+        words.get(at + 1).copied()
+    };
+    if words == ["-V"] {
+        return Some(ended(0, format!("{program} from util-linux 2.38.1\n")));
+    }
+    let start = after("-O").and_then(|start| start.parse().ok()).unwrap_or(0);
+    let mut marks = marks_at(device, start);
+    if program == "wipefs" {
+        let rows = marks.iter().map(|mark| {
+            let [name, usage, uuid, label] = mark.each_ref().map(|word| some(word));
+            json!({"type": name, "usage": usage, "offset": "0x0", "uuid": uuid, "label": label})
+        });
+        return Some(ended(0, json!({"signatures": rows.collect::<Vec<_>>()}).to_string()));
+    }
+    marks.retain(|mark| after("-n").is_none_or(|kind| kind == mark[0]));
+    let (tables, others): (Vec<_>, Vec<_>) =
+        marks.iter().partition(|mark| mark[1] == "partition-table");
+    let text: String = tables.iter().chain(&others).map(|mark| exported(mark)).collect();
+    Some(match (others.len(), text.is_empty()) {
+        (_, true) => ended(2, String::new()),
+        (0 | 1, _) => ended(0, text),
+        _ => ended(8, String::new()),
+    })
+}
+
+/// A mark as `blkid -o export` prints it.
+fn exported([name, usage, uuid, label]: &[String; 4]) -> String {
+    let (kind, id) =
+        if usage == "partition-table" { ("PTTYPE", "PTUUID") } else { ("TYPE", "UUID") };
+    let mut lines = vec![format!("{kind}={name}\nUSAGE={usage}\n")];
+    for (key, value) in [(id, uuid), ("LABEL", label)] {
+        if let Some(value) = some(value) {
+            lines.push(format!("{key}={}\n", value.replace(' ', "\\ ")));
+        }
+    }
+    lines.concat()
+}
+
+fn marks_at(device: &File, start: u64) -> Vec<[String; 4]> {
+    let mut bytes = [0; MOST];
+    let count = device.read_at(&mut bytes, start).unwrap_or(0);
+    let text = String::from_utf8_lossy(&bytes[..count]);
+    let lines = text.split('\0').next().and_then(|text| text.strip_prefix(HEAD));
+    let mark = |line: &str| {
+        let words: Vec<String> = line.splitn(4, ' ').map(str::to_owned).collect();
+        <[String; 4]>::try_from(words).ok()
+    };
+    lines.unwrap_or_default().lines().filter_map(mark).collect()
+}
+
+fn some(word: &str) -> Option<&str> {
+    Some(word).filter(|word| *word != "-")
+}
+
+fn ended(code: i32, text: String) -> ProgramOutput {
+    ProgramOutput { code: Some(code), text, complaint: String::new() }
+}
