@@ -170,11 +170,12 @@ fn run_it(name: &str, study: &Study) -> RunIt {
             format!("{}; its plan tells how to run it, and what is lost by that", study.title);
         return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
     }
-    let place = match () {
-        () if study.loads_links() => " --lab",
-        () if makes_layers(study) => " --lab",
-        () if study.works_in_directory() => " .",
-        () => "",
+    let place = if study.loads_links() || makes_layers(study) {
+        " --lab"
+    } else if study.works_in_directory() {
+        " ."
+    } else {
+        ""
     };
     RunIt { command: Some(format!("assay run {name}{place}")), text: study.title.clone() }
 }
