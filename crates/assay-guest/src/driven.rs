@@ -74,7 +74,6 @@ impl Mould {
         let accelerator = asked.accelerator.unwrap_or_else(Accelerator::likely);
         let mut files = Files::new(&asked.place);
         let mut setup = setup(asked, accelerator, &mut files)?;
-        setup.hears = None;
         setup.more.extend(words());
         let release = asked.kernel.release.clone();
         Ok(Self { setup, files, release, has_lived: false, kept: Keeping::NotYet })
@@ -169,9 +168,8 @@ impl Mould {
     }
 }
 
-/// The drive, the port, and one that the first process waits at and nobody speaks on.
+/// The drive, the port and the monitor.
 fn words() -> impl Iterator<Item = String> {
-    let port = |name: &str| format!("virtserialport,chardev={name},name={name}");
     let all = [
         "-drive".to_owned(),
         "if=none,id=ours,format=raw,discard=unmap,cache=writeback,werror=report,rerror=report,\
@@ -182,11 +180,7 @@ fn words() -> impl Iterator<Item = String> {
         "-chardev".to_owned(),
         format!("socket,id={TALK},fd=1"),
         "-device".to_owned(),
-        port(TALK),
-        "-chardev".to_owned(),
-        format!("null,id={}", crate::HEARS),
-        "-device".to_owned(),
-        port(crate::HEARS),
+        format!("virtserialport,chardev={TALK},name={TALK}"),
         "-chardev".to_owned(),
         "socket,id=monitor,fd=2".to_owned(),
         "-mon".to_owned(),
@@ -289,8 +283,7 @@ mod tests {
     #[test]
     fn what_qemu_is_told_names_both_ends_and_no_place() {
         let all = words().collect::<Vec<_>>().join(" ");
-        for wanted in ["file.server.str=0", "socket,id=talk,fd=1", "fd=2", "name=talk", "name=ask"]
-        {
+        for wanted in ["file.server.str=0", "socket,id=talk,fd=1", "fd=2", "name=talk"] {
             assert!(all.contains(wanted), "{wanted}: {all}");
         }
         assert!(!all.contains('/'), "{all}");

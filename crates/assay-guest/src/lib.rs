@@ -27,7 +27,7 @@ pub mod nbd;
 pub mod tree;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -58,11 +58,6 @@ const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/
 
 /// What the guest writes to: outputs of the job, how it ended, an archive of its results.
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
-
-const HEARS: &str = "ask";
-
-/// What it hears when its job is to end.
-const END: &str = "end";
 
 /// What the kernel is told. It counts its timer's ticks in a loop and panics where they are too few, as they are on a host
 /// that gives its processor to others: it must not.
@@ -151,16 +146,6 @@ pub enum Stream {
     Err,
 }
 
-/// What others want of a guest that runs.
-#[derive(Debug)]
-pub struct Wishes<'a> {
-    /// The machine is to end at once, with nothing kept.
-    pub stop: &'a AtomicBool,
-    /// How often its job was asked to end: each time it is told so, once it runs; before that, the
-    /// machine ends.
-    pub asked: &'a AtomicU32,
-}
-
 /// How a job ended.
 #[derive(Debug)]
 pub struct Ended {
@@ -181,7 +166,7 @@ pub struct Ended {
 /// Why there is no job that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// Somebody wanted it to end before its job began, or at once.
+    /// The caller stopped it.
     Interrupted,
     /// The guest never said that it is up.
     NoLife(String),
@@ -205,19 +190,20 @@ impl From<String> for Failed {
     }
 }
 
-/// Boots a guest, runs its job, tells what it prints as it comes, and turns it off.
+/// Boots a guest, runs its job, tells what it prints as it comes, and turns it off. `stop` ends it at once, with nothing
+/// kept.
 ///
 /// # Errors
 /// Why there is no job that ended: [`Failed`].
 pub fn run(
     asked: &Asked,
-    wishes: &Wishes<'_>,
+    stop: &AtomicBool,
     tell: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Ended, Failed> {
     let first = asked.accelerator.unwrap_or_else(Accelerator::likely);
-    match attempt(asked, first, wishes, tell) {
+    match attempt(asked, first, stop, tell) {
         Err(Failed::NoLife(_)) if first == Accelerator::Kvm && asked.accelerator.is_none() => {
-            attempt(asked, Accelerator::Tcg, wishes, tell)
+            attempt(asked, Accelerator::Tcg, stop, tell)
         }
         ended => ended,
     }
@@ -237,14 +223,12 @@ struct Running<'a> {
     booted: Option<Duration>,
     /// For how long machines that were started again, and this one, waited for a processor.
     waited: [Duration; 2],
-    /// How often it was told to end.
-    heard: u32,
 }
 
 fn attempt(
     asked: &Asked,
     accelerator: Accelerator,
-    wishes: &Wishes<'_>,
+    stop: &AtomicBool,
     tell: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Ended, Failed> {
     let mut running = Running::start(asked, accelerator)?;
@@ -257,7 +241,9 @@ fn attempt(
         if over {
             return running.ended();
         }
-        running.heed(wishes)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failed::Interrupted);
+        }
         running.waited[1] = running.machine.waited();
         running.look_after()?;
         thread::sleep(PAUSE);
@@ -273,8 +259,8 @@ impl<'a> Running<'a> {
         let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
         let machine = Machine::start(&setup, &complaint)?;
         let told = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
-        let (orders, booted, waited, heard) = (0, None, [Duration::ZERO; 2], 0);
-        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, waited, heard })
+        let (orders, booted, waited) = (0, None, [Duration::ZERO; 2]);
+        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, waited })
     }
 
     /// Tells what has come.
@@ -302,19 +288,6 @@ impl<'a> Running<'a> {
         let age = self.machine.age();
         self.machine = Machine::start(&self.setup, &self.complaint)?.aged(age);
         Ok(true)
-    }
-
-    /// Does what others want.
-    fn heed(&mut self, wishes: &Wishes<'_>) -> Result<(), Failed> {
-        let asked = wishes.asked.load(Ordering::Relaxed);
-        if wishes.stop.load(Ordering::Relaxed) || (asked > 0 && self.booted.is_none()) {
-            return Err(Failed::Interrupted);
-        }
-        while self.heard < asked {
-            self.machine.tell(END);
-            self.heard += 1;
-        }
-        Ok(())
     }
 
     /// Sees that it is alive, and in its time.
@@ -428,7 +401,6 @@ fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Set
         drives,
         console: files.make("console")?,
         ports,
-        hears: Some(HEARS),
         clock: None,
         more,
     })

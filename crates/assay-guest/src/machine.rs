@@ -1,7 +1,6 @@
 //! The machine that QEMU makes: started, watched, ended. Nothing of it is left when it is dropped.
 
 use std::fs;
-use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -115,8 +114,6 @@ pub struct Setup {
     pub console: PathBuf,
     /// Names of ports, and the files that what the guest writes there ends in.
     pub ports: Vec<(&'static str, PathBuf)>,
-    /// A port on which it hears [`Machine::tell`].
-    pub hears: Option<&'static str>,
     /// The time in its clock when it starts, as QEMU takes it; the time that it is, where none is named.
     pub clock: Option<String>,
     /// More words for QEMU.
@@ -134,7 +131,7 @@ impl Machine {
     /// Starts one; what QEMU complains of ends in a file.
     pub fn start(setup: &Setup, complaint: &fs::File) -> Done<Self> {
         let complaint = complaint.try_clone().map_err(|error| error.to_string())?;
-        Self::with(setup, [Stdio::piped(), Stdio::null(), Stdio::from(complaint)])
+        Self::with(setup, [Stdio::null(), Stdio::null(), Stdio::from(complaint)])
     }
 
     /// Starts one whose standard input, output and error are these.
@@ -178,13 +175,6 @@ impl Machine {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// Tells it a word on the port that hears; it may have ended by now.
-    pub fn tell(&mut self, word: &str) {
-        if let Some(input) = &mut self.child.stdin {
-            let _ = writeln!(input, "{word}").and_then(|()| input.flush());
-        }
-    }
-
     /// The same, as if it had been started so long ago.
     #[must_use]
     pub fn aged(mut self, by: Duration) -> Self {
@@ -224,10 +214,6 @@ fn words(setup: &Setup) -> Vec<String> {
     for (name, file) in &setup.ports {
         let file = quoted(file);
         add(&["-chardev", &format!("file,id={name},append=on,path={file}")]);
-        add(&["-device", &format!("virtserialport,chardev={name},name={name}")]);
-    }
-    if let Some(name) = setup.hears {
-        add(&["-chardev", &format!("stdio,id={name},signal=off")]);
         add(&["-device", &format!("virtserialport,chardev={name},name={name}")]);
     }
     for (at, drive) in setup.drives.iter().enumerate() {
@@ -284,7 +270,6 @@ mod tests {
             drives: vec![Drive { image: "/a,b".into(), bus: Bus::Virtio, cache: None }],
             console: "/run/console".into(),
             ports: vec![("out", "/run/out".into())],
-            hears: Some("ask"),
             clock: None,
             more: vec!["-no-reboot".to_owned()],
         };
@@ -295,7 +280,6 @@ mod tests {
             "-m 524288K",
             "file=/a,,b -device virtio-blk-pci,drive=drive0,serial=virtual0",
             "-chardev file,id=out,append=on,path=/run/out -device virtserialport,chardev=out,name=out",
-            "-chardev stdio,id=ask,signal=off -device virtserialport,chardev=ask,name=ask",
             "-kernel /k -append quiet -no-reboot",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");

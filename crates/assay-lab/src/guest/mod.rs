@@ -5,12 +5,12 @@ pub mod root;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::AtomicBool;
 
 use crate::{Done, Scratch, call, has};
 
 pub use assay_guest::{Asked, Ended, Link, MODULES, Stream, found, kernel, machine, missing};
-use assay_guest::{Failed, Wishes, archive};
+use assay_guest::{Failed, archive};
 
 /// Boots a guest, runs its job, tells what it prints as it comes, and turns it off. `stop` ends it early.
 /// A root disk is copied, and the copy is given the program and the job.
@@ -23,8 +23,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])
     if let Some(image) = &asked.root {
         asked.root = Some(on_disk(&asked, folder, image)?);
     }
-    let wishes = Wishes { stop, asked: &AtomicU32::new(0) };
-    assay_guest::run(&asked, &wishes, tell).map_err(Failed::told)
+    assay_guest::run(&asked, stop, tell).map_err(Failed::told)
 }
 
 /// A copy of a root disk with the program and the job in it.
