@@ -34,11 +34,17 @@ pub struct Wish {
     pub fetch: bool,
 }
 
+impl Default for Wish {
+    fn default() -> Self {
+        Self { memory_bytes: 1 << 30, cpus: 2, kernel: None, fetch: false }
+    }
+}
+
 /// Finds a kernel and what the work needs, and sees that there is room for all of it.
 ///
 /// # Errors
 /// Refused, with what is missing and what brings it.
-fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked> {
+pub fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked> {
     if let Some(reason) = assay_guest::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));
     }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
-use assay_runner::real::guest::{Wish, driven};
+use assay_runner::real::guest::{self, Wish, driven};
 use assay_study::study::Study;
 use assay_system::system::System;
 
@@ -42,27 +42,25 @@ impl VmArguments {
     }
 
     fn wish(&self) -> Outcome<Wish> {
-        let memory: Bytes = self
-            .vm_memory
-            .as_deref()
-            .unwrap_or("1 GiB")
-            .parse()
-            .map_err(|error| Failure::mistake(format!("--vm-memory: {error}")))?;
-        if memory < LEAST_MEMORY {
-            return Err(Failure::mistake(format!(
-                "--vm-memory {memory}: a kernel and a study need {LEAST_MEMORY} at least"
-            )));
+        let mut wish =
+            Wish { kernel: self.vm_kernel.clone(), fetch: self.vm_fetch, ..Wish::default() };
+        if let Some(text) = &self.vm_memory {
+            let memory: Bytes =
+                text.parse().map_err(|error| Failure::mistake(format!("--vm-memory: {error}")))?;
+            if memory < LEAST_MEMORY {
+                return Err(Failure::mistake(format!(
+                    "--vm-memory {memory}: a kernel and a study need {LEAST_MEMORY} at least"
+                )));
+            }
+            wish.memory_bytes = memory.0;
         }
-        let cpus = self.vm_cpus.unwrap_or(2);
-        if !(1..=MOST_CPUS).contains(&cpus) {
-            return Err(Failure::mistake(format!("--vm-cpus {cpus}: say 1 to {MOST_CPUS}")));
+        if let Some(cpus) = self.vm_cpus {
+            if !(1..=MOST_CPUS).contains(&cpus) {
+                return Err(Failure::mistake(format!("--vm-cpus {cpus}: say 1 to {MOST_CPUS}")));
+            }
+            wish.cpus = cpus;
         }
-        Ok(Wish {
-            memory_bytes: memory.0,
-            cpus,
-            kernel: self.vm_kernel.clone(),
-            fetch: self.vm_fetch,
-        })
+        Ok(wish)
     }
 
     /// Prepares a study whose power cuts happen in virtual machines; other studies stay as they are.
@@ -104,7 +102,7 @@ impl VmArguments {
         let own = self.wish()?;
         let wish = Wish { fetch: own.fetch && fetch, ..own };
         for wanted in study.machines() {
-            driven::ready_for(system, &wish, &wanted).map_err(Failure::refused)?;
+            guest::ready(system, &wish, &wanted)?;
         }
         Ok(())
     }

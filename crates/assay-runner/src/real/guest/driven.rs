@@ -29,26 +29,15 @@ pub fn keep(wish: Wish) {
 /// What is missing for them, and what brings it.
 pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
     let kept = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let asked = ready_for(system, &kept.unwrap_or_else(usual), wanted)?;
+    // An interrupted study that is resumed has no options.
+    let asked =
+        ready(system, &kept.unwrap_or_default(), wanted).map_err(|failure| failure.message)?;
     let asked = Asked {
         files: vec![(FILE.to_owned(), Vec::new()), ("etc/machine-id".to_owned(), MACHINE.to_vec())],
         words: vec!["assay".to_owned(), COMMAND.to_owned()],
         ..asked
     };
     Ok(Box::new(Machines(Mould::new(&asked)?)))
-}
-
-/// What such machines are started from.
-///
-/// # Errors
-/// What is missing for them here, and what brings it.
-pub fn ready_for(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Result<Asked, String> {
-    ready(system, wish, wanted).map_err(|failure| failure.message)
-}
-
-/// Where the line says nothing, as when an interrupted study is gone on with.
-fn usual() -> Wish {
-    Wish { memory_bytes: 1 << 30, cpus: 2, kernel: None, fetch: false }
 }
 
 struct Machines(Mould);
