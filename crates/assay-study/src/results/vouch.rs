@@ -124,7 +124,7 @@ fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
             )));
         }
     }
-    let way = trust::fault_on_way(system, directory, &[user]);
+    let way = trust::fault_on_way(system, directory, user);
     let found = match way {
         Ok(None) => trust::fault_below(system, directory, user),
         fault => fault,

@@ -37,7 +37,7 @@ pub fn fault(
     })
 }
 
-/// Why somebody other than root and the `owners` may reach or replace a directory: the first fault of the
+/// Why somebody other than root and the `owner` may reach or replace a directory: the first fault of the
 /// directory and of all its parents, from the root directory down.
 ///
 /// # Errors
@@ -45,7 +45,7 @@ pub fn fault(
 pub fn fault_on_way(
     system: &dyn System,
     directory: &Path,
-    owners: &[u32],
+    owner: u32,
 ) -> io::Result<Option<String>> {
     let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
     if !directory.is_absolute() || !directory.components().all(is_plain) {
@@ -57,8 +57,8 @@ pub fn fault_on_way(
     for part in parts {
         // In a sticky directory, such as /tmp, others cannot replace what a user owns. Root refuses it all the same.
         let is_sticky = part != directory && system.status(part)?.mode & STICKY != 0;
-        let closed = if is_sticky && owners != [0] { 0 } else { OTHERS_WRITE };
-        if let Some(fault) = fault(system, part, owners, closed)? {
+        let closed = if is_sticky && owner != 0 { 0 } else { OTHERS_WRITE };
+        if let Some(fault) = fault(system, part, &[owner], closed)? {
             return Ok(Some(format!("{}: {fault}", part.display())));
         }
     }
@@ -106,7 +106,7 @@ mod tests {
         fake.add("file /a/b/c/one x\nfile /a/b/c/below/two x").unwrap();
         fake.add(facts).unwrap();
         let result = Path::new("/a/b/c");
-        [fault_on_way(&fake, result, &[user]), fault_below(&fake, result, user)].map(Result::unwrap)
+        [fault_on_way(&fake, result, user), fault_below(&fake, result, user)].map(Result::unwrap)
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
     fn way_is_absolute_and_has_no_link() {
         let fake = Fake::new();
         fake.add("dir /a/b\nlink /c /a").unwrap();
-        let fault = |path: &str| fault_on_way(&fake, Path::new(path), &[]).unwrap();
+        let fault = |path: &str| fault_on_way(&fake, Path::new(path), 0).unwrap();
         assert_eq!(fault("/c/b").as_deref(), Some("/c: it is a link"));
         for path in ["a/b", "/a/../a/b", ""] {
             assert!(
@@ -157,6 +157,6 @@ mod tests {
                 "{path}"
             );
         }
-        assert!(fault_on_way(&fake, Path::new("/a/none"), &[]).is_err());
+        assert!(fault_on_way(&fake, Path::new("/a/none"), 0).is_err());
     }
 }
