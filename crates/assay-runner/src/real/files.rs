@@ -83,6 +83,11 @@ fn stays_roots(system: &dyn System, path: &Path) -> bool {
             .is_ok_and(|found| found.uid() == 0 && found.mode() & OTHERS_WRITE == 0)
 }
 
+/// Gives a new file to the caller of sudo, unless it stays root's.
+fn give_new_to_caller(system: &dyn System, path: &Path, file: &File) -> io::Result<()> {
+    if stays_roots(system, path) { Ok(()) } else { give_to_caller(system, file) }
+}
+
 /// Writes a file so that readers see the old or the new one, and never a part.
 pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let held = held::hold(system, path)?;
@@ -151,9 +156,7 @@ pub fn write_stream(system: &dyn System, path: &Path, from: &mut dyn io::Read) -
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = held::hold(system, path)?;
     let mut file = File::from(fs::open(held.path(), flags, FILE_MODE)?);
-    if !stays_roots(system, held.path()) {
-        give_to_caller(system, &file)?;
-    }
+    give_new_to_caller(system, held.path(), &file)?;
     io::copy(from, &mut file)
 }
 
@@ -172,9 +175,7 @@ pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> 
     let held = held::hold(system, path)?;
     let file = File::from(fs::open(held.path(), flags, FILE_MODE)?);
     if file.metadata()?.len() == 0 {
-        if !stays_roots(system, held.path()) {
-            give_to_caller(system, &file)?;
-        }
+        give_new_to_caller(system, held.path(), &file)?;
         sync_directory_of(held.path())?;
     }
     append_to(&file, bytes)
