@@ -283,7 +283,7 @@ pub fn is_bundle(system: &dyn System, directory: &Path) -> bool {
 }
 
 /// The id of a bundle: the name of its directory.
-pub(super) fn id_of(directory: &Path) -> String {
+pub fn id_of(directory: &Path) -> String {
     directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 

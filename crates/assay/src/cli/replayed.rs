@@ -33,10 +33,12 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
 
 fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
     let directory = store::find(system, Some(&work.recording))?;
-    let results = identity::results_directory(system)?;
-    let is_kept = directory.parent().is_some_and(|parent| {
-        parent == results || system.canonical(&results).is_ok_and(|real| real == parent)
-    });
+    let mut is_kept = false;
+    for results in identity::results_directories(system)? {
+        let parent = directory.parent();
+        is_kept |=
+            parent == Some(&*results) || system.canonical(&results).ok().as_deref() == parent;
+    }
     if !is_kept {
         return Err(Failure::mistake(format!(
             "the recording {} is not among the results that are kept: name one of assay list results",

@@ -13,7 +13,7 @@ use assay_report::html::site::{self, SiteEntry};
 use assay_report::html::{self, Place};
 use assay_report::markdown;
 use assay_study::results::bundle::{self, Listed};
-use assay_system::system::{System, identity};
+use assay_system::system::System;
 
 /// A result as one page: the answer, its figures, all the evidence
 ///
@@ -104,10 +104,14 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
         return Err(Failure::mistake("--all writes several files: name a folder with -o FOLDER"));
     }
     output::may_be_folder(system, folder)?;
-    let results = identity::results_directory(system)?;
-    let mut entries = Vec::new();
-    for id in bundle::ids(system, &results) {
-        let listed = match read(system, &results.join(&id)) {
+    let mut entries: Vec<SiteEntry> = Vec::new();
+    for directory in store::kept(system)? {
+        let id = bundle::id_of(&directory);
+        // The user's own result stands before one of root with the same ID.
+        if entries.last().is_some_and(|last| last.id == id) {
+            continue;
+        }
+        let listed = match read(system, &directory) {
             Ok(one) => {
                 output::page_below(system, folder, &site::page_name(&id), &one.page)?;
                 if let Some(trials) = one.trials {
@@ -118,16 +122,13 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
             Err(failure) => {
                 output::message(&failure.message);
                 // Others may read the site; paths of this machine tell them nothing.
-                Err(failure.message.replace(&format!("{}/", results.display()), ""))
+                Err(failure.message.replace(&directory.display().to_string(), &id))
             }
         };
         entries.push(SiteEntry { id, listed });
     }
     if entries.is_empty() {
-        let place = results.display();
-        return Err(Failure::mistake(format!(
-            "there is no result in {place} yet: assay check makes one"
-        )));
+        return Err(Failure::mistake("there is no result yet: assay check makes one"));
     }
     output::page_below(system, folder, site::INDEX, &site::index(&entries))?;
     output::text(&folder.join(site::INDEX).display().to_string());

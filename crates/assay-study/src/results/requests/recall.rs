@@ -68,10 +68,13 @@ pub fn recall(
     Ok(())
 }
 
-/// Where it is kept: always among the results of this user.
+/// Where it is kept: among the results that this user sees.
 fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
-    let results = identity::results_directory(system).map_err(|failure| failure.to_string())?;
-    Ok(results.join(&source.id))
+    let results = identity::results_directories(system).map_err(|failure| failure.to_string())?;
+    let mut kept = results.iter().map(|results| results.join(&source.id));
+    kept.find(|directory| system.status(directory).is_ok()).ok_or_else(|| {
+        format!("the recording {} is gone: make another with --record-requests", source.id)
+    })
 }
 
 /// A device of a recording.

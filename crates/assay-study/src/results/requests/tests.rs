@@ -38,6 +38,27 @@ fn written(header: &Header, requests: &[BlockRequest]) -> Fake {
     fake
 }
 
+/// A user plays what root has recorded.
+#[test]
+fn recordings_of_root_are_recalled_by_a_user() {
+    let fake = Fake::new();
+    fake.set_variable("HOME", "/home/me");
+    let directory = Path::new("/var/lib/assay/results/one");
+    fake.create_directory(directory).unwrap();
+    let mut writer = Writer::create(&fake, directory, &header(1)).unwrap();
+    writer.add(&request(0, 2_000_000)).unwrap();
+    writer.finish().unwrap();
+    let source = source(&fake, directory, None, None).unwrap();
+    fake.set_user(1000);
+    let count = || {
+        let mut count = 0;
+        recall(&fake, &source, &mut |_, _| count += 1).map(|()| count)
+    };
+    assert_eq!(count(), Ok(1));
+    fake.remove("/var/lib/assay/results/one");
+    assert!(count().is_err());
+}
+
 fn read(fake: &Fake) -> io::Result<Vec<BlockRequest>> {
     Reader::open(fake, Path::new("/results/one"))?.collect()
 }

@@ -14,7 +14,7 @@ const NEWEST: usize = 8;
 
 /// Looks for a study, and then at it.
 pub struct Studies {
-    results: Option<PathBuf>,
+    results: Vec<PathBuf>,
     watched: Option<Watched>,
     searched_ns: Option<u64>,
 }
@@ -22,7 +22,7 @@ pub struct Studies {
 impl Studies {
     /// Nothing was looked for yet.
     pub fn new(system: &dyn System) -> Self {
-        let results = identity::results_directory(system).ok();
+        let results = identity::results_directories(system).unwrap_or_default();
         Self { results, watched: None, searched_ns: None }
     }
 
@@ -47,12 +47,19 @@ impl Studies {
             return None;
         }
         self.searched_ns = Some(now_ns);
-        let results = self.results.as_ref()?;
-        // Names sort by time; only the newest are opened.
-        let mut names = system.list(results).ok()?;
-        names.sort_unstable_by(|one, other| other.cmp(one));
-        let newest = names.into_iter().take(NEWEST).map(|id| results.join(id));
-        let mut running = newest.filter(|directory| bundle::is_running(system, directory));
-        running.find_map(|directory| Watched::new(system, &directory).ok())
+        for results in &self.results {
+            // Names sort by time; only the newest are opened.
+            let mut names = system.list(results).unwrap_or_default();
+            names.sort_unstable_by(|one, other| other.cmp(one));
+            for id in names.into_iter().take(NEWEST) {
+                let directory = results.join(id);
+                if bundle::is_running(system, &directory)
+                    && let Ok(watched) = Watched::new(system, &directory)
+                {
+                    return Some(watched);
+                }
+            }
+        }
+        None
     }
 }
