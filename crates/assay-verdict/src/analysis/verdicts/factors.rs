@@ -34,8 +34,7 @@ mod tests {
     use assay_study::findings::Findings;
     use assay_study::findings::said::Said;
 
-    use super::super::sentences_tests::grid;
-    use super::super::tests::{Study, arm};
+    use super::super::tests::{Study, arm, grid};
     use super::*;
 
     const SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];

@@ -240,6 +240,4 @@ mod sentences_tests;
 #[cfg(test)]
 pub(super) mod tests;
 #[cfg(test)]
-mod told_tests;
-#[cfg(test)]
 mod trends_tests;

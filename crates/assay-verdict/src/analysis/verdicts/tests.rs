@@ -32,6 +32,36 @@ pub(super) fn trial(replicate: u32, order: u32, value: f64) -> CellTrial {
     }
 }
 
+/// Two factors: `values` gives the mean of first and second level.
+pub(super) fn grid(
+    first: &[&str],
+    second: &[&str],
+    n: usize,
+    values: impl Fn(usize, usize) -> f64,
+) -> Study {
+    let names: Vec<String> = (0..first.len() * second.len()).map(|arm| format!("l{arm}")).collect();
+    let numbers: Vec<Vec<f64>> = (0..names.len())
+        .map(|one| {
+            let mean = values(one / second.len(), one % second.len());
+            (0..n).map(|turn| mean * (1.0 + 0.003 * ((one * 5 + turn * 3) % 7) as f64)).collect()
+        })
+        .collect();
+    let arms: Vec<(&str, &[f64])> =
+        names.iter().zip(&numbers).map(|(name, own)| (name.as_str(), own.as_slice())).collect();
+    let mut study = Study::of(&arms);
+    let levels = |levels: &[&str]| levels.iter().map(|level| (*level).to_owned()).collect();
+    study.measured.design.factors = vec![
+        Factor { name: "filesystem".to_owned(), levels: levels(first) },
+        Factor { name: "threads".to_owned(), levels: levels(second) },
+    ];
+    for (one, series) in study.measured.series.iter_mut().enumerate() {
+        let (one, other) = (first[one / second.len()], second[one % second.len()]);
+        series.arm = arm(&[("filesystem", one), ("threads", other)]);
+    }
+    study.measured.design.baseline = study.measured.series[0].arm.clone();
+    study
+}
+
 impl Study {
     /// Arms of the factor `setting` with their values, the first one being the baseline.
     pub fn of(arms: &[(&str, &[f64])]) -> Self {
