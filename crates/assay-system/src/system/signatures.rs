@@ -166,6 +166,27 @@ pub fn labelled(
     Ok(None)
 }
 
+/// Returns the offsets of superblock copies with a label whose original is missing: `mkfs.ext4` writes the copies first,
+/// so they remain if it is killed. Returns none if blkid recognises anything, which may have been made since.
+///
+/// # Errors
+/// As [`in_range`].
+pub fn copies_without_original(
+    system: &dyn System,
+    device: &Path,
+    start: u64,
+    label: &str,
+) -> io::Result<Vec<u64>> {
+    let file = system.open_for_reading(device, Caching::Buffered)?;
+    let range = start..system.length(&file)?;
+    if range.is_empty() || !blkid(system, &file, &range, None)?.is_some_and(|all| all.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let mut copies = copies(system, &file, &range)?;
+    copies.retain(|copy| copy.label.as_deref() == Some(label));
+    Ok(copies.iter().map(|copy| start + copy.offset).collect())
+}
+
 /// Fails unless both programs are those of util-linux: the blkid of BusyBox ignores the options.
 fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
     for program in ["wipefs", "blkid"] {
@@ -334,7 +355,10 @@ fn copy_in(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
             0 => "ext2",
             _ => "ext3",
         };
-        return Some(signature(name, "filesystem", offset, uuid_at(block, 0x68)));
+        let label = block[0x78..0x88].split(|byte| *byte == 0).next().unwrap_or_default();
+        let label = String::from_utf8_lossy(label).into_owned();
+        let copy = signature(name, "filesystem", offset, uuid_at(block, 0x68));
+        return Some(Signature { label: Some(label), ..copy });
     }
     None
 }

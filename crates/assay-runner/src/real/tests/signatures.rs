@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_lab::recordings::Recording;
-use assay_system::system::signatures::{in_range, labelled};
+use assay_system::system::signatures::{copies_without_original, in_range, labelled};
 
 use super::*;
 
@@ -70,5 +70,12 @@ fn made_filesystems_are_found_by_their_label() {
         let found = labelled(&Real, &image, 0, "AB12").unwrap();
         assert_eq!(found.map(|copies| copies.len()), Some(copies), "{program}");
         assert_eq!(labelled(&Real, &image, MIB, "AB12").unwrap(), None, "{program}");
+        if program.starts_with("mkfs.ext") {
+            let left = |label| copies_without_original(&Real, &image, 0, label).unwrap().len();
+            assert_eq!(left("AB12"), 0, "{program}: the original is there");
+            let file = File::options().write(true).open(&image).unwrap();
+            file.write_all_at(&[0; 1024], 1024).unwrap();
+            assert_eq!((left("AB12"), left("AB1")), (copies, 0), "{program}");
+        }
     }
 }

@@ -358,16 +358,25 @@ impl Restorer<'_> {
             return Ok(nothing(format!("{} is not connected", disk.id)));
         };
         let found = signatures::labelled(self.system, &device, start, label);
-        let Some(copies) = found.map_err(|error| error.to_string())? else {
-            return Ok(nothing("it is gone"));
+        let found = found.map_err(|error| error.to_string())?;
+        let has_original = found.is_some();
+        let copies = match found {
+            Some(copies) => copies,
+            None => signatures::copies_without_original(self.system, &device, start, label)
+                .map_err(|error| error.to_string())?,
         };
+        if !has_original && copies.is_empty() {
+            return Ok(nothing("it is gone"));
+        }
         // The first one last: as long as it is there, this can be done again.
         for at in copies {
             let range = at..at.saturating_add(WIPED_OF_COPY);
             self.patiently(&Act::Wipe { device: device.clone(), range })?;
         }
-        let end = start.saturating_add(WIPED);
-        self.patiently(&Act::Wipe { device, range: start..end })?;
+        if has_original {
+            let end = start.saturating_add(WIPED);
+            self.patiently(&Act::Wipe { device, range: start..end })?;
+        }
         Ok(Restored::Done)
     }
 

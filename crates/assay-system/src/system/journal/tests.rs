@@ -426,6 +426,18 @@ fn a_file_system_goes_with_the_copies_of_its_superblock() {
 }
 
 #[test]
+fn copies_without_an_original_go_if_they_have_the_label() {
+    let (fake, undo) = with("");
+    put_copy(&fake);
+    let Undo::FileSystem { disk, start, .. } = undo.clone() else { panic!("{undo:?}") };
+    let other = Undo::FileSystem { disk, start, label: "fifth".to_owned() };
+    assert_eq!((wiped(&fake, &other).0.nothing.len(), carried(&fake).len()), (1, 1));
+    let (report, wipes) = wiped(&fake, &undo);
+    assert_eq!((report.done.len(), wipes), (1, 1), "{report:?}");
+    assert_eq!(carried(&fake), [""; 0]);
+}
+
+#[test]
 fn what_was_made_since_where_a_file_system_was_stays() {
     let (fake, undo) = with("xfs filesystem - fifth");
     put_copy(&fake);
