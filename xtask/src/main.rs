@@ -18,7 +18,6 @@ mod lab_guest;
 mod live;
 mod options;
 mod pages;
-mod pictures;
 mod plug;
 #[cfg(feature = "schema")]
 mod schemas;
@@ -103,12 +102,12 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "pictures",
-        usage: "[--home DIRECTORY | --out DIRECTORY]",
-        summary: "draws docs/figures from real runs, or from the results of a home (root, chromium); --out: instead whole pages of simulated and published numbers, as wide as a phone and a desk",
+        usage: "[--out DIRECTORY]",
+        summary: "draws the picture of the README from docs/data/check.assay; --out: instead whole pages of simulated and published numbers, as wide as a phone and a desk",
         flags: &[],
         numbers: &[],
-        words: &["--home", "--out"],
-        run: Chore(pictures::draw),
+        words: &["--out"],
+        run: Chore(browser::pictures::draw),
     },
     Command {
         name: "bench",

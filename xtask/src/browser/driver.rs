@@ -22,8 +22,8 @@ const DRIVER: &str = "chromedriver";
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
 /// Windows below this are those of phones, pixels.
 const DESK: u32 = 500;
-/// Pictures higher than this are cut: the browser draws no more in one piece.
-const MOST_HEIGHT: f64 = 16_000.0;
+/// The browser draws no more in one piece, pixels.
+pub const MAX_HEIGHT: f64 = 16_000.0;
 
 /// What is missing for a browser; none where it is all there.
 pub fn missing() -> Option<String> {
@@ -203,10 +203,10 @@ impl Browser {
         self.own("Emulation.clearDeviceMetricsOverride", &json!({})).map(drop)
     }
 
-    /// The page from its beginning to its end, so many pixels wide: a PNG.
-    pub fn whole_page(&self, pixels: u32) -> Done<Vec<u8>> {
+    /// Takes a picture of the page from its beginning, so many pixels wide and at most so many high: a PNG.
+    pub fn page(&self, pixels: u32, max_height: f64) -> Done<Vec<u8>> {
         let height = self.number("return document.documentElement.scrollHeight")?;
-        let height = height.min(MOST_HEIGHT);
+        let height = height.min(max_height);
         let clip = json!({ "x": 0, "y": 0, "width": pixels, "height": height, "scale": 1 });
         let wanted = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
         let taken = self.own("Page.captureScreenshot", &wanted)?;
