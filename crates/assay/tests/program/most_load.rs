@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_study::findings::Findings;
 use assay_study::findings::most_load::MostLoad;
-use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
 use assay_study::results::course::{self, SEARCHES, STEPS};
 use assay_study::results::vouch::{Purpose, vouch};
@@ -14,6 +14,8 @@ use assay_study::study::file;
 use assay_study::study::limit::bracket::Standing;
 use assay_system::system::Fake;
 use assay_verdict::analysis;
+
+use crate::races::{findings, machine};
 
 /// 5,000 operations per second, each as long as the law draws it.
 const DRIVE: &str = "simulated:exponential,mean=200us,servers=1";
@@ -41,29 +43,6 @@ fn request(limit: &str) -> Request<'static> {
             vec![DRIVE.to_owned()],
         )
     }
-}
-
-fn machine() -> Fake {
-    Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
-        .unwrap()
-}
-
-/// Findings without what tells one run from another.
-fn findings(finished: &Finished) -> Findings {
-    let facts = StudyFacts {
-        id: String::new(),
-        title: finished.study.title.clone(),
-        kind: "study".to_owned(),
-        plan_sha256: finished.plan.sha256.clone(),
-        started: String::new(),
-        seed: finished.plan.seed,
-        notes: Vec::new(),
-        confirms: None,
-        promised: None,
-        lead: None,
-        ended: finished.ended.clone(),
-    };
-    analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials)
 }
 
 /// Runs until so many trials have ended, then stops.

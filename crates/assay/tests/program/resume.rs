@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_base::failure::Outcome;
 use assay_lab::needs::is_sampled;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
-use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
 use assay_system::system::{Fake, System};
-use assay_verdict::analysis;
 
 use crate::DRIVE;
+use crate::races::{findings, machine};
 
 const STUDY: &str = r#"
 format     = "assay-study/1"
@@ -35,34 +34,11 @@ name = "write"
 io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms" }
 "#;
 
-fn machine() -> Fake {
-    Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
-        .unwrap()
-}
-
 fn request() -> Request<'static> {
     Request {
         results: Some(PathBuf::from("/var/lib/assay/results")),
         ..Request::bare(file::parse("test", STUDY).unwrap(), vec![DRIVE.to_owned()])
     }
-}
-
-/// Findings without what tells one run from another.
-fn findings(finished: &Finished) -> Findings {
-    let study = StudyFacts {
-        id: String::new(),
-        title: finished.study.title.clone(),
-        kind: "study".to_owned(),
-        plan_sha256: finished.plan.sha256.clone(),
-        started: String::new(),
-        seed: finished.plan.seed,
-        notes: Vec::new(),
-        confirms: None,
-        promised: None,
-        lead: None,
-        ended: finished.ended.clone(),
-    };
-    analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
 }
 
 /// Runs until a trial has ended, then stops.
