@@ -1,5 +1,6 @@
 //! What ranks say to each other once they know each other: JSON, one message a frame.
 
+use assay_base::json;
 use assay_kinds::work::{Measured, SeriesRow};
 use assay_study::results::fleet::HostSaid;
 use assay_study::results::histogram::HistogramDocument;
@@ -55,7 +56,7 @@ impl Message {
     /// # Errors
     /// It makes no sense.
     pub fn read(text: &[u8]) -> Result<Self, &'static str> {
-        serde_json::from_slice(text).map_err(|_| "what it says makes no sense")
+        json::from_slice(text).map_err(|_| "what it says makes no sense")
     }
 }
 

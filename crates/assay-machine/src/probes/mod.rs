@@ -28,6 +28,7 @@ pub mod ticks;
 
 use std::collections::BTreeMap;
 
+use assay_base::json;
 use assay_base::presence::Presence;
 use assay_system::system::System;
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,7 @@ impl Probes {
 /// An observation as it is stored.
 fn as_value<T: Serialize>(observed: &Presence<T>) -> Presence<Value> {
     match observed {
-        Presence::Present(observed) => serde_json::to_value(observed)
+        Presence::Present(observed) => json::to_value(observed)
             .map_or_else(|error| Presence::absent(error.to_string()), Presence::Present),
         Presence::Absent(reason) => Presence::Absent(reason.clone()),
     }

@@ -10,6 +10,7 @@ mod recall;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use assay_base::json;
 use assay_system::system::stream::Stream;
 use assay_system::system::{BlockRequest, Caching, FileKind, System};
 use flate2::Compression;
@@ -144,7 +145,7 @@ impl<'s> Reader<'s> {
         let mut unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source));
         let mut line = Vec::new();
         (&mut unpacked).take(LONGEST_HEADER_BYTES).read_until(b'\n', &mut line)?;
-        let header: Header = serde_json::from_slice(&line).map_err(|error| bad(&error))?;
+        let header: Header = json::from_slice(&line).map_err(|error| bad(&error))?;
         if header.format != FORMAT {
             return Err(bad(&format!("its format is {:?} and not {FORMAT}", header.format)));
         }

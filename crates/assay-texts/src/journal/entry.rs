@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use assay_base::json;
 use serde_json::Value;
 
 pub use assay_system::system::machine::plain_id as id;
@@ -86,7 +87,7 @@ fn json_entry(line: &[u8]) -> Option<Entry> {
     if line.len() > LONGEST_ENTRY {
         return None;
     }
-    let fields: BTreeMap<String, Value> = serde_json::from_slice(line).ok()?;
+    let fields: BTreeMap<String, Value> = json::from_slice(line).ok()?;
     let mut entry = Entry::default();
     for (name, value) in &fields {
         if let Some(text) = text_of(value) {

@@ -18,6 +18,7 @@ use tar::{Archive, Builder, EntryType, Header};
 
 use assay_base::digest::{Digest, Sum, hexadecimal};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::json;
 use assay_base::outside;
 use assay_base::quantity::Bytes;
 use assay_study::results::bundle;
@@ -322,7 +323,7 @@ fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
     if bytes.len() as u64 != size {
         return Err(bad(path, &format!("{ABOUT} in it is cut off, or too long")));
     }
-    let about: About = serde_json::from_slice(&bytes)
+    let about: About = json::from_slice(&bytes)
         .map_err(|error| bad(path, &format!("{ABOUT} in it cannot be read: {error}")))?;
     if about.format != FORMAT {
         let [own, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
