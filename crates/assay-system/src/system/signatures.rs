@@ -132,8 +132,18 @@ fn add(found: &mut Vec<Signature>, more: Vec<Signature>) {
     }
 }
 
-/// Looks for what Assay created under a label at a byte of a device. Returns the offsets of its superblock copies, or
-/// `None` if nothing there has the label.
+/// What Assay created under a label at a byte of a device. The default is: nothing.
+#[derive(Debug, Default, PartialEq)]
+pub struct Labelled {
+    pub has_original: bool,
+    /// Offsets of its superblock copies.
+    pub copies: Vec<u64>,
+}
+
+/// Looks for what Assay created under a label at a byte of a device.
+///
+/// `mkfs.ext4` writes the copies of the superblock first, so they remain without an original if it is killed. They are
+/// found only if blkid recognises nothing else, which may have been made since.
 ///
 /// # Errors
 /// As [`in_range`].
@@ -142,14 +152,15 @@ pub fn labelled(
     device: &Path,
     start: u64,
     label: &str,
-) -> io::Result<Option<Vec<u64>>> {
+) -> io::Result<Labelled> {
     let file = system.open_for_reading(device, Caching::Buffered)?;
     let range = start..system.length(&file)?;
     if range.is_empty() {
-        return Ok(None);
+        return Ok(Labelled::default());
     }
     require_programs(system, &file)?;
     require_readable(system, &file, &range)?;
+    let offsets = |found: Vec<Signature>| found.iter().map(|copy| start + copy.offset).collect();
     // One type per question: what others left on the device cannot make the answer ambivalent.
     for kind in CREATED {
         let found = blkid(system, &file, &range, Some(kind))?.ok_or_else(ambivalent)?;
@@ -159,32 +170,16 @@ pub fn labelled(
             if name == Some(label) {
                 let mut copies = copies(system, &file, &range)?;
                 copies.retain(|copy| copy.uuid.is_some() && copy.uuid == own.uuid);
-                return Ok(Some(copies.iter().map(|copy| start + copy.offset).collect()));
+                return Ok(Labelled { has_original: true, copies: offsets(copies) });
             }
         }
     }
-    Ok(None)
-}
-
-/// Returns the offsets of superblock copies with a label whose original is missing: `mkfs.ext4` writes the copies first,
-/// so they remain if it is killed. Returns none if blkid recognises anything, which may have been made since.
-///
-/// # Errors
-/// As [`in_range`].
-pub fn copies_without_original(
-    system: &dyn System,
-    device: &Path,
-    start: u64,
-    label: &str,
-) -> io::Result<Vec<u64>> {
-    let file = system.open_for_reading(device, Caching::Buffered)?;
-    let range = start..system.length(&file)?;
-    if range.is_empty() || !blkid(system, &file, &range, None)?.is_some_and(|all| all.is_empty()) {
-        return Ok(Vec::new());
+    if !blkid(system, &file, &range, None)?.is_some_and(|all| all.is_empty()) {
+        return Ok(Labelled::default());
     }
     let mut copies = copies(system, &file, &range)?;
     copies.retain(|copy| copy.label.as_deref() == Some(label));
-    Ok(copies.iter().map(|copy| start + copy.offset).collect())
+    Ok(Labelled { has_original: false, copies: offsets(copies) })
 }
 
 /// Fails unless both programs are those of util-linux: the blkid of BusyBox ignores the options.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_lab::recordings::Recording;
-use assay_system::system::signatures::{copies_without_original, in_range, labelled};
+use assay_system::system::signatures::{Labelled, in_range, labelled};
 
 use super::*;
 
@@ -67,15 +67,15 @@ fn made_filesystems_are_found_by_their_label() {
         }
         File::create(&image).unwrap().set_len(320 * MIB).unwrap();
         run(program, &[words, &["AB12", &path]].concat());
-        let found = labelled(&Real, &image, 0, "AB12").unwrap();
-        assert_eq!(found.map(|copies| copies.len()), Some(copies), "{program}");
-        assert_eq!(labelled(&Real, &image, MIB, "AB12").unwrap(), None, "{program}");
+        let found = |start, label| labelled(&Real, &image, start, label).unwrap();
+        let own = found(0, "AB12");
+        assert_eq!((own.has_original, own.copies.len()), (true, copies), "{program}");
+        assert_eq!(found(MIB, "AB12"), Labelled::default(), "{program}");
         if program.starts_with("mkfs.ext") {
-            let left = |label| copies_without_original(&Real, &image, 0, label).unwrap().len();
-            assert_eq!(left("AB12"), 0, "{program}: the original is there");
             let file = File::options().write(true).open(&image).unwrap();
             file.write_all_at(&[0; 1024], 1024).unwrap();
-            assert_eq!((left("AB12"), left("AB1")), (copies, 0), "{program}");
+            assert_eq!(found(0, "AB12"), Labelled { has_original: false, ..own }, "{program}");
+            assert_eq!(found(0, "AB1"), Labelled::default(), "{program}");
         }
     }
 }

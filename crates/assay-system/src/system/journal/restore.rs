@@ -359,21 +359,15 @@ impl Restorer<'_> {
         };
         let found = signatures::labelled(self.system, &device, start, label);
         let found = found.map_err(|error| error.to_string())?;
-        let has_original = found.is_some();
-        let copies = match found {
-            Some(copies) => copies,
-            None => signatures::copies_without_original(self.system, &device, start, label)
-                .map_err(|error| error.to_string())?,
-        };
-        if !has_original && copies.is_empty() {
+        if found == signatures::Labelled::default() {
             return Ok(nothing("it is gone"));
         }
         // The first one last: as long as it is there, this can be done again.
-        for at in copies {
+        for at in found.copies {
             let range = at..at.saturating_add(WIPED_OF_COPY);
             self.patiently(&Act::Wipe { device: device.clone(), range })?;
         }
-        if has_original {
+        if found.has_original {
             let end = start.saturating_add(WIPED);
             self.patiently(&Act::Wipe { device, range: start..end })?;
         }
@@ -386,7 +380,7 @@ impl Restorer<'_> {
         for Member { disk, start } in members {
             let Some(file) = self.find(disk)? else { continue };
             let found = signatures::labelled(self.system, &file, *start, name);
-            if found.map_err(|error| error.to_string())?.is_some() {
+            if found.map_err(|error| error.to_string())?.has_original {
                 own.push((file, *start));
             }
         }
