@@ -208,8 +208,7 @@ mod tests {
     use super::*;
 
     fn drive(name: &str, bus: &str) -> Drive {
-        let machine = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
-        let fake = Fake::recorded(machine).unwrap();
+        let fake = Fake::sata_ssd().unwrap();
         let known = devices::drives(&fake).remove(0);
         Drive { name: name.to_owned(), bus: Presence::Present(bus.to_owned()), ..known }
     }

@@ -246,8 +246,7 @@ mod tests {
 
     /// A machine of text whose device counts and holds so at each glance.
     fn machine(stat: &[&str], under_way: &[&str]) -> (Fake, assay_system::system::site::Site) {
-        let text = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
-        let fake = Fake::recorded(text).unwrap();
+        let fake = Fake::sata_ssd().unwrap();
         let site = resolve(&fake, ".").unwrap();
         let device = fake.canonical(&sysfs::block(&site.counted[0])).unwrap();
         fake.put_readings(device.join("stat"), stat);

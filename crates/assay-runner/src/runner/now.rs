@@ -92,12 +92,9 @@ mod tests {
     use assay_study::study::presets;
     use assay_system::system::Fake;
 
-    const MACHINE: &str =
-        include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
-
     #[test]
     fn what_is_set_is_the_baseline_and_what_is_not_there_is_left_out() {
-        let fake = Fake::recorded(MACHINE).unwrap();
+        let fake = Fake::sata_ssd().unwrap();
         let tune = presets::find("tune").unwrap().unwrap();
         let own = resolved(&fake, tune.clone(), &["/home/me".to_owned()]).unwrap();
         assert!(now::asked(&own).is_empty());
@@ -115,7 +112,7 @@ mod tests {
     fn what_another_study_had_set_until_the_targets_were_held_is_not_what_is_set() {
         const DEPTH: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda\
                              /queue/nr_requests";
-        let fake = Fake::recorded(MACHINE).unwrap();
+        let fake = Fake::sata_ssd().unwrap();
         let tune = presets::find("tune").unwrap().unwrap();
         let targets = ["/home/me".to_owned()];
         fake.put(DEPTH, "32\n");

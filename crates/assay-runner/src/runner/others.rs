@@ -198,8 +198,7 @@ mod tests {
         let text = "format = \"assay-study/1\"\ntitle = \"Live\"\ncontrol = false\n[factors]\n\
             copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nobserve = {}\n";
         let study = file::parse("test", text).unwrap().settled();
-        let machine = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
-        let fake = assay_system::system::Fake::recorded(machine).unwrap();
+        let fake = assay_system::system::Fake::sata_ssd().unwrap();
         let targets = [".".to_owned()];
         let consented = super::super::Consented::default();
         super::super::preview(&fake, study, &targets, &consented, None).unwrap().plan

@@ -103,7 +103,6 @@ fn contents(folder: &str, ending: &str) -> Vec<Vec<u8>> {
 /// A line that begins a file of a bundle in one text.
 const FILE: &str = "=== ";
 const RESULT: &str = "/results/20261122-0000-abcd";
-const MACHINE: &str = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"
@@ -129,7 +128,7 @@ fn bundles() -> Vec<Vec<u8>> {
         (name, String::from_utf8_lossy(&bytes).into_owned())
     });
     let mut bundles = vec![joined(old)];
-    let fake = Fake::recorded(MACHINE).unwrap_or_default();
+    let fake = Fake::sata_ssd().unwrap_or_default();
     for (study, target) in [(STUDY, DRIVE), (STUDY, "/home/me")] {
         let Ok(study) = file::parse("seed", study) else { continue };
         let request = Request {

@@ -134,7 +134,7 @@ fn counted_of(fake: &Fake) -> Option<Recorded> {
 fn base() -> &'static Findings {
     static BASE: OnceLock<Findings> = OnceLock::new();
     BASE.get_or_init(|| {
-        let fake = Fake::recorded(super::MACHINE).unwrap();
+        let fake = Fake::sata_ssd().unwrap();
         let study = file::parse("seed", super::STUDY).unwrap();
         let request = Request::bare(study, vec![super::DRIVE.to_owned()]);
         let ran = runner::run(&fake, request, &AtomicBool::new(false), &mut |_| {});

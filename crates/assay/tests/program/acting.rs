@@ -35,9 +35,7 @@ const RESULTS: &str = "/store/results";
 const PURPOSES: [Purpose; 2] = [Purpose::GoOn, Purpose::Apply];
 
 fn machine() -> Fake {
-    let fake =
-        Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
-            .unwrap();
+    let fake = Fake::sata_ssd().unwrap();
     fake.set_user(0).set_variable("ASSAY_HOME", "/store");
     fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
     fake.add("dir /store/results").unwrap();

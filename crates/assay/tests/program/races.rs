@@ -36,8 +36,7 @@ io   = { pattern = "random", mix = "read", size = "4 KiB", time = "20 ms" }
 "#;
 
 pub(crate) fn machine() -> Fake {
-    Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
-        .unwrap()
+    Fake::sata_ssd().unwrap()
 }
 
 pub(crate) fn request(text: &str) -> Request<'static> {

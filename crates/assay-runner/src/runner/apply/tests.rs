@@ -21,8 +21,7 @@ dir /var/lib
 ";
 
 fn machine() -> Fake {
-    let sata = include_str!("../../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
-    let fake = Fake::recorded(sata).unwrap();
+    let fake = Fake::sata_ssd().unwrap();
     fake.add(MORE).unwrap().set_user(0).set_variable("ASSAY_HOME", HOME);
     fake
 }
