@@ -115,15 +115,15 @@ impl<'a> Gathering<'a> {
         if environment.machine.emulator().is_none() {
             self.acknowledged.look(self.rows.len(), &row);
         }
-        self.series.extend(series);
         self.absent.extend(absent);
         let (by_class, lacking) = played::series(&self.design, &row);
         self.played.extend(by_class);
         self.absent.extend(lacking);
         self.classes.push(classes::of_row(&row));
-        self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.surfaces.extend(surfaces::of_row(plan, &row, &series));
         self.paces.push(facts::pace(&row));
-        self.accesses.extend(surfaces::accesses(plan, &row));
+        self.accesses.extend(surfaces::accesses(plan, &row, &series));
+        self.series.extend(series);
         self.of_kinds.extend(kinds::of_row(&row));
         self.members.extend(watched::members(&row));
         self.conversions.extend(conversions::of_row(&row));
