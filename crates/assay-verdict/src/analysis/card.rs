@@ -175,12 +175,17 @@ fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> 
 }
 
 fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
-    let sound = number.filter(|number| number.doubt().is_empty());
+    let sound = number.filter(|number| is_sound(Some(number)));
     match sound.and_then(|number| number.ci95) {
         Some([low, _]) if low > iops => Standing::Above,
         Some([_, high]) if high < iops => Standing::Below,
         _ => Standing::Open,
     }
+}
+
+/// Whether a number may be compared: it has an interval and no trust rule doubts it.
+fn is_sound(number: Option<&CardNumber>) -> bool {
+    number.is_some_and(|number| number.ci95.is_some() && number.doubt().is_empty())
 }
 
 /// The line of the article first, then its neighbours by random writes.
@@ -199,22 +204,19 @@ fn sentences(row: &CardRow) -> Vec<String> {
             against_the_line(what, one, number.as_ref())
         })
         .collect();
-    let others: Vec<String> = row
-        .beside
-        .iter()
-        .filter(|one| !line(one) && one.writes)
-        .map(|one| {
-            format!(
-                "{} ({} IOPS, {}) {}",
-                one.item,
-                show::per_second(one.iops),
-                one.kind,
-                side(one.place)
-            )
-        })
-        .collect();
-    if !others.is_empty() {
-        told.push(format!("Beside published random writes: {}.", others.join("; ")));
+    for (place, relation) in [
+        (Standing::Above, "more than"),
+        (Standing::Below, "fewer than"),
+        (Standing::Open, "a 95% interval that includes"),
+    ] {
+        let others = row.beside.iter().filter(|one| !line(one) && one.writes && one.place == place);
+        let others: Vec<String> = others
+            .map(|one| format!("{} ({} IOPS, {})", one.item, show::per_second(one.iops), one.kind))
+            .collect();
+        let is_comparable = place != Standing::Open || is_sound(row.random_write.as_ref());
+        if is_comparable && !others.is_empty() {
+            told.push(format!("Random writes per second: {relation} {}.", others.join(", ")));
+        }
     }
     told.extend(row.claims.iter().map(|one| format!("Printed on it: {}.", one.text)));
     if row.share_of_claim.is_some() {
@@ -256,15 +258,6 @@ fn upper(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}", letters.as_str())
-}
-
-/// Where the card lies.
-fn side(place: Standing) -> &'static str {
-    match place {
-        Standing::Above => "below this one",
-        Standing::Below => "above this one",
-        Standing::Open => "cannot be distinguished from it",
-    }
 }
 
 #[cfg(test)]

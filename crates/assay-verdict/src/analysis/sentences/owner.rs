@@ -77,6 +77,12 @@ impl Spoken {
         about(self.trust).unwrap_or_default()
     }
 
+    /// Returns the ends of the 95% interval as multiples of a yardstick. A sentence compares the number with it only if
+    /// both ends lie on the same side.
+    fn ratios(&self, yardstick: f64) -> Option<[f64; 2]> {
+        self.ci95.map(|ends| ends.map(|end| end / yardstick))
+    }
+
     /// `about 19 (suspect)`; with its interval where that is wide.
     fn shown(&self, show: impl Fn(f64) -> String) -> String {
         let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
@@ -107,24 +113,28 @@ fn per_second(value: f64) -> String {
 fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     let disk = show::per_second(LAPTOP_DISK);
     let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
-    let ratio = told.value / LAPTOP_DISK;
+    let Some([low, high]) = told.ratios(LAPTOP_DISK) else {
+        return format!("{begin}; a 5400 rpm laptop disk manages {disk}.");
+    };
     // What to do is not told from a number that something speaks against.
     let advice = |text: String| if told.is_trusted() { text } else { String::new() };
-    if ratio < MUCH_SLOWER {
+    if high < MUCH_SLOWER {
         let advice = advice(format!(": do not run an operating system from this {noun}"));
         format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
-    } else if ratio < 1.0 / LIKE {
+    } else if high < 1.0 / LIKE {
         let advice = advice(format!(": an operating system will feel slow on this {noun}"));
         format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
-    } else if ratio <= LIKE {
+    } else if low >= 1.0 / LIKE && high <= LIKE {
         format!("{begin}, about what a 5400 rpm laptop disk manages ({disk}).")
-    } else if ratio > FAR_BEYOND {
+    } else if low > FAR_BEYOND {
         format!("{begin}, one after another (a 5400 rpm laptop disk: {disk}).")
+    } else if low <= LIKE {
+        format!("{begin}; a 5400 rpm laptop disk manages {disk}.")
     } else {
         format!(
             "{begin}, {}{} times as many as a 5400 rpm laptop disk manages ({disk}).",
             told.about(),
-            show::times(ratio)
+            show::times(told.value / LAPTOP_DISK)
         )
     }
 }
@@ -162,11 +172,11 @@ fn sequential(told: &Told<'_>) -> Option<String> {
         Some(reads) => ("reads", reads),
         None => ("writes", told.number(Usual::SequentialWrite, metric)?),
     };
-    let value = number.value;
     let begin = format!("Sequential {what}: {}", number.shown(show::rate));
+    let Some([low, high]) = number.ci95 else { return Some(format!("{begin}.")) };
     let words = |(name, most): &(&str, f64)| format!("{name} carries ({})", show::rate(*most));
-    let slower = LINKS.iter().rev().find(|(_, most)| *most < value);
-    let faster = LINKS.iter().find(|(_, most)| *most >= value);
+    let slower = LINKS.iter().rev().find(|(_, most)| *most < low);
+    let faster = LINKS.iter().find(|(_, most)| *most > high);
     Some(match (slower, faster) {
         (Some(slower), Some(faster)) => {
             format!("{begin}, more than {} and less than {}.", words(slower), words(faster))
@@ -185,16 +195,18 @@ fn unequal(told: &Told<'_>) -> Option<String> {
     ];
     pairs.into_iter().find_map(|(kind, read, write, metric)| {
         let (read, write) = (told.number(read, metric)?, told.number(write, metric)?);
+        let ([slowest_read, fastest_read], [slowest_write, fastest_write]) =
+            (read.ci95?, write.ci95?);
         let worst = read.trust.max(write.trust);
         let (about, ratio) = (about(worst)?, read.value / write.value);
         let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
-        if ratio >= UNEQUAL {
+        if slowest_read >= UNEQUAL * fastest_write {
             let times = show::times(two_digits(ratio));
             Some(format!(
                 "{kind} reads are {about}{times} times as fast as {} writes{doubt}.",
                 kind.to_lowercase()
             ))
-        } else if ratio <= 1.0 / UNEQUAL {
+        } else if slowest_write >= UNEQUAL * fastest_read {
             let times = show::times(two_digits(1.0 / ratio));
             Some(format!(
                 "{kind} writes are {about}{times} times as fast as {} reads{doubt}.",

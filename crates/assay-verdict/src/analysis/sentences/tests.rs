@@ -43,6 +43,49 @@ fn random_writes_against_a_laptop_disk() {
     }
 }
 
+/// Each word needs both ends of the 95% interval on its side of the yardstick.
+#[test]
+fn yardsticks_need_the_whole_interval() {
+    let one = |name: &str, size: u32, trials: [u64; 3]| {
+        Bench::new(&["."]).row(0, name, size, &trials).findings().summary[0].clone()
+    };
+    let plain = "; a 5400 rpm laptop disk manages 90.";
+    for (trials, expected) in [
+        ([41, 42, 43], "do not run an operating system from this drive."),
+        ([42, 43, 46], "an operating system will feel slow on this drive."),
+        ([68, 69, 70], "an operating system will feel slow on this drive."),
+        ([68, 69, 72], plain),
+        ([78, 80, 82], "about what a 5400 rpm laptop disk manages (90)."),
+        ([95, 110, 120], plain),
+        ([130, 135, 140], "1.5 times as many as a 5400 rpm laptop disk manages (90)."),
+        ([1500, 2000, 2500], "times as many as a 5400 rpm laptop disk manages (90)."),
+        ([1950, 2000, 2050], "one after another (a 5400 rpm laptop disk: 90)."),
+        ([1, 3000, 90_000], plain),
+    ] {
+        let found = one("random-write-q1", 4096, trials);
+        assert!(found.ends_with(expected), "{trials:?}: {found}");
+    }
+    for (trials, expected) in [
+        (
+            [121, 122, 123],
+            "more than gigabit Ethernet carries (119 MiB/s) and less than SATA 6 Gbit/s carries (572 MiB/s).",
+        ),
+        (
+            [119, 122, 125],
+            "more than USB 2.0 carries (57.2 MiB/s) and less than SATA 6 Gbit/s carries (572 MiB/s).",
+        ),
+        (
+            [110, 112, 114],
+            "more than USB 2.0 carries (57.2 MiB/s) and less than gigabit Ethernet carries (119 MiB/s).",
+        ),
+        ([4, 50, 500], ")."),
+    ] {
+        let found = one("sequential-read", 1 << 20, trials);
+        assert!(found.ends_with(expected), "{trials:?}: {found}");
+        assert!(!expected.starts_with(')') || !found.contains("carries"), "{found}");
+    }
+}
+
 #[test]
 fn an_sd_card_is_told_which_classes_it_reaches() {
     let bench = Bench::new(&["."])
@@ -115,6 +158,12 @@ fn reads_and_writes_far_apart() {
     assert_eq!(both(1440, 19)[1], "Random reads are 76 times as fast as random writes.");
     assert_eq!(both(3000, 18_000)[1], "Random writes are 6 times as fast as random reads.");
     assert_eq!(both(200, 100).len(), 2);
+    let reads = |reads: [u64; 3]| {
+        let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &reads);
+        bench.row(0, "random-write-q1", 4096, &[1000; 3]).findings().summary.concat()
+    };
+    assert!(reads([3200, 3250, 3300]).contains("times as fast"));
+    assert!(!reads([2900, 3250, 3600]).contains("times as fast"));
 }
 
 /// No yardstick is held against what an emulator did.
