@@ -9,7 +9,7 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::pages::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
 };
-use assay_study::findings::{Cell as Measured, Findings};
+use assay_study::findings::{Cell as Measured, Findings, Trust};
 
 const LEGEND: &[&str] = &[
     "Reached: bytes of the set that there was room for. Set per memory: bytes of the set per byte of memory \
@@ -44,11 +44,11 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("memory: how much fits, and what it costs", blocks))
 }
 
-fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>) -> Row {
+fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>, trust: Option<Trust>) -> Row {
     let cells = named.words(&cell.workload, &cell.arm).into_iter().chain(words);
     Row {
         name: named.name(&cell.workload, &cell.arm),
-        cells: cells.map(Cell::from).collect(),
+        cells: cells.map(Cell::from).chain([Cell::trust(trust)]).collect(),
         notes: Vec::new(),
     }
 }
@@ -58,6 +58,7 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
     let mut columns = named.columns();
     let headings = ["reached", "killed", "set per memory", "calc zram", "off by"];
     columns.extend(headings.map(Column::right));
+    columns.push(Column::left("trust").judged());
     let rows = cells.iter().map(|cell| {
         let (held, expected) = (mean(findings, cell, &HELD), mean(findings, cell, &EXPECTED));
         let off = held.zip(expected).map(|(held, expected)| {
@@ -66,17 +67,14 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
             format!("{sign}{}", show::share(share.abs()))
         });
         let ratio = |value: Option<f64>| value.map_or_else(none, show::ratio);
-        row(
-            &named,
-            cell,
-            vec![
-                told(&REACHED, cell.value()),
-                killed(findings, cell),
-                ratio(held),
-                ratio(expected),
-                off.unwrap_or_else(none),
-            ],
-        )
+        let words = vec![
+            told(&REACHED, cell.value()),
+            killed(findings, cell),
+            ratio(held),
+            ratio(expected),
+            off.unwrap_or_else(none),
+        ];
+        row(&named, cell, words, worst(findings, cell, &[&REACHED, &KILLED, &HELD]))
     });
     Table { columns, rows: rows.collect() }
 }
@@ -92,9 +90,10 @@ fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
         ("standing still", &FULL),
     ];
     columns.extend(metrics.iter().map(|(heading, _)| Column::right(*heading)));
+    columns.push(Column::left("trust").judged());
     let rows = cells.iter().map(|cell| {
         let words = metrics.iter().map(|(_, metric)| told(metric, mean(findings, cell, metric)));
-        row(&named, cell, words.collect())
+        row(&named, cell, words.collect(), worst(findings, cell, &metrics.map(|(_, own)| own)))
     });
     Table { columns, rows: rows.collect() }
 }
@@ -107,6 +106,14 @@ fn killed(findings: &Findings, cell: &Measured) -> String {
     let values = own.values();
     let killed = values.iter().filter(|value| **value > 0.0).count();
     if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) }
+}
+
+/// The worst trust of some of the numbers of a row.
+fn worst(findings: &Findings, cell: &Measured, metrics: &[&Metric]) -> Option<Trust> {
+    let own = |metric: &&Metric| {
+        find(findings, &cell.workload, &cell.arm, false, metric.name).and_then(|one| one.trust)
+    };
+    metrics.iter().filter_map(own).max()
 }
 
 fn mean(findings: &Findings, cell: &Measured, metric: &Metric) -> Option<f64> {

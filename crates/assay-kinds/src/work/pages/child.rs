@@ -123,6 +123,9 @@ pub(super) fn held(system: &dyn System) -> Held {
         zram_used_bytes,
         zswap_original_bytes: machine::memory(system, "Zswapped"),
         zswap_used_bytes: machine::memory(system, "Zswap"),
+        others_moved_bytes: machine::memory(system, "SwapTotal")
+            .both(&machine::memory(system, "SwapFree"), |total, free| total.saturating_sub(*free)),
+        swap_cached_bytes: machine::memory(system, "SwapCached").value().copied().unwrap_or(0),
     }
 }
 
@@ -150,6 +153,7 @@ fn zram(system: &dyn System) -> [u64; 2] {
 pub fn hold(system: &dyn System, job: &Job, say: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut line = |line: &Line| say(&serde_json::to_string(line).unwrap_or_default());
     let own = job.of_pages();
+    let others = held(system);
     let mut set = PageSet::new(&own)?;
     let began_ns = system.monotonic_ns();
     set.fill(&own, &mut |bytes| line(&Line::Filled(bytes)));
@@ -157,7 +161,7 @@ pub fn hold(system: &dyn System, job: &Job, say: &mut dyn FnMut(&str)) -> io::Re
     line(&Line::Touching);
     let before = Counters::now(system);
     let done = set.touch(&own);
-    let (after, held) = (Counters::now(system), held(system));
+    let (after, held) = (Counters::now(system), held(system).since(&others));
     let latency_ns = done.latency_ns.iter_recorded();
     let latency_ns =
         latency_ns.map(|one| (one.value_iterated_to(), one.count_at_value())).collect();

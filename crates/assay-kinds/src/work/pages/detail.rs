@@ -42,20 +42,55 @@ pub struct Held {
     pub resident_bytes: Presence<u64>,
     /// Bytes of them in swap of any kind (VmSwap of the process).
     pub swapped_bytes: Presence<u64>,
-    /// Bytes of swap that zram devices hold packed, those of everybody.
+    /// Bytes of swap that zram devices hold packed; those of others that lay there before are subtracted.
     pub zram_original_bytes: u64,
     /// Memory that they take for it.
     pub zram_used_bytes: u64,
-    /// Bytes of swap that zswap holds packed, those of everybody.
+    /// Bytes of swap that zswap holds packed; those of others that lay there before are subtracted.
     pub zswap_original_bytes: Presence<u64>,
     /// Memory that it takes for it.
     pub zswap_used_bytes: Presence<u64>,
+    /// Bytes by which the machine's swap grew or shrank beside the set: others' pages that went there, or came
+    /// back. At a single moment, bytes of the machine's swap that are in use.
+    #[serde(default = "not_recorded")]
+    pub others_moved_bytes: Presence<u64>,
+    /// Bytes in use in swap that are also in memory; known at a single moment alone.
+    #[serde(skip)]
+    pub swap_cached_bytes: u64,
+}
+
+fn not_recorded() -> Presence<u64> {
+    Presence::absent("not recorded by the version that ran the study")
 }
 
 /// Less than this may be the mark of an area, or somebody else's.
 const TRACE: u64 = 1 << 20;
 
 impl Held {
+    /// What holds the set, where so much was held before there was one: by other programs.
+    #[must_use]
+    pub fn since(self, before: &Self) -> Self {
+        let grown = |now: &Presence<u64>, before: &Presence<u64>| {
+            now.both(before, |now, before| now.saturating_sub(*before))
+        };
+        let own = self.swapped_bytes.value().copied().unwrap_or(0);
+        // A page that came back may keep its place in swap, and one that is only read ahead is no page of the set
+        // in memory yet: both are in the swap cache.
+        let cached = self.swap_cached_bytes.saturating_sub(before.swap_cached_bytes);
+        let moved = |now: &u64, before: &u64| match now.checked_sub(before + own) {
+            Some(more) => more.saturating_sub(cached),
+            None => before + own - now,
+        };
+        Self {
+            zram_original_bytes: self.zram_original_bytes.saturating_sub(before.zram_original_bytes),
+            zram_used_bytes: self.zram_used_bytes.saturating_sub(before.zram_used_bytes),
+            zswap_original_bytes: grown(&self.zswap_original_bytes, &before.zswap_original_bytes),
+            zswap_used_bytes: grown(&self.zswap_used_bytes, &before.zswap_used_bytes),
+            others_moved_bytes: self.others_moved_bytes.both(&before.others_moved_bytes, moved),
+            ..self
+        }
+    }
+
     /// Memory that the set took: as it is, and packed.
     pub fn memory_bytes(&self) -> Presence<u64> {
         let zswap = self.zswap_used_bytes.value().copied().unwrap_or(0);

@@ -4,6 +4,7 @@
 mod child;
 mod detail;
 mod metrics;
+mod others_swapped;
 mod parameters;
 mod planned;
 mod run;
@@ -18,6 +19,7 @@ use assay_system::system::execute::MemoryLimit;
 pub use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::tell::OwnRule;
 
 pub use assay_base::quantity::sets::{SetSize, Skew};
 pub use child::{Job, hold};
@@ -78,6 +80,7 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const RULES: &'static [OwnRule] = &[others_swapped::OTHERS_SWAPPED];
 
     fn sample() -> Self {
         Self::some()

@@ -33,6 +33,8 @@ fn half_packed() -> Held {
         zram_used_bytes: 100 * MIB,
         zswap_original_bytes: Presence::absent("this kernel has none"),
         zswap_used_bytes: Presence::absent("this kernel has none"),
+        others_moved_bytes: Presence::Present(0),
+        swap_cached_bytes: 0,
     }
 }
 
@@ -220,6 +222,73 @@ fn memory_of_zram_and_zswap_is_counted_with_what_is_resident() {
     let found = held(&fake);
     assert_eq!(found.memory_bytes(), Presence::Present((1024 + 1024 + 512) << 10));
     assert_eq!(found.packed(), Some([3 << 20, 1536 << 10]));
+}
+
+/// A machine whose swap of these MiB is in use; the set has some of them, and zram the rest of the kinds.
+fn holding(own_mib: u64, used_mib: u64, cached_mib: u64, zram_mib: [u64; 2], zswap_mib: u64) -> Held {
+    let fake = Fake::new();
+    fake.put(
+        "/proc/self/status",
+        format!("Name: a\nRssAnon:\t 65536 kB\nVmSwap:\t {} kB\n", own_mib * 1024),
+    );
+    fake.put("/proc/swaps", "Filename Type Size Used Priority\n/dev/zram0 partition 9 8 5\n");
+    let [original, used] = zram_mib.map(|mib| mib * MIB);
+    fake.put("/sys/class/block/zram0/mm_stat", format!("{original} 9 {used} 0 9 0 0 0 0\n"));
+    fake.put(
+        "/proc/meminfo",
+        format!(
+            "SwapTotal: 1048576 kB\nSwapFree: {} kB\nSwapCached: {} kB\nZswap: {} kB\nZswapped: {} kB\n",
+            (1024 - used_mib) * 1024,
+            cached_mib * 1024,
+            zswap_mib * 512,
+            zswap_mib * 1024
+        ),
+    );
+    held(&fake)
+}
+
+#[test]
+fn swap_of_other_programs_is_not_the_sets() {
+    // Others keep 256 MiB in zram, which takes 130 MiB for it; the set of 160 MiB has 96 MiB there.
+    let before = holding(0, 256, 0, [256, 130], 0);
+    let held = holding(96, 356, 4, [352, 178], 0).since(&before);
+    assert_eq!(held.memory_bytes(), Presence::Present((64 + 48) * MIB));
+    assert_eq!(held.packed(), Some([96 * MIB, 48 * MIB]));
+    assert_eq!(held.others_moved_bytes, Presence::Present(0));
+    // What is read ahead, or still has its place there, is nobody else's.
+    for used in [352, 356] {
+        let held = holding(96, used, 4, [352, 178], 0).since(&holding(0, 256, 0, [256, 130], 0));
+        assert_eq!(held.others_moved_bytes, Presence::Present(0), "{used}");
+    }
+    // The same in zswap, where the kernel tells no zram.
+    let before = holding(0, 256, 0, [0, 0], 256);
+    let held = holding(96, 352, 0, [0, 0], 352).since(&before);
+    assert_eq!(held.memory_bytes(), Presence::Present((64 + 48) * MIB));
+    // Nobody else has any.
+    let held = holding(96, 96, 0, [96, 48], 0).since(&holding(0, 0, 0, [0, 0], 0));
+    assert_eq!(held.packed(), Some([96 * MIB, 48 * MIB]));
+}
+
+#[test]
+fn others_pages_that_move_meanwhile_are_flagged() {
+    let flagged = |used_mib: u64| {
+        let before = holding(0, 256, 0, [256, 130], 0);
+        let held = holding(96, used_mib, 0, [352, 178], 0).since(&before);
+        let mut done = done();
+        done.held = held;
+        let planned = Planned { set_bytes: 160 * MIB, ..planned() };
+        let lines = [Line::Done(Box::new(done))];
+        let ran = ran(&planned, executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
+        let rule = Asked::RULES[0];
+        (rule.doubt)(&planned.into(), &[&ran.measured, &ran.measured])
+    };
+    assert_eq!(flagged(352), None);
+    // 12 MiB are 5 % of the set and 4 MiB.
+    assert_eq!(flagged(352 + 11), None);
+    let came = flagged(352 + 13).unwrap();
+    assert_eq!(came.what, "other programs moved 13 MiB to swap or back while the set was measured");
+    assert_eq!((came.trials, came.invalid), (2, false));
+    assert!(flagged(352 - 11).is_none() && flagged(352 - 13).is_some());
 }
 
 #[test]
