@@ -13,7 +13,7 @@ mod tests;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::{
-    Journal, Mark, Report, Undo, make_own_directory, setting_value,
+    Journal, Mark, Report, Undo, excluded_by, make_own_directory, setting_value,
 };
 use assay_system::system::{Act, DeviceNumber, System, devices, sysfs};
 
@@ -148,7 +148,17 @@ impl<'a> Guard<'a> {
             let original = self.read(beside).map_err(|error| refused(error.to_string()))?;
             self.record(Undo::Setting { path: beside.clone(), original, device: device.clone() })?;
         }
-        let undo = Undo::Setting { path: path.clone(), original: now.clone(), device };
+        let own = Undo::Setting { path: path.clone(), original: now.clone(), device };
+        let undo = self.way_back(own);
+        if let Undo::Setting { path: other, original, .. } = &undo
+            && other != path
+        {
+            // Of both the other one was in force: it takes no 0, and is 0 as soon as the other one is not.
+            let (other, original) = (other.clone(), original.clone());
+            let is_back = setting.value == "0";
+            let (path, value) = if is_back { (&other, &original) } else { (path, &setting.value) };
+            return self.put(undo, path, value).map_err(|failure| refused(failure.message));
+        }
         if !self.undos().iter().any(|known| known.is_for_the_same(&undo)) {
             // What cannot be written back must not be changed.
             self.put(undo.clone(), path, &now).map_err(|failure| {
@@ -156,6 +166,22 @@ impl<'a> Guard<'a> {
             })?;
         }
         self.put(undo, path, &setting.value).map_err(|failure| refused(failure.message))
+    }
+
+    /// What brings a setting back. Of a pair of which the kernel keeps one, that is the one that was in force.
+    fn way_back(&self, own: Undo) -> Undo {
+        let Undo::Setting { path, original, .. } = &own else { return own };
+        let Some(other) = excluded_by(path) else { return own };
+        let is_of_pair = |known: &&Undo| matches!(known, Undo::Setting { path: known, .. } if known == path || *known == other);
+        if let Some(noted) = self.undos().iter().find(is_of_pair) {
+            return noted.clone();
+        }
+        match self.read(&other) {
+            Ok(value) if original == "0" && value != "0" => {
+                Undo::Setting { path: other, original: value, device: None }
+            }
+            _ => own,
+        }
     }
 
     /// Writes a setting and reads it back.

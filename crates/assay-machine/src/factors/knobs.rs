@@ -113,17 +113,23 @@ pub(super) static WRITE_CACHE: Knob = Knob {
     about: about(
         "write-cache",
         "whether the kernel flushes the drive's cache",
-        "`write-back` or `write-through`; written to `queue/write_cache`. With `write-through` the \
-         kernel takes every finished write for safe and sends no flushes: true only of drives \
-         whose cache survives a power cut. The drive's own cache is not switched.",
+        "`flushes` or `no-flushes`; written to `queue/write_cache` as `write back` and `write through`. \
+         With `no-flushes` the kernel assumes that every finished write is safe and sends no flushes, \
+         which is true only of drives whose cache survives a power cut. The drive's own cache is not \
+         switched: it goes on caching. The kernel's words `write-back` and `write-through` are taken, too.",
     ),
-    example: "[\"write-back\", \"write-through\"]",
+    example: "[\"flushes\", \"no-flushes\"]",
     place: Place::Queue("write_cache"),
-    level: Level::Words(&[("write-back", "write back"), ("write-through", "write through")]),
+    level: Level::Words(&[
+        ("flushes", "write back"),
+        ("no-flushes", "write through"),
+        ("write-back", "write back"),
+        ("write-through", "write through"),
+    ]),
     also: &["wbt_lat_usec"],
     risky: Some((
-        "write-through",
-        "with write-through the kernel sends no flushes: what was written is lost in a power cut \
+        "no-flushes",
+        "with no-flushes the kernel sends no flushes: what was written is lost in a power cut \
          unless the drive's cache survives it",
     )),
     live: false,
@@ -180,7 +186,7 @@ pub(super) static DIRTY_RATIO: Knob = Knob {
     example: "[\"5 %\", \"20 %\"]",
     place: Place::Machine("/proc/sys/vm/dirty_ratio"),
     level: Level::Share,
-    also: &["dirty_bytes"],
+    also: &[],
     risky: None,
     live: true,
 };
@@ -194,7 +200,7 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
     example: "[\"1 %\", \"10 %\"]",
     place: Place::Machine("/proc/sys/vm/dirty_background_ratio"),
     level: Level::Share,
-    also: &["dirty_background_bytes"],
+    also: &[],
     risky: None,
     live: true,
 };
@@ -304,7 +310,7 @@ impl Factor for Knob {
     }
 
     fn caution(&self, level: &str) -> Option<&'static str> {
-        self.risky.filter(|(own, _)| *own == level).map(|(_, caution)| caution)
+        self.risky.filter(|(own, _)| self.same(own, level)).map(|(_, caution)| caution)
     }
 
     fn not_live(&self, _: &str) -> Option<&'static str> {
@@ -555,7 +561,7 @@ mod tests {
             (&SCHEDULER, "mq-deadline", "mq-deadline"),
             (&READ_AHEAD, "4 MiB", "4096"),
             (&READ_AHEAD, "0 B", "0"),
-            (&WRITE_CACHE, "write-back", "write back"),
+            (&WRITE_CACHE, "flushes", "write back"),
             (&WRITEBACK_THROTTLE, "75 ms", "75000"),
             (&WRITEBACK_THROTTLE, "off", "0"),
             (&MERGES, "none", "2"),
@@ -568,6 +574,13 @@ mod tests {
             assert_eq!(knob.level.kernel(&shown).unwrap(), kernel, "{shown}");
         }
         assert!(DIRTY_RATIO.same("20", "20 %") && !DIRTY_RATIO.same("20", "21 %"));
+        // The fast mode without flushes is not one in which the drive writes through.
+        assert_eq!(WRITE_CACHE.level.shown("write through"), "no-flushes");
+        for level in ["no-flushes", "write-through"] {
+            assert!(WRITE_CACHE.caution(level).unwrap().contains("lost in a power cut"));
+        }
+        assert!(WRITE_CACHE.same("write-back", "flushes"));
+        assert_eq!(WRITE_CACHE.caution("write-back"), None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::{HoldError, Locking, OwnFile, System, sysfs, trust};
 
 pub use restore::{RUNNING, Report, Restored, setting_value};
-pub use undo::{Lifetime, Mark, Member, UNITS, Undo, unit_files};
+pub use undo::{Lifetime, Mark, Member, UNITS, Undo, excluded_by, unit_files};
 
 pub const FORMAT: &str = "assay-journal/1";
 /// The name of a journal's file ends so.

@@ -152,10 +152,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
     let home = home("live");
     let file = home.file("depth.toml", STUDY);
     for (words, part) in [
-        (
-            ["live", "--set", "write-cache=write-back,write-through", "."],
-            "write-cache is not changed",
-        ),
+        (["live", "--set", "write-cache=flushes,no-flushes", "."], "write-cache is not changed"),
         (["live", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
         (
             ["live", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."],

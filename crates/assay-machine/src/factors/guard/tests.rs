@@ -372,6 +372,53 @@ fn no_setting_of_a_stranger_is_changed_whatever_names_it() {
 }
 
 #[test]
+fn settings_that_exclude_each_other_are_put_back() {
+    let vm = |name: &str| Path::new("/proc/sys/vm").join(name);
+    let set = |name: &str, value: &str| Setting {
+        path: vm(name),
+        value: value.to_owned(),
+        device: None,
+        also: Vec::new(),
+    };
+    for ([bytes, ratio], [bytes_before, ratio_before], levels) in [
+        (["dirty_bytes", "dirty_ratio"], ["0", "20"], vec![set("dirty_bytes", "67108864")]),
+        (["dirty_bytes", "dirty_ratio"], ["67108864", "0"], vec![set("dirty_ratio", "5")]),
+        (
+            ["dirty_background_bytes", "dirty_background_ratio"],
+            ["0", "10"],
+            vec![set("dirty_background_bytes", "4096"), set("dirty_background_ratio", "3")],
+        ),
+        (
+            ["overcommit_kbytes", "overcommit_ratio"],
+            ["0", "50"],
+            vec![set("overcommit_kbytes", "99"), set("overcommit_kbytes", "98")],
+        ),
+    ] {
+        let fake = machine();
+        fake.put(vm(bytes), format!("{bytes_before}\n"));
+        fake.put(vm(ratio), format!("{ratio_before}\n"));
+        let holds = || [bytes, ratio].map(|name| fake.read_text(&vm(name)).unwrap());
+        let before = holds();
+        let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
+        for level in &levels {
+            guard.set(level).unwrap();
+            assert_eq!(fake.read_text(&level.path).unwrap().trim(), level.value);
+            assert!(!guard.is_as_found());
+        }
+        // Between two arms, and to a level that is what was found.
+        guard.settings_back().unwrap();
+        assert_eq!(holds(), before);
+        guard.set(&levels[0]).unwrap();
+        let zero = if bytes_before == "0" { bytes } else { ratio };
+        guard.set(&set(zero, "0")).unwrap();
+        assert_eq!(holds(), before);
+        guard.set(&levels[0]).unwrap();
+        assert!(guard.finish().unwrap().failed.is_empty());
+        assert_eq!(holds(), before, "{bytes}");
+    }
+}
+
+#[test]
 fn a_limit_of_a_device_that_is_gone_is_not_put_back() {
     let fake = machine();
     let limit = Path::new("/sys/fs/cgroup/blkio/work/blkio.throttle.read_bps_device");

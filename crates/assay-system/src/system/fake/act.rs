@@ -11,6 +11,7 @@ use assay_sys::memory_file;
 use super::disks::{place_of, queue};
 use super::tree::Node;
 use super::{Fake, State};
+use crate::system::journal::excluded_by;
 use crate::system::{ADD_ZRAM, Act, DeviceNumber, Errno, MOST_SWAP_PRIORITY, devices, swaps};
 
 pub(super) const MOUNTS: &str = "/proc/self/mountinfo";
@@ -295,6 +296,15 @@ impl State {
             None => format!("{}\n", value.trim()),
         };
         let changed = kept != now;
+        // As in the kernel: of some pairs one is 0, which is no amount of bytes.
+        if let Some(other) = excluded_by(&path) {
+            if kept == "0\n" && path.to_string_lossy().ends_with("bytes") {
+                return Err(Errno::INVAL.into());
+            }
+            if changed && self.tree.nodes.contains_key(&other) {
+                self.tree.put(&other, Node::File(vec![b"0\n".to_vec()]));
+            }
+        }
         // As in the kernel: what has a size keeps its algorithm and its size.
         let size = path.with_file_name("disksize");
         if path.ends_with("comp_algorithm") || path == size {

@@ -1,6 +1,6 @@
 //! How a change is undone, in words that need neither the study nor the factor that made it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,19 @@ pub const UNITS: &str = "/etc/systemd/system";
 pub fn unit_files(name: &str, wanted_by: &str) -> [PathBuf; 2] {
     let units = PathBuf::from(UNITS);
     [units.join(name), units.join(format!("{wanted_by}.wants")).join(name)]
+}
+
+/// Settings of which the kernel keeps one: to write one makes the other 0.
+const PAIRS: [[&str; 2]; 3] = [
+    ["/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio"],
+    ["/proc/sys/vm/dirty_background_bytes", "/proc/sys/vm/dirty_background_ratio"],
+    ["/proc/sys/vm/overcommit_kbytes", "/proc/sys/vm/overcommit_ratio"],
+];
+
+/// The other setting of a pair of which the kernel keeps one.
+pub fn excluded_by(path: &Path) -> Option<PathBuf> {
+    let [bytes, ratio] = PAIRS.iter().find(|pair| pair.iter().any(|own| path == Path::new(own)))?;
+    Some(PathBuf::from(if path == Path::new(bytes) { ratio } else { bytes }))
 }
 
 /// Whether something outlives a restart of the machine.
