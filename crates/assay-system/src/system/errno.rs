@@ -20,6 +20,7 @@ numbers! {
     BUSY EBUSY "In use."
     EXIST EEXIST "There already."
     INVAL EINVAL "Invalid argument."
+    IO EIO "The medium failed."
     ISDIR EISDIR "Is a directory."
     LOOP ELOOP "Too many symbolic links."
     NAMETOOLONG ENAMETOOLONG "Too long a name."

@@ -31,6 +31,8 @@ pub struct Faulty<'a> {
     before: Option<&'a Before<'a>>,
     lost_at: u64,
     made_ready: AtomicU64,
+    /// Bytes of any file that cannot be read, and why.
+    bad: Option<([u64; 2], Errno)>,
 }
 
 /// What a process that dies before a change has done of it all the same: done to the system that is given.
@@ -53,7 +55,8 @@ impl<'a> Faulty<'a> {
     /// Fails the `fails_at`-th call (from 1) that can fail; 0 fails none and only counts.
     pub fn new(inner: &'a dyn System, fails_at: u64, kind: io::ErrorKind) -> Self {
         let (calls, made_ready) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { inner, fails_at, kind, calls, dies: false, before: None, lost_at: 0, made_ready }
+        let (before, bad) = (None, None);
+        Self { inner, fails_at, kind, calls, dies: false, before, lost_at: 0, made_ready, bad }
     }
 
     /// Dies before the `dies_at`-th change of the machine (from 1); 0 never dies and only counts.
@@ -71,6 +74,11 @@ impl<'a> Faulty<'a> {
     /// trial, as when a drive is pulled; 0 loses none and only counts.
     pub fn losing_target(inner: &'a dyn System, lost_at: u64) -> Self {
         Self { lost_at, ..Self::new(inner, 0, io::ErrorKind::NotFound) }
+    }
+
+    /// Fails every reading of bytes between two offsets.
+    pub fn at_reads(inner: &'a dyn System, bad: [u64; 2], error: Errno) -> Self {
+        Self { bad: Some((bad, error)), ..Self::new(inner, 0, io::ErrorKind::NotFound) }
     }
 
     /// Times so far that an open target was made ready for a trial.
@@ -163,7 +171,6 @@ impl System for Faulty<'_> {
         open_for_reading(path: &Path, caching: Caching) -> File;
         length(file: &File) -> u64;
         direct_alignment(file: &File) -> Option<DirectAlignment>;
-        read_at(file: &File, offset: u64, into: &mut [u8]) -> usize;
         sync_data(file: &File) -> ();
         extents(file: &File, range: Range<u64>) -> Vec<Extent>;
         cached_pages(file: &File, range: Range<u64>) -> CachedPages;
@@ -176,6 +183,16 @@ impl System for Faulty<'_> {
         answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> ProgramOutput;
         nvme_health_log(device: &Path) -> Vec<u8>;
         forget_cache() -> ();
+    }
+
+    fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.pass(Call::Looks)?;
+        match self.bad {
+            Some(([start, end], error)) if offset < end && offset + into.len() as u64 > start => {
+                Err(error.into())
+            }
+            _ => self.inner.read_at(file, offset, into),
+        }
     }
 
     /// It says before each trial how the open target is to be read and written.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Caching, System};
+use super::{Caching, Errno, System};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -95,10 +95,14 @@ pub fn in_range(
         return Ok(found);
     }
     require_programs(system, device)?;
-    require_readable(system, device, range)?;
-    if let Some(node) = node {
+    let readable = readable(system, device, range)?;
+    if readable.is_empty() {
+        return Ok(found);
+    }
+    if let Some(node) = node.filter(|_| readable == *range) {
         add(&mut found, wipefs(system, node)?);
     }
+    let range = &readable;
     match blkid(system, device, range, None)? {
         Some(recognised) => add(&mut found, recognised),
         // wipefs has listed all of them.
@@ -201,10 +205,28 @@ fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
 
 /// Fails if the ends of a range cannot be read: both programs treat what they cannot read as blank.
 fn require_readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<()> {
+    if readable(system, device, range)? == *range { Ok(()) } else { Err(Errno::IO.into()) }
+}
+
+/// The part of a range in which the programs can look. If the medium itself fails at one end (EIO), that is the other
+/// end: what is there is lost already.
+///
+/// # Errors
+/// Any other failure, which may be over with the next attempt.
+fn readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Range<u64>> {
     let length = (range.end - range.start).min(ENDS);
     let mut bytes = vec![0; length as usize];
-    read(system, device, range.start, &mut bytes)?;
-    read(system, device, range.end - length, &mut bytes)
+    let mut is_read = |start| match read(system, device, start, &mut bytes) {
+        Ok(()) => Ok(true),
+        Err(error) if Errno::of(&error) == Some(Errno::IO) => Ok(false),
+        Err(error) => Err(error),
+    };
+    Ok(match (is_read(range.start)?, is_read(range.end - length)?) {
+        (true, true) => range.clone(),
+        (true, false) => range.start..range.start + length,
+        (false, true) => range.end - length..range.end,
+        (false, false) => range.start..range.start,
+    })
 }
 
 fn read(system: &dyn System, device: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {

@@ -98,7 +98,7 @@ impl Tells for Planned {
             held_bytes: found.held_bytes,
             looks_held_bytes: held,
             held_ci95_bytes: found.held_ci95_bytes,
-            full: outcome.shape.full,
+            full: outcome.shape.full && !outcome.cut_short,
             in_free_space: detail.in_free_space,
             checked_blocks: outcome.first.all(),
             wrong_blocks: outcome.first.wrong(),

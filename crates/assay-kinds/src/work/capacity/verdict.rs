@@ -174,8 +174,14 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
     if !verdict.is_short() {
         return None;
     }
-    if verdict == Verdict::Wraps && !in_free_space && outcome.wraps_after_bytes.is_some() {
-        return outcome.wraps_after_bytes.map(|bytes| (bytes.min(claimed), false));
+    let right_bytes = outcome.first.as_written.saturating_mul(BLOCK_BYTES);
+    if let Some(bytes) = outcome.wraps_after_bytes.filter(|_| verdict == Verdict::Wraps && !in_free_space) {
+        // More is right than one turn holds: addresses lead anywhere, and nothing tells how much there is.
+        return (right_bytes <= bytes).then_some((bytes.min(claimed), false));
+    }
+    // What failed from its first byte on died during the test, or has bad blocks there: no border either way.
+    if verdict == Verdict::Refuses && outcome.held_bytes == Some(0) {
+        return (right_bytes > 0).then(|| (shares(outcome, verdict).0, true));
     }
     if let Some(held) = outcome.held_bytes {
         return Some((held, false));

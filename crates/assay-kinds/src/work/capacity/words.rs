@@ -80,7 +80,7 @@ pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
         verdict => format!(
             "{whose} does not hold what it says. {claims}, {}{}; {again} of {all} blocks that were wrong \
              were wrong again.",
-            how_much(found),
+            how_much(found, outcome),
             example(verdict, found.example, outcome.refused.as_deref())
         ),
     }
@@ -106,7 +106,7 @@ pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> S
     }
 }
 
-fn how_much(found: &Told) -> String {
+fn how_much(found: &Told, outcome: &CapacityOutcome) -> String {
     let what = if found.verdict == Verdict::LosesRewrites { "keeps rewrites in" } else { "holds" };
     match (found.held_bytes, found.held_ci95_bytes) {
         (Some(_), Some([low, high])) => format!(
@@ -115,6 +115,13 @@ fn how_much(found: &Told) -> String {
             sold(high)
         ),
         (Some(bytes), None) => format!("and {what} about {}", sold(bytes)),
+        (None, _) if found.verdict == Verdict::Refuses => format!(
+            "and stopped answering after {} were written; what it holds is not known",
+            sold(outcome.written.0)
+        ),
+        (None, _) if outcome.shape.full && outcome.wraps_after_bytes.is_some() => {
+            "and mixes up its addresses; what it holds is not known".to_owned()
+        }
         (None, _) => "and holds less; how much, a full pass tells".to_owned(),
     }
 }
@@ -317,6 +324,36 @@ mod tests {
             ),
             "{border}"
         );
+    }
+
+    #[test]
+    fn drives_that_die_and_mixed_addresses_have_no_size() {
+        let of = |first: SeenCounts, again: SeenCounts, seen: Seen, change: &dyn Fn(&mut CapacityOutcome)| {
+            let wrong = vec![WrongBlock { at_bytes: 0, seen }];
+            let mut own = CapacityOutcome { wrong, ..outcome(first, again) };
+            own.shape.full = true;
+            change(&mut own);
+            let own = detail(own);
+            (told(&own, Some(&Between::Nothing)).held_bytes, said(&own))
+        };
+        let failed = SeenCounts { failed: 32, ..NONE };
+        let (held, text) = of(failed, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
+        assert_eq!(held, None);
+        assert!(text.contains("and stopped answering after 268 MB (256 MiB) were written"), "{text}");
+        // A bad block at the beginning of what works otherwise, and a border behind what works.
+        let partly = SeenCounts { as_written: 1500, failed: 500, ..NONE };
+        let (held, text) = of(partly, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
+        assert_eq!(held, Some(48 << 30), "{text}");
+        let (held, _) = of(partly, failed, Seen::Failed, &|own| own.held_bytes = Some(4096));
+        assert_eq!(held, Some(4096));
+        let other = Seen::Other { at_bytes: 0, of_bytes: 1 << 20 };
+        for (right, size) in [(256, Some(1 << 20)), (257, None)] {
+            let first = SeenCounts { as_written: right, other: 9000, ..NONE };
+            let again = SeenCounts { other: 32, ..NONE };
+            let (held, text) = of(first, again, other, &|own| own.wraps_after_bytes = Some(1 << 20));
+            assert_eq!(held, size);
+            assert_eq!(text.contains("mixes up its addresses"), size.is_none(), "{text}");
+        }
     }
 
     #[test]

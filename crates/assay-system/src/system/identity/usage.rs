@@ -14,8 +14,10 @@ use crate::system::{DeviceNumber, FileKind, Status, System, devices, sysfs};
 pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
+    let root =
+        if error.kind() == io::ErrorKind::PermissionDenied { "become root, or " } else { "" };
     Failure::refused(format!(
-        "cannot tell {what}: {path} is unreadable ({reason}); become root, or have it read only"
+        "cannot tell {what}: {path} is unreadable ({reason}); {root}have it read only"
     ))
 }
 

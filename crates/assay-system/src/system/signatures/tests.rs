@@ -67,6 +67,25 @@ fn answers_in_doubt_are_errors() {
     }
 }
 
+/// What a disk without a readable end may hold is told by the other one; other failures end the look.
+#[test]
+fn an_end_that_the_medium_lost_holds_nothing() {
+    let first = "blkid -p -o export -O 0 -S 5242880 /proc/self/fd/0";
+    let last = "blkid -p -o export -O 11534336 -S 5242880 /proc/self/fd/0";
+    let found = |failing: [u64; 2], error: Errno| {
+        let fake = Fake::new();
+        fake.put_told(first, 0, "TYPE=ext4\n", "").put_told(last, 0, "TYPE=xfs\n", "");
+        let file = memory_file(LENGTH).unwrap();
+        let system = Faulty::at_reads(&fake, failing, error);
+        let found = in_range(&system, &file, &(0..LENGTH), Some(&file));
+        found.map(|all| all.into_iter().map(|own| own.name).collect::<Vec<String>>())
+    };
+    assert_eq!(found([LENGTH / 2, LENGTH], Errno::IO).unwrap(), ["ext4"]);
+    assert_eq!(found([0, MIB], Errno::IO).unwrap(), ["xfs"]);
+    assert_eq!(found([0, LENGTH], Errno::IO).unwrap(), [""; 0]);
+    assert!(found([LENGTH / 2, LENGTH], Errno::ACCESS).is_err());
+}
+
 #[test]
 fn no_failed_call_looks_like_a_blank_device() {
     let (fake, file) = (Fake::new(), memory_file(LENGTH).unwrap());
