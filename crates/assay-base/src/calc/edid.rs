@@ -14,7 +14,11 @@ pub struct Monitor {
     pub name: Option<String>,
     /// Version and revision of the EDID: `1.4`.
     pub version: String,
+    /// Limits that it states; none where it states none, or such as cannot be.
     pub limits: Limits,
+    /// Why its limits are none or may be wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// Bytes of the base block.
@@ -50,18 +54,80 @@ pub fn read(bytes: &[u8]) -> Outcome<Monitor> {
         let all = DESCRIPTORS.iter().map(|at| &block[*at..*at + DESCRIPTOR]);
         all.into_iter().find(|one| one.starts_with(&[0, 0, 0]) && one[3] == tag)
     };
-    let Some(range) = tagged(RANGE) else {
-        return wrong("the EDID has no range limits (tag 0xFD): give --clock, --h and --v");
+    let limits = tagged(RANGE).map(|range| limits(range, revision >= WITH_OFFSETS));
+    let (limits, doubt) = match limits {
+        None => (Limits::default(), Some("the EDID has no range limits (tag 0xFD)".to_owned())),
+        Some(limits) if !is_possible(&limits) => {
+            let doubt = "the EDID's range limits contradict themselves";
+            (Limits::default(), Some(doubt.to_owned()))
+        }
+        Some(limits) => (limits, beyond(block, &limits)),
     };
-    let limits = limits(range, revision >= WITH_OFFSETS);
-    let ranges = [limits.h_khz, limits.v_hz];
-    if ranges.into_iter().flatten().any(|[low, high]| low <= 0.0 || low > high) {
-        return wrong("the EDID's range limits contradict themselves: give --clock, --h and --v");
-    }
     Ok(Monitor {
         name: tagged(NAME).and_then(name),
         version: format!("{version}.{revision}"),
         limits,
+        doubt,
+    })
+}
+
+fn is_possible(limits: &Limits) -> bool {
+    let mut ranges = [limits.h_khz, limits.v_hz].into_iter().flatten();
+    ranges.all(|[low, high]| low > 0.0 && low <= high)
+}
+
+/// Which of the monitor's own modes are beyond the limits that it states, if any is.
+fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
+    // Limits are whole kHz and Hz; modes are not.
+    const ROUNDING: f64 = 1.0;
+    let outside = |value: f64, range: Option<[f64; 2]>| {
+        range.is_some_and(|[low, high]| value < low - ROUNDING || value > high + ROUNDING)
+    };
+    let mut found = Vec::new();
+    for at in DESCRIPTORS {
+        let Some(mode) = mode(&block[at..at + DESCRIPTOR]) else { continue };
+        let [clock_mhz, h_khz, v_hz] = mode.rates;
+        let is_fast = limits.clock_max_mhz.is_some_and(|most| clock_mhz > most);
+        if is_fast || outside(h_khz, limits.h_khz) || outside(v_hz, limits.v_hz) {
+            let [width, height] = mode.size;
+            found.push(format!(
+                "{width}x{height} with {clock_mhz:.2} MHz, {h_khz:.1} kHz, {v_hz:.1} Hz"
+            ));
+        }
+    }
+    (!found.is_empty())
+        .then(|| format!("the EDID's own mode is beyond its range limits ({})", found.join("; ")))
+}
+
+/// A detailed timing.
+struct Detailed {
+    /// Pixels across and lines down.
+    size: [u32; 2],
+    /// Pixel clock in MHz, lines in kHz and fields in Hz.
+    rates: [f64; 3],
+}
+
+/// The detailed timing of a descriptor; none where it is something else.
+fn mode(bytes: &[u8]) -> Option<Detailed> {
+    const INTERLACED: u8 = 0x80;
+    let tens_khz = u32::from(u16::from_le_bytes([bytes[0], bytes[1]]));
+    // The upper four bits of the shown part lie before those of the blanking.
+    let pair = |low: usize| {
+        let high = u32::from(bytes[low + 2]);
+        [u32::from(bytes[low]) | (high >> 4) << 8, u32::from(bytes[low + 1]) | (high & 15) << 8]
+    };
+    let ([width, h_blank], [lines, v_blank]) = (pair(2), pair(5));
+    let (across, down) = (width + h_blank, lines + v_blank);
+    if tens_khz == 0 || width == 0 || lines == 0 {
+        return None;
+    }
+    let clock_mhz = f64::from(tens_khz) / 100.0;
+    let h_khz = clock_mhz * 1000.0 / f64::from(across);
+    let is_interlaced = bytes[17] & INTERLACED != 0;
+    let height = if is_interlaced { 2 * lines } else { lines };
+    Some(Detailed {
+        size: [width, height],
+        rates: [clock_mhz, h_khz, h_khz * 1000.0 / f64::from(down)],
     })
 }
 
@@ -153,11 +219,54 @@ mod tests {
         let mut damaged = good.clone();
         damaged[60] ^= 1;
         assert!(told(&damaged).contains("checksum"));
-        let mut without = good.clone();
-        without[75] = 0x10;
-        assert!(told(&sealed(without)).contains("no range limits"));
-        let mut reversed = good;
-        reversed[77] = 200;
-        assert!(told(&sealed(reversed)).contains("contradict"));
+    }
+
+    #[test]
+    fn limits_that_are_none_or_cannot_be_are_doubted() {
+        let good = edid(4, [0, 48, 144, 30, 200, 60, 1, 0, 0]);
+        assert_eq!(read(&good).unwrap().doubt, None);
+        let doubted = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            let monitor = read(&sealed(bytes)).unwrap();
+            assert!(monitor.limits.is_empty());
+            monitor.doubt.unwrap()
+        };
+        assert!(doubted(75, 0x10).contains("no range limits"));
+        assert!(doubted(77, 200).contains("contradict themselves"));
+        assert!(doubted(79, 0).contains("contradict themselves"));
+    }
+
+    /// 1920x1080 at 148.5 MHz, 67.5 kHz and 60 Hz, as most televisions state it.
+    const FULL_HD: [u8; 18] =
+        [2, 0x3A, 128, 24, 0x71, 56, 45, 0x40, 88, 44, 69, 0, 0xC4, 0x8E, 0x21, 0, 0, 0x1E];
+
+    #[test]
+    fn own_modes_beyond_the_limits_are_named() {
+        let doubt = |range: [u8; 9], mode: [u8; 18]| {
+            let mut bytes = edid(3, range);
+            bytes[54..72].copy_from_slice(&mode);
+            read(&sealed(bytes)).unwrap().doubt
+        };
+        // Vertical, horizontal, clock in tens of MHz.
+        let range = |v: [u8; 2], h: [u8; 2], clock| [0, v[0], v[1], h[0], h[1], clock, 0, 0, 0];
+        assert_eq!(doubt(range([50, 75], [30, 83], 15), FULL_HD), None);
+        assert_eq!(doubt(range([61, 75], [68, 83], 15), FULL_HD), None, "limits are whole numbers");
+        for odd in [
+            range([62, 75], [30, 83], 15),
+            range([50, 58], [30, 83], 15),
+            range([50, 75], [69, 83], 15),
+            range([50, 75], [30, 66], 15),
+            range([50, 75], [30, 83], 14),
+        ] {
+            let told = doubt(odd, FULL_HD).unwrap();
+            assert!(told.contains("1920x1080 with 148.50 MHz, 67.5 kHz, 60.0 Hz"), "{told}");
+        }
+        // Of an interlaced mode each field is a refresh: 540 lines of 1080.
+        let mut interlaced = FULL_HD;
+        (interlaced[1], interlaced[0]) = (0x1D, 1);
+        (interlaced[5], interlaced[6], interlaced[7]) = (0x1C, 22, 0x20);
+        interlaced[17] |= 0x80;
+        assert_eq!(doubt(range([50, 75], [30, 83], 15), interlaced), None);
     }
 }

@@ -63,6 +63,11 @@ impl Level {
         }
     }
 
+    /// Whether data lie in chunks: mdadm refuses them for mirrors.
+    pub const fn has_chunks(self) -> bool {
+        !matches!(self, Self::Raid1)
+    }
+
     const fn least_disks(self) -> u32 {
         match self {
             Self::Raid0 | Self::Raid1 | Self::Raid10 => 2,
@@ -107,10 +112,12 @@ pub struct Raid {
     pub disks: u32,
     /// Bytes of each disk.
     pub disk_bytes: u64,
-    /// Bytes of a chunk.
-    pub chunk_bytes: u64,
-    /// Bytes of data in a stripe.
-    pub stripe_data_bytes: u64,
+    /// Bytes of a chunk; none where disks are copies of each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_bytes: Option<u64>,
+    /// Bytes of data in a stripe; none where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stripe_data_bytes: Option<u64>,
     /// Bytes that can be used.
     pub usable_bytes: u64,
     /// The same as a share of all disks, in percent.
@@ -147,8 +154,10 @@ pub fn compute(question: &Question) -> Outcome<Raid> {
         level,
         disks,
         disk_bytes,
-        chunk_bytes,
-        stripe_data_bytes: chunk_bytes.saturating_mul(data_chunks(question)),
+        chunk_bytes: level.has_chunks().then_some(chunk_bytes),
+        stripe_data_bytes: level
+            .has_chunks()
+            .then(|| chunk_bytes.saturating_mul(data_chunks(question))),
         usable_bytes: u64::try_from(usable).unwrap_or(u64::MAX),
         usable_percent: 100.0 * usable as f64 / all as f64,
         survives_disks: level.survives(disks),
@@ -200,6 +209,11 @@ fn data_chunks(question: &Question) -> u64 {
 
 fn advice(question: &Question) -> Vec<String> {
     const LEAST_CHUNK: u64 = 4096;
+    if !question.level.has_chunks() {
+        return vec![
+            "Each write goes to all disks; a mirror has no chunks and no stripes.".to_owned(),
+        ];
+    }
     if question.level.parities() == 0 {
         return vec![
             "No parity, so nothing is read to write: the chunk only decides how many disks share one \

@@ -145,3 +145,21 @@ fn what_cannot_be_is_refused() {
     }
     assert_eq!("RAID6".parse(), Ok(Level::Raid6));
 }
+
+/// mdadm refuses a chunk for RAID 1.
+#[test]
+fn mirrors_have_no_chunks_and_no_stripes() {
+    let of = |level, disks| compute(&Question { level, disks, ..question(128, 4) }).unwrap();
+    let mirror = of(Level::Raid1, 2);
+    assert_eq!((mirror.chunk_bytes, mirror.stripe_data_bytes), (None, None));
+    assert!(mirror.advice[0].contains("no chunks and no stripes"), "{:?}", mirror.advice);
+    let json = serde_json::to_string(&mirror).unwrap();
+    assert!(!json.contains("chunk_bytes") && !json.contains("stripe_data"), "{json}");
+    for (level, disks, chunks) in
+        [(Level::Raid0, 3, 3), (Level::Raid10, 4, 2), (Level::Raid5, 4, 3)]
+    {
+        let striped = of(level, disks);
+        assert_eq!(striped.stripe_data_bytes, Some(chunks * 128 * KIB));
+        assert_eq!(striped.chunk_bytes, Some(128 * KIB));
+    }
+}

@@ -99,6 +99,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     let monitor = arguments.edid.as_deref().map(|path| monitor(system, path)).transpose()?;
     let given = Limits { clock_max_mhz: arguments.clock, h_khz: arguments.h, v_hz: arguments.v };
     let limits = given.or(monitor.as_ref().map(|monitor| monitor.limits).unwrap_or_default());
+    let is_all_given =
+        given.clock_max_mhz.is_some() && given.h_khz.is_some() && given.v_hz.is_some();
+    if let Some(Monitor { doubt: Some(doubt), limits, .. }) = &monitor
+        && limits.is_empty()
+        && !is_all_given
+    {
+        return Err(Failure::mistake(format!("{doubt}: give --clock, --h and --v")));
+    }
     let name = monitor.as_ref().map(page::monitor_words);
     let json = arguments.json;
     if let Some(line) = &arguments.line {

@@ -5,7 +5,7 @@ use clap::Args;
 use super::page::{Page, absent, bytes, decimal, row, toned};
 use assay_base::calc::bytes_per_s;
 use assay_base::calc::raid::{self, Level, Model, Question, Raid, Source};
-use assay_base::failure::Outcome;
+use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
@@ -36,9 +36,9 @@ pub struct Arguments {
     /// Size of one disk
     #[arg(long)]
     size: Bytes,
-    /// Chunk: what lies on one disk before the next one follows (often called stripe size)
-    #[arg(long, default_value = "512KiB")]
-    chunk: Bytes,
+    /// Chunk: what lies on one disk before the next one follows (often called stripe size; default 512KiB)
+    #[arg(long)]
+    chunk: Option<Bytes>,
     /// Size of one write
     #[arg(long, default_value = "4KiB")]
     write: Bytes,
@@ -50,13 +50,19 @@ pub struct Arguments {
     json: bool,
 }
 
+/// The chunk that mdadm takes where none is given.
+const USUAL_CHUNK: Bytes = Bytes(512 << 10);
+
 /// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+    if arguments.chunk.is_some() && !arguments.level.has_chunks() {
+        return Err(Failure::mistake("--chunk: RAID 1 has no chunks; leave --chunk out"));
+    }
     let answer = raid::compute(&Question {
         level: arguments.level,
         disks: arguments.disks,
         disk_bytes: arguments.size.0,
-        chunk_bytes: arguments.chunk.0,
+        chunk_bytes: arguments.chunk.unwrap_or(USUAL_CHUNK).0,
         write_bytes: arguments.write.0,
         rate_bytes_per_s: arguments.rate,
     })?;
@@ -86,7 +92,10 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
         None if u8::from(answer.level) == 0 => "none: a lost disk loses everything".to_owned(),
         None => "give --rate, for example 100 MB/s".to_owned(),
     };
-    vec![
+    let chunk = answer.chunk_bytes.map(|chunk| ("chunk", show::bytes(chunk)));
+    let stripe = answer.stripe_data_bytes;
+    let stripe = stripe.map(|bytes| ("stripe", format!("{} of data", show::bytes(bytes))));
+    let all = [
         ("disks", format!("{} of {}", answer.disks, bytes(answer.disk_bytes))),
         (
             "usable",
@@ -101,9 +110,8 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
             },
         ),
         ("rebuild", rebuild),
-        ("chunk", show::bytes(answer.chunk_bytes)),
-        ("stripe", format!("{} of data", show::bytes(answer.stripe_data_bytes))),
-    ]
+    ];
+    all.into_iter().chain(chunk).chain(stripe).collect()
 }
 
 fn model_row(model: &Model) -> Row {

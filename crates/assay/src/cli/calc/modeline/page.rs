@@ -13,7 +13,8 @@ const CAUTION: &str = "Nothing was applied. A mode beyond what a monitor states 
 /// How a monitor is named.
 pub fn monitor_words(monitor: &Monitor) -> String {
     let name = monitor.name.as_deref().unwrap_or("a monitor without a name");
-    format!("{name} (EDID {}); options come first", monitor.version)
+    let doubt = monitor.doubt.as_ref().map(|doubt| format!("; {doubt}: give --clock, --h and --v"));
+    format!("{name} (EDID {}); options come first{}", monitor.version, doubt.unwrap_or_default())
 }
 
 fn size_words([width, height]: [u32; 2]) -> String {
