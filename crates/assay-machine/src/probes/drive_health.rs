@@ -74,6 +74,8 @@ pub struct Health {
 
 /// Counters that are no trouble, however high.
 const EVERYDAY: [&str; 3] = ["power_on_hours", "error_log_entries", "critical_warning"];
+/// The bit of the critical warning that says nothing but that a temperature is out of bounds.
+const TEMPERATURE: u64 = 2;
 /// What each bit of the critical warning of an NVMe drive says, the lowest first (NVM Express Base
 /// Specification 2.0, figure 207).
 const WARNINGS: [&str; 6] = [
@@ -86,15 +88,21 @@ const WARNINGS: [&str; 6] = [
 ];
 
 impl Health {
-    /// The verdict in a word or two: `passed, 3 % worn`.
+    /// The verdict with its reasons: `passed, 3 % worn`, `FAILING (its spare blocks run out), 99 % worn`. A drive that
+    /// only warns of its temperature does not fail.
     pub fn brief(&self) -> String {
+        let bits = self.counters.get("critical_warning").copied().unwrap_or_default();
         let verdict = match self.passed {
             Some(true) => "passed",
+            Some(false) if bits == TEMPERATURE => "warning",
             Some(false) => "FAILING",
             None => "no verdict",
         };
+        let warnings = self.warnings();
+        let why =
+            if warnings.is_empty() { String::new() } else { format!(" ({})", warnings.join(", ")) };
         let worn = self.used_percent.map(|used| format!("{used} % worn"));
-        [verdict.to_owned()].into_iter().chain(worn).collect::<Vec<_>>().join(", ")
+        [format!("{verdict}{why}")].into_iter().chain(worn).collect::<Vec<_>>().join(", ")
     }
 
     /// All that should be known of it: `FAILING, 41 \u{b0}C, 10,000 hours; pending sectors 3`.
@@ -114,7 +122,7 @@ impl Health {
             .filter(|(name, count)| **count > 0 && !EVERYDAY.contains(&name.as_str()));
         let troubles = counted
             .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)));
-        let parts = [told.join(", ")].into_iter().chain(self.warnings()).chain(troubles);
+        let parts = [told.join(", ")].into_iter().chain(troubles);
         parts.collect::<Vec<_>>().join("; ")
     }
 
@@ -246,11 +254,30 @@ mod tests {
         };
         assert_eq!(
             health.words(),
-            "FAILING, 104 % worn, 41 \u{b0}C, 3 % spare, 12,345 hours; its spare blocks run out; it \
-             is unreliable after many errors; unsafe shutdowns 7"
+            "FAILING (its spare blocks run out, it is unreliable after many errors), 104 % worn, \
+             41 \u{b0}C, 3 % spare, 12,345 hours; unsafe shutdowns 7"
         );
         assert_eq!(Health::default().words(), "no verdict");
         assert_eq!(Health { passed: Some(true), ..Health::default() }.brief(), "passed");
+    }
+
+    #[test]
+    fn a_warning_is_told_with_what_it_warns_of() {
+        let brief = |bits: u64| {
+            let counters = [("critical_warning".to_owned(), bits)].into();
+            let passed = Some(bits == 0);
+            Health { passed, used_percent: Some(0), counters, ..Health::default() }.brief()
+        };
+        assert_eq!(brief(0), "passed, 0 % worn");
+        assert_eq!(brief(4), "FAILING (it is unreliable after many errors), 0 % worn");
+        assert_eq!(brief(2), "warning (its temperature is out of bounds), 0 % worn");
+        assert_eq!(
+            brief(10),
+            "FAILING (its temperature is out of bounds, it takes no writes any more), 0 % worn"
+        );
+        // ATA drives tell no reason.
+        let ata = Health { passed: Some(false), ..Health::default() };
+        assert_eq!(ata.brief(), "FAILING");
     }
 
     #[test]
