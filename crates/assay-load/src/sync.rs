@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use hdrhistogram::Histogram;
+use rustix::io::ReadWriteFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::Job;
@@ -24,6 +25,12 @@ pub enum WriteSync {
     /// The same for every so many-th write of a thread, two at least; the completion of the write itself
     /// for the others.
     EachNth(u32),
+    /// Like the two before, with an `fsync`: metadata that no read needs is written as well. 1 is each write.
+    Fsync(u32),
+    /// The write's own, as of a file that was opened with `O_DSYNC`: with its data on the medium.
+    DataSynced,
+    /// The same with `O_SYNC`: with all metadata, too.
+    Synced,
 }
 
 impl WriteSync {
@@ -31,8 +38,25 @@ impl WriteSync {
     pub const fn every(self) -> Option<u32> {
         match self {
             Self::None => None,
-            Self::EachWrite => Some(1),
-            Self::EachNth(every) => Some(every),
+            Self::EachWrite | Self::DataSynced | Self::Synced => Some(1),
+            Self::EachNth(every) | Self::Fsync(every) => Some(every),
+        }
+    }
+
+    /// Every which write of a thread is followed by a call that syncs it.
+    pub(crate) const fn call_every(self) -> Option<u32> {
+        match self {
+            Self::DataSynced | Self::Synced => None,
+            other => other.every(),
+        }
+    }
+
+    /// Flags of each write.
+    pub(crate) const fn flags(self) -> ReadWriteFlags {
+        match self {
+            Self::DataSynced => ReadWriteFlags::DSYNC,
+            Self::Synced => ReadWriteFlags::SYNC,
+            _ => ReadWriteFlags::empty(),
         }
     }
 }
@@ -43,6 +67,10 @@ impl fmt::Display for WriteSync {
             Self::None => formatter.write_str("none"),
             Self::EachWrite => formatter.write_str("each-write"),
             Self::EachNth(every) => write!(formatter, "each-{every}-writes"),
+            Self::Fsync(1) => formatter.write_str("fsync-each-write"),
+            Self::Fsync(every) => write!(formatter, "fsync-each-{every}-writes"),
+            Self::DataSynced => formatter.write_str("o_dsync"),
+            Self::Synced => formatter.write_str("o_sync"),
         }
     }
 }
@@ -51,17 +79,22 @@ impl FromStr for WriteSync {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let every = || text.strip_prefix("each-")?.strip_suffix("-writes")?.parse::<u32>().ok();
-        match text {
-            "none" => Ok(Self::None),
-            "each-write" => Ok(Self::EachWrite),
+        let whole = text.strip_prefix("fsync-");
+        let rest = whole.unwrap_or(text);
+        let every = || rest.strip_prefix("each-")?.strip_suffix("-writes")?.parse::<u32>().ok();
+        match (text, rest) {
+            ("none", _) => Ok(Self::None),
+            ("o_dsync", _) => Ok(Self::DataSynced),
+            ("o_sync", _) => Ok(Self::Synced),
+            (_, "each-write") => Ok(if whole.is_some() { Self::Fsync(1) } else { Self::EachWrite }),
             _ => match every() {
+                Some(every @ 2..=MOST_WRITES) if whole.is_some() => Ok(Self::Fsync(every)),
                 Some(every @ 2..=MOST_WRITES) => Ok(Self::EachNth(every)),
                 Some(1) => Err(format!("`{text}`: that of each write is each-write")),
                 Some(_) => Err(format!("`{text}`: the number of writes is 2 to {MOST_WRITES}")),
                 None => Err(format!(
                     "`{text}` is not known: say none, each-write, or each-8-writes for an fdatasync \
-                     after every eighth write of a thread"
+                     after every eighth write of a thread, fsync-each-write for an fsync, o_dsync or o_sync"
                 )),
             },
         }
@@ -93,7 +126,7 @@ pub(crate) struct Syncs {
 
 impl Syncs {
     pub(crate) fn new(job: &Job) -> Self {
-        let every = job.sync.every().unwrap_or(0);
+        let every = job.sync.call_every().unwrap_or(0);
         Self { every, left: every }
     }
 
@@ -121,9 +154,9 @@ pub(crate) struct SyncTimes {
 }
 
 impl SyncTimes {
-    /// Those of a job that syncs what it writes; what plays a track has none apart.
+    /// Those of a job with an `fdatasync` behind its writes; what plays a track has none apart.
     pub(crate) fn new(job: &Job) -> Option<Self> {
-        job.sync.every()?;
+        matches!(job.sync, WriteSync::EachWrite | WriteSync::EachNth(_)).then_some(())?;
         Some(Self { counted: touched_histogram(true), rest: touched_histogram(true) })
     }
 
@@ -169,6 +202,10 @@ mod tests {
             ("each-write", Some(1)),
             ("each-2-writes", Some(2)),
             ("each-1000000-writes", Some(1_000_000)),
+            ("fsync-each-write", Some(1)),
+            ("fsync-each-8-writes", Some(8)),
+            ("o_dsync", Some(1)),
+            ("o_sync", Some(1)),
         ] {
             let sync: WriteSync = text.parse().unwrap();
             assert_eq!((String::from(sync), sync.every()), (text.to_owned(), every));
@@ -180,6 +217,10 @@ mod tests {
             ("each--3-writes", "each-8-writes"),
             ("each-8-write", "each-8-writes"),
             ("", "each-8-writes"),
+            ("fsync-each-1-writes", "each-write"),
+            ("fsync-each-1000001-writes", "2 to 1000000"),
+            ("fsync", "o_dsync or o_sync"),
+            ("fsync-o_sync", "o_dsync or o_sync"),
         ] {
             let error = text.parse::<WriteSync>().unwrap_err();
             assert!(error.contains(told), "{text}: {error}");
@@ -196,5 +237,13 @@ mod tests {
         assert!(of(WriteSync::EachNth(10)).is_empty());
         assert_eq!(of(WriteSync::EachWrite).len(), 9);
         assert!(of(WriteSync::None).is_empty());
+        assert_eq!(of(WriteSync::Fsync(3)), [3, 6, 9]);
+        assert!(of(WriteSync::DataSynced).is_empty(), "the writes themselves are");
+        let timed = |sync| SyncTimes::new(&Job { sync, ..job() }).is_some();
+        assert!(timed(WriteSync::EachNth(3)));
+        // An fsync is not an fdatasync, and a write with a flag has no call of its own.
+        for sync in [WriteSync::Fsync(1), WriteSync::DataSynced, WriteSync::Synced] {
+            assert!(!timed(sync), "{sync}");
+        }
     }
 }

@@ -22,7 +22,7 @@ use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, Job, LoadError, Poll, QueueFacts, clock};
+use crate::{EngineEntry, EngineKind, Job, LoadError, Poll, QueueFacts, WriteSync, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -175,6 +175,8 @@ struct Naming {
     registered: Registered,
     /// Whether trims are discards of a device.
     discards: bool,
+    /// How writes are synced.
+    sync: WriteSync,
 }
 
 impl Naming {
@@ -182,15 +184,18 @@ impl Naming {
     fn transfer(self, buffer: &Buffer, request: &Request) -> squeue::Entry {
         let Self { fd, discards, .. } = self;
         let (start, size, at) = (buffer.pointer(request.slot), request.bytes, request.offset);
+        let flags = self.sync.flags().bits().cast_signed();
         let entry = match (request.way, self.registered.number(request.slot)) {
             (Move::Read, Some(number)) => {
                 opcode::ReadFixed::new(fd, start, size, number).offset(at).build()
             }
             (Move::Read, None) => opcode::Read::new(fd, start, size).offset(at).build(),
             (Move::Write, Some(number)) => {
-                opcode::WriteFixed::new(fd, start, size, number).offset(at).build()
+                opcode::WriteFixed::new(fd, start, size, number).offset(at).rw_flags(flags).build()
             }
-            (Move::Write, None) => opcode::Write::new(fd, start, size).offset(at).build(),
+            (Move::Write, None) => {
+                opcode::Write::new(fd, start, size).offset(at).rw_flags(flags).build()
+            }
             (Move::Trim, _) if discards => discard(fd, at, u64::from(size)),
             (Move::Sync, _) => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
             (Move::Trim | Move::Zero, _) => {
@@ -202,8 +207,12 @@ impl Naming {
     }
 
     fn data_sync(self, slot: u32) -> squeue::Entry {
+        let flags = match self.sync {
+            WriteSync::Fsync(_) => FsyncFlags::empty(),
+            _ => FsyncFlags::DATASYNC,
+        };
         opcode::Fsync::new(self.fd)
-            .flags(FsyncFlags::DATASYNC)
+            .flags(flags)
             .build()
             .flags(self.flags)
             .user_data(u64::from(slot) | SYNC_BIT)
@@ -538,7 +547,7 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
 /// Entries of the two queues.
 fn entries(job: &Job) -> [u32; 2] {
     // All that is in flight may be handed over at once, and each of so many writes brings two.
-    let every = if job.track.is_some() { Some(1) } else { job.sync.every() };
+    let every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
     let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
     // What is synced may stay while others come and go, until nothing else is in flight.
     let ends = if every.is_some() { 2 * job.depth } else { job.depth };
@@ -565,6 +574,7 @@ impl<'a> IoUring<'a> {
                 flags: Flags::empty(),
                 registered: Registered::Nothing,
                 discards: clearing.discards(),
+                sync: job.sync,
             },
             size: job.size_bytes,
             clearing,

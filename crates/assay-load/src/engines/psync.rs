@@ -1,16 +1,16 @@
 //! One positioned system call per operation.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
 
 use super::clear::Clearing;
 use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, clock};
+use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",
@@ -31,6 +31,10 @@ pub(super) struct Psync<'a> {
     clearing: Clearing,
     depth: u32,
     waits: bool,
+    /// Flags of each write.
+    flags: ReadWriteFlags,
+    /// Whether what syncs a write is an `fsync`.
+    is_fsync: bool,
     ready: Vec<Completion>,
     /// By slot: that of the `fdatasync` behind its last write.
     syncs_ns: Vec<u64>,
@@ -49,11 +53,19 @@ impl Psync<'_> {
             }
             Move::Write => {
                 let bytes = &mut self.buffer.slot_mut(request.slot)[..all];
-                let written = retry_on_intr(|| pwrite(file, bytes, request.offset))?;
+                let written = if self.flags.is_empty() {
+                    retry_on_intr(|| pwrite(file, bytes, request.offset))?
+                } else {
+                    let slices = [IoSlice::new(bytes)];
+                    retry_on_intr(|| pwritev2(file, &slices, request.offset, self.flags))?
+                };
                 let mut sync_ns = 0;
                 if request.synced && written == bytes.len() {
                     let began = clock::monotonic_ns();
-                    retry_on_intr(|| rustix::fs::fdatasync(file))?;
+                    retry_on_intr(|| match self.is_fsync {
+                        true => rustix::fs::fsync(file),
+                        false => rustix::fs::fdatasync(file),
+                    })?;
                     sync_ns = (clock::monotonic_ns() - began).max(1);
                 }
                 self.syncs_ns[request.slot as usize] = sync_ns;
@@ -79,6 +91,8 @@ impl<'a> Engine<'a> for Psync<'a> {
             clearing: Clearing::of(setup.job, file)?,
             depth: setup.job.depth,
             waits: setup.job.waits(),
+            flags: setup.job.sync.flags(),
+            is_fsync: matches!(setup.job.sync, WriteSync::Fsync(_)),
             ready: Vec::with_capacity(setup.job.depth as usize),
             syncs_ns: vec![0; setup.job.depth as usize],
             submitted: 0,

@@ -57,7 +57,8 @@ fn all(way: Move) -> Vec<Request> {
 
 /// Writes, all of them synced, or those of every second slot, or none.
 fn writes(sync: WriteSync) -> Vec<Request> {
-    let is_synced = |slot: u32| sync.every().is_some_and(|every| (slot + 1).is_multiple_of(every));
+    let is_synced =
+        |slot: u32| sync.call_every().is_some_and(|every| (slot + 1).is_multiple_of(every));
     let write = |slot| Request { synced: is_synced(slot), ..request(Move::Write, slot) };
     (0..DEPTH).map(write).collect()
 }
@@ -219,7 +220,14 @@ macro_rules! suite {
             if !works(&$kind) {
                 return;
             }
-            for sync in [WriteSync::None, WriteSync::EachWrite, WriteSync::EachNth(2)] {
+            for sync in [
+                WriteSync::None,
+                WriteSync::EachWrite,
+                WriteSync::EachNth(2),
+                WriteSync::Fsync(2),
+                WriteSync::DataSynced,
+                WriteSync::Synced,
+            ] {
                 let scratch = Scratch::new(u64::from(DEPTH * SIZE));
                 let target = Target {
                     file: Some(scratch.1.as_fd()),

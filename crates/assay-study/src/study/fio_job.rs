@@ -17,8 +17,8 @@ use std::fmt::Write as _;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::io::Size;
 use assay_kinds::work::io::verify::SECTOR_BYTES;
+use assay_kinds::work::io::{Size, WriteSync};
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
 use paced::Paced;
@@ -89,8 +89,8 @@ struct Work {
     engine: &'static str,
     /// What is polled for, where anything is.
     poll: Option<&'static str>,
-    /// After how many writes one is synced; 0 where none is.
-    sync_every: u64,
+    /// How writes are synced.
+    sync: WriteSync,
     /// What is written, where some of it compresses.
     content: Option<String>,
     /// Per cent of what is written that is copies.
@@ -281,8 +281,9 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let area = span.map(|span| span.saturating_mul(files));
     tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
     let carries = writes && mix != TRIM;
-    let sync_every = operations::sync_every(job, carries, told);
-    let poll = polled::polled(job, (direct, sync_every == 0 && !mix.contains(TRIM)), told);
+    let sync = operations::sync(job, carries, told);
+    let is_plain = sync == WriteSync::None && !mix.contains(TRIM);
+    let poll = polled::polled(job, (direct, is_plain), told);
     let is_fresh = carries && content.as_deref() != Some("zero");
     let duplicates = operations::duplicates(job, is_fresh, told);
     let bare = unstamped(content.as_deref(), duplicates);
@@ -313,7 +314,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         direct,
         engine,
         poll,
-        sync_every,
+        sync,
         content,
         duplicates,
         verify,
@@ -726,7 +727,7 @@ fn words(work: &Work) -> String {
     if work.apart {
         text.push_str(", apart = \"positions\"");
     }
-    text.push_str(&operations::sync_words(work.sync_every));
+    text.push_str(&operations::sync_words(work.sync));
     if let Some(content) = &work.content {
         let _ = write!(text, ", content = {}", quoted(content));
     }

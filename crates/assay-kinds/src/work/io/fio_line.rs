@@ -214,8 +214,16 @@ pub(super) fn content(io: &Asked) -> Vec<String> {
 
 /// When a write is done.
 pub(super) fn sync(io: &Asked) -> Vec<String> {
-    let every = io.sync.every().filter(|_| io.mix.carries());
-    every.map(|every| format!("--fdatasync={every}")).into_iter().collect()
+    let word = match io.sync {
+        _ if !io.mix.carries() => return Vec::new(),
+        WriteSync::None => return Vec::new(),
+        WriteSync::EachWrite => "--fdatasync=1".to_owned(),
+        WriteSync::EachNth(every) => format!("--fdatasync={every}"),
+        WriteSync::Fsync(every) => format!("--fsync={every}"),
+        WriteSync::DataSynced => "--sync=dsync".to_owned(),
+        WriteSync::Synced => "--sync=sync".to_owned(),
+    };
+    vec![word]
 }
 
 /// How much of it is copies.
@@ -295,8 +303,8 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         "fio reads and writes all of the file in one job: two jobs with an offset each have a half each",
     );
     add(
-        io.mix.carries() && io.sync != WriteSync::None,
-        "Assay counts the fdatasync into the latency of its write; fio reports it apart",
+        io.mix.carries() && matches!(io.sync, WriteSync::EachWrite | WriteSync::EachNth(_) | WriteSync::Fsync(_)),
+        "Assay counts the sync into the latency of its write; fio reports it apart",
     );
     add(
         io.rate.is_some(),

@@ -23,7 +23,7 @@ pub(super) static DUPLICATES: OwnForm = OwnForm {
 /// Which writes are synced.
 pub(super) static SYNC: OwnForm = OwnForm {
     read: |text| text.parse::<WriteSync>().map(String::from),
-    pattern: "^(none|each-write|each-[1-9][0-9]{0,6}-writes)$",
+    pattern: "^(none|(fsync-)?each-write|(fsync-)?each-[1-9][0-9]{0,6}-writes|o_dsync|o_sync)$",
     example: "none",
     number: None,
 };

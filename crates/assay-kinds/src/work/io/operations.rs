@@ -60,6 +60,10 @@ pub(super) fn sync_words(sync: WriteSync, before: &str) -> String {
         WriteSync::None => String::new(),
         WriteSync::EachWrite => format!("{before} an fdatasync after each"),
         WriteSync::EachNth(every) => format!("{before} an fdatasync after every {every} writes"),
+        WriteSync::Fsync(1) => format!("{before} an fsync after each"),
+        WriteSync::Fsync(every) => format!("{before} an fsync after every {every} writes"),
+        WriteSync::DataSynced => format!("{before} O_DSYNC"),
+        WriteSync::Synced => format!("{before} O_SYNC"),
     }
 }
 

@@ -189,8 +189,10 @@ parameters! {
             "`none`: when the kernel says it is written; `each-write`: after an fdatasync of its own; \
              `each-8-writes`: the same for every eighth write of a thread, whose latency covers both \
              (2 to 1000000). With several in flight that fdatasync covers the writes that have ended \
-             by then, and its own.",
-            "[\"none\", \"each-write\", \"each-8-writes\"]",
+             by then, and its own. `fsync-each-write` and `fsync-each-8-writes`: the same with an fsync, \
+             which writes all metadata. `o_dsync` and `o_sync`: each write ends when its data, or these with \
+             all metadata, are on the medium, as in a file that was opened with that flag.",
+            "[\"none\", \"each-write\", \"each-8-writes\", \"fsync-each-write\", \"o_dsync\", \"o_sync\"]",
             |io, text| Ok(io.sync = text.parse()?),
         ),
         job: |io, job| job.sync = io.sync,

@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 37] = [
+pub const CORE: [&str; 38] = [
     "rw",
     "bs",
     "ioengine",
@@ -54,6 +54,7 @@ pub const CORE: [&str; 37] = [
     "ramp_time",
     "fdatasync",
     "fsync",
+    "sync",
     "bsrange",
     "loops",
     "number_ios",
@@ -90,13 +91,12 @@ pub const SAME: [&str; 11] = [
 ];
 
 /// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
-const USUAL: [(&str, &[&str]); 15] = [
+const USUAL: [(&str, &[&str]); 14] = [
     ("offset", &["0", "0%"]),
     ("offset_increment", &["0"]),
     ("startdelay", &["0"]),
     ("nrfiles", &["1"]),
     ("end_fsync", &["0"]),
-    ("sync", &["0", "none"]),
     ("percentage_random", &["100"]),
     ("iodepth_batch", &["1"]),
     ("iodepth_batch_complete_min", &["1"]),
@@ -175,7 +175,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("startdelay", "the job begins so much later"),
     ("nrfiles", "several files for each job"),
     ("end_fsync", "an fsync at the end of the job"),
-    ("sync", "the file is opened so that each write waits for the drive"),
     ("cpus_allowed", "processors that the job may use"),
     ("numa_cpu_nodes", "nodes whose processors the job may use"),
     ("prio", "priority of the requests"),

@@ -1,5 +1,7 @@
 //! What a job file says of trims, of syncs and of copies.
 
+use assay_kinds::work::io::WriteSync;
+
 use super::values::{number, percent};
 use super::{Job, Told, line_of};
 
@@ -11,49 +13,61 @@ pub(super) fn is_on_device(job: &Job) -> bool {
     job.settings.get("filename").is_some_and(|file| file.value.starts_with("/dev/"))
 }
 
-/// After how many writes of a thread one is synced; 0 where none is.
-pub(super) fn sync_every(job: &Job, writes: bool, told: &mut Told) -> u64 {
-    let data = number(job, "fdatasync", told).unwrap_or(0);
-    let mut whole = number(job, "fsync", told).unwrap_or(0);
-    if whole > 0 && writes && !is_on_device(job) {
+/// How writes are synced.
+pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
+    let [data, whole] = ["fdatasync", "fsync"].map(|key| number(job, key, told).unwrap_or(0));
+    let flag = job.settings.get("sync").map_or("none", |setting| setting.value.as_str());
+    let flag = match flag {
+        "0" | "none" => None,
+        "1" | "sync" => Some(WriteSync::Synced),
+        "dsync" => Some(WriteSync::DataSynced),
+        other => {
+            told.refuse_key(
+                line_of(job, "sync"),
+                format!("sync={other}: there are none, sync and dsync"),
+            );
+            None
+        }
+    };
+    let said = [("fdatasync", data > 0), ("fsync", whole > 0), ("sync", flag.is_some())];
+    let mut said = said.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key);
+    let (Some(key), second) = (said.next(), said.next()) else { return WriteSync::None };
+    if let Some(second) = second {
         told.refuse_key(
-            line_of(job, "fsync"),
-            "fsync: of a file it writes more than the fdatasync that can be done here; say fdatasync, or \
-             name a device, of which both write the same",
+            line_of(job, second),
+            format!("{second}: {key} stands beside it; say one of them"),
         );
-        whole = 0;
     }
-    if whole > 0 && data > 0 {
-        told.refuse_key(
-            line_of(job, "fsync"),
-            "fsync: fdatasync stands beside it; say one of them",
-        );
-        whole = 0;
+    let every = data.max(whole);
+    if !writes {
+        return WriteSync::None;
     }
-    let (every, key) = if whole > 0 { (whole, "fsync") } else { (data, "fdatasync") };
+    if let Some(flag) = flag {
+        return flag;
+    }
     if every > MOST_WRITES {
         told.refuse_key(
             line_of(job, key),
             format!("{key}: after {MOST_WRITES} writes at most; this cannot be done here"),
         );
-        return 0;
+        return WriteSync::None;
     }
-    if every > 1 && writes {
+    if every > 1 {
         told.remark(format!(
-            "[{}]: the fdatasync belongs to the latency of its write, which fio tells apart",
+            "[{}]: the {key} belongs to the latency of its write, which fio tells apart",
             job.name
         ));
     }
-    if writes { every } else { 0 }
+    match (key, u32::try_from(every).unwrap_or(u32::MAX)) {
+        ("fsync", every) => WriteSync::Fsync(every),
+        (_, 1) => WriteSync::EachWrite,
+        (_, every) => WriteSync::EachNth(every),
+    }
 }
 
 /// As a study has it; nothing where no write is synced.
-pub(super) fn sync_words(every: u64) -> String {
-    match every {
-        0 => String::new(),
-        1 => ", sync = \"each-write\"".to_owned(),
-        every => format!(", sync = \"each-{every}-writes\""),
-    }
+pub(super) fn sync_words(sync: WriteSync) -> String {
+    if sync == WriteSync::None { String::new() } else { format!(", sync = \"{sync}\"") }
 }
 
 /// Per cent of what is written that is copies; 0 where nothing fresh is written beside them.
@@ -111,7 +125,11 @@ mod tests {
         for (text, part) in [
             (format!("{FILE}rw=write\nfdatasync=1\n"), "sync = \"each-write\""),
             (format!("{FILE}rw=randrw\nfdatasync=32\n"), "sync = \"each-32-writes\""),
-            (format!("{DEVICE}rw=write\nfsync=8\n"), "sync = \"each-8-writes\""),
+            (format!("{DEVICE}rw=write\nfsync=8\n"), "sync = \"fsync-each-8-writes\""),
+            (format!("{FILE}rw=randwrite\nfsync=1\n"), "sync = \"fsync-each-write\""),
+            (format!("{FILE}rw=write\nsync=1\n"), "sync = \"o_sync\""),
+            (format!("{FILE}rw=rw\nsync=sync\n"), "sync = \"o_sync\""),
+            (format!("{DEVICE}rw=write\nsync=dsync\n"), "sync = \"o_dsync\""),
         ] {
             assert!(study(&text).contains(part), "{text}");
         }
@@ -120,13 +138,17 @@ mod tests {
             format!("{FILE}rw=read\nfsync=8\n"),
             format!("{FILE}rw=write\nfdatasync=0\nfsync=0\n"),
             format!("{DEVICE}rw=trim\nfdatasync=8\n"),
+            format!("{FILE}rw=write\nsync=none\n"),
+            format!("{FILE}rw=randread\nsync=1\n"),
         ] {
             assert!(!study(&text).contains("sync ="), "{text}");
         }
-        let whole = refused(&format!("{FILE}rw=write\nfsync=1\n"));
-        assert!(whole.starts_with("jobs.fio:5:1: fsync: of a file"), "{whole}");
         let both = refused(&format!("{DEVICE}rw=write\nfsync=1\nfdatasync=2\n"));
         assert!(both.contains("fsync: fdatasync stands beside it"), "{both}");
+        let both = refused(&format!("{FILE}rw=write\nfdatasync=1\nsync=dsync\n"));
+        assert!(both.contains("sync: fdatasync stands beside it"), "{both}");
+        let other = refused(&format!("{FILE}rw=write\nsync=2\n"));
+        assert!(other.contains("sync=2: there are none, sync and dsync"), "{other}");
         let many = refused(&format!("{FILE}rw=write\nfdatasync=2000000\n"));
         assert!(many.contains("fdatasync: after 1000000 writes at most"), "{many}");
     }

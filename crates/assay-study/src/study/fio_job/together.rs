@@ -95,7 +95,7 @@ impl Work {
         let is_placed_alike = self.size == other.size && place(self) == place(other);
         let writes = |own: &Self| {
             let trims = own.mix == super::TRIM;
-            (own.sync_every, own.content.clone(), own.duplicates, trims)
+            (own.sync, own.content.clone(), own.duplicates, trims)
         };
         is_placed_alike
             && work(self) == work(other)
@@ -109,15 +109,21 @@ impl Work {
         let reads = reads(&self.mix) * self.threads + reads(&other.mix) * other.threads;
         let share = (reads + threads / 2) / threads;
         let is_mixed = self.mix != other.mix;
+        let is_in_order = self.pattern != "random";
         if is_mixed {
             self.mix = super::mix_of(share);
             self.apart = self.pattern != "random" && self.mix.contains('/');
         }
         told.remark(format!(
-            "[{}] runs at once with [{}]: both are one work of {threads} threads{}",
+            "[{}] runs at once with [{}]: both are one work of {threads} threads{}{}",
             other.name,
             self.name,
-            if is_mixed { format!(", mixed as {}", self.mix) } else { String::new() }
+            if is_mixed { format!(", mixed as {}", self.mix) } else { String::new() },
+            if is_in_order {
+                "; fio gives them the same offsets, here each has a slice"
+            } else {
+                ""
+            }
         ));
         self.threads = threads;
         self.operations =
