@@ -206,6 +206,7 @@ pub fn survey() -> Survey {
         engine: EngineUse { name: Engine::Psync, note: None },
         pilot: Pilot::default(),
         coverage: Presence::absent("simulated"),
+        dirtied: None,
         read_twice: Presence::absent("simulated"),
         notes: Vec::new(),
         between: None,

@@ -264,6 +264,7 @@ io = { pattern = "random", mix = "read", size = "4 KiB" }
             clears: assay_study::results::plan::Clears::default(),
             under: Arm::new(),
             made_ns: 0,
+            dirtied: None,
             read_twice: Presence::absent("a test"),
             refused: Vec::new(),
         }

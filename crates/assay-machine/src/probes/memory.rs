@@ -15,11 +15,11 @@ pub static PROBE: Entry = Entry {
     about: About {
         name: "memory",
         summary: "swapping, kills for want of memory, what waits to be written, the tool's own size",
-        text: "Reads pswpin, pswpout, oom_kill, the allocation stalls and the pages of zswap from \
-               /proc/vmstat, swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram \
+        text: "Reads pswpin, pswpout, oom_kill, nr_dirtied, the allocation stalls and the pages of zswap \
+               from /proc/vmstat, swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram \
                devices, right before the run and when everything written was on the device; at \
-               the end RSS and PSS of this process and of all that it started. The rules `swap` \
-               and `oom` read it. Costs three small files and two a process, about 1 ms before and \
+               the end RSS and PSS of this process and of all that it started. The rules `swap`, \
+               `oom` and `buffered-writes` read it. Costs three small files and two a process, about 1 ms before and \
                after together. Needs no rights; a kernel without smaps_rollup tells no PSS.",
     },
     fields: &[
@@ -27,6 +27,7 @@ pub static PROBE: Entry = Entry {
         field("machine.swapped_out_pages", Unit::Count, "pages that went to swap"),
         field("machine.oom_kills", Unit::Count, "processes that were killed for want of memory"),
         field("machine.stalls", Unit::Count, "times that a task had to free memory itself"),
+        field("machine.dirtied_pages", Unit::Count, "pages of files that became dirty"),
         field("machine.page_bytes", Unit::Bytes, "of a page"),
         field("machine.swap_bytes", Unit::Bytes, "of swap"),
         field("machine.swap_used_bytes.*", Unit::Bytes, "of it in use, before and after"),
@@ -40,7 +41,7 @@ pub static PROBE: Entry = Entry {
         field("processes.rss_bytes", Unit::Bytes, "resident, shared ones counted in each"),
         field("processes.pss_bytes", Unit::Bytes, "resident, shared ones divided"),
     ],
-    rules: &["swap", "oom"],
+    rules: &["swap", "oom", "buffered-writes"],
     presentation: Presentation::Tailored,
     here: Some(|system| processes(system).map(|_| "works".to_owned())),
 };
@@ -72,6 +73,9 @@ pub struct Memory {
     pub oom_kills: u64,
     /// Times that a task had to free memory itself before it got some.
     pub stalls: u64,
+    /// Pages of files that became dirty, whoever wrote to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirtied_pages: Option<u64>,
     /// Bytes of a page; none in bundles of before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
@@ -144,6 +148,7 @@ pub struct Counters {
     pub swapped_out: u64,
     oom_kills: u64,
     stalls: u64,
+    dirtied: Option<u64>,
     zswap: Option<[u64; 2]>,
 }
 
@@ -180,6 +185,13 @@ impl Pair for OfMachine {
     }
 }
 
+/// Bytes of files that became dirty since the start of the machine, where the kernel tells.
+pub fn dirtied_bytes(system: &dyn System) -> Option<u64> {
+    let text = sysfs::text(system, Path::new("/proc/vmstat"));
+    let pages = counters(text.value()?)?.dirtied?;
+    pages.checked_mul(system.page_bytes())
+}
+
 /// Reads the machine's counters and levels.
 pub fn machine(system: &dyn System) -> Machine {
     let text = |path: &str| sysfs::text(system, Path::new(path));
@@ -198,6 +210,7 @@ fn between(early: &Reading, late: &Reading) -> Presence<Memory> {
         swapped_out_pages: counted.swapped_out,
         oom_kills: counted.oom_kills,
         stalls: counted.stalls,
+        dirtied_pages: counted.dirtied,
         page_bytes: Some(late.machine.page_bytes),
         swap_bytes: after.swap,
         swap_used_bytes: [before.swap_used, after.swap_used],
@@ -214,6 +227,7 @@ fn grown(before: &Counters, after: &Counters) -> Counters {
         swapped_out: after.swapped_out.saturating_sub(before.swapped_out),
         oom_kills: after.oom_kills.saturating_sub(before.oom_kills),
         stalls: after.stalls.saturating_sub(before.stalls),
+        dirtied: before.dirtied.zip(after.dirtied).map(|(old, new)| new.saturating_sub(old)),
         zswap: before.zswap.zip(after.zswap).map(|(before, after)| {
             [after[0].saturating_sub(before[0]), after[1].saturating_sub(before[1])]
         }),
@@ -236,6 +250,7 @@ fn counters(text: &str) -> Option<Counters> {
         swapped_out: told("pswpout").unwrap_or(0),
         oom_kills: told("oom_kill").unwrap_or(0),
         stalls: stalls.sum(),
+        dirtied: told("nr_dirtied"),
         zswap: told("zswpin").zip(told("zswpout")).map(|(came, went)| [went, came]),
     })
 }
@@ -311,7 +326,7 @@ mod tests {
 
     use super::*;
 
-    const VMSTAT: &str = "nr_free_pages 100\npswpin 5\npswpout 7\nallocstall_dma 1\n\
+    const VMSTAT: &str = "nr_free_pages 100\nnr_dirtied 50\npswpin 5\npswpout 7\nallocstall_dma 1\n\
                           allocstall_normal 30\noom_kill 1\nzswpin 0\nzswpout 2\n";
     const MEMINFO: &str = "MemTotal:  1000 kB\nSwapTotal:  800 kB\nSwapFree:  300 kB\n\
                            Dirty:  12 kB\nWriteback:  0 kB\n";
@@ -327,6 +342,7 @@ mod tests {
         let fake = machine();
         let before = OfMachine::read(&fake);
         let later = VMSTAT.replace("pswpin 5", "pswpin 25").replace("oom_kill 1", "oom_kill 2");
+        let later = later.replace("nr_dirtied 50", "nr_dirtied 62");
         fake.put("/proc/vmstat", later.replace("allocstall_normal 30", "allocstall_normal 33"));
         fake.put("/proc/meminfo", MEMINFO.replace("Dirty:  12 kB", "Dirty:  2 kB"));
         fake.put("/sys/block/zram0/mm_stat", "  1048576  400000  450560 0 450560 3 0 0 0\n");
@@ -335,6 +351,9 @@ mod tests {
         let found = found.value().unwrap();
         assert_eq!((found.swapped_in_pages, found.swapped_out_pages), (20, 0));
         assert_eq!((found.oom_kills, found.stalls), (1, 3));
+        assert_eq!(found.dirtied_pages, Some(12));
+        assert_eq!(dirtied_bytes(&fake), Some(62 * fake.page_bytes()));
+        assert_eq!(dirtied_bytes(&Fake::new()), None);
         assert_eq!((found.swap_bytes, found.swap_used_bytes), (800 << 10, [500 << 10; 2]));
         assert_eq!(found.dirty_bytes, [12 << 10, 2 << 10]);
         assert_eq!(found.zswap_pages, Some([0, 0]));

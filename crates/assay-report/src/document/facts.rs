@@ -86,8 +86,7 @@ pub(super) fn area_words(target: &TargetFacts) -> String {
 }
 
 fn area(target: &TargetFacts) -> String {
-    let way = if target.direct { "direct I/O" } else { "through the page cache" };
-    format!("{}, {way}", show::bytes(target.area_bytes))
+    format!("{}, {}", show::bytes(target.area_bytes), target.caching_words())
 }
 
 /// Kernel and machine, as far as they are known: a table that was brought along has neither.

@@ -308,6 +308,7 @@ fn target(name: &str, filesystem: &str) -> TargetFacts {
         stack: vec!["sda (disk)".to_owned()],
         area_bytes: 1 << 30,
         direct: true,
+        writes_buffered: false,
         rotational: Some(false),
         notes: Vec::new(),
         filesystems: filesystem.split(" on ").map(one).collect(),

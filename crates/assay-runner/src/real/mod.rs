@@ -29,7 +29,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{self, Advice, AtFlags, FileType, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{self, Advice, AtFlags, FileType, IFlags, Mode, OFlags, StatVfsMountFlags};
 use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -263,6 +263,10 @@ impl System for Real {
             memory_bytes: found.stx_dio_mem_align,
             offset_bytes: found.stx_dio_offset_align,
         }))
+    }
+
+    fn is_written_in_place(&self, file: &File) -> bool {
+        fs::ioctl_getflags(file).is_ok_and(|flags| flags.contains(IFlags::NOCOW))
     }
 
     fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {

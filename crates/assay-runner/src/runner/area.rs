@@ -63,10 +63,11 @@ impl<'a> OpenTarget<'a> {
         let (held, refusal) = match open(Caching::Direct) {
             Ok(held) => (held, None),
             Err(error) if refuses_direct(&error) => {
-                let held = open(Caching::Buffered).map_err(|error| unopened(site, &error))?;
+                let held =
+                    open(Caching::Buffered).map_err(|error| unopened(system, site, &error))?;
                 (held, Some(format!("{} refuses direct I/O", site.filesystem())))
             }
-            Err(error) => return Err(unopened(site, &error)),
+            Err(error) => return Err(unopened(system, site, &error)),
         };
         let direct = Presence::absent("");
         let mut opened = Self { system, held, start: 0, direct, notes: Vec::new() };
@@ -213,12 +214,16 @@ fn refuses_direct(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::InvalidInput
 }
 
-fn unopened(site: &Site, error: &std::io::Error) -> Failure {
+fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
     let target = &site.target;
     let advice = match (error.kind(), site.kind) {
         (ErrorKind::PermissionDenied, TargetKind::Directory) => {
             "name a directory that you may write to".to_owned()
+        }
+        (ErrorKind::PermissionDenied, TargetKind::Device) if system.user().id == 0 => {
+            "a container or a security module denies it: run outside of it, or name a directory"
+                .to_owned()
         }
         (ErrorKind::PermissionDenied, TargetKind::Device) => {
             "become root, or name a directory on it instead".to_owned()
@@ -276,7 +281,7 @@ pub fn asked_bytes(
             let length = opened
                 .file()
                 .map_or(Ok(0), |file| system.length(file))
-                .map_err(|error| unopened(site, &error))?;
+                .map_err(|error| unopened(system, site, &error))?;
             let usable = length.saturating_sub(opened.first_byte()) / 4096 * 4096;
             if usable == 0 {
                 return Err(Failure::mistake(format!(

@@ -14,13 +14,16 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_kinds::work::io::{Content, Engine};
 use assay_kinds::work::{Medium, Touch};
+use assay_machine::probes::memory;
 use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, Design};
-use assay_study::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, PlannedWorkload, Survey};
+use assay_study::results::plan::{
+    Area, Arm, Coverage, Dirtied, EngineUse, Pilot, PlannedWorkload, Survey,
+};
 use assay_system::system::between::Between;
 use assay_system::system::clears::Clears;
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{DryRun, System, devices};
+use assay_system::system::site::{Mount, Site, TargetKind};
+use assay_system::system::{DryRun, System, devices, encryption};
 
 /// Blocks that are looked at for zeros.
 const SAMPLES: u32 = 64;
@@ -115,6 +118,7 @@ pub fn make<'a>(
         None => twice::read(system, site, seed),
         Some(_) => Presence::absent("a simulated target has no drive"),
     };
+    let mut dirtied = may_be_cached(system, site, &opened);
     if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
             engine: engine.name,
@@ -122,7 +126,12 @@ pub fn make<'a>(
             limit_ns: demands.budget_ns / budget::FILL_SHARE,
             seed,
         };
+        let before = memory::dirtied_bytes(system);
         area = area::fill(context, &opened, site, asked, &how)?;
+        let grown = before.zip(memory::dirtied_bytes(system));
+        if let (Some(own), Some((before, after))) = (&mut dirtied, grown) {
+            (own.written_bytes, own.dirtied_bytes) = (area.length, after.saturating_sub(before));
+        }
         if let Some(text) = area::shortage(site, &area, how.limit_ns) {
             (context.tell)(Event::Warning(text.clone()));
             opened.notes.push(text);
@@ -157,6 +166,7 @@ pub fn make<'a>(
         clears: clears(system, site, demands),
         under: Arm::new(),
         made_ns: 0,
+        dirtied,
         read_twice,
         refused: Vec::new(),
     };
@@ -213,6 +223,9 @@ pub fn at_target<'a>(
     }
     opened.notes.extend(told);
     opened.notes.extend(buffered_loops(system, site));
+    if !site.encryption.is_empty() {
+        opened.notes.extend(encryption::software_aes(system));
+    }
     let terms = Terms { consented: place.consent.is_some(), law: place.law };
     make(context, design, site, opened, terms, seed)
 }
@@ -277,6 +290,23 @@ fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
         told.push(text);
     }
     told
+}
+
+/// Whether direct writes may go through the page cache: those of btrfs with checksums, here or below a loop device.
+fn may_be_cached(system: &dyn System, site: &Site, opened: &OpenTarget<'_>) -> Option<Dirtied> {
+    let mut mounts = site.mount.value().into_iter().chain(&site.followed);
+    let sums = |mount: &Mount| {
+        let is_off = |option: &String| ["nodatasum", "nodatacow"].contains(&option.as_str());
+        mount.filesystem == "btrfs" && !mount.options.iter().any(is_off)
+    };
+    let is_in_place = opened.file().is_some_and(|file| system.is_written_in_place(file));
+    let is_file = site.kind == TargetKind::Directory && opened.direct.value().is_some();
+    if !is_file || is_in_place || !mounts.any(sums) {
+        return None;
+    }
+    let layers = site.layers.iter();
+    let loops = layers.filter(|own| devices::is_buffered_loop(system, &own.name)).count();
+    Some(Dirtied { written_bytes: 0, dirtied_bytes: 0, caches_below: u32::try_from(loops).ok()? })
 }
 
 /// Loop devices that answer from memory: their own counters cannot tell.
@@ -347,6 +377,7 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
         clears: clears(system, site, demands),
         under: Arm::new(),
         made_ns: 0,
+        dirtied: None,
         read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     })

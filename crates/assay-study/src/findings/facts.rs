@@ -111,6 +111,15 @@ pub struct FilesystemFacts {
 }
 
 impl TargetFacts {
+    /// Which way the page cache was used, in words.
+    pub fn caching_words(&self) -> &'static str {
+        match (self.direct, self.writes_buffered) {
+            (true, false) => "direct I/O",
+            (true, true) => "direct I/O, but writes go through the page cache",
+            (false, _) => "through the page cache",
+        }
+    }
+
     /// What it stands on without options, as titles name it: up to the first that has some; none
     /// where there is no file system.
     pub fn filesystem_name(&self) -> Option<String> {

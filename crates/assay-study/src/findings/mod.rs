@@ -92,6 +92,9 @@ pub struct TargetFacts {
     pub area_bytes: u64,
     /// Whether direct I/O was used.
     pub direct: bool,
+    /// Whether direct writes went through the page cache all the same.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub writes_buffered: bool,
     /// Turning platters.
     pub rotational: Option<bool>,
     /// Things to tell: fall-backs, leftovers.

@@ -133,6 +133,7 @@ fn survey(target: &str) -> Survey {
         clears: Clears::default(),
         under: Arm::new(),
         made_ns: 0,
+        dirtied: None,
         read_twice: Presence::absent("nothing is read or written"),
         refused: Vec::new(),
     }

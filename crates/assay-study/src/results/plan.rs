@@ -43,6 +43,9 @@ pub struct Survey {
     /// What a drive whose cache cannot be seen told when it was read twice, or why it was not.
     #[serde(default = "not_recorded", deserialize_with = "perhaps_bare")]
     pub read_twice: Presence<ReadTwice>,
+    /// Bytes that became dirty while the area was written past the page cache, on a file system that may go through it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirtied: Option<Dirtied>,
     /// Things worth telling: a leftover removed, a file with a name.
     pub notes: Vec<String>,
     /// What may answer for the medium; not recorded by older versions.
@@ -177,6 +180,35 @@ pub struct ReadTwice {
     pub piece_bytes: u64,
     /// Nanoseconds of the first and of the second reading of each piece.
     pub piece_ns: Vec<[u64; 2]>,
+}
+
+/// Bytes that became dirty in the page cache while an area was written past it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dirtied {
+    /// Bytes that were written past the page cache; 0 where the area was not filled.
+    pub written_bytes: u64,
+    /// Bytes that became dirty meanwhile, of any file of the machine.
+    pub dirtied_bytes: u64,
+    /// Page caches of this machine below the file system, each of which makes every byte dirty once more.
+    pub caches_below: u32,
+}
+
+impl Dirtied {
+    /// Share of the written bytes that must have become dirty to say that they went through the page cache.
+    const LEAST_SHARE: f64 = 0.9;
+
+    /// Bytes that became dirty in the file system's own page cache, of so many written and dirtied ones; none where
+    /// most of them went past it.
+    pub fn own_bytes(&self, written: u64, dirtied: u64) -> Option<u64> {
+        let below = written.saturating_mul(u64::from(self.caches_below));
+        let own = dirtied.saturating_sub(below);
+        (written > 0 && own as f64 >= Self::LEAST_SHARE * written as f64).then_some(own)
+    }
+
+    /// Whether filling the area showed that direct writes go through the page cache.
+    pub fn is_through_cache(&self) -> bool {
+        self.own_bytes(self.written_bytes, self.dirtied_bytes).is_some()
+    }
 }
 
 fn not_recorded() -> Presence<ReadTwice> {

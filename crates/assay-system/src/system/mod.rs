@@ -12,7 +12,7 @@
 mod act;
 mod compression;
 mod dry_run;
-mod encryption;
+pub mod encryption;
 mod errno;
 pub mod execute;
 pub mod fake;
@@ -26,6 +26,7 @@ pub mod devices;
 pub mod first_program;
 pub mod graphics;
 pub mod identity;
+pub mod io_limits;
 pub mod journal;
 pub mod machine;
 pub mod mains;
@@ -491,6 +492,11 @@ pub trait System: Sync {
     fn length(&self, file: &File) -> io::Result<u64>;
     /// Alignment for direct I/O, where the kernel tells it.
     fn direct_alignment(&self, file: &File) -> io::Result<Option<DirectAlignment>>;
+
+    /// Whether a file of btrfs is written in place, without checksums (`chattr +C`).
+    fn is_written_in_place(&self, _file: &File) -> bool {
+        false
+    }
     /// Reads bytes from an open target at an offset (to look for zeros); returns how many were read.
     fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize>;
     /// Waits until an open file's data are on the device.

@@ -9,7 +9,9 @@ use assay_base::presence::Presence;
 
 use super::mounts::{self, MountEntry};
 use super::site::{Backing, LOOP_IN_MEMORY, Layer, Mount, Site, TargetKind};
-use super::{DeviceNumber, Errno, FileKind, System, compression, devices, encryption, sysfs};
+use super::{
+    DeviceNumber, Errno, FileKind, System, compression, devices, encryption, io_limits, sysfs,
+};
 
 /// Mounts followed below the first one: more is a circle.
 const DEEPEST: usize = 8;
@@ -235,7 +237,10 @@ impl<'a> Descent<'a> {
 
     fn fuse(&mut self, mount: &Mount, depth: usize) -> Ground {
         let source = Path::new(&mount.source);
-        if source.is_absolute() && self.system.status(source).is_ok() {
+        // The source of many programs is /dev/fuse itself, which keeps no bytes.
+        let keeps_bytes = |kind| kind != FileKind::CharacterDevice && kind != FileKind::Other;
+        if source.is_absolute() && self.system.status(source).is_ok_and(|own| keeps_bytes(own.kind))
+        {
             return self.follow(source, depth);
         }
         if mount.source.contains(":/") {
@@ -336,6 +341,7 @@ impl<'a> Descent<'a> {
             shared: shared(&layers, &counted),
             drives: bottom(&layers).map(|name| devices::drive(self.system, name)).collect(),
             counted,
+            limits: io_limits::of(self.system, &layers),
             layers,
             compression,
             encryption,

@@ -8,6 +8,7 @@ use assay_base::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::DeviceNumber;
+use super::io_limits::IoLimit;
 
 /// What kind of thing the user named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -213,6 +214,9 @@ pub struct Site {
     /// What is seen to encrypt on the way down, the uppermost first; not recorded by older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub encryption: Vec<String>,
+    /// Limits of control groups on the devices of the stack.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<IoLimit>,
 }
 
 impl Site {
@@ -233,6 +237,7 @@ impl Site {
             drives: Vec::new(),
             compression: Presence::absent("simulated"),
             encryption: Vec::new(),
+            limits: Vec::new(),
         }
     }
 

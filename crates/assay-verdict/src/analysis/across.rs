@@ -258,7 +258,7 @@ fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
         ("filesystem", target.filesystem.clone()),
         ("scheduler", told(&target.scheduler)),
         ("area bytes", target.area_bytes.to_string()),
-        ("direct I/O", target.direct.to_string()),
+        ("page cache", target.caching_words().to_owned()),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The machine, the targets and the workloads in words.
 
 use assay_base::presence::Presence;
-use assay_kinds::work::io::{self, Pace, WriteSync};
+use assay_kinds::work::io::{self, Pace};
 use assay_study::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
 use assay_study::findings::{EnvironmentFacts, TargetFacts};
 use assay_study::results::environment::Environment;
@@ -135,6 +135,7 @@ fn target(site: &Site, survey: &Survey) -> TargetFacts {
         stack: site.layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind)).collect(),
         area_bytes: survey.area.length,
         direct: survey.direct.value().is_some(),
+        writes_buffered: survey.dirtied.is_some_and(|own| own.is_through_cache()),
         rotational: one.and_then(rotational),
         // Fall-backs stand beside the workloads that they concern.
         notes: survey.notes.clone(),
@@ -245,10 +246,10 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
         pattern: io.pattern,
         mix: io.mix,
         size_bytes: io.size.largest().0,
-        data_sync: io.sync == WriteSync::EachWrite,
+        data_sync: io.sync.every() == Some(1),
         held_back: io.is_held_back(),
         shaped: io.is_shaped(),
-        partly_synced: matches!(io.sync, WriteSync::EachNth(_)),
+        partly_synced: io.sync.every().is_some_and(|every| every > 1),
     })
 }
 

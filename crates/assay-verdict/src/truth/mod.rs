@@ -3,6 +3,7 @@
 
 mod acknowledged;
 mod behind;
+mod buffered_writes;
 mod cache_state;
 mod cached;
 mod clock;
@@ -16,6 +17,7 @@ mod evidence;
 mod fewer_hosts;
 mod foreign;
 mod host_cache;
+mod io_limit;
 mod kernel_log;
 mod link_ceiling;
 mod of_kinds;
@@ -182,7 +184,9 @@ static OF_WORK: &[&dyn TruthRule] = &[
     &cache_state::CacheState,
     &different_work::DifferentWork,
     &device_bytes::DeviceBytes,
+    &buffered_writes::BufferedWrites,
     &link_ceiling::LinkCeiling,
+    &io_limit::IoLimits,
     &host_cache::HostCache,
     &acknowledged::Acknowledged,
     &depth::Depth,

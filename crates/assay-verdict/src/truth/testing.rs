@@ -261,6 +261,7 @@ pub fn site() -> Site {
         drives: vec![drive()],
         compression: Presence::absent("ext4 has none"),
         encryption: Vec::new(),
+        limits: Vec::new(),
     }
 }
 
@@ -314,6 +315,7 @@ pub fn survey() -> Survey {
         clears: Clears::default(),
         under: assay_study::results::plan::Arm::new(),
         made_ns: 0,
+        dirtied: None,
         read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     }

@@ -164,6 +164,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
         clears: Clears::default(),
         under: base.clone(),
         made_ns: 0,
+        dirtied: None,
         read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     }

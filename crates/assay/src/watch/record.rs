@@ -224,6 +224,7 @@ fn survey(target: &str) -> Survey {
         clears: Clears::default(),
         under: Arm::new(),
         made_ns: 0,
+        dirtied: None,
         read_twice: Presence::absent(NOTHING_RUN),
         refused: Vec::new(),
     }

@@ -94,7 +94,9 @@ impl Factor for Kind {
             text: "Made on the target device, whose data are lost, and mounted in a directory of \
                    the tool's own: `ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. It is \
                    made anew in each replicate, or once a study (`fresh`); nothing is discarded \
-                   and nothing left to be initialised in the background. It needs the program \
+                   and nothing left to be initialised in the background. btrfs writes files with checksums \
+                   through the page cache (Linux 6.15 to 7.2); with `mount-options = [\"nodatacow\"]` it \
+                   does direct I/O as the others do. It needs the program \
                    mkfs.NAME and a kernel that knows it; levels without are left out, with the \
                    reason.",
         }
