@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::layout::{text_of, wrap};
 use assay_base::failure::Outcome;
 use assay_base::quantity::units::show;
+use assay_kinds::work::io;
 use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
@@ -71,6 +72,9 @@ pub struct Preview {
     /// Programs that are run, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
+    /// Which engine carries out workloads that are compared at several depths.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub engines: Vec<String>,
     /// Whether all of it is done in virtual machines, whose drives lie in memory.
     #[serde(skip_serializing_if = "is_false")]
     pub in_machines: bool,
@@ -273,6 +277,7 @@ pub fn make(
         at_most: !open_ended
             && plan.workloads.iter().any(|workload| workload.work.operations().is_some()),
         runs: programs(plan),
+        engines: engines(plan),
         in_machines: plan.is_in_machines(),
         open_ended,
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
@@ -409,6 +414,22 @@ fn programs(plan: &Plan) -> Vec<String> {
     words
 }
 
+/// Which engine carries out each workload that is compared at several depths: `auto` chose it for all of them.
+fn engines(plan: &Plan) -> Vec<String> {
+    let mut found = Vec::new();
+    for one in &plan.workloads {
+        let Some(io) = io::Planned::of(&one.work) else { continue };
+        let differs = |other: &PlannedWorkload| {
+            other.name == one.name && other.work.in_flight() != one.work.in_flight()
+        };
+        let words = format!("{}: {} at every depth", one.name, io.engine);
+        if plan.workloads.iter().any(differs) && !found.contains(&words) {
+            found.push(words);
+        }
+    }
+    found
+}
+
 /// What the gate of a study allows, and whether it ends the study.
 fn gate(plan: &Plan) -> Option<String> {
     let own = plan.design.gate.as_ref()?;
@@ -492,6 +513,9 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     }
     for program in &preview.runs {
         fact("runs", program);
+    }
+    for engine in &preview.engines {
+        fact("engine", engine);
     }
     for change in &preview.changes {
         fact("changes", change);

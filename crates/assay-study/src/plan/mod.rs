@@ -106,7 +106,28 @@ fn planned_workloads(
             }
         }
     }
+    for workload in work {
+        share_engine(workload, &mut planned);
+    }
     (planned, absent)
+}
+
+/// Gives all arms of a workload one engine, so that levels differ in nothing but their factor: what `auto`
+/// chose for several operations in flight carries out one in flight as well.
+fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
+    let mut own: Vec<&mut io::Planned> = Vec::new();
+    for one in planned.iter_mut().filter(|one| one.name == workload.name) {
+        let asked = workload.under(&one.arm).ok();
+        let asked = asked.as_ref().and_then(|own| io::Asked::of(&own.work));
+        if asked.is_some_and(|io| io.engine == io::AskedEngine::Auto) {
+            own.extend(io::Planned::of_mut(&mut one.work));
+        }
+    }
+    if own.iter().any(|io| io.engine == io::Engine::IoUring) {
+        for io in own {
+            io.engine = io::Engine::IoUring;
+        }
+    }
 }
 
 /// What a study leaves out of itself: settings that are not there, and combinations that make no sense.

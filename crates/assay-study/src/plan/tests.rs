@@ -1,7 +1,8 @@
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::Time;
-use assay_kinds::work::io::{Asked, Engine, Mix, Pattern};
+use assay_kinds::work::KINDS;
+use assay_kinds::work::io::{self, Asked, Engine, Mix, Pattern};
 use assay_system::system::clears::Clears;
 
 use super::*;
@@ -30,6 +31,7 @@ pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
         clears: Clears::default(),
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
+        dirtied: None,
         read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     }
@@ -297,4 +299,79 @@ fn a_spread_that_does_not_fit_is_absent_with_its_reason() {
         io.operations = None;
     });
     assert!(reason(&endless, 1 << 30).unwrap().contains("needs a number of operations"));
+}
+
+/// Planned works of one workload under each of some levels of a factor, as plans store them.
+fn planned_under(
+    own: &Workload,
+    factor: &str,
+    levels: &[String],
+    engine: Engine,
+) -> Vec<io::Planned> {
+    let mut study = presets::find("depth").unwrap().unwrap();
+    study.baseline.clear();
+    study.question.clear();
+    study.factors = [(factor.to_owned(), levels.to_vec())].into();
+    study.workload = vec![own.clone()];
+    let mut surveyed = survey("a", 100_000);
+    surveyed.engine.name = engine;
+    let plan = make(&study.settled(), vec![surveyed], 1);
+    let works = plan.workloads.iter().filter(|own| !own.control);
+    works.filter_map(|own| io::Planned::of(&own.work).cloned()).collect()
+}
+
+/// Keys of stored work that a level may change beside the one of its factor's name.
+const FOLLOWING: &[(&str, &[&str])] = &[
+    ("depth", &["asked_depth"]),
+    ("threads", &["asked_depth"]),
+    ("size", &["size_bytes", "sizes"]),
+    ("engine", &["engine"]),
+];
+
+#[test]
+fn levels_differ_in_nothing_but_their_factor() {
+    let sample = io::Asked { depth: 8, ..io::Asked::sample() };
+    let mut own = presets::find("depth").unwrap().unwrap().workload.remove(0);
+    let mut compared = 0;
+    for parameter in KINDS.iter().find(|kind| kind.about.name == "io").unwrap().parameters() {
+        let factor = parameter.about.name;
+        let levels: Vec<serde_json::Value> = serde_json::from_str(parameter.about.example).unwrap();
+        let levels: Vec<String> = levels
+            .iter()
+            .map(|level| level.as_str().map_or_else(|| level.to_string(), str::to_owned))
+            .collect();
+        for depth in [1, 8] {
+            own.work = io::Asked { depth, ..sample.clone() }.into();
+            let works = planned_under(&own, factor, &levels, Engine::IoUring);
+            let stored: Vec<serde_json::Value> =
+                works.iter().map(|work| serde_json::to_value(work).unwrap()).collect();
+            for pair in stored.windows(2) {
+                let [one, other] = [&pair[0], &pair[1]].map(|work| work.as_object().unwrap());
+                let follows = FOLLOWING.iter().find(|(name, _)| *name == factor);
+                let follows = follows.map_or(&[][..], |(_, keys)| keys);
+                for key in one.keys().chain(other.keys()) {
+                    let may_differ =
+                        key.replace('_', "-") == factor || follows.contains(&key.as_str());
+                    assert!(may_differ || one.get(key) == other.get(key), "{factor} changes {key}");
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+#[test]
+fn all_depths_of_a_comparison_have_one_engine() {
+    let mut own = presets::find("depth").unwrap().unwrap().workload.remove(0);
+    let engines = |own: &Workload, levels: &[&str], offered| -> Vec<Engine> {
+        let levels: Vec<String> = levels.iter().map(|level| (*level).to_owned()).collect();
+        planned_under(own, "depth", &levels, offered).iter().map(|io| io.engine).collect()
+    };
+    assert_eq!(engines(&own, &["1", "8"], Engine::IoUring), [Engine::IoUring; 2]);
+    // One level needs no queue, and where io_uring is refused threads carry out all of them.
+    assert_eq!(engines(&own, &["1"], Engine::IoUring), [Engine::Psync]);
+    assert_eq!(engines(&own, &["1", "8"], Engine::Psync), [Engine::Psync; 2]);
+    own.work.set("engine", "io_uring").unwrap().unwrap();
+    assert_eq!(engines(&own, &["1", "2"], Engine::IoUring), [Engine::IoUring; 2]);
 }
