@@ -4,12 +4,12 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
-use assay_kinds::work::io::{self, WriteSync};
+use assay_kinds::work::io;
 use assay_stats::median;
 use assay_study::findings::LENT;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::TrialRecord;
-use assay_system::system::site::{Drive, Site};
+use assay_system::system::site::{Backing, Drive, Site};
 
 use super::evidence::{in_trials, seconds};
 use super::{Case, Remark, SPEED, TruthRule};
@@ -34,8 +34,8 @@ pub struct HostCache;
 static ABOUT: About = About {
     name: LENT,
     summary: "the drive is lent by another machine or a file, whose caches cannot be seen from here",
-    text: "Of drives of virtual machines (virtio, Xen, Hyper-V), of network block devices and of loop \
-           devices nothing tells what caches them on the other side, and no sign proves that nothing \
+    text: "Of drives of virtual machines (virtio, Xen, Hyper-V), of network block devices, of loop \
+           devices and of network file systems nothing tells what caches them on the other side, and no sign proves that nothing \
            does: their numbers are those of what this machine is given, and never called the drive's \
            own. What is said of databases that wait for a sync falls away. Loud signs make rows \
            suspect. Writing that keeps less than 70 % of its rate when the flush at its end is counted \
@@ -71,7 +71,16 @@ impl TruthRule for HostCache {
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        lent(case).filter(|_| !case.trials.is_empty())?;
+        if case.trials.is_empty() {
+            return None;
+        }
+        if case.site.backing == Backing::Remote {
+            return Some(Remark::note(
+                "what the server caches cannot be seen from here; an export with async acknowledges writes \
+                 before they are stored",
+            ));
+        }
+        lent(case)?;
         // A host that writes through has written what it says is written: rule `cached` tells of its reads.
         let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
         let again = kept_by_host.map(|again| format!("{}: the host keeps them", again.words()));
@@ -124,7 +133,7 @@ impl Writing {
     fn of(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
         let only_writes = workload.writes() && !workload.reads();
         let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
-        let flush_ns = trial.flush_ns.filter(|_| io.sync != WriteSync::EachWrite)?;
+        let flush_ns = trial.flush_ns.filter(|_| io.sync.every() != Some(1))?;
         let measured = trial.measured.as_ref()?;
         let bytes = measured.claims.write.bytes;
         (bytes >= LEAST_BYTES && measured.elapsed_ns > 0).then(|| Self {
@@ -199,6 +208,7 @@ impl IdleFlush {
 #[cfg(test)]
 mod tests {
     use assay_base::presence::Presence;
+    use assay_kinds::work::io::WriteSync;
     use assay_study::findings::Trust;
     use assay_study::results::plan::ReadTwice;
 
@@ -267,6 +277,22 @@ mod tests {
         assert_eq!(told(&Bench::write()), None);
         let slow = Bench::write().each(|trial| trial.flush_ns = Some(10_000 * MS));
         assert_eq!(told(&read_twice(slow, &[[90, 1]; 3])), None);
+    }
+
+    #[test]
+    fn servers_of_files_are_lent_as_drives_are() {
+        for kind in [Bench::read(), Bench::write()] {
+            let remote = kind.site(|site| {
+                (site.backing, site.drives) = (Backing::Remote, Vec::new());
+            });
+            let (trust, text) = told(&remote).unwrap();
+            assert_eq!(trust, Trust::Trusted);
+            assert!(text.contains("what the server caches cannot be seen"), "{text}");
+        }
+        let unknown = Bench::read().site(|site| {
+            (site.backing, site.drives) = (Backing::Unknown, Vec::new());
+        });
+        assert_eq!(told(&unknown), None);
     }
 
     #[test]

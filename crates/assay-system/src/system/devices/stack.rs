@@ -132,6 +132,9 @@ fn mapper_kind(uuid: &str) -> &'static str {
         ("DMRAID-", "dmraid"),
         ("VDO-", "vdo"),
     ];
+    if uuid.starts_with("LVM-") && uuid.ends_with("-tpool") {
+        return "thin pool";
+    }
     OWNERS.iter().find(|(start, _)| uuid.starts_with(start)).map_or("dm", |(_, kind)| *kind)
 }
 
@@ -141,4 +144,23 @@ pub fn partitions(system: &dyn System, name: &str) -> Vec<String> {
     // Only partitions begin with their drive's name; `queue`, `holders` and the like do not.
     let named = children.into_iter().filter(|child| child.starts_with(name));
     named.filter(|child| is_partition(system, child)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_mapped_devices_are_told_by_their_uuid() {
+        for (uuid, kind) in [
+            ("LVM-abcdef", "lvm"),
+            ("LVM-abcdef-tpool", "thin pool"),
+            ("CRYPT-LUKS2-0-name", "crypt"),
+            ("CRYPT-VERITY-0-name", "verity"),
+            ("mpath-3600", "multipath"),
+            ("", "dm"),
+        ] {
+            assert_eq!(mapper_kind(uuid), kind, "{uuid}");
+        }
+    }
 }

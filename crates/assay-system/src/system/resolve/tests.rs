@@ -123,6 +123,21 @@ fn fuse_is_followed_by_its_source() {
     assert!(riddle.compression.reason().unwrap().starts_with("not known"));
 }
 
+/// Its place in /dev says nothing: that is a file system in memory.
+#[test]
+fn fuse_programs_from_dev_fuse_are_unknown() {
+    let fake = machines::machine("usb-stick");
+    let mounts = Path::new("/proc/self/mountinfo");
+    let table = fake.read_text(mounts).unwrap();
+    assert!(table.contains("fuse.riddle riddle rw"));
+    let more = "39 25 0:5 / /dev rw - devtmpfs udev rw\n";
+    fake.put(mounts, table.replace("fuse.riddle riddle", "fuse.riddle /dev/fuse") + more);
+    fake.add("character /dev/fuse 10:229\ndevice /dev/fuse 0:5").unwrap();
+    let riddle = resolve(&fake, "/media/me/riddle").unwrap();
+    assert_eq!((riddle.backing, riddle.followed.len()), (Backing::Unknown, 0));
+    assert!(riddle.backing_reason.unwrap().contains("fuse.riddle does not tell"));
+}
+
 #[test]
 fn btrfs_counts_all_its_devices() {
     let found = site("btrfs-two", "/home/me");
