@@ -116,11 +116,19 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     let Some(size) = arguments.size else {
         return Err(Failure::mistake("say a size, for example 1920x1080, or --line"));
     };
+    // Limits that the monitor's own modes contradict may be why nothing fits.
+    let doubted = |failure: Failure| match monitor.as_ref().and_then(|own| own.doubt.as_ref()) {
+        Some(doubt) => Failure {
+            message: format!("{}; {doubt}: give --clock, --h and --v", failure.message),
+            ..failure
+        },
+        None => failure,
+    };
     if let Some(rate) = arguments.refresh {
-        let at = modeline::at(size, rate, limits, &timings)?;
+        let at = modeline::at(size, rate, limits, &timings).map_err(doubted)?;
         return Ok(page::at(&at, name).told(system, json, "modeline", &at));
     }
-    let highest = modeline::highest(size, limits, &timings)?;
+    let highest = modeline::highest(size, limits, &timings).map_err(doubted)?;
     Ok(page::highest(&highest, name).told(system, json, "modeline", &highest))
 }
 

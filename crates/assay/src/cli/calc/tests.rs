@@ -133,6 +133,34 @@ fn limits_of_a_monitor_are_taken_where_none_are_given() {
     }
 }
 
+/// A monitor whose own mode is 1920x1080 at 60 Hz, and that states up to 50 Hz, or no limits at all.
+#[test]
+fn doubtful_edids_are_named_or_asked_for() {
+    let system = Fake::new();
+    for (name, tag) in [("/beyond", 0xFD), ("/none", 0x10)] {
+        let mut edid = vec![0; 128];
+        edid[..8].copy_from_slice(&[0, 255, 255, 255, 255, 255, 255, 0]);
+        (edid[18], edid[19], edid[75]) = (1, 3, tag);
+        edid[54..62].copy_from_slice(&[2, 0x3A, 128, 24, 0x71, 56, 45, 0x40]);
+        edid[77..82].copy_from_slice(&[48, 50, 30, 83, 17]);
+        edid[127] = 0_u8.wrapping_sub(edid.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
+        system.put(name, &edid);
+    }
+    let of = |options: &str| {
+        let line = format!("assay calc modeline 1920x1080 --edid {options}");
+        output_text(&system, &parsed(&self::words(&line))).map_err(|failure| failure.message)
+    };
+    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let beyond = plain(of("/beyond").unwrap());
+    assert!(beyond.contains("own mode is beyond its range limits (1920x1080"), "{beyond}");
+    let unfit = plain(of("/beyond --v 9000-9999").unwrap_err());
+    assert!(unfit.contains("own mode is beyond"), "{unfit}");
+    let asked = of("/none").unwrap_err();
+    assert!(asked.contains("no range limits (tag 0xFD): give --clock, --h and --v"), "{asked}");
+    assert!(of("/none --clock 165 --h 31-105").is_err());
+    assert!(of("/none --clock 165 --h 31-105 --v 50-75").is_ok());
+}
+
 #[test]
 fn numbers_of_the_page() {
     assert_eq!((decimal(100.0, 0).as_str(), decimal(17.30, 3).as_str()), ("100", "17.3"));
