@@ -1,8 +1,8 @@
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::Time;
-use assay_kinds::work::KINDS;
 use assay_kinds::work::io::{self, Asked, Engine, Mix, Pattern};
+use assay_kinds::work::{KINDS, Kind as _};
 use assay_system::system::clears::Clears;
 
 use super::*;
@@ -333,9 +333,10 @@ fn levels_differ_in_nothing_but_their_factor() {
     let sample = io::Asked { depth: 8, ..io::Asked::sample() };
     let mut own = presets::find("depth").unwrap().unwrap().workload.remove(0);
     let mut compared = 0;
-    for parameter in KINDS.iter().find(|kind| kind.about.name == "io").unwrap().parameters() {
+    let kind = KINDS.iter().find(|kind| kind.about.name == "io").unwrap();
+    for parameter in (kind.parameters)() {
         let factor = parameter.about.name;
-        let levels: Vec<serde_json::Value> = serde_json::from_str(parameter.about.example).unwrap();
+        let levels: Vec<serde_json::Value> = serde_json::from_str(parameter.example).unwrap();
         let levels: Vec<String> = levels
             .iter()
             .map(|level| level.as_str().map_or_else(|| level.to_string(), str::to_owned))
