@@ -303,8 +303,12 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         "fio reads and writes all of the file in one job: two jobs with an offset each have a half each",
     );
     add(
-        io.mix.carries() && matches!(io.sync, WriteSync::EachWrite | WriteSync::EachNth(_) | WriteSync::Fsync(_)),
-        "Assay counts the sync into the latency of its write; fio reports it apart",
+        io.mix.carries() && matches!(io.sync, WriteSync::EachWrite | WriteSync::EachNth(_)),
+        "Assay counts the fdatasync into the latency of its write; fio reports it apart",
+    );
+    add(
+        io.mix.carries() && matches!(io.sync, WriteSync::Fsync(_)),
+        "Assay counts the fsync into the latency of its write; fio reports it apart",
     );
     add(
         io.rate.is_some(),
@@ -489,6 +493,25 @@ mod tests {
         assert!(words.contains("--rw=randrw --rwmixread=67 "), "{words}");
         assert!(remarks.contains("mixes no trims"), "{remarks}");
         assert!(!remarks_of_reads().contains("trims"));
+    }
+
+    #[test]
+    fn each_kind_of_sync_has_its_word_in_fio() {
+        for (sync, word) in [
+            ("fsync-each-write", "--fsync=1"),
+            ("fsync-each-8-writes", "--fsync=8"),
+            ("o_dsync", "--sync=dsync"),
+            ("o_sync", "--sync=sync"),
+        ] {
+            let written = |mix: &str| {
+                let own = io(|io| {
+                    (io.mix, io.sync) = (mix.parse().unwrap(), sync.parse().unwrap());
+                });
+                line(&own, &how("/dev/sdx")).words.join(" ")
+            };
+            assert!(written("write").contains(word), "{sync}");
+            assert!(!written("read").contains("sync="), "{sync}");
+        }
     }
 
     fn remarks_of_reads() -> String {
