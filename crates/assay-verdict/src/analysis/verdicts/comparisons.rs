@@ -8,7 +8,7 @@ use assay_stats::{
 };
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
-use assay_study::results::design::{Design, Order, Stopping};
+use assay_study::results::design::{Design, Stopping};
 use assay_study::results::plan::arm_words;
 
 use super::arms::{Question, Sides};
@@ -167,7 +167,7 @@ fn comparison(
         found.replicates_needed =
             sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
     }
-    if design.order == Order::Recorded {
+    if !design.order.tells_arms_from_time() {
         unpaired::put(&mut found, sides, &ruler.alphas(), question.scale);
     }
     let mut told = notes::notes(design, question, sides, &pairs, &found);

@@ -1,5 +1,5 @@
-//! Groups that share no replicates: trials that were recorded and not made have no pairs, and each group
-//! has as many as it has (R13's two-sample interval, Welch's).
+//! Groups that share no replicates: runs that came one group after the other, in an order that nobody knows, or by
+//! themselves have no pairs. All runs of both groups count, whatever their place (R13's two-sample interval, Welch's).
 
 use assay_base::quantity::Scale;
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, welch};
@@ -16,7 +16,11 @@ pub(super) fn put(
     scale: Scale,
 ) {
     let levels = |runs: &Runs<'_>| -> Vec<f64> {
-        runs.first.values().filter(|run| !run.disturbed).map(|run| run.level).collect()
+        let undisturbed = runs.first.values().filter(|run| !run.disturbed);
+        let mut levels: Vec<f64> = undisturbed.map(|run| run.level).collect();
+        // A sum of rounded numbers depends on their order, and nothing else may.
+        levels.sort_unstable_by(f64::total_cmp);
+        levels
     };
     let sides = [levels(baseline), levels(arm)];
     found.kind = Kind::Unpaired;
@@ -27,20 +31,22 @@ pub(super) fn put(
     (found.within_margin, found.replicates_needed) = (false, None);
     let samples = [Sample::of(&sides[0]), Sample::of(&sides[1])];
     let [Some(first), Some(second)] = samples else { return };
-    // A mean of one or two is chance, and looks like a finding.
-    let Some(test) = welch(&first, &second).filter(|_| found.n >= FEWEST_FOR_INTERVAL) else {
+    // A ratio of one or two is chance, and looks like a finding. A count of nothing is told as it is.
+    if found.n < FEWEST_FOR_INTERVAL && scale == Scale::Ratio {
         return;
-    };
-    let [single, family] = alphas.map(|alpha| test.interval(alpha));
+    }
+    // Groups that do not scatter have no interval.
+    let test = welch(&first, &second).filter(|_| found.n >= FEWEST_FOR_INTERVAL);
+    let [single, family] = alphas.map(|alpha| test.and_then(|test| test.interval(alpha)));
     let family = family.filter(|_| found.primary);
-    found.p_holm = Some(test.p);
+    found.p_holm = test.map(|test| test.p);
+    let value = second.mean - first.mean;
     if scale == Scale::Ratio {
         found.means = Some([second.mean.exp(), first.mean.exp()]);
-        found.ratio = Some(test.difference.exp()).filter(|ratio| ratio.is_finite());
+        found.ratio = Some(value.exp()).filter(|ratio| ratio.is_finite());
         (found.ci95, found.ci95_family) = (single.and_then(exp), family.and_then(exp));
     } else {
-        let (value, ci95, ci95_family) = (test.difference, single, family);
         found.means = Some([second.mean, first.mean]);
-        found.difference = Some(Difference { value, ci95, ci95_family, sd: None });
+        found.difference = Some(Difference { value, ci95: single, ci95_family: family, sd: None });
     }
 }
