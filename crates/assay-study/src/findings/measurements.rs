@@ -1,6 +1,8 @@
 //! What was measured, whatever it was measured by: the one thing that verdicts are made from.
 //! A study that ran here and a table that was brought along both become this.
 
+use std::collections::BTreeSet;
+
 use assay_base::quantity::{Better, Scale};
 
 use super::{Because, Cell, CellTrial, Trust};
@@ -19,6 +21,29 @@ pub struct Measurements {
     pub unfinished: bool,
     /// Workloads that were others' work: what of it there was may differ between arms.
     pub live: Vec<String>,
+}
+
+impl Measurements {
+    /// Compares metrics by differences of which a trial had the value zero: zero has no ratio. Returns workload and
+    /// metric of those that are meant and changed by it.
+    pub fn compare_zeros_by_difference(
+        &mut self,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> BTreeSet<(String, String)> {
+        let mut found = BTreeSet::new();
+        for one in self.series.iter().filter(|one| one.scale == Scale::Ratio) {
+            let mut counting = one.trials.iter().filter(|trial| trial.status.counts());
+            if is_meant(&one.metric) && counting.any(|trial| trial.value == Some(0.0)) {
+                found.insert((one.workload.clone(), one.metric.clone()));
+            }
+        }
+        for one in &mut self.series {
+            if found.contains(&(one.workload.clone(), one.metric.clone())) {
+                one.scale = Scale::Difference;
+            }
+        }
+        found
+    }
 }
 
 /// One metric of one workload under one arm, trial by trial.

@@ -25,7 +25,7 @@ pub(super) fn check(
     }
     duplicates(header, table, mistakes);
     clashes(header, table, mistakes);
-    not_above_zero(header, table, mistakes);
+    below_zero(header, table, mistakes);
     baseline(header, table, &options.baseline, mistakes);
     primary(header, table, options.primary.as_deref(), mistakes);
 }
@@ -78,12 +78,12 @@ fn trial_words(table: &Table, row: &Row) -> String {
     format!("{workload}{}, {kind} {}", levels.collect::<String>(), row.replicate)
 }
 
-/// Ratios need values above zero; what failed is not compared.
-fn not_above_zero(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
+/// Values below zero have no ratio; what failed is not compared.
+fn below_zero(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.value else { return };
     for row in table.rows.iter().filter(|row| row.status != Status::Failed) {
         let metric = &table.metrics.all[row.metric];
-        let Some(value) = row.value.filter(|&value| value <= 0.0) else { continue };
+        let Some(value) = row.value.filter(|&value| value < 0.0) else { continue };
         if metric.scale() == Scale::Ratio {
             let text = format!(
                 "{value} has no ratio to others; write the metric as `{}` to compare it by \
