@@ -266,8 +266,8 @@ impl All<'_> {
                 );
             }
             Order::Unknown | Order::Sequential => self.notes.push(
-                "the runs stand in lumps, setting after setting or without complete replicates, so there \
-                 are ratios and no verdicts; run the settings in turn"
+                "the runs stand in lumps, setting after setting or without complete replicates, so they \
+                 are not paired, and there are ratios and no verdicts; run the settings in turn"
                     .to_owned(),
             ),
             _ => {}
@@ -296,11 +296,12 @@ impl All<'_> {
         if !options.baseline.is_empty() || self.arms.len() < 2 {
             return Ok(options.baseline.clone());
         }
-        let first = self.arms.first().cloned().unwrap_or_default();
+        // The side that is named first.
+        let first = self.runs.first().map(|one| self.arms[one.arm].clone()).unwrap_or_default();
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
         self.notes.push(format!(
-            "the baseline is {}, the first by its levels; --baseline names another",
+            "the baseline is {}, that of the first run; --baseline names another",
             words.join(" ")
         ));
         Ok(first)
@@ -364,7 +365,7 @@ fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
     if told.is_none() && failed.is_none() {
         return None;
     }
-    let good = |value: &f64| value.is_finite() && *value > 0.0 && *value <= LARGEST;
+    let good = |value: &f64| value.is_finite() && *value >= 0.0 && *value <= LARGEST;
     let value = told.and_then(|told| told.value).filter(good).filter(|_| failed.is_none());
     let reason = failed.or_else(|| {
         let what = match told.and_then(|told| told.value) {

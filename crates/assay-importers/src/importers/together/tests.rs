@@ -51,7 +51,8 @@ fn what_differs_is_compared_and_equal_runs_are_replicates() {
     let found = of(&files, &Options::default()).unwrap();
     assert_eq!(words(&found), ["depth=1 1:10 4:11", "depth=8 2:81 3:80"]);
     assert_eq!(found.measurements.design.order, Order::Chained);
-    assert_eq!(found.measurements.design.baseline["depth"], "1");
+    // That of the first file, whatever its level is.
+    assert_eq!(found.measurements.design.baseline["depth"], "8");
 }
 
 #[test]
@@ -130,12 +131,18 @@ fn mistakes_name_what_there_is() {
 }
 
 #[test]
-fn zeros_and_absent_numbers_are_no_values() {
-    let files = [file("a", &[], &[("", 0.0, None)])];
-    let found = of(&files, &Options::default()).unwrap();
-    let trial = &found.measurements.series[0].trials[0];
-    assert_eq!((trial.value, trial.status), (None, Status::Failed));
-    assert_eq!(trial.reason.as_deref(), Some("the tool told 0, which cannot be compared"));
+fn zero_is_a_value_and_less_is_none() {
+    let of_one = |value: f64| {
+        let files = [file("a", &[], &[("", value, None)])];
+        of(&files, &Options::default()).unwrap().measurements.series[0].trials[0].clone()
+    };
+    assert_eq!((of_one(0.0).value, of_one(0.0).status), (Some(0.0), Status::Ok));
+    for value in [-1.0, f64::NAN, 2.0 * LARGEST] {
+        let trial = of_one(value);
+        assert_eq!((trial.value, trial.status), (None, Status::Failed));
+        let told = format!("the tool told {value}, which cannot be compared");
+        assert_eq!(trial.reason, Some(told));
+    }
 }
 
 #[test]

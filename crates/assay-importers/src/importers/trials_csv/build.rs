@@ -54,10 +54,9 @@ fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
     }
 }
 
-/// The arm with the first levels: the same one whatever the order of the rows.
+/// The arm of the first row: whoever writes a table begins with what is known.
 fn first_arm(table: &Table) -> Arm {
-    let places = places(table);
-    let first = places.iter().position(|place| *place == 0).and_then(|arm| table.arms.all.get(arm));
+    let first = table.arms.all.first();
     first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
 }
 
@@ -149,10 +148,6 @@ fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed
     notes.extend(compared_note(table, options));
     notes.extend(reference_note(table, options));
     notes.extend(primary_notes(table, options, primaries));
-    for metric in table.metrics.all.iter().filter(|metric| metric.is_assumed()) {
-        let (name, lower) = (&metric.name, metric.as_lower());
-        notes.push(format!("higher {name} is taken as better; write {lower} where lower is"));
-    }
     let valued = |row: &&Row| row.status == Status::Failed && row.value.is_some();
     match table.rows.iter().filter(valued).count() {
         0 => {}
@@ -183,7 +178,7 @@ fn compared_note(table: &Table, options: &Options) -> Option<String> {
     }
     let named = arm_words(&first_arm(table));
     options.baseline.is_empty().then(|| {
-        format!("the baseline is {named}, the first by its levels; --baseline names another")
+        format!("the baseline is {named}, that of the first row; --baseline names another")
     })
 }
 
