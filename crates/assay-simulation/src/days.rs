@@ -54,7 +54,7 @@ fn result(
             let _ = writeln!(text, "{replicate},{order},w{row},iops,{value},ok");
         }
     }
-    let options = Options { baseline: Arm::new(), margin: None, primary: None, in_order: false };
+    let options = Options::default();
     let read = trials_csv::read("simulated", &text, &options).map_err(|failure| failure.message)?;
     let mut found = seam::judge(read.measurements);
     name.clone_into(&mut found.study.id);

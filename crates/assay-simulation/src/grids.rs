@@ -73,7 +73,7 @@ fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<
         text.push('\n');
     }
     let baseline: Arm = (0..factors.len()).map(|at| (factor_name(at), "1".to_owned())).collect();
-    let options = Options { baseline, margin: Some(0.05), primary: None, in_order: false };
+    let options = Options { baseline, margin: Some(0.05), ..Options::default() };
     let read = trials_csv::read("simulated", &text, &options);
     let measured = read.map_err(|failure| failure.message)?.measurements;
     if measured.design.order != Order::Random {

@@ -88,6 +88,7 @@ pub fn read(text: &str, question: &Question) -> Done<Measurements> {
         margin: Some(question.margin),
         primary: None,
         in_order: false,
+        better: std::collections::BTreeMap::new(),
     };
     let read = trials_csv::read("simulated", text, &options);
     let mut measured = read.map_err(|failure| failure.message)?.measurements;

@@ -11,6 +11,31 @@ pub enum Better {
     Higher,
     /// Less is better.
     Lower,
+    /// Nobody says: nothing is called better or worse.
+    Unknown,
+}
+
+impl Better {
+    pub fn is_known(self) -> bool {
+        self != Self::Unknown
+    }
+
+    /// +1 if more is better, -1 if less is.
+    pub const fn sign(self) -> f64 {
+        match self {
+            Self::Higher | Self::Unknown => 1.0,
+            Self::Lower => -1.0,
+        }
+    }
+
+    /// What stands over a table or an axis.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Higher => "more is better",
+            Self::Lower => "less is better",
+            Self::Unknown => "which direction is better is not known",
+        }
+    }
 }
 
 /// How two values of a metric are compared (R3).

@@ -1,5 +1,6 @@
 //! Values with units: what users write ("512 MiB", "25 %", "2 min") and what tables print.
 
+pub mod direction;
 pub mod metric;
 pub mod played;
 pub mod printed;

@@ -3,7 +3,6 @@
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::lines::{self, Splitter};
-use assay_base::quantity::Better;
 
 use super::mistakes::{Cell, Mistakes};
 use super::run::{Run, Runs};
@@ -123,7 +122,7 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
         }
         match tells {
             Tells::Bytes => run.tell("bandwidth_bytes_per_s", value.map(|kib| kib * 1024.0)),
-            Tells::Count => run.tell_as("operations_per_s", Better::Higher, value),
+            Tells::Count => run.tell("operations_per_s", value),
         }
         run.tell("latency_max_ns", largest);
         run.values.retain(|told| told.value.is_some());

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::lines::{self, Splitter};
-use assay_base::quantity::Better;
 use serde_json::Value;
 
 use super::json::{self, number};
@@ -51,9 +50,8 @@ fn documents(name: &str, text: &str) -> Outcome<Vec<Run>> {
     let mean = number(&whole, &["mean", "point_estimate"]).or_else(|| {
         Some(sum(json::list(&whole, &["times"]))? / sum(json::list(&whole, &["iters"]))?)
     });
-    run.tell_as(
+    run.tell(
         TIME,
-        Better::Lower,
         Some(mean.ok_or_else(|| {
             Failure::mistake(format!(
                 "{name}: there are no `times` and `iters`, and no `mean` in it"
@@ -82,7 +80,7 @@ fn messages(text: &str) -> Vec<Run> {
             _ => return None,
         };
         let mean = number(&message, &["mean", "estimate"])?;
-        run.tell_as(TIME, Better::Lower, Some(mean * unit));
+        run.tell(TIME, Some(mean * unit));
         Some(run)
     };
     text.lines().filter_map(one).collect()
@@ -116,7 +114,7 @@ fn raw(text: &str) -> Vec<Run> {
     found.sort_by_key(|(_, (at, ..))| *at);
     let run = |(name, (_, value, count)): (String, (usize, f64, f64))| {
         let mut run = Run::of(name);
-        run.tell_as(TIME, Better::Lower, Some(value / count));
+        run.tell(TIME, Some(value / count));
         run
     };
     found.into_iter().map(run).collect()

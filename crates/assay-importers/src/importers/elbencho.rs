@@ -3,7 +3,6 @@
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::lines::{self, Splitter};
-use assay_base::quantity::Better;
 
 use super::mistakes::Mistakes;
 use super::run::{Run, Runs};
@@ -41,15 +40,15 @@ const SETTINGS: [&str; 15] = [
     "shared paths",
     "truncate",
 ];
-/// Columns with the metric, what makes it of the column, and the direction.
-const METRICS: [(&str, &str, f64, Better); 7] = [
-    ("MiB/s [last]", "bandwidth_bytes_per_s", 1_048_576.0, Better::Higher),
-    ("IOPS [last]", "iops", 1.0, Better::Higher),
-    ("entries/s [last]", "entries_per_s", 1.0, Better::Higher),
-    ("IO lat us [avg]", "latency_mean_ns", 1e3, Better::Lower),
-    ("IO lat us [max]", "latency_max_ns", 1e3, Better::Lower),
-    ("Ent lat us [avg]", "entry_latency_mean_ns", 1e3, Better::Lower),
-    ("time ms [last]", "duration_s", 1e-3, Better::Lower),
+/// Columns with the metric, and what makes it of the column.
+const METRICS: [(&str, &str, f64); 7] = [
+    ("MiB/s [last]", "bandwidth_bytes_per_s", 1_048_576.0),
+    ("IOPS [last]", "iops", 1.0),
+    ("entries/s [last]", "entries_per_s", 1.0),
+    ("IO lat us [avg]", "latency_mean_ns", 1e3),
+    ("IO lat us [max]", "latency_max_ns", 1e3),
+    ("Ent lat us [avg]", "entry_latency_mean_ns", 1e3),
+    ("time ms [last]", "duration_s", 1e-3),
 ];
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
@@ -83,10 +82,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
                 run.set(name, level);
             }
         }
-        for (column, metric, factor, better) in METRICS {
+        for (column, metric, factor) in METRICS {
             let value = field(column).and_then(|field| field.parse::<f64>().ok());
             if let Some(value) = value.filter(|value| *value > 0.0) {
-                run.tell_as(metric, better, Some(value * factor));
+                run.tell(metric, Some(value * factor));
             }
         }
         let end = field("ISO date").and_then(times::iso_ms);

@@ -2,7 +2,7 @@
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Better;
+use assay_base::quantity::direction;
 use serde_json::Value;
 
 use super::json::{self, level};
@@ -14,8 +14,8 @@ pub const IMPORTER: Importer = Importer {
         name: "flent",
         summary: "data files of flent (.flent, .flent.gz)",
         text: "Each series of a file is one run, by the mean of its samples: samples within a test \
-               are no trials. Times (ms) are better when lower, rates when higher. The time in the \
-               file orders it among others; its title is a setting.",
+               are no trials. The name and the unit of a series tell which direction is better. \
+               The time in the file orders it among others; its title is a setting.",
     },
     recognises: |start| {
         head::has_keys(start, &["raw_values"])
@@ -38,12 +38,14 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             continue;
         }
         let unit = json::word(&whole, &["metadata", "SERIES_META", series, "UNITS"]).unwrap_or("");
-        let (metric, better) = match unit {
-            "ms" => ("time_ms", Better::Lower),
-            "Mbits/s" => ("rate_mbits_per_s", Better::Higher),
-            "" => ("value", Better::Higher),
-            unit => (unit, Better::Higher),
+        let metric = match unit {
+            "ms" => "time_ms",
+            "Mbits/s" => "rate_mbits_per_s",
+            "" => "value",
+            unit => unit,
         };
+        // What is counted or timed, the name of the series says.
+        let better = direction::of_name(&format!("{series} {unit}"));
         let mut run = Run::of(format!("{test}: {series}"));
         if let Some(title) = about("TITLE").filter(|title| !title.is_empty()) {
             run.set("title", title);

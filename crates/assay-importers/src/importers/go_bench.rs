@@ -31,14 +31,14 @@ pub const UNITS_OF_METRICS: [(&str, &str); 2] =
 
 /// What runs of one file share, as lines `key: value` above them.
 const SHARED: [&str; 3] = ["goos", "goarch", "cpu"];
-/// Units with their metric, what makes it of the unit, and the direction.
-const UNITS: [(&str, &str, f64, Better); 6] = [
-    ("ns/op", "time_per_op_ns", 1.0, Better::Lower),
-    ("sec/op", "time_per_op_ns", 1e9, Better::Lower),
-    ("B/s", "bandwidth_bytes_per_s", 1.0, Better::Higher),
-    ("MB/s", "bandwidth_bytes_per_s", 1e6, Better::Higher),
-    ("B/op", "bytes_per_op", 1.0, Better::Lower),
-    ("allocs/op", "allocations_per_op", 1.0, Better::Lower),
+/// Units with their metric, and what makes it of the unit.
+const UNITS: [(&str, &str, f64); 6] = [
+    ("ns/op", "time_per_op_ns", 1.0),
+    ("sec/op", "time_per_op_ns", 1e9),
+    ("B/s", "bandwidth_bytes_per_s", 1.0),
+    ("MB/s", "bandwidth_bytes_per_s", 1e6),
+    ("B/op", "bytes_per_op", 1.0),
+    ("allocs/op", "allocations_per_op", 1.0),
 ];
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
@@ -71,9 +71,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             }
         }
         for (value, unit) in numbers {
-            let (metric, factor, better) = metric(unit, own.is_some());
-            let better = directions.get(unit).copied().unwrap_or(better);
-            run.tell_as(metric, better, Some(value * factor));
+            let (metric, factor) = metric(unit, own.is_some());
+            let said = directions.get(unit).copied().unwrap_or(Better::Unknown);
+            run.tell_as(metric, said, Some(value * factor));
         }
         runs.push(run);
     }
@@ -100,17 +100,14 @@ fn direction(line: &str) -> Option<(&str, Better)> {
     })
 }
 
-/// The metric of a unit, what makes it of the unit, and the direction.
-fn metric(unit: &str, is_own: bool) -> (&str, f64, Better) {
+/// The metric of a unit, and what makes it of the unit.
+fn metric(unit: &str, is_own: bool) -> (&str, f64) {
     let own = UNITS_OF_METRICS.iter().find(|(_, own)| is_own && *own == unit);
     if let Some((metric, _)) = own {
-        return (metric, 1.0, Better::Lower);
+        return (metric, 1.0);
     }
     let known = UNITS.iter().find(|(known, ..)| *known == unit);
-    known.map_or_else(
-        || (unit, 1.0, if unit.ends_with("/s") { Better::Higher } else { Better::Lower }),
-        |(_, metric, factor, better)| (*metric, *factor, *better),
-    )
+    known.map_or((unit, 1.0), |(_, metric, factor)| (*metric, *factor))
 }
 
 /// Name and numbers with their units: `BenchmarkCopy/size=4k-8   100   1234 ns/op   3 B/op`.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Better;
 use serde_json::Value;
 
 use super::json::{self, level};
@@ -56,9 +55,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let memory = json::list(result, &["memory_usage_byte"]);
         for (at, time) in times.iter().enumerate() {
             let mut run = first.clone();
-            run.tell_as("duration_s", Better::Lower, time.as_f64());
+            run.tell("duration_s", time.as_f64());
             if let Some(bytes) = memory.get(at) {
-                run.tell_as("peak_rss_bytes", Better::Lower, bytes.as_f64());
+                run.tell("peak_rss_bytes", bytes.as_f64());
             }
             let code = codes.get(at).and_then(Value::as_i64).filter(|code| *code != 0);
             run.failed = code.map(|code| format!("ended with exit code {code}"));

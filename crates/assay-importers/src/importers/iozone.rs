@@ -3,7 +3,6 @@
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Better;
 
 use super::run::{Run, Runs};
 use super::{Importer, Reads};
@@ -119,9 +118,7 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
         match unit {
             Unit::Kib => run.tell("bandwidth_bytes_per_s", Some(*value as f64 * 1024.0)),
             Unit::Operations => run.tell("iops", Some(*value as f64)),
-            Unit::Microseconds => {
-                run.tell_as("latency_mean_ns", Better::Lower, Some(*value as f64 * 1000.0));
-            }
+            Unit::Microseconds => run.tell("latency_mean_ns", Some(*value as f64 * 1000.0)),
         }
         runs.push(run);
     }

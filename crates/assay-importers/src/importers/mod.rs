@@ -34,10 +34,13 @@ pub mod trials_csv;
 mod words;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Better;
+use assay_kinds::work::metrics;
 use assay_study::findings::Measurements;
 use assay_study::results::plan::Arm;
 
@@ -56,6 +59,8 @@ pub struct Options {
     pub primary: Option<String>,
     /// The files were made in the order in which they are named.
     pub in_order: bool,
+    /// Which direction of a metric is better.
+    pub better: BTreeMap<String, Better>,
 }
 
 /// What a file holds.
@@ -185,6 +190,51 @@ pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
 
 /// Reads all files of one study with one importer.
 pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
+    let mut found = numbers_of(importer, files, options)?;
+    state_directions(&mut found, &options.better)?;
+    for (workload, metric) in found.measurements.compare_zeros_by_difference(|_| true) {
+        let note =
+            format!("{workload}: a value of {metric} is zero, so it is compared by differences");
+        found.notes.push(note);
+    }
+    let series = &found.measurements.series;
+    let compares = series.iter().any(|one| one.arm != series[0].arm);
+    let unknown = series.iter().filter(|one| compares && !one.better.is_known());
+    let unknown: BTreeSet<&str> = unknown.map(|one| one.metric.as_str()).collect();
+    for metric in unknown {
+        found.notes.push(format!(
+            "which direction of {metric} is better is not known, so it gets no verdict; state it with \
+             --better {metric}=higher or --better {metric}=lower"
+        ));
+    }
+    Ok(found)
+}
+
+/// Directions as the user states them.
+fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> Outcome<()> {
+    for (metric, better) in stated {
+        let series = &mut found.measurements.series;
+        if let Some(known) = metrics::find(metric).filter(|known| known.better != *better) {
+            return Err(Failure::mistake(format!(
+                "--better {metric}: {} of it; leave the option out",
+                known.better.words()
+            )));
+        }
+        if !series.iter().any(|one| one.metric == *metric) {
+            let names: BTreeSet<&str> = series.iter().map(|one| one.metric.as_str()).collect();
+            return Err(Failure::mistake(format!(
+                "--better {metric}: no run has this metric; {}",
+                words::advice(metric, names.iter().copied())
+            )));
+        }
+        for one in series.iter_mut().filter(|one| one.metric == *metric) {
+            one.better = *better;
+        }
+    }
+    Ok(())
+}
+
+fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
     match importer.reads {
         Reads::Table(read) => {
             let [file] = files else {
@@ -281,3 +331,6 @@ fn beginning(head: &[u8]) -> String {
     utf_16(head)
         .unwrap_or_else(|| String::from_utf8_lossy(head).trim_start_matches('\u{feff}').to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,8 +29,11 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let (title, about) = (first(result, "Title"), first(result, "Description"));
         let workload = [title, about].into_iter().flatten().collect::<Vec<_>>().join(", ");
         let unit = first(result, "Scale").unwrap_or_else(|| "value".to_owned());
-        let lower = first(result, "Proportion").as_deref() == Some("LIB");
-        let better = if lower { Better::Lower } else { Better::Higher };
+        let better = match first(result, "Proportion").as_deref() {
+            Some("LIB") => Better::Lower,
+            Some("HIB") => Better::Higher,
+            _ => Better::Unknown,
+        };
         for entry in elements(result, "Entry") {
             let system = first(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
             let all = first(entry, "RawString").filter(|raw| !raw.is_empty());

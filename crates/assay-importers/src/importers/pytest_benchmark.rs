@@ -2,7 +2,6 @@
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Better;
 
 use super::json::{self, level, number};
 use super::run::{Run, Runs};
@@ -36,7 +35,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         // One after the other, from the first one's end: all that is known of them.
         run.span_ms = at.map(|at| (at + runs.len() as u64, at + runs.len() as u64 + 1));
-        run.tell_as("duration_s", Better::Lower, number(benchmark, &["stats", "mean"]));
+        run.tell("duration_s", number(benchmark, &["stats", "mean"]));
         runs.push(run);
     }
     if runs.is_empty() {

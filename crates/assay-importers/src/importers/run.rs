@@ -41,15 +41,16 @@ impl Run {
         self.settings.insert(name.to_owned(), level.into());
     }
 
-    /// A metric that this tool knows.
+    /// A number of it.
     pub fn tell(&mut self, metric: &str, value: Option<f64>) {
-        let better = metrics::find(metric).map_or(Better::Higher, |metric| metric.better);
-        self.tell_as(metric, better, value);
+        self.tell_as(metric, Better::Unknown, value);
     }
 
-    /// A metric of another tool's.
-    pub fn tell_as(&mut self, metric: &str, better: Better, value: Option<f64>) {
-        let better = metrics::find(metric).map_or(better, |metric| metric.better);
+    /// A metric of which the tool may say which direction is better; else its name does, or nobody.
+    pub fn tell_as(&mut self, metric: &str, said: Better, value: Option<f64>) {
+        let own = metrics::better(metric);
+        let is_ours = metrics::find(metric).is_some();
+        let better = if said.is_known() && !is_ours { said } else { own };
         self.values.push(Told { metric: metric.to_owned(), better, value });
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Better;
 use serde_json::Value;
 
 use super::json::{self, number, word};
@@ -28,21 +27,21 @@ pub const IMPORTER: Importer = Importer {
 /// What a wait is the mean over: so many requests, told by another field. As sysstat does it, a
 /// second without requests weighs nothing.
 const WEIGHTS: [(&str, &str); 3] = [("r_await", "r/s"), ("w_await", "w/s"), ("await", "tps")];
-/// Fields with the metric, what makes it of the field, and the direction.
-const FIELDS: [(&str, &str, f64, Better); 13] = [
-    ("r/s", "reads_per_s", 1.0, Better::Higher),
-    ("w/s", "writes_per_s", 1.0, Better::Higher),
-    ("tps", "transfers_per_s", 1.0, Better::Higher),
-    ("rkB/s", "read_bytes_per_s", 1024.0, Better::Higher),
-    ("wkB/s", "written_bytes_per_s", 1024.0, Better::Higher),
-    ("rkB", "read_bytes_per_s", 1024.0, Better::Higher),
-    ("wkB", "written_bytes_per_s", 1024.0, Better::Higher),
-    ("kB_read/s", "read_bytes_per_s", 1024.0, Better::Higher),
-    ("kB_wrtn/s", "written_bytes_per_s", 1024.0, Better::Higher),
-    ("r_await", "read_wait_ms", 1.0, Better::Lower),
-    ("w_await", "write_wait_ms", 1.0, Better::Lower),
-    ("await", "wait_ms", 1.0, Better::Lower),
-    ("aqu-sz", "queue_length", 1.0, Better::Lower),
+/// Fields with the metric, and what makes it of the field.
+const FIELDS: [(&str, &str, f64); 13] = [
+    ("r/s", "reads_per_s", 1.0),
+    ("w/s", "writes_per_s", 1.0),
+    ("tps", "transfers_per_s", 1.0),
+    ("rkB/s", "read_bytes_per_s", 1024.0),
+    ("wkB/s", "written_bytes_per_s", 1024.0),
+    ("rkB", "read_bytes_per_s", 1024.0),
+    ("wkB", "written_bytes_per_s", 1024.0),
+    ("kB_read/s", "read_bytes_per_s", 1024.0),
+    ("kB_wrtn/s", "written_bytes_per_s", 1024.0),
+    ("r_await", "read_wait_ms", 1.0),
+    ("w_await", "write_wait_ms", 1.0),
+    ("await", "wait_ms", 1.0),
+    ("aqu-sz", "queue_length", 1.0),
 ];
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
@@ -98,9 +97,9 @@ fn means(reports: &[Value]) -> Vec<Run> {
     let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
         let mut run = Run::of(device);
         for (at, (sum, count)) in sums {
-            let (_, metric, factor, better) = FIELDS[at];
+            let (_, metric, factor) = FIELDS[at];
             if sum > 0.0 {
-                run.tell_as(metric, better, Some(sum / count * factor));
+                run.tell(metric, Some(sum / count * factor));
             }
         }
         (!run.values.is_empty()).then_some(run)

@@ -1,7 +1,7 @@
 //! Every metric by name: those of the kinds of work, and those that all work shares.
 
-use assay_base::quantity::Metric;
 use assay_base::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
+use assay_base::quantity::{Better, Metric, direction};
 
 use super::KINDS;
 use super::kind::{Entry, Judged};
@@ -46,6 +46,11 @@ pub fn names() -> Vec<&'static str> {
 
 pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
+}
+
+/// Which direction of a metric is better: that of our metric, else what its name tells.
+pub fn better(name: &str) -> Better {
+    find(name).map_or_else(|| direction::of_name(noun(name)), |metric| metric.better)
 }
 
 /// What a metric depends on; of one that is not known here it is assumed to be the speed.
@@ -108,6 +113,19 @@ mod tests {
         }
         assert_eq!(nature("files_per_s"), Nature::Speed);
         assert_eq!(nature("peak_memory_bytes"), Nature::Amount);
+    }
+
+    /// A name that told the other direction would turn verdicts on tables round.
+    #[test]
+    fn no_name_contradicts_its_metric() {
+        for metric in all().chain(OTHERS) {
+            let told = direction::of_name(metric.name);
+            assert!(!told.is_known() || told == metric.better, "{}: {told:?}", metric.name);
+            assert_eq!(better(metric.name), metric.better);
+        }
+        assert_eq!(better("told_ops_per_s"), Better::Higher);
+        assert_eq!(better("told_p99_latency_ms"), Better::Lower);
+        assert_eq!(better("told_score"), Better::Unknown);
     }
 
     #[test]

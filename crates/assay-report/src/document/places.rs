@@ -122,10 +122,7 @@ fn absent(rows: &[&Number]) -> Vec<Row> {
 /// Which way its numbers are better.
 fn better(places: &Places, metric: &str) -> &'static str {
     let row = places.rows.iter().find(|row| row.metric == metric);
-    match row.map(|row| row.better) {
-        Some(Better::Lower) => "less is better",
-        _ => "more is better",
-    }
+    row.map_or(Better::Higher, |row| row.better).words()
 }
 
 fn heading(metric: &str) -> String {

@@ -30,7 +30,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
     let mut blocks = vec![Block::Table(Table { columns, rows })];
     blocks.push(Block::Text(legend(page, told.len().saturating_sub(most))));
     let way = match race.better {
-        Better::Higher => "more wins",
+        Better::Higher | Better::Unknown => "more wins",
         Better::Lower => "less wins",
     };
     let caption = format!("the race: {}, {way}", heading(&race.metric));

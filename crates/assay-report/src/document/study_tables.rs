@@ -123,10 +123,7 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
 }
 
 pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
-    let way = match workload.better {
-        Better::Higher => "more is better",
-        Better::Lower => "less is better",
-    };
+    let way = workload.better.words();
     let what = assay_kinds::work::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
     blocks.extend(words(page.findings, workload.name).map(|text| Block::Text(vec![text])));

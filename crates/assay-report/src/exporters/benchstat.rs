@@ -49,7 +49,7 @@ fn write(findings: &Findings) -> Option<String> {
     for (plain, own) in names {
         let _ = writeln!(text, "{NAMES} {plain} {own}");
     }
-    for (unit, better) in units {
+    for (unit, better) in units.into_iter().filter(|(_, better)| better.is_known()) {
         let better = if better == Better::Lower { "lower" } else { "higher" };
         let _ = writeln!(text, "Unit {unit} better={better}");
     }

@@ -65,6 +65,7 @@ fn metric(cell: &Cell) -> String {
         _ if metrics::find(&cell.metric).is_some() => "",
         Better::Lower => ":lower",
         Better::Higher => ":higher",
+        Better::Unknown => "",
     };
     let scale = if cell.scale == Scale::Difference { ":difference" } else { "" };
     format!("{}{better}{scale}", cell.metric)

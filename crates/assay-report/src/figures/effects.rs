@@ -204,7 +204,7 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     let one = lines.iter().all(|line| line.workload == first.workload);
     let (rows, points, dropped) = rows(lines, one);
     let what = metric_title(&first.metric);
-    let way = if first.better == Better::Higher { "more is better" } else { "less is better" };
+    let way = first.better.words();
     let title = format!("times the baseline's {what}; {way}");
     let value = Axis::new(title, Scale::Log10, Unit::Ratio).within(limits(lines));
     let margin = first.margin.map(|share| {

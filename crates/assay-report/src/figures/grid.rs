@@ -119,7 +119,8 @@ impl Grid<'_> {
             // What nothing was compared with has no colour.
             None => compared().any(|found| found.baseline == *arm).then_some(1.0)?,
         };
-        Some(if self.subject.better == Better::Higher { ratio } else { 1.0 / ratio })
+        Some(if self.subject.better == Better::Lower { 1.0 / ratio } else { ratio })
+            .filter(|_| self.subject.better.is_known())
             .filter(|times| times.is_finite())
     }
 

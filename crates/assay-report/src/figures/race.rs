@@ -41,7 +41,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }
     let what = metric_title(&race.metric);
     let way = match race.better {
-        Better::Higher => "more wins",
+        Better::Higher | Better::Unknown => "more wins",
         Better::Lower => "less wins",
     };
     let along = Axis::new("replicate after which it left", Scale::Linear, Unit::Number);

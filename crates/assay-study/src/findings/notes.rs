@@ -57,6 +57,14 @@ pub enum Note {
         /// The order.
         order: Order,
     },
+    /// Nobody says which direction of the metric is better.
+    NoDirection { metric: String },
+    /// Times in steps of a clock that are as large as their difference.
+    CoarseClock {
+        metric: String,
+        /// In the unit of the metric.
+        step: f64,
+    },
     /// Too few pairs for an interval.
     TooFew {
         /// Complete pairs.

@@ -3,12 +3,14 @@
 //! shown, so an old bundle can be judged by a newer rule. A table of trials is `trials.csv`; the
 //! files of other tools are numbered, as two of them may have one name.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Better;
 use assay_system::system::System;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +58,9 @@ pub struct Import {
     /// The user said that they were made in this order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_order: bool,
+    /// Which direction of a metric is better, as the user stated it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub better: BTreeMap<String, Better>,
 }
 
 /// One file of another tool.
@@ -212,6 +217,7 @@ mod tests {
             trials: 1,
             files: Vec::new(),
             in_order: false,
+            better: BTreeMap::new(),
         }
     }
 
@@ -248,6 +254,7 @@ mod tests {
             sha256: hash_of_all(&files),
             files,
             in_order: true,
+            better: BTreeMap::new(),
             ..import()
         };
         write(&fake, directory, &about, &contents).unwrap();

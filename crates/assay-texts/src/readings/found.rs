@@ -97,7 +97,12 @@ impl Reader {
             How::Format(format) => {
                 text.lacks_a_beginning().map_or(Ok(()), Err)?;
                 let told = formats(format, text.text)?;
-                let named = |own: Number| Number { name: format!("{TOLD}{}", own.name), ..own };
+                let stated = self.reading.better.unwrap_or(Better::Unknown);
+                let named = |Number { name, better, value }: Number| Number {
+                    name: format!("{TOLD}{name}"),
+                    better: if better.is_known() { better } else { stated },
+                    value,
+                };
                 told.into_iter().map(named).collect()
             }
             How::Pattern(regex, groups) => self.named(by_pattern(regex, groups, text, stop)?),
@@ -117,7 +122,7 @@ impl Reader {
     }
 
     fn named(&self, values: Vec<f64>) -> Vec<Number> {
-        let better = self.reading.better.unwrap_or(Better::Higher);
+        let better = self.reading.better.unwrap_or(Better::Unknown);
         let of = |(name, value): (&String, f64)| Number { name: name.clone(), better, value };
         self.names.iter().zip(values).map(of).collect()
     }
@@ -444,6 +449,25 @@ mod tests {
         let of = |text: &str| reader.read(&Text { text, bytes: text.len() as u64 }, called, &stop);
         assert_eq!(of("iops").unwrap()[0].name, "told_iops");
         assert!(of(&"x".repeat(1000)).unwrap_err().contains("name of a number is too long"));
+    }
+
+    #[test]
+    fn stated_direction_fills_in_for_a_format() {
+        let called: ReadFormat = |_, _| {
+            let of = |name: &str, better| Number { name: name.to_owned(), better, value: 1.0 };
+            Ok(vec![of("score", Better::Unknown), of("errors", Better::Lower)])
+        };
+        for (spec, expected) in [
+            ("go-bench", Better::Unknown),
+            ("go-bench::higher", Better::Higher),
+            ("go-bench::lower", Better::Lower),
+        ] {
+            let reader = Reader::new(&spec.parse().unwrap()).unwrap();
+            let text = Text { text: "", bytes: 0 };
+            let found = reader.read(&text, called, &AtomicBool::new(false)).unwrap();
+            let found: Vec<Better> = found.iter().map(|own| own.better).collect();
+            assert_eq!(found, [expected, Better::Lower], "{spec}");
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub struct Reading {
     /// Its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Which direction is better.
+    /// Which direction is better; of a format, that of numbers whose names do not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// The file that it is written to; its standard output where there is none.
@@ -92,7 +92,7 @@ pub struct Reading {
 impl FromStr for Reading {
     type Err = String;
 
-    /// `fio-json`, `PATTERN:UNIT:higher`, `/POINTER:UNIT:lower`.
+    /// `fio-json`, `go-bench::higher`, `PATTERN:UNIT:higher`, `/POINTER:UNIT:lower`.
     fn from_str(text: &str) -> Result<Self, String> {
         if FORMATS.contains(&text) {
             return Ok(Self { format: Some(text.to_owned()), ..Self::default() });
@@ -113,6 +113,14 @@ impl FromStr for Reading {
         };
         let unit = Some(unit.trim().to_owned()).filter(|unit| !unit.is_empty());
         let what = Some(what.to_owned());
+        if FORMATS.iter().any(|format| what.as_deref() == Some(*format)) {
+            return match unit {
+                None => Ok(Self { format: what, better: Some(better), ..Self::default() }),
+                Some(_) => Err(format!(
+                    "`{text}`: a format says itself what its units are; leave the unit out"
+                )),
+            };
+        }
         let own = Self { unit, better: Some(better), ..Self::default() };
         Ok(if text.starts_with('/') {
             Self { json: what, ..own }
@@ -172,6 +180,14 @@ mod tests {
     #[test]
     fn a_short_form_is_a_format_a_pattern_or_a_pointer() {
         assert_eq!(read("fio-json").format.as_deref(), Some("fio-json"));
+        let stated = read("go-bench::higher");
+        assert_eq!(
+            (stated.format.as_deref(), stated.better),
+            (Some("go-bench"), Some(Better::Higher))
+        );
+        assert!(
+            "go-bench:ops:higher".parse::<Reading>().unwrap_err().contains("leave the unit out")
+        );
         let pattern = read("latency: ([0-9.]+) ms:ms:lower");
         assert_eq!(pattern.pattern.as_deref(), Some("latency: ([0-9.]+) ms"));
         assert_eq!((pattern.unit.as_deref(), pattern.better), (Some("ms"), Some(Better::Lower)));

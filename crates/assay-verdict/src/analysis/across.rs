@@ -402,6 +402,11 @@ fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
         let arms = [(cell, first), (later, other)].map(|(cell, of)| named(&cell.arm, &of.study.id));
         let mut told = comparison([cell, later], arms, kind, samples);
         doubt(&mut told, [cell, later], ["the earlier", "the later"]);
+        if !told.better.is_known() {
+            let note = Note::NoDirection { metric: told.metric.clone() };
+            let words = words::note(&note, ["", ""]);
+            told.add(note, words);
+        }
         if emulated && is_of_speed(&told.metric) {
             told.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
         }
@@ -508,7 +513,7 @@ pub(super) fn weighed(
             |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
         let invalid = found.note_facts.iter().any(is_invalid);
         let emulated = found.note_facts.contains(&Note::Emulated);
-        let speaks = !invalid && !emulated;
+        let speaks = !invalid && !emulated && found.better.is_known();
         let told = speaks && found.ci95_family.is_some_and(|ends| ends[1].is_finite());
         let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
         found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));

@@ -18,6 +18,7 @@ use assay_study::results::plan::arm_words;
 
 use super::across::{Book, Key, Way, key};
 use super::days::{Days, POWER};
+use super::verdicts::words;
 
 /// Error of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
@@ -131,6 +132,9 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
     if found.scale == Scale::Difference {
         return Err("a metric that may be zero is not compared across days".to_owned());
     }
+    if !found.better.is_known() {
+        return Err(words::no_direction(&found.metric));
+    }
     blinded(found, id).map_or(Ok(found), Err)
 }
 
@@ -207,7 +211,7 @@ impl Allowed {
     pub fn new(better: Better, share: f64) -> Self {
         let most = match better {
             // A rate cannot lose more than all.
-            Better::Higher => -(1.0 - share).max(0.0).ln(),
+            Better::Higher | Better::Unknown => -(1.0 - share).max(0.0).ln(),
             Better::Lower => share.ln_1p(),
         };
         Self { better, most }
@@ -215,10 +219,7 @@ impl Allowed {
 
     /// By how much a difference of logarithms, later less earlier, is worse.
     pub fn worse(&self, difference: f64) -> f64 {
-        match self.better {
-            Better::Higher => -difference,
-            Better::Lower => difference,
-        }
+        -self.better.sign() * difference
     }
 
     /// Whether a difference is a loss of more than is allowed.
@@ -229,7 +230,7 @@ impl Allowed {
     /// A loss as a share.
     pub fn share(&self, worse: f64) -> f64 {
         match self.better {
-            Better::Higher => 1.0 - (-worse).exp(),
+            Better::Higher | Better::Unknown => 1.0 - (-worse).exp(),
             Better::Lower => worse.exp() - 1.0,
         }
     }

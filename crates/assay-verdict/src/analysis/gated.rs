@@ -8,7 +8,6 @@
 
 use std::collections::BTreeSet;
 
-use assay_base::quantity::Better;
 use assay_base::quantity::played;
 use assay_kinds::work::metrics::{is_of_speed, noun};
 use assay_stats::{FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile};
@@ -24,7 +23,7 @@ use assay_study::results::plan::Arm;
 use super::days::POWER;
 use super::gate::{self, Allowed, Green, NO_INTERVAL, UNDECIDED, blinded};
 use super::played::row_of;
-use super::verdicts::error_of_family;
+use super::verdicts::{self, error_of_family};
 
 /// A workload under an arm.
 pub(super) type Planned = (String, Arm);
@@ -184,6 +183,9 @@ impl Judge<'_> {
         if one.note_facts.iter().any(|note| matches!(note, Note::UnequalLoad { .. })) {
             return Some("the load was not the same, and may explain a difference".to_owned());
         }
+        if let Some(why) = one.note_facts.iter().find_map(verdicts::unknowable) {
+            return Some(why);
+        }
         if let Some(why) = self.misfit(one) {
             return Some(why.to_owned());
         }
@@ -219,6 +221,7 @@ impl Judge<'_> {
         !self.unfinished
             && (self.is_made_up(one)
                 || !self.design.order.tells_arms_from_time()
+                || !one.better.is_known()
                 || self.misfit(one).is_some()
                 || one.n == 0 && self.stays_away(&one.workload, &one.arm)
                 || self.replicates >= FEWEST_TO_END
@@ -287,10 +290,7 @@ impl Judge<'_> {
     /// The same of a metric that may be zero (R3): by the differences of its pairs, in its own unit. A share of
     /// nothing is no measure of what would have been found, so that such a row passes by its bound alone.
     fn judged_by(&self, more: f64, name: String, one: &Comparison) -> Gated {
-        let worse = |difference: f64| match one.better {
-            Better::Higher => -difference,
-            Better::Lower => difference,
-        };
+        let worse = |difference: f64| -one.better.sign() * difference;
         let own = one.difference.as_ref();
         let bound = own.and_then(|own| Some(self.reach(one.n, own.sd?)?[0]));
         let Some((loss, bound)) = own.map(|own| worse(own.value)).zip(bound) else {

@@ -58,6 +58,7 @@ pub use verdicts::{COMPARED, note_words};
 
 use std::borrow::Cow;
 
+use assay_kinds::work::metrics::is_told;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::said::Sentence;
@@ -171,6 +172,7 @@ fn judged(
     environment: EnvironmentFacts,
     mut measured: Measurements,
 ) -> (Findings, Vec<Sentence>) {
+    measured.compare_zeros_by_difference(is_told);
     verdicts::mark(&mut measured.series);
     let is_race = matches!(measured.design.stopping, Stopping::Race { .. });
     let told = if is_race {

@@ -34,17 +34,15 @@ fn measured(
     }
     let (metric, value) = trial_value(plan, environment, trial);
     let value = value.ok().filter(|value| value.is_finite() && *value > 0.0)?;
-    let better = direction(&metric, trial);
-    let log = if better == Better::Higher { value.ln() } else { -value.ln() };
+    // A race has no winner where nobody says which way one wins.
+    let better = Some(direction(&metric, trial)).filter(|better| better.is_known())?;
+    let log = better.sign() * value.ln();
     Some((metric, better, log))
 }
 
 fn direction(metric: &str, trial: &Trial) -> Better {
-    if let Some(known) = metrics::find(metric) {
-        return known.better;
-    }
     let mut told = trial.record.measured.iter().flat_map(|measured| measured.detail.told());
-    told.find(|own| own.name == metric).map_or(Better::Higher, |own| own.better)
+    told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
 }
 
 /// What is known of the trials of a race.
@@ -132,7 +130,7 @@ struct Teller<'a> {
 
 /// The ratio that is meant by a difference of logarithms, of which the higher is the better.
 fn ratio_of(better: Better, difference: f64) -> f64 {
-    if better == Better::Higher { difference.exp() } else { (-difference).exp() }
+    (better.sign() * difference).exp()
 }
 
 /// The ends of a ratio, the lower one first.

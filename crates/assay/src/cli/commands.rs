@@ -47,7 +47,8 @@ pub struct CommandArguments {
     ///
     /// The pattern is a regular expression whose groups are numbers: 'tps = ([0-9.]+):tps:higher', with
     /// lower for what is better small. /a/b:ms:lower is a place in JSON, fio-json and others are formats
-    /// (assay list importers). Verdicts are about the first number; again for more.
+    /// (assay list importers); go-bench::higher states the direction of numbers whose names do not tell it.
+    /// Verdicts are about the first number; again for more.
     #[arg(long, value_name = "SPEC", requires = "lines")]
     reads: Vec<String>,
     /// A file that it writes those numbers to, anew in each run

@@ -11,7 +11,7 @@ use super::{add, output};
 use crate::store::{self, parcel};
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Kind, Outcome};
-use assay_base::quantity::{Bytes, Percent};
+use assay_base::quantity::{Better, Bytes, Percent};
 use assay_importers::importers::{
     self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, pattern,
 };
@@ -63,8 +63,9 @@ is one pass over all settings; order says when the trial ran. A status is ok,
 failed, disturbed or lead-in, with a reason after a colon. There may be any
 number of factor:NAME columns.
 
-A metric says which direction is better: latency:lower, throughput:higher.
-What can be zero is compared by differences: errors:lower:difference.
+The name of a metric tells which direction is better (latency, ops/s, errors),
+else write it: score:higher, depth:lower, or use --better score=higher.
+What is zero somewhere is compared by differences, as errors:lower:difference is.
 Values are plain numbers. Lines that begin with # are comments.")]
 pub struct Arguments {
     #[command(flatten)]
@@ -84,6 +85,9 @@ pub struct Arguments {
     /// Metric that verdicts are about [default: the first one of each workload]
     #[arg(long, value_name = "METRIC")]
     primary: Option<String>,
+    /// Better direction of a metric, such as score=higher
+    #[arg(long, value_name = "METRIC=DIRECTION")]
+    better: Vec<String>,
     /// Title of the result [default: the file's name]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -187,6 +191,7 @@ fn of_numbers(arguments: &Arguments, several: bool) -> Option<&'static str> {
         ("--baseline", !arguments.baseline.is_empty()),
         ("--margin", arguments.margin.is_some()),
         ("--primary", arguments.primary.is_some()),
+        ("--better", !arguments.better.is_empty()),
         ("--json of several files", arguments.json && several),
     ];
     all.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
@@ -322,6 +327,30 @@ fn baseline(words: &[String]) -> Outcome<Arm> {
     Ok(arm)
 }
 
+/// The directions that `--better` states.
+fn directions(words: &[String]) -> Outcome<BTreeMap<String, Better>> {
+    let mut stated = BTreeMap::new();
+    for word in words {
+        let parts = word.rsplit_once('=').filter(|(metric, _)| !metric.is_empty());
+        let better = parts.and_then(|(metric, direction)| match direction {
+            "higher" => Some((metric, Better::Higher)),
+            "lower" => Some((metric, Better::Lower)),
+            _ => None,
+        });
+        let Some((metric, better)) = better else {
+            return Err(Failure::mistake(format!(
+                "--better {word}: no direction; use METRIC=higher or METRIC=lower"
+            )));
+        };
+        if stated.insert(metric.to_owned(), better).is_some_and(|other| other != better) {
+            return Err(Failure::mistake(format!(
+                "--better states two directions of {metric}; use one"
+            )));
+        }
+    }
+    Ok(stated)
+}
+
 /// The margin as a fraction.
 fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
     let Some(text) = text else { return Ok(None) };
@@ -421,6 +450,7 @@ fn about(
         trials: 0,
         files: if is_table { Vec::new() } else { sources },
         in_order: arguments.in_order && !is_table,
+        better: directions(&arguments.better)?,
     })
 }
 
@@ -431,6 +461,7 @@ fn numbers(mut about: Import, (importer, files): Study) -> Outcome<(StoredImport
         margin: about.margin,
         primary: about.primary.clone(),
         in_order: about.in_order,
+        better: about.better.clone(),
     };
     let imported = importers::read(importer, &files, &options)?;
     about.trials = imported.trials;

@@ -215,6 +215,7 @@ pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<
         margin: about.margin,
         primary: about.primary.clone(),
         in_order: about.in_order,
+        better: about.better.clone(),
     };
     let brought = |(at, bytes): (usize, &Vec<u8>)| {
         let file = about.files.get(at);

@@ -268,6 +268,7 @@ fn read_with(importer: &Importer, name: &str, bytes: &[u8]) -> bool {
         trials: read.trials,
         files: Vec::new(),
         in_order: false,
+        better: std::collections::BTreeMap::new(),
     };
     let contents = files.map(|file| file.bytes).to_vec();
     let stored = StoredImport { id: name(), about, contents, label: Label::default() };

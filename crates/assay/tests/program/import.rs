@@ -197,6 +197,7 @@ fn table(rows: &[String]) -> Imported {
     let header = "replicate,order,workload,metric,value,status,factor:size,factor:cache";
     let options = Options {
         in_order: false,
+        better: std::collections::BTreeMap::new(),
         baseline: Arm::from([("size".to_owned(), "4".to_owned())]),
         margin: None,
         primary: Some("time".to_owned()),

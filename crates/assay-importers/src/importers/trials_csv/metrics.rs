@@ -29,20 +29,10 @@ pub(super) struct Declared {
 }
 
 impl Declared {
-    /// Direction that the cells or the tool know.
-    fn known(&self) -> Option<Better> {
-        let said = self.suffix.as_ref().and_then(|(suffix, ..)| suffix.better);
-        said.or_else(|| metrics::find(&self.name).map(|metric| metric.better))
-    }
-
-    /// Direction; more is better where nobody says.
+    /// Direction that the cells say, else that of the name.
     pub(super) fn better(&self) -> Better {
-        self.known().unwrap_or(Better::Higher)
-    }
-
-    /// Whether nobody says which direction is better.
-    pub(super) fn is_assumed(&self) -> bool {
-        self.known().is_none()
+        let said = self.suffix.as_ref().and_then(|(suffix, ..)| suffix.better);
+        said.unwrap_or_else(|| metrics::better(&self.name))
     }
 
     /// How it is compared.
@@ -50,21 +40,14 @@ impl Declared {
         self.suffix.as_ref().map(|(suffix, ..)| suffix.scale).unwrap_or_default()
     }
 
-    /// How it is to be written where lower is better.
-    pub(super) fn as_lower(&self) -> String {
-        match self.scale() {
-            Scale::Ratio => format!("{}:lower", self.name),
-            Scale::Difference => format!("{}:lower:difference", self.name),
-        }
-    }
-
     /// How it is to be written to be compared by differences.
     pub(super) fn by_difference(&self) -> String {
         let direction = match self.better() {
-            Better::Lower => "lower",
-            Better::Higher => "higher",
+            Better::Lower => ":lower",
+            Better::Higher => ":higher",
+            Better::Unknown => "",
         };
-        format!("{}:{direction}:difference", self.name)
+        format!("{}{direction}:difference", self.name)
     }
 }
 
@@ -159,9 +142,6 @@ fn contradiction_to_known(name: &str, suffix: Option<Suffix>) -> Result<(), Stri
     if said.is_none_or(|said| said == known.better) {
         return Ok(());
     }
-    let right = match known.better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
-    };
+    let right = if known.better == Better::Lower { "lower" } else { "higher" };
     Err(format!("of `{name}`, {right} is better; write `{name}:{right}`, or use another name"))
 }

@@ -40,7 +40,7 @@ pub static READS: Fields = Fields {
         field(
             "better",
             Form::Word(|| vec!["higher", "lower"]),
-            "which direction is better; a format says so itself",
+            "which direction is better; of a format, that of numbers whose names do not tell it",
             "better = \"higher\"",
         ),
         field(
@@ -78,7 +78,6 @@ pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
     let told = [
         ("name", own.name.is_some()),
         ("unit", own.unit.is_some()),
-        ("better", own.better.is_some()),
     ];
     if let Some((key, _)) = told.iter().find(|(_, is_there)| *is_there && own.format.is_some()) {
         value(key, format!("a format says itself what its {key} is"), &format!("leave {key} out"));

@@ -175,7 +175,7 @@ fn contradiction(row: &Row, rows: &[Row]) -> Option<Check> {
     let unit = if row.metric == "duration_s" { " s" } else { "" };
     let (numbers, meant) = match row.better {
         Better::Lower => (format!("{base} of {value}{unit}"), base / share),
-        Better::Higher => (format!("{value} of {base}{unit}"), base * share),
+        Better::Higher | Better::Unknown => (format!("{value} of {base}{unit}"), base * share),
     };
     let decimals = printed::decimals(told.percent).max(2);
     let text = format!(

@@ -104,7 +104,7 @@ fn of_workload(spots: &[Spot], key: &Key, how: (Option<f64>, Days), told: &mut T
 /// Arm over baseline as per cent of the baseline's speed.
 fn percent(better: Better, ratio: f64) -> f64 {
     match better {
-        Better::Higher => 100.0 * ratio,
+        Better::Higher | Better::Unknown => 100.0 * ratio,
         Better::Lower => 100.0 / ratio,
     }
 }
@@ -232,7 +232,7 @@ fn centre(own: &Own) -> Option<f64> {
 
 /// The direction of a metric that a place has no number of.
 fn better(_: &Spot, (_, metric, _): &Key) -> Better {
-    assay_kinds::work::metrics::find(metric).map_or(Better::Higher, |metric| metric.better)
+    assay_kinds::work::metrics::better(metric)
 }
 
 /// Why a place has no number of a workload.

@@ -66,7 +66,7 @@ fn work(workload: &str, arm: &Arm) -> String {
 /// from.
 fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
     let of = |ratio: f64| match found.better {
-        Better::Higher => 100.0 * ratio,
+        Better::Higher | Better::Unknown => 100.0 * ratio,
         Better::Lower => 100.0 / ratio,
     };
     let ends = found.ci95_family.or(found.ci95).map(|ends| ends.map(of));
@@ -77,7 +77,7 @@ fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
 /// The loss and the gain of speed that would have been found, in words.
 fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
     let [low, high] = match better {
-        Better::Higher => seen,
+        Better::Higher | Better::Unknown => seen,
         Better::Lower => [1.0 / seen[1], 1.0 / seen[0]],
     };
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))

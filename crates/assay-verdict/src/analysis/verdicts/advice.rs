@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use assay_base::quantity::Better;
 use assay_study::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Rank, Verdict};
 use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;
@@ -146,7 +145,7 @@ fn gain(found: &Comparison) -> f64 {
         (None, Some(ratio)) => ratio.ln(),
         (None, None) => 0.0,
     };
-    if found.better == Better::Higher { amount } else { -amount }
+    found.better.sign() * amount
 }
 
 /// Levels that are better in one workload and worse in another, each with all that tells so.

@@ -19,7 +19,7 @@ use super::bound::Bound;
 use super::load::unequal_load;
 use super::orders::two_orders;
 use super::pairs::pairs;
-use super::ranks::{could_be_best, mean, own_levels, sign};
+use super::ranks::{could_be_best, mean, own_levels};
 use super::trends::{contexts, slopes};
 use super::words;
 
@@ -454,6 +454,7 @@ fn opposite(better: Better) -> Better {
     match better {
         Better::Higher => Better::Lower,
         Better::Lower => Better::Higher,
+        Better::Unknown => Better::Unknown,
     }
 }
 
@@ -487,6 +488,7 @@ fn beats(
 ) -> Case {
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         let (above, below) = match place.question.better {
+            Better::Unknown => (Claim::NotShown, Claim::NotShown),
             Better::Higher => (Claim::Supported, Claim::Contradicted),
             Better::Lower => (Claim::Contradicted, Claim::Supported),
         };
@@ -669,7 +671,7 @@ fn enough(
     let Some(own) = levels.iter().position(|(_, level, _)| *level == claimed) else {
         return no_data(no_level(place, ask, claimed, name));
     };
-    let sign = sign(place.question.better);
+    let sign = place.question.better.sign();
     let middles: Vec<f64> =
         levels.iter().map(|(.., runs)| sign * mean(&own_levels(runs))).collect();
     let best =

@@ -103,7 +103,8 @@ pub(super) fn checks(
 /// Arms that are invalid stand in the table and nowhere else.
 pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option<Check> {
     let count = |questions: &[&Question<'_>]| -> usize {
-        questions.iter().map(|question| question.arms.len()).sum()
+        let known = questions.iter().filter(|question| question.better.is_known());
+        known.map(|question| question.arms.len()).sum()
     };
     let invalid = count(all) - count(sound);
     (invalid > 0).then(|| check("invalid", words::left_out(invalid)))

@@ -22,6 +22,7 @@ mod pairs;
 mod ranks;
 mod tied;
 mod trends;
+mod unknowable;
 mod unpaired;
 pub(super) mod words;
 mod words_of_advice;
@@ -31,6 +32,7 @@ pub(super) use answers::explain;
 pub(super) use comparisons::{correct, word as verdict_word};
 pub(super) use load::judge_across;
 pub(super) use outliers::mark;
+pub(super) use unknowable::unknowable;
 pub(super) use words::across as across_words;
 pub use words::note as note_words;
 
@@ -115,6 +117,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
     load::judge(design, &questions, &measured.live, &mut comparisons);
     orders::judge(design, &questions, &mut comparisons);
+    unknowable::judge(design, &questions, &mut comparisons);
     // The others are asked nothing more, and there may be a quarter of a million runs in them.
     questions.retain(|question| question.primary);
     let primary: Vec<&Question<'_>> = questions.iter().collect();
@@ -122,7 +125,8 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
     // Numbers that are not what they say they are have no place among the others.
     let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
-    let sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
+    let mut sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
+    sound.retain(|question| question.better.is_known());
     let told = judged && !measured.unfinished;
     let answers = match most_load::asked(design) {
         // A look that was not declared would be one before its end.
@@ -135,11 +139,12 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         _ => Vec::new(),
     };
     let knees = answers::knees(design, &sound, &measured.series);
-    let unequal: Vec<String> = comparisons
-        .iter()
-        .filter(|one| load::is_unequal(one))
-        .map(|one| one.workload.clone())
-        .collect();
+    let tells_nothing = |one: &&Comparison| {
+        load::is_unequal(one)
+            || one.primary && one.note_facts.iter().any(|note| unknowable(note).is_some())
+    };
+    let unequal: Vec<String> =
+        comparisons.iter().filter(tells_nothing).map(|one| one.workload.clone()).collect();
     let all = &sound;
     let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
     checks.extend(load::checks(&comparisons));
@@ -235,6 +240,8 @@ fn unmeasured(measured: &Measurements) -> Vec<String> {
 mod advice_tests;
 #[cfg(test)]
 mod answers_tests;
+#[cfg(test)]
+mod imported_tests;
 #[cfg(test)]
 mod sentences_tests;
 #[cfg(test)]

@@ -85,6 +85,7 @@ fn rare_slow(of: Side, better: Better, runs: &Runs<'_>) -> Option<Note> {
     let bad = |level: f64| match better {
         Better::Higher => level < middle,
         Better::Lower => level > middle,
+        Better::Unknown => false,
     };
     let stands = runs.first.values().filter(|run| run.outlier && !run.disturbed);
     let trials = stands.filter(|run| bad(run.level)).count();

@@ -41,7 +41,7 @@ pub(super) fn rank(
             geometric_mean: of_row(design, whole, runs[arm]),
         })
         .collect();
-    let sign = sign(question.better);
+    let sign = question.better.sign();
     places.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
     let mut rank = Rank {
         workload: question.workload.to_owned(),
@@ -90,7 +90,7 @@ pub(super) const fn pairs_of(arms: usize) -> usize {
 /// The same where the bound of each pair is known.
 pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Option<Best> {
     let table = Table::of(better, runs, bound);
-    let sign = sign(better);
+    let sign = better.sign();
     let best = (0..runs.len())
         .max_by(|a, b| (sign * table.means[*a]).total_cmp(&(sign * table.means[*b])))?;
     Some(Best { best, candidates: table.ahead.iter().map(|ahead| *ahead == 0).collect() })
@@ -115,7 +115,8 @@ impl Table {
             for second in first + 1..count {
                 let differences = pairs(runs[first], runs[second]).differences();
                 let clear = Sample::of(&differences).and_then(|sample| bound.interval(&sample));
-                let Some([low, high]) = clear.map(|ends| ends.map(|end| sign(better) * end)) else {
+                let Some([low, high]) = clear.map(|ends| ends.map(|end| better.sign() * end))
+                else {
                     continue;
                 };
                 let (ahead, behind) = match (low.min(high) > 0.0, low.max(high) < 0.0) {
@@ -128,14 +129,6 @@ impl Table {
             }
         }
         table
-    }
-}
-
-/// +1 where more is better.
-pub(super) const fn sign(better: Better) -> f64 {
-    match better {
-        Better::Higher => 1.0,
-        Better::Lower => -1.0,
     }
 }
 

@@ -14,7 +14,6 @@ use super::arms::{Question, Runs};
 use super::bound::Bound;
 use super::contrasts::is_other_work;
 use super::pairs::pairs;
-use super::ranks::sign;
 
 /// The tail that is told beside, where it is surely shorter.
 const TAIL: &str = "latency_p99_ns";
@@ -81,7 +80,7 @@ fn does_as_much(design: &Design, question: &Question<'_>, [arm, best]: [&Runs<'_
     let sample = Sample::of(&pairs(best, arm).differences());
     let bound = Bound::of(design, 1).equivalence();
     let worst = sample.and_then(|sample| bound.interval(&sample)).map(|[low, high]| {
-        let sign = sign(question.better);
+        let sign = question.better.sign();
         (sign * low).min(sign * high)
     });
     worst.is_some_and(|worst| worst > -design.margin.unwrap_or(0.0).ln_1p())

@@ -14,7 +14,7 @@ use assay_study::results::plan::Arm;
 use super::arms::{Question, Runs};
 use super::bound::Bound;
 use super::pairs::{pairs, together};
-use super::ranks::{best_within, mean, pairs_of, sign};
+use super::ranks::{best_within, mean, pairs_of};
 use super::words;
 
 /// Levels from which there is a curve to speak of.
@@ -162,7 +162,7 @@ impl<'q, 'a> Curve<'q, 'a> {
 
     /// Each level against the best one: more is better.
     fn against(&self, best: usize, bound: &Bound) -> Vec<Level> {
-        let sign = sign(self.question.better);
+        let sign = self.question.better.sign();
         let level = |(at, runs): (usize, &&Runs<'_>)| {
             if at == best {
                 return Level { mean: Some(0.0), ends: Some([0.0; 2]) };

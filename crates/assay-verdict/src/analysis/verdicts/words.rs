@@ -9,9 +9,9 @@ mod trends;
 pub(super) use answers::*;
 pub(super) use factors::factor;
 pub(in crate::analysis) use factors::listed;
-pub(in crate::analysis) use notes::load;
 pub use notes::note;
 pub(super) use notes::orders;
+pub(in crate::analysis) use notes::{load, no_direction};
 pub(super) use trends::trend;
 
 use assay_base::quantity::Better;
@@ -68,7 +68,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
         return match found.n {
-            n if design.order == Order::Recorded => {
+            n if found.kind == Kind::Unpaired => {
                 let few = counted(n, "number");
                 format!("{arm} and {base}: too few to compare, one has {few} and it takes 3.")
             }
@@ -139,7 +139,10 @@ pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
 
 /// The same in brackets, with what it rests on.
 fn interval(found: &Comparison, design: &Design) -> String {
-    let pairs = replicates(found.n);
+    let pairs = match found.kind {
+        Kind::Unpaired => format!("not paired, {}", counted(found.n, "run")),
+        _ => replicates(found.n),
+    };
     let name = match design.stopping {
         Stopping::Fixed | Stopping::Race { .. } => "95 % interval",
         Stopping::Looks { .. } => "95 % interval over all looks",
@@ -253,26 +256,25 @@ pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
 
 /// A comparison whose difference the load may explain.
 pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) -> String {
-    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
-    let amount = amount(found).unwrap_or_default();
     let load = load(unequal).unwrap_or_default();
-    format!(
-        "{arm} has {amount} of {base}{}; no verdict: the load was not the same ({load}), and may \
-         explain it.",
-        interval(found, design)
-    )
+    let why = format!("the load was not the same ({load}), and may explain it");
+    without_verdict(found, design, &why)
 }
 
 /// A comparison of two arms that differs by which of them ran first.
 pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> String {
+    without_verdict(found, design, &orders(note).unwrap_or_default())
+}
+
+/// A comparison with its numbers, and why nothing follows from them.
+pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) -> String {
     let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
-    let amount = amount(found).unwrap_or_default();
-    let orders = orders(note).unwrap_or_default();
-    let head = match found.difference {
-        Some(_) => format!("{arm} against {base}: {amount}"),
-        None => format!("{arm} has {amount} of {base}"),
+    let head = match (amount(found), found.difference) {
+        (None, _) => format!("{arm} and {base}"),
+        (Some(amount), Some(_)) => format!("{arm} against {base}: {amount}"),
+        (Some(amount), None) => format!("{arm} has {amount} of {base}"),
     };
-    format!("{head}{}; no verdict: {orders}.", interval(found, design))
+    format!("{head}{}; no verdict: {why}.", interval(found, design))
 }
 
 /// The same for the whole study.
@@ -563,7 +565,7 @@ fn one_day(
     });
     let (ratio, basis) = amount.unwrap_or_default();
     let [loss, gain] = match found.better {
-        Better::Higher => [1.0 - seen[0], seen[1] - 1.0],
+        Better::Higher | Better::Unknown => [1.0 - seen[0], seen[1] - 1.0],
         Better::Lower => [seen[1] - 1.0, 1.0 - seen[0]],
     };
     format!(

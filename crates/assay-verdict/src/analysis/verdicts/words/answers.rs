@@ -244,7 +244,7 @@ pub(in crate::analysis::verdicts) fn enough_is(
 ) -> String {
     let (what, margin) = (noun(metric), show::share(margin));
     let most = match better {
-        Better::Higher => "highest",
+        Better::Higher | Better::Unknown => "highest",
         Better::Lower => "lowest",
     };
     let head = match () {

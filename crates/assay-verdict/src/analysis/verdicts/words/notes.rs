@@ -1,11 +1,11 @@
 //! The words of remarks beside a comparison.
 
 use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::noun;
+use assay_kinds::work::metrics::{is_told, noun};
 use assay_study::findings::Trust;
 use assay_study::findings::notes::{Failures, Note, Side};
 
-use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, replicates, verdict_word};
+use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, replicates, rounded, verdict_word};
 use crate::analysis::verdicts::notes::SETTLED;
 
 /// Pairs up to which no order keeps a disturbance that returns at a fixed distance out (R2c).
@@ -29,6 +29,12 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
         Note::Secondary => "secondary, unadjusted".to_owned(),
         Note::Emulated => NO_VERDICT_EMULATED.to_owned(),
         Note::NoOrder { order } => no_verdict(*order).unwrap_or_default().to_owned(),
+        Note::NoDirection { metric } => no_direction(metric),
+        Note::CoarseClock { metric, step } => format!(
+            "the clock counted in steps of {} ({}), and the difference is not larger than one step",
+            rounded(*step),
+            noun(metric)
+        ),
         Note::TooFew { pairs: 0 } => "no complete and undisturbed pair".to_owned(),
         Note::TooFew { pairs: 1 } => "1 pair: no ratio and no interval".to_owned(),
         Note::TooFew { pairs } => format!("{pairs} pairs: no interval"),
@@ -87,6 +93,16 @@ pub(in crate::analysis::verdicts) fn orders(note: &Note) -> Option<String> {
         replicates(*other),
         p_words(*p)
     ))
+}
+
+/// Why a metric gets no verdict of which nobody says which direction is better, and what states it.
+pub(in crate::analysis) fn no_direction(metric: &str) -> String {
+    let name = noun(metric);
+    let option = match is_told(metric) {
+        true => "--reads FORMAT::higher or --reads FORMAT::lower".to_owned(),
+        false => format!("--better {metric}=higher or --better {metric}=lower"),
+    };
+    format!("which direction of {name} is better is not known; state it with {option}")
 }
 
 fn word(trust: Trust) -> &'static str {

@@ -22,7 +22,7 @@ pub(in crate::analysis::verdicts) fn trend(
         format!(" ({})", arm_in_words(trend.arm.iter()))
     };
     let best = match better {
-        Better::Higher => "highest",
+        Better::Higher | Better::Unknown => "highest",
         Better::Lower => "lowest",
     };
     let (what, factor) = (noun(&trend.metric), &trend.factor);
