@@ -139,7 +139,7 @@ fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Ve
             arm.remove(factor);
             arm
         };
-        found.kind == Kind::Paired
+        matches!(found.kind, Kind::Paired | Kind::Unpaired)
             && found.workload == one.workload
             && found.metric == one.metric
             && found.arm.get(factor) != found.baseline.get(factor)

@@ -296,9 +296,10 @@ impl Page<'_> {
         if is_across(self.findings) { "earlier" } else { "baseline" }
     }
 
-    /// Whether all comparisons are by pairs of one study.
-    pub fn paired(&self) -> bool {
-        self.findings.comparisons.iter().all(|found| found.kind == Kind::Paired)
+    /// Whether all comparisons are within one study.
+    pub fn within(&self) -> bool {
+        let within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);
+        self.findings.comparisons.iter().all(|found| within(found.kind))
     }
 }
 

@@ -363,7 +363,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
 /// How ratios and intervals are to be read.
 fn ratios(page: &Page<'_>) -> Option<String> {
     let (_, most) = page.family()?;
-    if !page.paired() {
+    if !page.within() {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
         let own = if rerun { "; settings with a baseline are compared with it first" } else { "" };
         return Some(format!(
@@ -386,7 +386,9 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     } else {
         "Ratios"
     };
-    Some(format!("{what} are to the baseline{at}, paired by replicate{together}{read}."))
+    let unpaired = page.primary().any(|found| found.kind == Kind::Unpaired);
+    let how = if unpaired { "over all runs, not paired" } else { "paired by replicate" };
+    Some(format!("{what} are to the baseline{at}, {how}{together}{read}."))
 }
 
 /// What words of the verdict column mean that do not speak for themselves.
