@@ -190,6 +190,7 @@ impl Random {
                         .map(rule)
                         .into_iter()
                         .collect(),
+                    evidence: Vec::new(),
                 });
             }
         }

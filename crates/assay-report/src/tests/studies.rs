@@ -178,6 +178,7 @@ impl Bench {
                         trials: trials.collect(),
                         trust: (self.kind != "import").then_some(Trust::Trusted),
                         because: Vec::new(),
+                        evidence: Vec::new(),
                     });
                 }
             }

@@ -69,6 +69,23 @@ pub struct Series {
     /// Trust; absent where nothing was measured, or where nobody could judge.
     pub trust: Option<Trust>,
     pub because: Vec<Because>,
+    /// Of each run of another tool what its file says beside the numbers; trust rules weigh it.
+    pub evidence: Vec<Vec<ImportEvidence>>,
+}
+
+/// What the file of another tool says of a run beside its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ImportEvidence {
+    /// Operations in flight: how many were requested, and how many there were on average at most.
+    Depth { requested: f64, reached: f64 },
+    /// Requests or bytes that the disks counted, and that the run needed at least.
+    Disk { counted: f64, needed: f64, what: &'static str },
+    /// Bytes per second that were read, and that were written in the same way.
+    Directions { read: f64, written: f64 },
+    /// Bytes that may have passed through the page cache, and bytes per second.
+    Buffered { bytes: f64, bytes_per_s: f64 },
+    /// A known fault of this version of the tool, and its effect.
+    Fault(&'static str),
 }
 
 impl Series {
@@ -86,6 +103,7 @@ impl Series {
             trials: Vec::new(),
             trust: None,
             because: Vec::new(),
+            evidence: Vec::new(),
         }
     }
 

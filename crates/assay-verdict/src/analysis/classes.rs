@@ -257,6 +257,7 @@ fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Resu
         trials,
         trust: trust.max(unstable.as_ref().map(|remark| remark.trust)),
         because: because.into_iter().chain(own).collect(),
+        evidence: Vec::new(),
     })
 }
 

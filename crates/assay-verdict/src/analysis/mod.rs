@@ -69,6 +69,7 @@ use assay_study::results::plan::Plan;
 use assay_study::results::record::{Trial, TrialRecord};
 use assay_study::results::surroundings::facts::SurroundingsFacts;
 
+use crate::truth;
 use verdicts::{Stage, Verdicts};
 
 /// Everything that the trials of a study say, in the order of its plan.
@@ -173,6 +174,7 @@ fn judged(
     mut measured: Measurements,
 ) -> (Findings, Vec<Sentence>) {
     measured.compare_zeros_by_difference(is_told);
+    measured.series.iter_mut().for_each(truth::weigh);
     verdicts::mark(&mut measured.series);
     let is_race = matches!(measured.design.stopping, Stopping::Race { .. });
     let told = if is_race {

@@ -5,12 +5,14 @@ use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io::Pattern;
+use assay_study::findings::measurements::ImportEvidence;
 use assay_study::results::record::TrialRecord;
 use assay_system::system::CachedPages;
 use assay_system::system::site::{Backing, LOOP_IN_MEMORY, Site};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
+use super::imported::first_objection;
 use super::{Case, MOVED, Remark, TruthRule, emptied};
 
 /// Share of the claimed reads below which memory must have answered the rest.
@@ -18,6 +20,20 @@ const LEAST_SHARE: f64 = 0.5;
 
 /// The same where compression lets the device read less than was asked for.
 const LEAST_SHARE_COMPRESSED: f64 = 0.01;
+
+/// Reads of another tool so many times as fast as its writes did not come from the same medium. Sticks and cards
+/// that write slowly reach forty.
+const FASTEST_OVER_WRITES: f64 = 100.0;
+
+/// Bytes per second below which the reads may come from any medium: cheap sticks write a thousand times slower
+/// in random order than they read.
+const SLOWEST_MEMORY: f64 = 100e6;
+
+/// Bytes per second of SATA 6 Gbit/s.
+const SATA: f64 = 600e6;
+
+/// Bytes that fit into the memory of a common machine.
+const MEMORY: f64 = (32_u64 << 30) as f64;
 
 /// Bytes of a page of the page cache, at least.
 const PAGE: u64 = 4096;
@@ -42,7 +58,9 @@ static ABOUT: About = About {
            What is written there, and how much was moved, keep their trust. Half is \
            far from both: a device that is read delivers all, and a cache that answers lets \
            it deliver next to nothing; what stands between is metadata and read-ahead that \
-           was there.",
+           was there. Imported numbers are judged by what the file of the tool says: the disks counted less than half \
+           of the requests, reads are a hundred times as fast as the same writes, or more than SATA carries moved through \
+           the page cache in a run that fits into memory.",
 };
 
 impl TruthRule for Cached {
@@ -73,6 +91,55 @@ impl TruthRule for Cached {
         let seen = if case.workload.reads() { seen() } else { None };
         seen.or_else(|| below_a_loop(case))
     }
+
+    fn judge_import(&self, runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+        let invalid = first_objection(runs, idle_disks);
+        if let Some((text, share)) = invalid {
+            return Some(Remark::invalid(format!("{text}{share}")));
+        }
+        let (text, share) = first_objection(runs, |own| match *own {
+            ImportEvidence::Directions { read, written } => outrun(read, written),
+            ImportEvidence::Buffered { bytes, bytes_per_s } => buffered(bytes, bytes_per_s),
+            _ => None,
+        })?;
+        Some(Remark::suspect(format!("{text}{share}")))
+    }
+}
+
+/// Why disks that did too little did not serve a run of another tool.
+fn idle_disks(own: &ImportEvidence) -> Option<String> {
+    let ImportEvidence::Disk { counted, needed, what } = *own else { return None };
+    (counted < LEAST_SHARE * needed).then(|| {
+        format!(
+            "the disks counted {} {what}, the runs needed at least {}: memory served the rest, not the disk",
+            show::count(counted as u64),
+            show::count(needed as u64)
+        )
+    })
+}
+
+/// Why reads that are far faster than writes came from memory.
+fn outrun(read: f64, written: f64) -> Option<String> {
+    (read >= FASTEST_OVER_WRITES * written && read >= SLOWEST_MEMORY).then(|| {
+        format!(
+            "the reads ({}) are {} times as fast as the same writes ({}): the reads came from memory",
+            show::rate(read),
+            show::count((read / written) as u64),
+            show::rate(written)
+        )
+    })
+}
+
+/// Why bytes that moved faster than SATA carries may have stayed in the page cache.
+fn buffered(bytes: f64, bytes_per_s: f64) -> Option<String> {
+    (bytes_per_s > SATA && bytes < MEMORY).then(|| {
+        format!(
+            "{} of {} is more than SATA carries, and nothing shows that the page cache was bypassed (direct) or \
+             flushed (fsync): the bytes may have stayed in memory",
+            show::rate(bytes_per_s),
+            show::bytes(bytes as u64)
+        )
+    })
 }
 
 /// A loop device is a block device with counters of its own, wherever its file lies: arms may well be

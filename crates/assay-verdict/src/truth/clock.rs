@@ -3,7 +3,7 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::Judged;
+use assay_kinds::work::{Judged, io};
 use assay_machine::probes::clock;
 use assay_study::results::record::TrialRecord;
 
@@ -22,7 +22,7 @@ static ABOUT: About = About {
            trial. A step of more than 10 ms between them, or a sleep of the machine, marks \
            the trial disturbed: time went on for drives and other programs in which nothing \
            was measured. 10 ms are what a correction of the clock may step by without \
-           anybody setting it.",
+           anybody setting it. A trace of requests without times is invalid.",
 };
 
 impl TruthRule for Clock {
@@ -39,6 +39,11 @@ impl TruthRule for Clock {
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.trials.iter().any(|trial| is_untimed(trial)) {
+            return Some(Remark::invalid(
+                "the trace has no times: its rates and latencies are not known",
+            ));
+        }
         let told: Vec<String> = case.trials.iter().filter_map(|trial| event(trial)).collect();
         let first = told.first()?;
         Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))))
@@ -47,6 +52,13 @@ impl TruthRule for Clock {
     fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
         event(trial)
     }
+}
+
+/// Whether requests were recorded elsewhere without their times.
+fn is_untimed(trial: &TrialRecord) -> bool {
+    let counted = trial.measured.as_ref().and_then(io::Detail::of);
+    let recorded = counted.and_then(|counted| counted.requests.as_ref());
+    recorded.is_some_and(|own| own.span_ns == 0 && own.requests > 0)
 }
 
 fn event(trial: &TrialRecord) -> Option<String> {
@@ -64,7 +76,10 @@ fn event(trial: &TrialRecord) -> Option<String> {
 mod tests {
     use assay_base::presence::Presence;
 
-    use super::super::testing::Bench;
+    use assay_base::calc::requests::Recorded;
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, counted};
     use super::*;
 
     fn told(stepped_ns: i64, suspended_ns: u64) -> Option<String> {
@@ -90,5 +105,18 @@ mod tests {
         assert_eq!(told(9_000_000, 0), None);
         assert_eq!(told(-10_000_000, 0), None);
         assert_eq!(Bench::read().judge(&Clock), None);
+    }
+
+    #[test]
+    fn traces_without_times_are_invalid() {
+        let trust = |span_ns, requests| {
+            let bench = Bench::read().each(|trial| {
+                let recorded = Recorded { span_ns, requests, ..Recorded::default() };
+                counted(trial).requests = Some(Box::new(recorded));
+            });
+            bench.judge(&Clock).map(|remark| remark.trust)
+        };
+        assert_eq!(trust(0, 2), Some(Trust::Invalid));
+        assert_eq!([trust(1, 2), trust(0, 0)], [None; 2]);
     }
 }

@@ -4,9 +4,11 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, io};
+use assay_study::findings::measurements::ImportEvidence;
 use assay_system::system::site::TargetKind;
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
+use super::imported::first_objection;
 use super::{Case, Remark, SPEED, TruthRule, emptied};
 
 /// Share of the asked depth that the device must have had on average.
@@ -29,7 +31,8 @@ static ABOUT: About = About {
            operations are complete as soon as their submission returns. What the engine \
            believes is no evidence. Half, because a device that keeps up answers some of \
            its queue at once; and over all trials together, because one that the processors \
-           were late for says nothing of the depth.",
+           were late for says nothing of the depth. Of imported numbers of fio, its iodepth_level \
+           decides.",
 };
 
 impl TruthRule for Depth {
@@ -54,6 +57,28 @@ impl TruthRule for Depth {
         }
         shallow(case, asked).or_else(|| finished_at_once(case, asked))
     }
+
+    fn judge_import(&self, runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+        let (text, share) = first_objection(runs, |own| match *own {
+            ImportEvidence::Depth { requested, reached } if requested > 1.0 => {
+                shallow_import(requested, reached)
+            }
+            _ => None,
+        })?;
+        Some(Remark::suspect(format!("{text}{share}")))
+    }
+}
+
+/// Why a queue of another tool was not as deep as requested.
+fn shallow_import(requested: f64, reached: f64) -> Option<String> {
+    let requested_words = show::three_digits(requested);
+    if reached <= 1.0 {
+        return Some(format!("queue depth was 1, {requested_words} requested"));
+    }
+    (reached < LEAST_SHARE * requested).then(|| {
+        let reached = show::three_digits(reached);
+        format!("queue depth was at most {reached} on average, {requested_words} requested")
+    })
 }
 
 /// What the device should have had: the asked depth, or the smaller one that the plan says it used.

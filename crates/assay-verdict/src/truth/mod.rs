@@ -17,6 +17,7 @@ mod evidence;
 mod fewer_hosts;
 mod foreign;
 mod host_cache;
+mod imported;
 mod io_limit;
 mod kernel_log;
 mod link_ceiling;
@@ -34,6 +35,7 @@ mod swap;
 pub(crate) mod testing;
 mod throttled;
 mod too_small;
+mod tool_fault;
 pub(crate) mod unstable;
 mod unwritten;
 mod wrong_data;
@@ -44,6 +46,7 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::{Nature, Side};
 use assay_kinds::work::metrics::nature;
 use assay_kinds::work::{Judged, KINDS, io};
+use assay_study::findings::measurements::ImportEvidence;
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::TrialRecord;
@@ -53,6 +56,7 @@ pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, w
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 pub use fewer_hosts::NAME as FEWER_HOSTS;
 pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
+pub use imported::weigh;
 pub use wrong_data::NAME as WRONG_DATA;
 
 /// Everything that a rule may look at: one workload at one target, with the trials that count.
@@ -158,6 +162,10 @@ pub trait TruthRule: Sync {
     fn blinds(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
         None
     }
+    /// Its remark on runs of another tool: of each run what the tool's file says beside the numbers.
+    fn judge_import(&self, _runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+        None
+    }
     /// Whether it minds that others use the machine: it says nothing of others' work.
     fn minds_others(&self) -> bool {
         false
@@ -192,6 +200,7 @@ static OF_WORK: &[&dyn TruthRule] = &[
     &depth::Depth,
     &behind::Behind,
     &compressed::Compressed,
+    &tool_fault::ToolFault,
     &too_small::TooSmall,
 ];
 

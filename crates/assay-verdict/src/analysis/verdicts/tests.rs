@@ -98,6 +98,7 @@ impl Study {
                     .collect(),
                 trust: None,
                 because: Vec::new(),
+                evidence: Vec::new(),
             })
             .collect();
         let measured = Measurements { design, series, unfinished: false, live: Vec::new() };

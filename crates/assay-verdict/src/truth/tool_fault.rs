@@ -1,0 +1,44 @@
+//! `tool-fault`: the version of the tool has a known fault.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_kinds::work::Judged;
+use assay_study::findings::measurements::ImportEvidence;
+
+use super::imported::first_objection;
+use super::{Case, MOVED, Remark, TruthRule};
+
+pub struct ToolFault;
+
+static ABOUT: About = About {
+    name: "tool-fault",
+    summary: "another tool printed the number, and this version of the tool has a known fault",
+    text: "This rule judges imported numbers. KDiskMark before 3.3.0 can print half the rate of a test \
+           with several threads.",
+};
+
+impl TruthRule for ToolFault {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, _: &Case<'_>) -> Option<Remark> {
+        None
+    }
+
+    fn judge_import(&self, runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+        let (text, share) = first_objection(runs, |own| match own {
+            ImportEvidence::Fault(text) => Some((*text).to_owned()),
+            _ => None,
+        })?;
+        Some(Remark::suspect(format!("{text}{share}")))
+    }
+}
