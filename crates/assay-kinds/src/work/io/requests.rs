@@ -47,7 +47,10 @@ impl Tells for Planned {
 /// `123,456 requests of sda in 60 s: 80 % reads, 12 % of them in order; 3.1 GiB were touched.`
 fn words(recorded: &Recorded) -> String {
     let names: Vec<&str> = recorded.devices.keys().map(String::as_str).collect();
-    let span = show::duration(recorded.span_ns as f64);
+    let span = match recorded.span_ns {
+        0 => "without times".to_owned(),
+        ns => format!("in {}", show::duration(ns as f64)),
+    };
     let count = show::count(recorded.requests);
     let classes = by_class(recorded);
     let all = classes.iter().fold(0_u64, |all, (_, of)| all.saturating_add(of.requests));
@@ -64,7 +67,7 @@ fn words(recorded: &Recorded) -> String {
             show::share(recorded.missing())
         ),
     };
-    format!("Recorded {count} requests of {} in {span}{classes}.{missing}", names.join(" "))
+    format!("Recorded {count} requests of {} {span}{classes}.{missing}", names.join(" "))
 }
 
 /// Classes over all devices, in the order of their names.
@@ -143,8 +146,9 @@ impl Shows for Facts {
         ];
         let row = |own: &&Self| {
             let Recorded { requests, unrecorded, span_ns, file_bytes, .. } = own.recorded;
-            let cells = [requests, unrecorded, span_ns, file_bytes];
-            let cells = cells.map(|number| Cell::from(Value::Number(number as f64))).to_vec();
+            let cells = [Some(requests), Some(unrecorded), (span_ns > 0).then_some(span_ns), Some(file_bytes)];
+            let cell = |number: Option<u64>| Cell::from(Value::number(number.map(|number| number as f64)));
+            let cells = cells.map(cell).to_vec();
             Row { of: own.subject(), cells }
         };
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };

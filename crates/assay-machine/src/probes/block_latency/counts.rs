@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
 use assay_sys::{
-    BlockClass, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, latency_bucket_from_ns,
+    BlockClass, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, latency_bucket,
+    latency_bucket_from_ns,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,21 @@ pub struct Latencies {
     pub sum_ns: u64,
     /// Buckets with something in them: index and count. A bucket begins at [`bucket_from_ns`].
     pub buckets: Vec<[u64; 2]>,
+}
+
+impl ClassSpan {
+    /// Counts a request that ended so many nanoseconds after its arrival.
+    pub fn count(&mut self, bytes: u64, failed: bool, queued_ns: u64) {
+        self.requests += 1;
+        self.failed += u64::from(failed);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.queued.sum_ns = self.queued.sum_ns.saturating_add(queued_ns);
+        let index = latency_bucket(queued_ns) as u64;
+        match self.queued.buckets.binary_search_by_key(&index, |bucket| bucket[0]) {
+            Ok(at) => self.queued.buckets[at][1] += 1,
+            Err(at) => self.queued.buckets.insert(at, [index, 1]),
+        }
+    }
 }
 
 impl BlockLatency {

@@ -1,5 +1,6 @@
 //! Requests one by one that other tools wrote, as a recording: what `assay watch --record-requests` keeps.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,10 @@ use crate::store;
 use crate::watch::record::{self, Wish};
 use assay_base::calc::requests::{Counter, Recorded, Request};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
 use assay_importers::importers::requests::{self, Begin, Device, Told};
 use assay_importers::importers::{self, HEAD_BYTES, Reads};
+use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Means};
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_study::results::{headline, id};
 use assay_system::system::stream::Stream;
@@ -151,15 +154,17 @@ fn keep(
         devices: told.devices.iter().map(device).collect(),
     };
     let mut writer = Writer::create(system, &wish.directory, &header).map_err(refused)?;
-    let recorded = written(system, text, told, &mut writer, &refused)?;
-    record::write_brought(system, wish, started, recorded, &told.notes)
+    let mut latencies = Classes::new();
+    let recorded = written(system, text, (told, &mut latencies), &mut writer, &refused)?;
+    let latencies = by_class(latencies, recorded.span_ns);
+    record::write_brought(system, wish, started, recorded, latencies, &told.notes)
 }
 
 /// Writes each request, and counts them.
 fn written(
     system: &dyn System,
     text: &Text,
-    told: &Told,
+    (told, latencies): (&Told, &mut Classes),
     writer: &mut Writer<'_>,
     refused: &dyn Fn(io::Error) -> Failure,
 ) -> Outcome<Recorded> {
@@ -170,6 +175,7 @@ fn written(
         if failed.is_none() {
             span_ns = request.ended_ns.max(span_ns);
             counter.add(&request);
+            count_latency(latencies, &told.devices, &request);
             failed = writer.add(&stored(&request)).err();
         }
     })?;
@@ -181,6 +187,37 @@ fn written(
     }
     writer.finish().map_err(refused)?;
     Ok(counter.finish(span_ns, 0, writer.written_bytes()))
+}
+
+/// Requests by device and class.
+type Classes = BTreeMap<String, BTreeMap<String, ClassSpan>>;
+
+fn count_latency(classes: &mut Classes, devices: &[Device], request: &Request) {
+    let Some((device, arrived_ns)) = devices.get(request.device).zip(request.arrived_ns) else {
+        return;
+    };
+    let own = classes.entry(device.name.clone()).or_default();
+    let queued_ns = request.ended_ns.saturating_sub(arrived_ns);
+    own.entry(request.class.to_owned()).or_default().count(
+        request.bytes,
+        request.failed,
+        queued_ns,
+    );
+}
+
+/// The latencies by class; absent if the text does not say when requests ended.
+fn by_class(classes: Classes, span_ns: u64) -> Presence<BlockLatency> {
+    if classes.values().flatten().all(|(_, span)| span.queued.sum_ns == 0) {
+        return Presence::absent("the text does not say when requests ended");
+    }
+    let devices = classes.into_iter().map(|(name, own)| (name, Presence::Present(own)));
+    Presence::Present(BlockLatency {
+        means: Means::Tracefs,
+        span_ns,
+        devices: devices.collect(),
+        unseen_beginnings: 0,
+        notes: Vec::new(),
+    })
 }
 
 /// A request as recordings keep it.

@@ -2,6 +2,8 @@
 
 use assay_base::calc::requests::Recorded;
 use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_machine::probes::block_latency::{self, counts::BlockLatency};
 use assay_study::plan::recorded;
 use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::environment::{self, Environment};
@@ -25,12 +27,18 @@ pub fn write_brought(
     wish: &Wish,
     started: &str,
     requests: Recorded,
+    latencies: Presence<BlockLatency>,
     notes: &[String],
 ) -> Outcome<()> {
     let names: Vec<&str> = requests.devices.keys().map(String::as_str).collect();
     let (target, span_ns) = (names.join(" "), requests.span_ns);
-    let study = study(&wish.title, &[])?;
-    let mut own = plan(&target, span_ns, &[]);
+    // Latencies are in the text if it says when requests ended.
+    let probes: &[&str] = match latencies {
+        Presence::Present(_) => &[block_latency::PROBE.about.name],
+        Presence::Absent(_) => &[],
+    };
+    let study = study(&wish.title, probes)?;
+    let mut own = plan(&target, span_ns, probes);
     for survey in &mut own.surveys {
         survey.notes = notes.to_vec();
     }
@@ -45,7 +53,8 @@ pub fn write_brought(
         observer: None,
         fleet: None,
     };
-    let mut record = record(started, span_ns, Some(requests), Evidence::absent(ELSEWHERE));
+    let evidence = Evidence { block_latency: latencies, ..Evidence::absent(ELSEWHERE) };
+    let mut record = record(started, span_ns, Some(requests), evidence);
     let refused = |error: std::io::Error| {
         Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
     };

@@ -110,3 +110,34 @@ fn what_is_said_of_numbers_and_what_is_none_is_kept_apart() {
     assert!(told(&["/a.log", "/c.csv"]).contains("import them apart"));
     assert!(kept(&fake).is_empty());
 }
+
+fn findings_of(text: &str) -> String {
+    let fake = machine(&[("/t", text.as_bytes())]);
+    import::run(&fake, &arguments(&["/t"])).unwrap();
+    let [directory] = kept(&fake).try_into().unwrap();
+    serde_json::to_string(&store::findings_at(&fake, &directory).unwrap()).unwrap()
+}
+
+#[test]
+fn traces_with_ends_show_latencies_by_class() {
+    let event = |at: &str, action: &str, place: &str| {
+        format!("  8,0    1        7     {at}  4162  {action}   {place} [x]\n")
+    };
+    let trace = [("0.000001000", "Q"), ("0.000002000", "D"), ("0.000091000", "C")];
+    let lines = |place: &str| trace.map(|(at, action)| event(at, action, place)).concat();
+    let found = findings_of(&(lines("R 8 + 8") + &lines("W 800 + 8")));
+    assert!(found.contains("watched, reads") && found.contains("watched, writes"), "{found}");
+    let found = findings_of(LOG);
+    assert!(!found.contains("watched, reads"), "{found}");
+    assert!(found.contains("the text does not say when requests ended"), "{found}");
+}
+
+#[test]
+fn traces_without_times_are_not_trusted() {
+    let untimed = "fio version 2 iolog\nf read 0 4096\nf write 4096 4096\n";
+    let found = findings_of(untimed);
+    assert!(found.contains("requests of f without times"), "{found}");
+    assert!(found.contains("the trace has no times"), "{found}");
+    let found = findings_of(&untimed.replace("f write", "f wait 5\nf write"));
+    assert!(found.contains("requests of f in 5 us") && !found.contains("no times"), "{found}");
+}
