@@ -14,7 +14,7 @@ pub const IMPORTER: Importer = Importer {
         name: "bonnie-csv",
         summary: "CSV of bonnie++ 1.96 to 2.00 (all that it prints, its last line, or -q)",
         text: "Each line is one run of all tests; machine, sizes and concurrency are settings. What \
-               was too fast to time (+++++) is absent, never zero. Latencies are maxima: bonnie++ \
+               was too fast to measure (+++++) has no number, never zero. Processor time (%CP) is not compared. Latencies are maxima: bonnie++ \
                tells no others.",
     },
     recognises: |start| {
@@ -109,8 +109,9 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
         };
         let value = amount(&cell(rate), &[("", 1.0)], mistakes);
         let largest = amount(&cell(latency), &TIMES, mistakes);
-        // A test that was not run has neither; one too fast to time has its latency.
-        if value.is_none() && largest.is_none() {
+        // A test that was not run has neither.
+        let is_fast = is_too_fast(fields.field(own(rate)));
+        if value.is_none() && largest.is_none() && !is_fast {
             continue;
         }
         let mut run = Run::of(test);
@@ -120,14 +121,29 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
                 run.set(name, level);
             }
         }
-        match tells {
-            Tells::Bytes => run.tell("bandwidth_bytes_per_s", value.map(|kib| kib * 1024.0)),
-            Tells::Count => run.tell("operations_per_s", value),
+        let metric = match tells {
+            Tells::Bytes => "bandwidth_bytes_per_s",
+            Tells::Count => "operations_per_s",
+        };
+        match (tells, value) {
+            (Tells::Bytes, Some(kib)) => run.tell(metric, Some(kib * 1024.0)),
+            (Tells::Count, Some(_)) => run.tell(metric, value),
+            (_, None) => run.lack(metric, "too fast to measure (+++++)"),
         }
-        run.tell("latency_max_ns", largest);
-        run.values.retain(|told| told.value.is_some());
+        match largest {
+            Some(_) => run.tell("latency_max_ns", largest),
+            None if is_too_fast(fields.field(own(latency))) => {
+                run.lack("latency_max_ns", "too fast to measure (+++++)");
+            }
+            None => {}
+        }
         runs.push(run);
     }
+}
+
+/// Whether bonnie++ could not time it.
+fn is_too_fast(field: &str) -> bool {
+    !field.is_empty() && field.bytes().all(|byte| byte == b'+')
 }
 
 /// Units of latencies in ns.
@@ -135,7 +151,7 @@ const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e
 
 /// A number with one of the units; none where the field is empty or was too fast to time.
 fn amount(cell: &Cell<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
-    if cell.text.is_empty() || cell.text.bytes().all(|byte| byte == b'+') {
+    if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }
     let found = units.iter().find_map(|(unit, factor)| {

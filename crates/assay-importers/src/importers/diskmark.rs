@@ -1,7 +1,10 @@
 //! The text that CrystalDiskMark and KDiskMark copy and save.
 
+use std::collections::BTreeMap;
+
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
+use assay_study::findings::measurements::ImportEvidence;
 
 use super::run::{Run, Runs};
 use super::{Importer, Reads, times};
@@ -34,6 +37,11 @@ pub const K: Importer = Importer {
     reads: Reads::Runs(read),
 };
 
+/// Lines that say how all tests of a text were made.
+const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
+/// The first version of KDiskMark without the fault.
+const SOUND: [u32; 2] = [3, 3];
+
 /// Lines in which the name of the program stands.
 const BANNER: usize = 5;
 
@@ -54,6 +62,14 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let (key, value) = line.split_once(':')?;
         times::iso_ms(value).filter(|_| key.trim() == "Date")
     });
+    let is_faulty = version(text).is_some_and(|own| own < SOUND);
+    let mut settings = BTreeMap::new();
+    for line in text.lines() {
+        let Some((key, value)) = line.split_once(": ") else { continue };
+        if SETTINGS.contains(&key.trim()) {
+            settings.insert(key.trim().to_lowercase(), without_fill(value.trim()));
+        }
+    }
     let mut section = "";
     let mut runs = Vec::new();
     for line in text.lines() {
@@ -69,6 +85,12 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             section => format!("{} {}", section.to_lowercase(), test.name),
         };
         let mut run = Run::of(workload.split_whitespace().collect::<Vec<_>>().join(" "));
+        run.settings.clone_from(&settings);
+        if is_faulty && threads(test.name).is_some_and(|threads| threads > 1) {
+            run.evidence.push(ImportEvidence::Fault(
+                "KDiskMark before 3.3.0 with several threads: the number may be half the true value",
+            ));
+        }
         run.tell("bandwidth_bytes_per_s", Some(test.mb * 1e6));
         if let Some(iops) = test.iops {
             run.tell("iops", Some(iops));
@@ -83,6 +105,30 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         return Err(Failure::mistake(format!("{name}: no line is of a test with MB/s")));
     }
     Ok(Runs::in_order(runs))
+}
+
+/// Major and minor version of KDiskMark.
+fn version(text: &str) -> Option<[u32; 2]> {
+    let (_, rest) = text.lines().take(BANNER).find_map(|line| line.split_once("KDiskMark"))?;
+    let digits = rest.trim_start().trim_start_matches(['(', 'v']);
+    let mut parts = digits.split(|sign: char| !sign.is_ascii_digit());
+    Some([parts.next()?.parse().ok()?, parts.next()?.parse().ok()?])
+}
+
+/// A line without how full the disk is, which CrystalDiskMark writes in brackets: `[C: 50% (116/232GiB)]`.
+fn without_fill(value: &str) -> String {
+    let mut kept = String::new();
+    for part in value.split_inclusive(']') {
+        let (before, inside) = part.split_once('[').unwrap_or((part, ""));
+        kept.push_str(if inside.contains('%') { before } else { part });
+    }
+    kept.trim().to_owned()
+}
+
+/// Threads of a test: `(Q= 32, T= 8)`.
+fn threads(name: &str) -> Option<u32> {
+    let (_, rest) = name.rsplit_once("T=")?;
+    rest.trim_end_matches(')').trim().parse().ok()
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3525.166 MB/s [   3361.9 IOPS] <  2375.59 us>`.

@@ -1,12 +1,14 @@
 //! elbencho's CSV of results: a line a phase, with a header that names its columns.
 
+use std::collections::BTreeSet;
+
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::lines::{self, Splitter};
 
 use super::mistakes::Mistakes;
 use super::run::{Run, Runs};
-use super::{Importer, Reads, times};
+use super::{Importer, Reads, evidence, times, unused};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -21,6 +23,9 @@ pub const IMPORTER: Importer = Importer {
     },
     reads: Reads::Runs(read),
 };
+
+/// How the columns about the reads of a mix begin.
+const MIX: &str = "rwmix read ";
 
 const HEADER: [&str; 4] = ["operation", "path type", "threads", "block size"];
 const SETTINGS: [&str; 15] = [
@@ -56,6 +61,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let mut splitter = Splitter::new();
     let mut names: Vec<String> = Vec::new();
     let mut runs = Vec::new();
+    let mut unknown: BTreeSet<String> = BTreeSet::new();
     for (line, text) in lines::lines(text) {
         if splitter.split(text).is_err() {
             mistakes.on(line, "a quotation mark is left open; the file may be cut off");
@@ -82,20 +88,48 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
                 run.set(name, level);
             }
         }
-        for (column, metric, factor) in METRICS {
-            let value = field(column).and_then(|field| field.parse::<f64>().ok());
-            if let Some(value) = value.filter(|value| *value > 0.0) {
-                run.tell(metric, Some(value * factor));
-            }
-        }
         let end = field("ISO date").and_then(times::iso_ms);
         let took = field("time ms [last]").and_then(|ms| ms.parse::<u64>().ok()).unwrap_or(1);
         run.span_ms = end.map(|end| (end.saturating_sub(took), end));
-        runs.push(run);
+        let mut reads = Run { workload: format!("{}, reads", run.workload), ..run.clone() };
+        for (column, metric, factor) in METRICS {
+            let number = |name: &str| field(name)?.parse::<f64>().ok().filter(|value| *value > 0.0);
+            if let Some(value) = number(column) {
+                run.tell(metric, Some(value * factor));
+            }
+            if let Some(value) = number(&format!("{MIX}{column}")) {
+                reads.tell(metric, Some(value * factor));
+            }
+        }
+        let is_mixed = !reads.values.is_empty();
+        if is_mixed {
+            run.workload.push_str(", writes");
+        }
+        for mut run in [run, reads].into_iter().take(1 + usize::from(is_mixed)) {
+            if field("direct IO").is_none_or(|direct| direct == "0") {
+                let size = field("file size").and_then(|size| size.parse().ok());
+                evidence::may_be_buffered(&mut run, size.unwrap_or(f64::INFINITY));
+            }
+            runs.push(run);
+        }
+        for name in
+            names.iter().filter(|name| field(name).is_some_and(|own| own.parse::<f64>().is_ok()))
+        {
+            let own = name.strip_prefix(MIX).unwrap_or(name);
+            let is_known = own == "version"
+                || SETTINGS.contains(&own)
+                || METRICS.iter().any(|(column, ..)| *column == own)
+                || unused(IMPORTER.about.name).any(|(names, _)| names.contains(&own));
+            if !is_known {
+                unknown.insert(name.clone());
+            }
+        }
     }
     mistakes.outcome()?;
     if runs.is_empty() {
         return Err(Failure::mistake(format!("{name}: there is no line below the header")));
     }
-    Ok(Runs::in_order(runs))
+    let mut runs = Runs::in_order(runs);
+    runs.notes.extend(unknown.iter().map(|name| format!("not compared: {name} (not known here)")));
+    Ok(runs)
 }

@@ -71,6 +71,8 @@ fn entry(line: &str) -> Option<(u64, f64, usize, u64)> {
 fn read(name: &str, text: &str) -> Outcome<Runs> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let stem = last.split('.').next().unwrap_or(last);
+    // fio numbers the logs of jobs that ran at once.
+    let number = last.split('.').nth(1).filter(|part| part.parse::<u32>().is_ok());
     let kind = KINDS.iter().find_map(|(end, holds)| Some((stem.strip_suffix(end)?, end, *holds)));
     let Some((job, end, holds)) = kind else {
         return Err(Failure::mistake(format!(
@@ -100,9 +102,15 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         let kind = end.trim_start_matches('_');
         let mut run = Run::of(format!("{job}, {kind} of {direction}"));
+        if let Some(number) = number {
+            run.set("job", number);
+        }
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let own = |count: f64| (seconds > 0.0).then(|| count / seconds);
+        let why = "the log covers less than 1 ms, which gives no rate";
         match holds {
+            Holds::Bandwidth if !averaged && last_ms == 0 => run.lack("bandwidth_bytes_per_s", why),
+            Holds::Iops if !averaged && last_ms == 0 => run.lack("iops", why),
             // Entries of single operations are no rates: what they moved in the whole time is.
             Holds::Bandwidth if !averaged => run.tell("bandwidth_bytes_per_s", own(moved)),
             Holds::Iops if !averaged => run.tell("iops", own(values.len() as f64)),
@@ -114,7 +122,8 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             values.sort_unstable_by(f64::total_cmp);
             for (share, metric) in PERCENTILES {
                 let rank = (share * values.len() as f64).ceil() as usize;
-                run.tell(metric, values.get(rank.saturating_sub(1)).copied());
+                let value = values.get(rank.saturating_sub(1)).copied();
+                run.tell_percentile(metric, share, value, values.len() as u64);
             }
             run.tell("latency_max_ns", values.last().copied());
         }

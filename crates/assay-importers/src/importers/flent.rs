@@ -24,6 +24,10 @@ pub const IMPORTER: Importer = Importer {
     reads: Reads::Runs(read),
 };
 
+/// What says how a test was made: tests that differ in it are not replicates.
+const SETTINGS: [(&str, &str); 4] =
+    [("TITLE", "title"), ("HOST", "host"), ("LOCAL_HOST", "local host"), ("LENGTH", "length")];
+
 fn read(name: &str, text: &str) -> Outcome<Runs> {
     let whole = json::document(name, text)?;
     let about = |key: &str| json::at(&whole, &["metadata", key]).and_then(level);
@@ -47,8 +51,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         // What is counted or timed, the name of the series says.
         let better = direction::of_name(&format!("{series} {unit}"));
         let mut run = Run::of(format!("{test}: {series}"));
-        if let Some(title) = about("TITLE").filter(|title| !title.is_empty()) {
-            run.set("title", title);
+        for (key, name) in SETTINGS {
+            if let Some(level) = about(key).filter(|level| !level.is_empty()) {
+                run.set(name, level);
+            }
         }
         run.tell_as(metric, better, Some(values.iter().sum::<f64>() / values.len() as f64));
         run.span_ms = at.map(|at| (at, at + 1));

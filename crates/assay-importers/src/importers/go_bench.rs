@@ -52,6 +52,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             shared.set(key, value.trim());
             continue;
         }
+        if let Some(package) = line.strip_prefix("pkg: ") {
+            package.trim().clone_into(&mut shared.place);
+            continue;
+        }
         directions.extend(direction(line));
         let Some((benchmark, numbers)) = line_of(line) else { continue };
         let mut run = shared.clone();

@@ -9,14 +9,18 @@ use super::words::quoted;
 const NAMED: usize = 4;
 
 /// Texts of tools of which another form can be read, by what stands in them.
-const FOR_THE_EYE: [(&[&str], &str); 6] = [
-    (&["rw=", "ioengine=", "iodepth="], "fio's text: say --output-format=json or normal,json+"),
-    (&["Time (mean", "Range (min"], "hyperfine's text: say --export-json FILE"),
-    (&["Children see throughput"], "iozone -t: of iozone only the tables of -a can be read"),
-    (&["------Sequential Output------"], "bonnie++ without its last line, which holds the numbers"),
-    (&["Device", "%util"], "iostat's text: say iostat -x -o JSON"),
-    (&["DEV", "%util"], "sar's text: say sadf -j FILE -- -d"),
-];
+fn for_the_eye(head: &str) -> Option<&'static str> {
+    if head.starts_with("\u{7}tae") || head.starts_with("eat\u{7}") {
+        return Some(BLKTRACE);
+    }
+    let mut lines = include_str!("tools.txt").lines().filter_map(|line| line.split_once(" | "));
+    let own = lines.find(|(marks, _)| marks.split(" && ").all(|mark| head.contains(mark)));
+    own.map(|(_, what)| what)
+}
+
+/// What to do with a binary trace.
+const BLKTRACE: &str = "a binary trace of blktrace for one CPU: say blkparse -i NAME -o trace.txt, which joins the files of \
+                        all CPUs (NAME.blktrace.0, NAME.blktrace.1, ...), and import trace.txt";
 
 /// As much of a text as formats are told by.
 pub(super) fn of(text: &str) -> &str {
@@ -65,8 +69,7 @@ fn closing(text: &str) -> Option<usize> {
 pub(super) fn strange(head: &str) -> Option<String> {
     let known = "assay list importers tells what can be read";
     let start = head.trim_start();
-    let own = FOR_THE_EYE.iter().find(|(marks, _)| marks.iter().all(|mark| head.contains(mark)));
-    if let Some((_, what)) = own {
+    if let Some(what) = for_the_eye(head) {
         return Some(format!("this looks like {what}"));
     }
     if head.contains('\0') {

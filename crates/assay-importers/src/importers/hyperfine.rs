@@ -32,6 +32,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let results = json::list(&whole, &["results"]);
     let has_parameters = |result: &Value| result.get("parameters").is_some();
     let by_command = !results.iter().any(has_parameters) && different(results, "command") > 1;
+    let by_template = !is_own && shares_parameters(results);
     let mut runs = Vec::new();
     for result in results {
         let times = json::list(result, &["times"]);
@@ -51,6 +52,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         for (parameter, value) in parameters.into_iter().flatten() {
             first.set(parameter, level(value).unwrap_or_default());
         }
+        if by_template {
+            first.set("command", template(result));
+        }
         let codes = json::list(result, &["exit_codes"]);
         let memory = json::list(result, &["memory_usage_byte"]);
         for (at, time) in times.iter().enumerate() {
@@ -65,6 +69,26 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
     }
     Ok(Runs::in_order(runs))
+}
+
+/// Whether different commands ran with equal parameters.
+fn shares_parameters(results: &[Value]) -> bool {
+    let key = |result: &Value| result.get("parameters").map(Value::to_string);
+    results.iter().enumerate().any(|(at, one)| {
+        let mut later = results[at + 1..].iter();
+        key(one).is_some()
+            && later.any(|other| key(other) == key(one) && other["command"] != one["command"])
+    })
+}
+
+/// A command with the names of its parameters instead of their values.
+fn template(result: &Value) -> String {
+    let mut command = json::word(result, &["command"]).unwrap_or_default().to_owned();
+    let parameters = result.get("parameters").and_then(Value::as_object);
+    for (name, value) in parameters.into_iter().flatten() {
+        command = command.replace(&level(value).unwrap_or_default(), &format!("{{{name}}}"));
+    }
+    command
 }
 
 fn different(results: &[Value], key: &str) -> usize {

@@ -5,7 +5,7 @@ use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads};
+use super::{Importer, Reads, evidence};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -120,6 +120,7 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
             Unit::Operations => run.tell("iops", Some(*value as f64)),
             Unit::Microseconds => run.tell("latency_mean_ns", Some(*value as f64 * 1000.0)),
         }
+        evidence::may_be_buffered(&mut run, size as f64 * 1024.0);
         runs.push(run);
     }
 }

@@ -25,14 +25,56 @@ pub(super) fn start(text: &str) -> Option<usize> {
     text.find('{')
 }
 
+/// The only document of a text.
+///
+/// # Errors
+/// The user's mistake if there is none, or a second one.
 pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
-    let Some(start) = start(text) else {
+    let (document, end) = first(name, text, 0)?;
+    if let Some(second) = following(text, end) {
+        let line = text[..second].matches('\n').count() + 1;
+        return Err(Failure::mistake(format!(
+            "{name}:{line}:1: a second JSON document begins here; save each document as a file"
+        )));
+    }
+    Ok(document)
+}
+
+/// All documents of a text, of which there is at least one.
+pub(super) fn documents(name: &str, text: &str) -> Outcome<Vec<Value>> {
+    let (document, mut end) = first(name, text, 0)?;
+    let mut all = vec![document];
+    while let Some(second) = following(text, end) {
+        let (document, next) = first(name, text, second)?;
+        all.push(document);
+        end = next;
+    }
+    Ok(all)
+}
+
+/// Where another object begins behind a document; messages of tools are none.
+fn following(text: &str, end: usize) -> Option<usize> {
+    let mut at = end;
+    for line in text[end..].split_inclusive('\n') {
+        let own = line.trim_start();
+        let after = own.strip_prefix('{').map(str::trim_start);
+        if after.is_some_and(|after| after.is_empty() || after.starts_with('"')) {
+            return Some(at + line.len() - own.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The first document from a place on, and where it ends.
+fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
+    let Some(start) = start(&text[from..]).map(|start| from + start) else {
         return Err(Failure::mistake(format!("{name}:1:1: there is no JSON in it")));
     };
     let before = text[..start].matches('\n').count();
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
     match documents.next() {
-        Some(Ok(document)) => Ok(document),
+        Some(Ok(document)) => Ok((document, start + documents.byte_offset())),
         Some(Err(error)) => {
             let (line, column) = (before + error.line(), error.column());
             // Its own place is that within the document.

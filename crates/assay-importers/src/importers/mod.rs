@@ -4,10 +4,17 @@
 //! them is found when all files of a study are there (`together`).
 
 mod bonnie;
-mod criterion;
+#[cfg(test)]
+mod cases;
+pub mod criterion;
 mod dd;
+#[cfg(test)]
+mod differential;
 mod diskmark;
 mod elbencho;
+mod evidence;
+#[cfg(test)]
+mod fio_cases;
 mod fio_json;
 mod fio_log;
 mod flent;
@@ -104,6 +111,27 @@ pub struct Importer {
     pub recognises: fn(head: &str) -> bool,
     /// How it is read.
     pub reads: Reads,
+}
+
+/// Names of numbers that an importer does not compare, with the reason.
+fn unused(importer: &str) -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
+    let lines = include_str!("unused.txt").lines().filter_map(move |line| {
+        let rest = line.strip_prefix(importer)?.strip_prefix(" | ")?;
+        rest.split_once(" | ")
+    });
+    lines.map(|(names, why)| (names.split(", ").collect(), why))
+}
+
+/// A sentence that names the numbers of a text that are not compared; none if there are none.
+fn unused_note(importer: &Importer, text: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for (names, why) in unused(importer.about.name) {
+        let found: Vec<&str> = names.into_iter().filter(|name| text.contains(name)).collect();
+        if !found.is_empty() {
+            parts.push(format!("{} ({why})", found.join(", ").replace('"', "")));
+        }
+    }
+    (!parts.is_empty()).then(|| format!("not compared: {}", parts.join("; ")))
 }
 
 /// All importers, the usual one first.
@@ -253,8 +281,13 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
             let mut all = Vec::new();
             for file in files {
                 let text = decoded(&file.name, &file.bytes)?;
-                all.push((file, read(&file.name, &text)?));
+                let mut runs = read(&file.name, &text)?;
+                evidence::compare_directions(&mut runs.runs);
+                runs.notes.extend(unused_note(importer, &text));
+                all.push(runs);
             }
+            run::name_places(&mut all);
+            let all: Vec<(&Brought, Runs)> = files.iter().zip(all).collect();
             together::together(&all, options)
         }
         Reads::Requests(_) => Err(Failure::mistake(format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_kinds::work::command::{Number, slug};
 
-use super::run::{Run, Told};
+use super::run::{Run, Told, name_places};
 use super::{Reads, find};
 
 /// What messages call the text.
@@ -22,7 +22,8 @@ pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
             "{format} is a table of trials, or requests one by one: no numbers of one run"
         ));
     };
-    let found = read(NAME, text).map_err(|failure| failure.message)?;
+    let mut found = read(NAME, text).map_err(|failure| failure.message)?;
+    name_places(std::slice::from_mut(&mut found));
     if let Some(why) = found.runs.iter().find_map(|run| run.failed.as_ref()) {
         return Err(why.clone());
     }

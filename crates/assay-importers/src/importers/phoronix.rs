@@ -28,6 +28,8 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     for result in elements(text, "Result") {
         let (title, about) = (first(result, "Title"), first(result, "Description"));
         let workload = [title, about].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let parts = [first(result, "Identifier"), first(result, "Arguments")];
+        let place = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let unit = first(result, "Scale").unwrap_or_else(|| "value".to_owned());
         let better = match first(result, "Proportion").as_deref() {
             Some("LIB") => Better::Lower,
@@ -38,9 +40,17 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             let system = first(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
             let all = first(entry, "RawString").filter(|raw| !raw.is_empty());
             let all = all.or_else(|| first(entry, "Value")).unwrap_or_default();
-            for value in all.split(':').filter(|value| !value.trim().is_empty()) {
-                let mut run = Run::of(workload.clone());
-                run.set("system", system.clone());
+            let mut own = Run { place: place.clone(), ..Run::of(workload.clone()) };
+            own.set("system", system.clone());
+            let values: Vec<&str> =
+                all.split(':').filter(|value| !value.trim().is_empty()).collect();
+            if values.is_empty() {
+                own.tell_as(&unit, better, None);
+                own.failed = Some("the suite recorded no result: all runs failed".to_owned());
+                runs.push(own.clone());
+            }
+            for value in values {
+                let mut run = own.clone();
                 run.tell_as(&unit, better, value.trim().parse().ok());
                 runs.push(run);
             }

@@ -30,6 +30,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let parameters = benchmark.get("params").and_then(serde_json::Value::as_object);
         let named = bare.split_once('[').filter(|_| parameters.is_some());
         let mut run = Run::of(named.map_or(bare, |(name, _)| name));
+        // The file and the class of the test stand before the last colons.
+        let path = json::word(benchmark, &["fullname"]).unwrap_or_default();
+        let path = path.split_once('[').map_or(path, |(path, _)| path);
+        run.place = path.rsplit_once("::").map_or("", |(place, _)| place).to_owned();
         for (parameter, value) in parameters.into_iter().flatten() {
             run.set(parameter, level(value).unwrap_or_else(|| value.to_string()));
         }

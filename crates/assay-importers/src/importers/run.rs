@@ -1,9 +1,12 @@
 //! What another tool tells of its runs, before it is known what varies among them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::quantity::Better;
+use assay_base::quantity::units::show;
 use assay_kinds::work::metrics;
+use assay_stats::{observations_needed, percentile_is_supported};
+use assay_study::findings::measurements::ImportEvidence;
 
 /// One number of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +16,8 @@ pub struct Told {
     pub better: Better,
     /// In the metric's unit; absent where the tool tells none.
     pub value: Option<f64>,
+    /// Why the tool could not measure it, where its file shows that.
+    pub why: Option<String>,
 }
 
 /// One run of one workload.
@@ -20,6 +25,9 @@ pub struct Told {
 pub struct Run {
     /// What was done.
     pub workload: String,
+    /// Where the file names it: a package, a module, a host. Equal names of different places are
+    /// different workloads.
+    pub place: String,
     /// What the file says of how it was done. What differs among runs of a workload is a factor.
     pub settings: BTreeMap<String, String>,
     /// When it began and ended, in ms of one clock that all files share.
@@ -28,6 +36,8 @@ pub struct Run {
     pub values: Vec<Told>,
     /// Why it counts for nothing, where it does.
     pub failed: Option<String>,
+    /// What trust rules weigh.
+    pub evidence: Vec<ImportEvidence>,
 }
 
 impl Run {
@@ -51,7 +61,23 @@ impl Run {
         let own = metrics::better(metric);
         let is_ours = metrics::find(metric).is_some();
         let better = if said.is_known() && !is_ours { said } else { own };
-        self.values.push(Told { metric: metric.to_owned(), better, value });
+        self.values.push(Told { metric: metric.to_owned(), better, value, why: None });
+    }
+
+    /// A metric that this tool knows and did not measure.
+    pub fn lack(&mut self, metric: &str, why: &str) {
+        self.tell(metric, None);
+        self.values.iter_mut().rev().take(1).for_each(|told| told.why = Some(why.to_owned()));
+    }
+
+    /// A percentile of so many operations; too few of them show none.
+    pub fn tell_percentile(&mut self, metric: &str, share: f64, value: Option<f64>, count: u64) {
+        if percentile_is_supported(count, share) {
+            return self.tell(metric, value);
+        }
+        let needed = observations_needed(share).unwrap_or(u64::MAX);
+        let (needed, had) = (show::count(needed), show::count(count));
+        self.lack(metric, &format!("needs {needed} operations per run, had {had}"));
     }
 }
 
@@ -69,5 +95,23 @@ impl Runs {
     /// Runs that stand in the order in which they ran.
     pub fn in_order(runs: Vec<Run>) -> Self {
         Self { runs, in_order: true, notes: Vec::new() }
+    }
+}
+
+/// Names each workload with its place if a file has the name at several places.
+pub(super) fn name_places(files: &mut [Runs]) {
+    let mut ambiguous: BTreeSet<String> = BTreeSet::new();
+    for file in files.iter() {
+        let mut places: BTreeMap<&str, &str> = BTreeMap::new();
+        for run in &file.runs {
+            if *places.entry(&run.workload).or_insert(&run.place) != run.place {
+                ambiguous.insert(run.workload.clone());
+            }
+        }
+    }
+    for run in files.iter_mut().flat_map(|file| &mut file.runs) {
+        if ambiguous.contains(&run.workload) && !run.place.is_empty() {
+            run.workload = format!("{} {}", run.place, run.workload);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! sysstat's JSON: `iostat -o JSON` and `sadf -j`. A file is one run for each device, by the means of
 //! its reports: reports of one period are no trials.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use super::json::{self, number, word};
 use super::run::{Run, Runs};
-use super::{Importer, Reads, head};
+use super::{Importer, Reads, head, unused};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -26,23 +27,25 @@ pub const IMPORTER: Importer = Importer {
 
 /// What a wait is the mean over: so many requests, told by another field. As sysstat does it, a
 /// second without requests weighs nothing.
-const WEIGHTS: [(&str, &str); 3] = [("r_await", "r/s"), ("w_await", "w/s"), ("await", "tps")];
-/// Fields with the metric, and what makes it of the field.
-const FIELDS: [(&str, &str, f64); 13] = [
-    ("r/s", "reads_per_s", 1.0),
-    ("w/s", "writes_per_s", 1.0),
-    ("tps", "transfers_per_s", 1.0),
-    ("rkB/s", "read_bytes_per_s", 1024.0),
-    ("wkB/s", "written_bytes_per_s", 1024.0),
-    ("rkB", "read_bytes_per_s", 1024.0),
-    ("wkB", "written_bytes_per_s", 1024.0),
-    ("kB_read/s", "read_bytes_per_s", 1024.0),
-    ("kB_wrtn/s", "written_bytes_per_s", 1024.0),
-    ("r_await", "read_wait_ms", 1.0),
-    ("w_await", "write_wait_ms", 1.0),
-    ("await", "wait_ms", 1.0),
-    ("aqu-sz", "queue_length", 1.0),
+const WEIGHTS: [(&str, &str); 5] = [
+    ("r_await", "r/s"),
+    ("w_await", "w/s"),
+    ("d_await", "d/s"),
+    ("f_await", "f/s"),
+    ("await", "tps"),
 ];
+/// A field with the metric, and what makes it of the field.
+type Field = (&'static str, &'static str, f64);
+
+static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+    let field = |line: &'static str| {
+        let mut words = line.split(' ');
+        let (name, metric) = (words.next()?, words.next()?);
+        let factor = words.next()?.parse().ok()?;
+        Some((name, metric, factor))
+    };
+    include_str!("sysstat.txt").lines().skip(1).filter_map(field).collect()
+});
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
     let whole = json::document(name, text)?;
@@ -61,7 +64,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         if reports.len() == 1 && !timed(&reports[0]) {
             runs.notes.push("the only report is the mean since the machine was started".to_owned());
         }
-        runs.runs.extend(means(&reports[skipped..]));
+        let mut own = means(&reports[skipped..], &mut runs.notes);
+        let place = word(host, &["nodename"]).unwrap_or_default();
+        own.iter_mut().for_each(|run| place.clone_into(&mut run.place));
+        runs.runs.extend(own);
     }
     if runs.runs.is_empty() {
         return Err(Failure::mistake(format!(
@@ -76,15 +82,16 @@ fn own_interval(report: &Value) -> bool {
     number(report, &["timestamp", "interval"]).is_some()
 }
 
-/// A run a device.
-fn means(reports: &[Value]) -> Vec<Run> {
+/// A run per device; fields that are not known here are noted.
+fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
     let mut sums: BTreeMap<&str, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();
+    let mut unknown: BTreeSet<&str> = BTreeSet::new();
     for disk in reports.iter().flat_map(|report| json::list(report, &["disk"])) {
         let Some(device) = word(disk, &["disk_device"]).or_else(|| word(disk, &["disk-device"]))
         else {
             continue;
         };
-        let own = sums.entry(device).or_default();
+        let own = sums.entry(device.trim()).or_default();
         for (at, (field, ..)) in FIELDS.iter().enumerate() {
             let by = WEIGHTS.iter().find(|(name, _)| name == field);
             let weight = by.map_or(Some(1.0), |(_, by)| number(disk, &[by]));
@@ -93,12 +100,25 @@ fn means(reports: &[Value]) -> Vec<Run> {
                 *sum = (sum.0 + value * weight, sum.1 + weight);
             }
         }
+        let fields = disk.as_object().into_iter().flatten();
+        unknown
+            .extend(fields.filter(|(_, value)| value.is_number()).map(|(name, _)| name.as_str()));
+    }
+    for (name, ..) in FIELDS.iter() {
+        unknown.remove(name);
+    }
+    let is_unused = |name: &str| {
+        let mut all = unused(IMPORTER.about.name).flat_map(|(names, _)| names);
+        all.any(|own| own.trim_matches('"') == name || name.trim_end_matches("/s") == own)
+    };
+    for name in unknown.into_iter().filter(|name| !is_unused(name)) {
+        notes.push(format!("not compared: {name} (not known here)"));
     }
     let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
         let mut run = Run::of(device);
         for (at, (sum, count)) in sums {
             let (_, metric, factor) = FIELDS[at];
-            if sum > 0.0 {
+            if count > 0.0 {
                 run.tell(metric, Some(sum / count * factor));
             }
         }

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::metrics;
 use assay_study::findings::CellTrial;
-use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::findings::measurements::{ImportEvidence, Measurements, Series};
 use assay_study::results::design::{Design, Factor, Stopping};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -58,6 +59,7 @@ pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome
     all.tell_order(order, files.len());
     let baseline = all.baseline(options)?;
     let series = all.series(options)?;
+    all.tell_unmeasured();
     let design = Design {
         factors: all.factors,
         baseline,
@@ -309,10 +311,10 @@ impl All<'_> {
 
     /// Series by workload, arm and metric.
     fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
-        let mut metrics: Vec<Vec<&super::run::Told>> = vec![Vec::new(); self.workloads.len()];
+        let mut known_metrics: Vec<Vec<&super::run::Told>> = vec![Vec::new(); self.workloads.len()];
         for one in &self.runs {
-            let known = &mut metrics[one.workload];
-            for told in &one.run.values {
+            let known = &mut known_metrics[one.workload];
+            for told in one.run.values.iter().filter(|told| told.why.is_none()) {
                 if !known.iter().any(|other| other.metric == told.metric) {
                     known.push(told);
                 }
@@ -320,7 +322,7 @@ impl All<'_> {
         }
         if let Some(wanted) = &options.primary {
             let names: BTreeSet<&str> =
-                metrics.iter().flatten().map(|told| told.metric.as_str()).collect();
+                known_metrics.iter().flatten().map(|told| told.metric.as_str()).collect();
             if !names.contains(wanted.as_str()) {
                 return Err(Failure::mistake(format!(
                     "--primary {wanted}: no run has this metric; {}",
@@ -329,25 +331,49 @@ impl All<'_> {
             }
         }
         let mut series = Vec::new();
-        for (workload, own) in metrics.iter().enumerate() {
+        for (workload, own) in known_metrics.iter().enumerate() {
             let wanted = options.primary.as_ref();
             let primary = wanted.and_then(|name| own.iter().position(|told| told.metric == *name));
-            for arm in 0..self.arms.len() {
+            for arm_at in 0..self.arms.len() {
                 for (at, told) in own.iter().enumerate() {
-                    let trials = self.trials(workload, arm, &told.metric);
+                    let trials = self.trials(workload, arm_at, &told.metric);
                     if trials.is_empty() {
                         continue;
                     }
-                    let arm = self.arms[arm].clone();
+                    let arm = self.arms[arm_at].clone();
                     series.push(Series {
                         primary: primary.unwrap_or(0) == at,
                         trials,
+                        evidence: self.evidence(workload, arm_at),
                         ..Series::bare(&self.workloads[workload], arm, &told.metric, told.better)
                     });
                 }
             }
         }
         Ok(series)
+    }
+
+    fn evidence(&self, workload: usize, arm: usize) -> Vec<Vec<ImportEvidence>> {
+        let own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
+        own.map(|one| one.run.evidence.clone()).collect()
+    }
+
+    /// Names metrics that no run of a workload measured, each reason once.
+    fn tell_unmeasured(&mut self) {
+        let mut reasons: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+        for one in &self.runs {
+            for told in &one.run.values {
+                let Some(why) = &told.why else { continue };
+                let key = (self.workloads[one.workload].as_str(), why.as_str());
+                reasons.entry(key).or_default().insert(metrics::noun(&told.metric));
+            }
+        }
+        let mut notes = Vec::new();
+        for ((workload, why), nouns) in reasons {
+            let nouns: Vec<&str> = nouns.into_iter().collect();
+            notes.push(format!("no {} of {workload}: {why}", nouns.join(", ")));
+        }
+        self.notes.extend(notes);
     }
 
     fn trials(&self, workload: usize, arm: usize, metric: &str) -> Vec<CellTrial> {
@@ -362,6 +388,7 @@ impl All<'_> {
 fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
     let told = one.run.values.iter().find(|told| told.metric == metric);
     let failed = one.run.failed.clone();
+    let own_reason = told.and_then(|told| told.why.clone());
     if told.is_none() && failed.is_none() {
         return None;
     }
@@ -369,7 +396,7 @@ fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
     let value = told.and_then(|told| told.value).filter(good).filter(|_| failed.is_none());
     let reason = failed.or_else(|| {
         let what = match told.and_then(|told| told.value) {
-            None => "the tool told no number".to_owned(),
+            None => own_reason.unwrap_or_else(|| "the tool told no number".to_owned()),
             Some(value) => format!("the tool told {value}, which cannot be compared"),
         };
         value.is_none().then_some(what)

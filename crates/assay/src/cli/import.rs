@@ -13,7 +13,8 @@ use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::{Better, Bytes, Percent};
 use assay_importers::importers::{
-    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, pattern,
+    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
+    pattern,
 };
 use assay_study::findings::Findings;
 use assay_study::results::bundle::Label;
@@ -418,7 +419,7 @@ fn about(
 ) -> Outcome<Import> {
     let is_table = matches!(importer.reads, Reads::Table(_));
     let source = |file: &Brought| SourceFile {
-        file: last(&file.name),
+        file: criterion::named_path(&file.name).unwrap_or_else(|| last(&file.name)),
         sha256: hexadecimal(&sha256(&file.bytes)),
         arm: file.arm.clone(),
     };

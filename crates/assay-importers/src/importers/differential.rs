@@ -1,0 +1,259 @@
+//! Every number of a file is in the result, or named as not compared: each number of each fixture is changed, and what
+//! the importer reads has to change with it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::run::Runs;
+use super::{IMPORTERS, Importer, Reads, decoded, json, unused};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay/tests/importers");
+
+/// Numbers of a format that are not measurements: names, versions and explanations of units.
+const NO_MEASUREMENTS: &[(&str, &[&str])] = &[
+    (
+        "fio-json",
+        &["fio version", "jobname", "timestamp", "groupid", "error", "runtime", "desc", "uuid"],
+    ),
+    ("hyperfine-json", &["command"]),
+    ("criterion", &["id", "report_directory", "group_name"]),
+    ("pytest-benchmark", &["version", "machine_info", "fullname", "param", "name"]),
+    ("flent", &["metadata", "version"]),
+    (
+        "sysstat-json",
+        &[
+            "number-of-cpus",
+            "release",
+            "date",
+            "timestamp",
+            // The mean since the machine was started, which a note names.
+            "statistics/0",
+            "sysdata-version",
+            "net",
+        ],
+    ),
+    ("phoronix-xml", &["<?xml", "AppVersion", "<Arguments>", "pts/"]),
+    ("elbencho-csv", &["version", "command"]),
+    ("kdiskmark", &["https://", "* MB/s", "* KB", "Date"]),
+    ("crystaldiskmark", &["%", "CrystalDiskMark", "* MB/s", "* KB", "Date", "Copyright"]),
+    (
+        "iozone",
+        &[
+            "Iozone:",
+            "Time Resolution",
+            "Version",
+            "Compiled",
+            "Run began",
+            "Command line",
+            "kBytes/sec",
+            "Processor cache",
+        ],
+    ),
+    ("bonnie-csv", &[]),
+    ("go-bench", &["PASS", "ok ", "cpu:"]),
+];
+
+/// Places of a line of bonnie++ that are its processor time, and others that name the run.
+const BONNIE_UNUSED: [usize; 19] =
+    [0, 1, 4, 7, 8, 10, 12, 14, 16, 18, 20, 22, 23, 25, 27, 29, 31, 33, 35];
+
+fn runs(importer: &Importer, name: &str, text: &str) -> String {
+    let Reads::Runs(read) = importer.reads else { return String::new() };
+    match read(name, text) {
+        Ok(Runs { runs, notes, .. }) => format!("{runs:?} {notes:?}"),
+        Err(failure) => failure.message,
+    }
+}
+
+fn is_named(importer: &Importer, label: &str) -> bool {
+    let own = NO_MEASUREMENTS.iter().filter(|(name, _)| *name == importer.about.name);
+    let exempt = own.flat_map(|(_, names)| names.iter());
+    let unused: Vec<&str> = unused(importer.about.name).flat_map(|(names, _)| names).collect();
+    let mut parts = label.split('/');
+    let exact = |name: &str| label.split('/').any(|part| part == name.trim_matches('"'));
+    exempt
+        .chain(&unused)
+        .any(|name| exact(name) || (!name.starts_with('"') && label.contains(name)))
+        || parts.any(|part| part == "#unused")
+}
+
+/// Changes each number below a value in turn, and calls with its path and the changed document.
+fn each_number(root: &Value, path: &mut Vec<String>, change: &mut dyn FnMut(&[String])) {
+    match root {
+        Value::Object(all) => {
+            for (key, value) in all {
+                path.push(key.clone());
+                each_number(value, path, change);
+                path.pop();
+            }
+        }
+        Value::Array(all) => {
+            for (at, value) in all.iter().enumerate() {
+                path.push(at.to_string());
+                each_number(value, path, change);
+                path.pop();
+            }
+        }
+        Value::Number(number) if number.as_f64() != Some(0.0) => change(path),
+        _ => {}
+    }
+}
+
+fn number_at<'v>(root: &'v mut Value, path: &[String]) -> &'v mut Value {
+    let pointer: String = path
+        .iter()
+        .map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1")))
+        .collect();
+    root.pointer_mut(&pointer).unwrap()
+}
+
+/// Paths of the numbers of a document that change nothing and are not named.
+fn lost_in_json(importer: &Importer, name: &str, text: &str) -> Vec<String> {
+    let documents = json::documents(name, text).unwrap();
+    let whole =
+        |documents: &[Value]| documents.iter().map(|one| format!("{one}\n")).collect::<String>();
+    let before = runs(importer, name, &whole(&documents));
+    let (mut lost, mut seen) = (Vec::new(), BTreeSet::new());
+    for at in 0..documents.len() {
+        let mut paths = Vec::new();
+        each_number(&documents[at], &mut Vec::new(), &mut |path| paths.push(path.to_vec()));
+        for path in paths {
+            let plain: Vec<&str> = path
+                .iter()
+                .map(|part| if part.parse::<f64>().is_ok() { "*" } else { part })
+                .collect();
+            let label = plain.join("/");
+            if is_named(importer, &path.join("/")) || !seen.insert((at, label)) {
+                continue;
+            }
+            let mut changed = documents.clone();
+            let own = number_at(&mut changed[at], &path);
+            *own = match own.as_u64() {
+                Some(number) => Value::from(number + number / 3 + 1),
+                None => Value::from(own.as_f64().unwrap() * 1.37 + 1.0),
+            };
+            if runs(importer, name, &whole(&changed)) == before {
+                lost.push(format!("{name}: {}", path.join("/")));
+            }
+        }
+    }
+    lost
+}
+
+/// Numbers of a text as places of their first digit.
+fn numbers(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let is_word =
+        |at: usize| bytes[at].is_ascii_alphanumeric() || [b'.', b'_'].contains(&bytes[at]);
+    let begins = |at: usize| (at == 0 || !is_word(at - 1)) && bytes[at].is_ascii_digit();
+    let has_value = |at: usize| {
+        let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.');
+        digits.into_iter().any(|byte| (b'1'..=b'9').contains(byte))
+    };
+    (0..bytes.len()).filter(|at| begins(*at) && has_value(*at)).collect()
+}
+
+/// What names the number at a place of a text: its column, and its line.
+fn label(importer: &Importer, name: &str, text: &str, at: usize) -> String {
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let column = text[start..at].matches(',').count();
+    let word = text[start..at].split_whitespace().count();
+    let header = text.lines().next().unwrap_or_default();
+    let behind = line[at - start..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    match importer.about.name {
+        "elbencho-csv" => header.split(',').nth(column).unwrap_or("command").to_owned(),
+        "criterion" => header.split(',').nth(column).unwrap_or_default().to_owned(),
+        "bonnie-csv" if line.matches(',').count() > 20 => {
+            let is_unused = BONNIE_UNUSED.contains(&column);
+            if is_unused { "#unused".to_owned() } else { format!("column {column}") }
+        }
+        // The table above is for the eye.
+        "bonnie-csv" => "#unused".to_owned(),
+        "go-bench" if word == 1 && line.starts_with("Benchmark") => "iterations".to_owned(),
+        "go-bench" if text[..at].ends_with('-') => "#unused".to_owned(),
+        "tiobench" if behind.starts_with('%') => "CPU%".to_owned(),
+        "tiobench" if [7, 8].contains(&word) => ">2s".to_owned(),
+        "dd" if text[..at].ends_with("+") => "records in".to_owned(),
+        // dd computes the rate and the rounded sizes from the bytes and the seconds.
+        "dd" if ["(", "MB, ", "GB, ", "s, "].iter().any(|end| text[..at].ends_with(end)) => {
+            "#unused".to_owned()
+        }
+        // A log of 0 ms has no rate. Of single operations: the latency, the bytes, and how many there are.
+        "fio-log" => {
+            let is_read = (name.contains("_lat") && column == 1)
+                || (name.contains("_bw")
+                    && column == 3
+                    && text.lines().any(|line| !line.starts_with("0,")));
+            if is_read { "entry".to_owned() } else { "#unused".to_owned() }
+        }
+        _ => line.to_owned(),
+    }
+}
+
+fn lost_in_text(importer: &Importer, name: &str, text: &str) -> Vec<String> {
+    let before = runs(importer, name, text);
+    let mut lost = Vec::new();
+    for at in numbers(text) {
+        let label = label(importer, name, text, at);
+        if is_named(importer, &label) {
+            continue;
+        }
+        let mut changed = text.as_bytes().to_vec();
+        // The first digit that is not 0, so that columns and lengths stay.
+        let digit = (at..changed.len()).find(|at| (b'1'..=b'9').contains(&changed[*at])).unwrap();
+        changed[digit] = if changed[digit] == b'9' { b'1' } else { changed[digit] + 1 };
+        let changed = String::from_utf8(changed).unwrap();
+        if runs(importer, name, &changed) == before {
+            lost.push(format!(
+                "{name}: {label} ({})",
+                &text[at..].chars().take(12).collect::<String>()
+            ));
+        }
+    }
+    lost
+}
+
+fn lost(importer: &Importer, name: &str, text: &str) -> Vec<String> {
+    match text.trim_start().starts_with('{') {
+        true => lost_in_json(importer, name, text),
+        false if json::documents(name, text).is_ok() && importer.about.name.ends_with("json") => {
+            lost_in_json(importer, name, text)
+        }
+        false => lost_in_text(importer, name, text),
+    }
+}
+
+#[test]
+fn every_number_is_read_or_named() {
+    let mut all = Vec::new();
+    for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
+        let folder = Path::new(FIXTURES).join(importer.about.name);
+        let mut count = 0;
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name.ends_with(".expected.txt") {
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            all.extend(lost(importer, &name, &decoded(&name, &bytes).unwrap()));
+            count += 1;
+        }
+        assert!(count > 0, "{} has no fixture", importer.about.name);
+    }
+    assert!(all.is_empty(), "{} numbers vanish:\n{}", all.len(), all.join("\n"));
+}
+
+#[test]
+fn a_number_that_vanishes_is_found() {
+    let importer = super::find("elbencho-csv").unwrap();
+    let text = "operation,path type,threads,block size,IOPS [last],MiB/s [last],secret\nREAD,file,1,4096,500,2,77\n";
+    let mut lost = lost_in_text(importer, "e.csv", text);
+    // The note names the column and not the number.
+    assert_eq!(lost.pop().as_deref(), Some("e.csv: secret (77\n)"));
+    assert!(lost.is_empty(), "{lost:?}");
+    assert!(runs(importer, "e.csv", text).contains("not compared: secret"));
+}
