@@ -14,7 +14,8 @@ pub const IMPORTER: Importer = Importer {
         name: "bonnie-csv",
         summary: "CSV of bonnie++ 1.96 to 2.00 (all that it prints, its last line, or -q)",
         text: "Each line is one run of all tests; machine, sizes and concurrency are settings. What \
-               was too fast to measure (+++++) has no number, never zero. Processor time (%CP) is not compared. Latencies are maxima: bonnie++ \
+               was too fast to measure (+++++) has no number, never zero. Processor time (%CP) \
+               is not compared. Latencies are maxima: bonnie++ \
                tells no others.",
     },
     recognises: |start| {

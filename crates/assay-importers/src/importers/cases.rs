@@ -76,7 +76,8 @@ fn equal_tests_of_two_modules_differ() {
         let (path, parameters) = fullname.split_at(fullname.find('[').unwrap_or(fullname.len()));
         let name = format!("{}{parameters}", path.rsplit("::").next().unwrap());
         format!(
-            "{{\"name\": \"{name}\", \"fullname\": \"{fullname}\", \"params\": {params}, \"stats\": {{\"mean\": {mean}}}}}"
+            "{{\"name\": \"{name}\", \"fullname\": \"{fullname}\", \
+             \"params\": {params}, \"stats\": {{\"mean\": {mean}}}}}"
         )
     };
     let file = |tests: &[String]| {
@@ -401,7 +402,8 @@ fn a_second_json_document_is_not_passed_over() {
 
 fn diskmark(version: &str, write: &str) -> String {
     format!(
-        "KDiskMark ({version}): https://example.org\n[Read]\nSEQ 1 MiB (Q= 8, T= 1): 5000.0 MB/s [ 1.0 IOPS] < 5.0 us>\n\
+        "KDiskMark ({version}): https://example.org\n[Read]\nSEQ 1 MiB (Q= 8, T= 1): 5000.0 MB/s \
+         [ 1.0 IOPS] < 5.0 us>\n\
          RND 4 KiB (Q= 32, T= 4): 90.0 MB/s [ 1.0 IOPS] < 5.0 us>\n[Write]\nSEQ 1 MiB (Q= 8, T= 1): {write} MB/s\n\
          RND 4 KiB (Q= 32, T= 4): 0.5 MB/s\n   Test: 1 GiB (x5)\n"
     )
@@ -439,7 +441,8 @@ fn what_may_be_cached_carries_its_evidence() {
         format!("{ELBENCHO}2026-01-05T10:00:00,1,file,4096,1073741824,{direct},READ,6,30,11,1,,,\n")
     };
     assert!(buffered(&one(&line("0")), "read") && !buffered(&one(&line("1")), "read"));
-    let iozone = "Iozone: x\n   Output is in kBytes/sec\n       kB  reclen   write rewrite\n     1024       4  900000  900000\n";
+    let iozone = "Iozone: x\n   Output is in kBytes/sec\n       kB  reclen   write rewrite\n\
+                  \x20    1024       4  900000  900000\n";
     assert!(buffered(&one(iozone), "write"));
 }
 

@@ -19,8 +19,8 @@ fn for_the_eye(head: &str) -> Option<&'static str> {
 }
 
 /// What to do with a binary trace.
-const BLKTRACE: &str = "a binary trace of blktrace for one CPU: say blkparse -i NAME -o trace.txt, which joins the files of \
-                        all CPUs (NAME.blktrace.0, NAME.blktrace.1, ...), and import trace.txt";
+const BLKTRACE: &str = "a binary trace of blktrace for one CPU: say blkparse -i NAME -o trace.txt, which joins \
+                        the files of all CPUs (NAME.blktrace.0, NAME.blktrace.1, ...), and import trace.txt";
 
 /// As much of a text as formats are told by.
 pub(super) fn of(text: &str) -> &str {

@@ -59,8 +59,8 @@ static ABOUT: About = About {
            far from both: a device that is read delivers all, and a cache that answers lets \
            it deliver next to nothing; what stands between is metadata and read-ahead that \
            was there. Imported numbers are judged by what the file of the tool says: the disks counted less than half \
-           of the requests, reads are a hundred times as fast as the same writes, or more than SATA carries moved through \
-           the page cache in a run that fits into memory.",
+           of the requests, reads are a hundred times as fast as the same writes, or more than SATA carries moved \
+           through the page cache in a run that fits into memory.",
 };
 
 impl TruthRule for Cached {
