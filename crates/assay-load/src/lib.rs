@@ -90,7 +90,7 @@ pub use rehearsal::{Rehearsal, Rehearsed};
 pub use run::{run, run_beside};
 pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule};
 pub use sizes::{SizeShare, Sizes};
-pub use spent::Bystanders;
+pub use spent::{Bystanders, waited_ns};
 pub use sync::WriteSync;
 pub use track::{Act, MOST_STEPS, Moved, NEVER, Played, Step, Track};
 pub use verify::{

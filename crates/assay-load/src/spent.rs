@@ -50,8 +50,7 @@ impl Spent {
         Self {
             thread_ns: clock::thread_cpu_ns(),
             process_ns: clock::process_cpu_ns(),
-            waited_ns: schedstat(Path::new("/proc/thread-self/schedstat"))
-                .map(|[_, waited]| waited),
+            waited_ns: waited_ns("thread-self"),
         }
     }
 
@@ -64,6 +63,12 @@ impl Spent {
             waited_ns: waited.map(|(after, before)| after.saturating_sub(before)),
         }
     }
+}
+
+/// Returns the nanoseconds that the first thread of a process, running or ended, waited for a processor, or `None`
+/// if the kernel does not count them.
+pub fn waited_ns(process: &str) -> Option<u64> {
+    schedstat(&Path::new("/proc").join(process).join("schedstat")).map(|[_, waited]| waited)
 }
 
 /// Nanoseconds on a processor and nanoseconds waiting for one.

@@ -143,6 +143,12 @@ pub struct Happened {
     pub voluntary_switches: u64,
     /// How often it was taken from one.
     pub involuntary_switches: u64,
+    /// Nanoseconds that the first threads of its processes waited for a processor, and that its end was not seen
+    /// because who measures waited for one. At least that: processes that it waited for itself are not in it.
+    pub waited_ns: u64,
+    /// Bytes that its system calls read, or wrote if that was more, from and to anything. At least that: not
+    /// every way of moving bytes is counted.
+    pub called_bytes: u64,
 }
 
 impl Happened {
@@ -156,6 +162,8 @@ impl Happened {
             involuntary_switches: self
                 .involuntary_switches
                 .saturating_add(other.involuntary_switches),
+            waited_ns: self.waited_ns.saturating_add(other.waited_ns),
+            called_bytes: self.called_bytes.saturating_add(other.called_bytes),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::{Judged, Measured};
+use assay_kinds::work::{Judged, Measured, command};
 use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::results::record::{Status, TrialRecord};
 
@@ -27,6 +27,10 @@ const MOST_PRESSURE: f64 = 0.5;
 /// waits for a drive, is not what waits for a processor.
 const FEWEST_OWN: f64 = 0.1;
 
+/// The same share from which on it says something of everything: who waits for a processor all the time uses
+/// next to nothing of one.
+const PRESSURE_OF_ALL: f64 = 0.9;
+
 /// Runs shorter than this are not judged: ticks are 10 ms.
 const SHORTEST_NS: u64 = 50_000_000;
 
@@ -40,9 +44,12 @@ static ABOUT: About = About {
            processors, the number is suspect: it tells of the queue before the processors and not \
            of the drive; 10 % of the time is about 10 % of the rate, twice the usual margin. Where \
            the tool's own threads wait for each other the number is one of the processors as \
-           well: told, and no fault. Results without that record are judged by the pressure of \
-           processors (/proc/pressure/cpu): above 50 % of the time, with others at work, and only \
-           where the work itself used a tenth of a processor: what sleeps waits for none. A gate makes \
+           well: told, and no fault. Of a command the waiting of its processes counts, that of whoever sees its \
+           end, and that of the start of the shell that is taken off. Processes that it waits for itself \
+           are not among them. So commands, and results without that record, are judged by the \
+           pressure of processors (/proc/pressure/cpu) as well: above 50 % of the time, with others at work, where \
+           the work itself used a tenth of a processor, because what sleeps waits for none; above 90 % \
+           in any case, because whoever waits that long uses none. A gate makes \
            no statement by such numbers, so that in a study with a gate such a trial is disturbed: it is \
            run again, and where enough others are left it counts for nothing.",
 };
@@ -144,14 +151,18 @@ impl Wait {
     fn of(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
         let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
         let others = others(trial, counted)?;
+        let command = command::Detail::of(counted);
+        let span_ns = command
+            .map_or(counted.elapsed_ns as f64, |own| own.judged_ns(counted.window_ns).max(1.0));
         let threads = f64::from(case.workload.work.threads().max(1));
-        let own = counted.waited_ns.map(|waited| waited as f64 / threads);
-        let own = own.map(|waited| waited / counted.elapsed_ns as f64);
+        let own = counted.waited_ns.map(|waited| waited as f64 / threads / span_ns);
         let used = seconds(trial.all_cpu_ns()) / seconds(counted.elapsed_ns);
-        let anybody = || pressure(trial).filter(|_| used >= FEWEST_OWN);
+        let says = |share: &f64| used >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
+        let anybody = || pressure(trial).filter(says);
         let (share, is_own) = match own {
-            Some(share) => (share, true),
-            None => (anybody()?, false),
+            // What a command's own processes wait for says nothing of those below them.
+            Some(share) if command.is_none() || share > MOST_WAITING => (share, true),
+            own => anybody().map(|share| (share, false)).or(own.map(|share| (share, true)))?,
         };
         // Clocks that are read one after the other may differ.
         Some(Self { share: share.min(1.0), is_own, others })
@@ -250,6 +261,48 @@ mod tests {
         );
         assert_eq!(pressed(400, 1_950).judge(&Starved), None);
         assert_eq!(pressed(996, 150).judge(&Starved), None);
+    }
+
+    /// Runs of a command, `wall_ms` in each trial of a second that used `cpu_ms`, of which the program waited so
+    /// long, while somebody waited for `pressed_ms` and others had two processors.
+    fn command(wall_ms: u64, cpu_ms: u64, waited_ms: u64, pressed_ms: u64) -> Option<Remark> {
+        let bench = Bench::command().each(move |trial| {
+            cpu(trial).busy_ns = Presence::Present(1_950 * MS);
+            let waited = Waited { some_ns: pressed_ms * MS, full_ns: None };
+            let pressure =
+                Pressure { span_ns: 1_000 * MS, waited: [("cpu".to_owned(), waited)].into() };
+            trial.evidence.pressure = Presence::Present(pressure.into());
+            let measured = measured(trial);
+            (measured.window_ns, measured.cpu_ns) = (wall_ms * MS, cpu_ms * MS);
+            measured.waited_ns = Some(waited_ms * MS);
+            let detail = command::Detail::of_mut(measured).unwrap();
+            (detail.runs, detail.shell_ns) = (10, Some(1e6));
+        });
+        bench.judge(&Starved)
+    }
+
+    #[test]
+    fn command_that_waited_itself_is_suspect() {
+        // Ten runs of 82 ms, of which 10 ms are sleep: nothing of the processor is used.
+        let sleep = command(820, 5, 700, 600).unwrap();
+        assert_eq!(sleep.trust, Trust::Suspect);
+        assert!(sleep.text.starts_with("it waited up to 86 % of the time"), "{}", sleep.text);
+        // A tenth of what is left without the shell's own starts.
+        assert!(command(820, 5, 82, 0).is_some());
+        assert_eq!(command(820, 5, 80, 0), None);
+        // Of runs that are hardly longer than the shell's start a tenth of that start.
+        assert!(command(11, 5, 2, 0).is_some());
+        assert_eq!(command(11, 5, 1, 0), None);
+    }
+
+    #[test]
+    fn nothing_is_trusted_where_somebody_always_waits() {
+        // Children that the program waited for are not seen; gzip had 0.16 s of 6.04 s.
+        assert!(command(1_000, 27, 0, 990).unwrap().text.contains("programs waited"));
+        assert!(command(1_000, 5, 0, 901).is_some());
+        assert_eq!(command(1_000, 5, 0, 899), None);
+        assert!(command(1_000, 101, 0, 501).is_some());
+        assert_eq!(command(1_000, 101, 0, 499), None);
     }
 
     /// What disturbed the first trial, by a gate on a metric where there is one.

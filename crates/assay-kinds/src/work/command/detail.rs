@@ -75,6 +75,9 @@ pub struct Detail {
     /// Bytes that each run read from storage at least and at most, where that could be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_span_bytes: Option<[u64; 2]>,
+    /// Bytes that system calls of a run read, or wrote if that was more, mean; none unless numbers are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_bytes: Option<u64>,
     /// For `cold`: bytes of files in the page cache before and after it was emptied, where most was
     /// left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +104,13 @@ impl Detail {
     pub fn alone_ns(&self) -> impl Iterator<Item = f64> + '_ {
         let shell_ns = self.shell_ns.unwrap_or(0.0);
         self.wall_ns.iter().map(move |ns| (*ns as f64 - shell_ns).max(0.0))
+    }
+
+    /// Nanoseconds that waiting is compared with: what runs took together without the shell's own start, but
+    /// for each no less than that start, of which the rest is a difference.
+    pub fn judged_ns(&self, window_ns: u64) -> f64 {
+        let shells_ns = self.shell_ns.unwrap_or(0.0) * self.runs as f64;
+        (window_ns as f64 - shells_ns).max(shells_ns)
     }
 
     /// One run more produced something of this hash.

@@ -190,7 +190,7 @@ mod tests {
                 minor_faults: faults,
                 major_faults: 1,
                 voluntary_switches: 2 * faults,
-                involuntary_switches: 0,
+                ..Happened::default()
             },
             counted: Counted {
                 instructions: counted(instructions),

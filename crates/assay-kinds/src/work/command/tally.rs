@@ -25,6 +25,8 @@ pub(super) struct Starts {
     pub(super) count: u64,
     pub(super) sum_ns: u64,
     shortest_ns: Option<u64>,
+    /// What the shortest one waited for a processor.
+    waited_ns: u64,
     user_ns: u64,
     system_ns: u64,
     events: Events,
@@ -34,8 +36,10 @@ impl Starts {
     pub(super) fn add(&mut self, executed: &Executed) {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(executed.wall_ns);
-        let shortest_ns = self.shortest_ns.unwrap_or(executed.wall_ns);
-        self.shortest_ns = Some(shortest_ns.min(executed.wall_ns));
+        if self.shortest_ns.is_none_or(|shortest_ns| executed.wall_ns < shortest_ns) {
+            self.shortest_ns = Some(executed.wall_ns);
+            self.waited_ns = executed.happened.waited_ns;
+        }
         self.user_ns = self.user_ns.saturating_add(executed.user_ns);
         self.system_ns = self.system_ns.saturating_add(executed.system_ns);
         self.events.add(executed);
@@ -70,6 +74,8 @@ pub(super) struct Tally {
     pub(super) shell: Starts,
     pub(super) detail: Detail,
     wall_ns: u64,
+    waited_ns: u64,
+    called_bytes: u64,
     user_ns: u64,
     system_ns: u64,
     /// Processor time of what stands around the runs.
@@ -113,6 +119,8 @@ impl Tally {
             detail.read_span_bytes = Some([least.min(read), most.max(read)]);
         }
         self.wall_ns = self.wall_ns.saturating_add(wall_ns);
+        self.waited_ns = self.waited_ns.saturating_add(executed.happened.waited_ns);
+        self.called_bytes = self.called_bytes.saturating_add(executed.happened.called_bytes);
         self.user_ns = self.user_ns.saturating_add(executed.user_ns);
         self.system_ns = self.system_ns.saturating_add(executed.system_ns);
         events::add(&mut self.read, &executed.read_bytes);
@@ -176,12 +184,18 @@ impl Tally {
         }
         let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
         let notes = self.notes();
+        let runs = self.detail.runs;
+        let called_bytes = self.called_bytes / runs.max(1);
+        self.detail.called_bytes = (called_bytes > 0 && !planned.reads.is_empty()).then_some(called_bytes);
+        // A start of the shell that waited is longer by that, and so much too much is taken off each run.
+        let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
+        let waited_ns = self.waited_ns.max(off_ns);
         Ran {
             measured: Measured {
                 window_ns: self.wall_ns,
                 elapsed_ns,
                 cpu_ns,
-                waited_ns: None,
+                waited_ns: (waited_ns > 0).then_some(waited_ns),
                 claims: Claims::default(),
                 values,
                 absent,

@@ -52,6 +52,8 @@ pub struct Running<'a> {
     /// Counts of its bytes. Without root they are shown to who opened them while it ran.
     bytes: Option<File>,
     sampled: Option<u64>,
+    /// What this thread had waited for a processor when it last looked.
+    own_waited_ns: u64,
     spent: Spent,
     counters: Counters,
 }
@@ -86,6 +88,7 @@ impl<'a> Running<'a> {
             ended: None,
             is_reaped: false,
             sampled: None,
+            own_waited_ns: own_waited_ns(),
             spent: Spent { bytes: Some((0, 0)), ..Spent::default() },
             counters,
         }
@@ -155,6 +158,7 @@ impl<'a> Running<'a> {
 
     /// Takes away what ended without a parent, and looks at the memory of the others.
     fn look(&mut self) -> io::Result<()> {
+        self.own_waited_ns = own_waited_ns();
         let orphans = self.take_over(self.tree.orphans())?;
         if self.tree.group().is_none() {
             let now = self.tree.resident_bytes(&orphans);
@@ -177,6 +181,8 @@ impl<'a> Running<'a> {
         };
         if runs && ready[0] {
             self.ended = Some(self.launched.began.elapsed());
+            // The program may have ended while this thread waited: its time is longer by as much.
+            self.spent.happened.waited_ns += own_waited_ns().saturating_sub(self.own_waited_ns);
         }
         if ready[usize::from(runs)..].contains(&true) {
             for stream in &mut self.streams {
@@ -281,7 +287,8 @@ impl<'a> Running<'a> {
 
     /// Takes a child away that has ended, and adds what it used.
     fn take(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
-        let bytes = moved_bytes(process, opened);
+        let moved = Moved::of(process, opened);
+        let waited_ns = assay_load::waited_ns(&process.to_string());
         let Some(usage) = assay_sys::reap(process)? else { return Ok(()) };
         let spent = &mut self.spent;
         spent.user_ns += usage.user_ns;
@@ -292,9 +299,11 @@ impl<'a> Running<'a> {
             major_faults: usage.major_faults,
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
+            waited_ns: waited_ns.unwrap_or_default(),
+            called_bytes: moved.as_ref().map_or(0, |moved| moved.called_bytes),
         });
-        let sum = spent.bytes.zip(bytes);
-        spent.bytes = sum.map(|(old, new)| (old.0 + new.0, old.1 + new.1));
+        let sum = spent.bytes.zip(moved);
+        spent.bytes = sum.map(|(old, new)| (old.0 + new.read_bytes, old.1 + new.write_bytes));
         Ok(())
     }
 
@@ -360,17 +369,35 @@ fn bytes_of(process: Pid) -> String {
     format!("/proc/{}/io", process.as_raw_nonzero())
 }
 
-/// Bytes that a process, and those that it waited for, had read from storage and written to it. What
-/// was written and then deleted never goes there.
-fn moved_bytes(process: Pid, opened: Option<File>) -> Option<(u64, u64)> {
-    let file = opened.or_else(|| File::open(bytes_of(process)).ok());
-    let text = io::read_to_string(file?).ok()?;
-    let field = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        line?.parse::<u64>().ok()
-    };
-    let written = field("write_bytes")?.saturating_sub(field("cancelled_write_bytes")?);
-    Some((field("read_bytes")?, written))
+/// What this thread has waited for a processor so far, nanoseconds; 0 where the kernel does not count it.
+fn own_waited_ns() -> u64 {
+    assay_load::waited_ns("thread-self").unwrap_or_default()
+}
+
+/// Bytes of a process and of those that it waited for.
+struct Moved {
+    read_bytes: u64,
+    /// What was written and then deleted never goes to storage.
+    write_bytes: u64,
+    called_bytes: u64,
+}
+
+impl Moved {
+    /// Reads them, or returns `None` where the kernel does not show them.
+    fn of(process: Pid, opened: Option<File>) -> Option<Self> {
+        let file = opened.or_else(|| File::open(bytes_of(process)).ok());
+        let text = io::read_to_string(file?).ok()?;
+        let field = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            line?.parse::<u64>().ok()
+        };
+        let written = field("write_bytes")?;
+        Some(Self {
+            read_bytes: field("read_bytes")?,
+            write_bytes: written.saturating_sub(field("cancelled_write_bytes")?),
+            called_bytes: field("rchar")?.max(field("wchar")?),
+        })
+    }
 }
 
 /// The most resident memory that this process itself ever had.
@@ -546,6 +573,6 @@ mod tests {
     #[test]
     fn this_process_had_some_memory() {
         assert!(own_peak_bytes().unwrap() > 1 << 20);
-        assert!(moved_bytes(rustix::process::getpid(), None).is_some());
+        assert!(Moved::of(rustix::process::getpid(), None).is_some());
     }
 }
