@@ -24,6 +24,7 @@ mod link_ceiling;
 mod of_kinds;
 mod oom;
 mod power_supply;
+mod printed_rate;
 mod skew;
 mod slow_host;
 mod slow_member;
@@ -201,6 +202,7 @@ static OF_WORK: &[&dyn TruthRule] = &[
     &behind::Behind,
     &compressed::Compressed,
     &tool_fault::ToolFault,
+    &printed_rate::PrintedRate,
     &too_small::TooSmall,
 ];
 
