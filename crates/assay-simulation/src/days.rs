@@ -22,6 +22,8 @@ const ROWS: usize = 7;
 const REPLICATES: [usize; 3] = [3, 6, 10];
 /// Standard deviations of a day.
 const SESSIONS: [f64; 3] = [0.0, 0.02, 0.03];
+/// Standard deviations of a trial, beside the usual one.
+const SPREADS: [f64; 4] = [0.05, 0.1, 0.2, 0.4];
 /// What the first row lost where there is something to find.
 const LOST: f64 = 0.2;
 /// A full suite runs so many of these studies.
@@ -31,6 +33,8 @@ pub fn experiments() -> Vec<Experiment> {
     let settings = REPLICATES.iter().flat_map(|n| SESSIONS.map(|session| (*n, session)));
     let mut all: Vec<Experiment> = settings.map(|(n, session)| equal(n, session)).collect();
     all.extend([weeks(0.02), weeks(0.03), lost()]);
+    all.extend(SPREADS.map(|sd| spread(sd, 0.0, Bound::at_most(5.0))));
+    all.push(spread(0.03, LOST, Bound::at_least(95.0)));
     for one in &mut all {
         one.one_in = ONE_IN;
     }
@@ -41,6 +45,7 @@ pub fn experiments() -> Vec<Experiment> {
 fn result(
     name: &str,
     (trials, session, lost): (usize, f64, f64),
+    sd: f64,
     chance: &mut Chance,
 ) -> Done<Findings> {
     let mut text = "replicate,order,workload,metric,value,status\n".to_owned();
@@ -48,7 +53,7 @@ fn result(
         let gone = if row == 0 { (1.0 - lost).ln() } else { 0.0 };
         let day = session * chance.normal() + gone;
         for replicate in 1..=trials {
-            let value = 1000.0 * (day + TRIAL_SD * chance.normal()).exp();
+            let value = 1000.0 * (day + sd * chance.normal()).exp();
             let order = (replicate - 1) * ROWS + row;
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{replicate},{order},w{row},iops,{value},ok");
@@ -86,7 +91,8 @@ fn equal(trials: usize, session: f64) -> Experiment {
         counts,
         move |chance| {
             let law = (trials, session, 0.0);
-            let days = [result("one", law, chance)?, result("two", law, chance)?];
+            let days =
+                [result("one", law, TRIAL_SD, chance)?, result("two", law, TRIAL_SD, chance)?];
             let found = analysis::compare(&days[0], &days[1..], Days::default());
             rows_are_there(&found)?;
             let rows = gate::gate(&days[..1], &days[1..], Gate::new(0.05), 1);
@@ -107,7 +113,8 @@ fn weeks(session: f64) -> Experiment {
         vec![Count { what: "better or worse suggested", bound: Bound::at_most(7.2) }],
         move |chance| {
             let mut side = |name: &str| -> Done<Vec<Findings>> {
-                let one = |at: u32| result(&format!("{name}{at}"), (3, session, 0.0), chance);
+                let one =
+                    |at: u32| result(&format!("{name}{at}"), (3, session, 0.0), TRIAL_SD, chance);
                 (0..3).map(one).collect()
             };
             let (earlier, later) = (side("old")?, side("new")?);
@@ -127,8 +134,25 @@ fn lost() -> Experiment {
         format!("one of {ROWS} rows lost 20 %, n = 6, session sd 2 %"),
         vec![Count { what: "gate of 5 % red", bound: Bound::at_least(75.0) }],
         move |chance| {
-            let earlier = [result("one", (6, session, 0.0), chance)?];
-            let later = [result("two", (6, session, LOST), chance)?];
+            let earlier = [result("one", (6, session, 0.0), TRIAL_SD, chance)?];
+            let later = [result("two", (6, session, LOST), TRIAL_SD, chance)?];
+            let rows = gate::gate(&earlier, &later, Gate::new(0.05), 1);
+            Ok(vec![rows.iter().any(|row| row.ended == Ended::Fail)])
+        },
+    )
+}
+
+/// Days that do not differ, whose few trials scatter so far: their spread is known badly (Satterthwaite).
+fn spread(sd: f64, lost: f64, bound: Bound) -> Experiment {
+    let [percent, gone] = [sd, lost].map(|share| 100.0 * share);
+    Experiment::new(
+        "S12",
+        format!("S12-spread-{percent:.0}-lost-{gone:.0}"),
+        format!("one of {ROWS} rows lost {gone:.0} %, n = 3, trial sd {percent:.0} %, equal days"),
+        vec![Count { what: "gate of 5 % red", bound }],
+        move |chance| {
+            let earlier = [result("one", (3, 0.0, 0.0), sd, chance)?];
+            let later = [result("two", (3, 0.0, lost), sd, chance)?];
             let rows = gate::gate(&earlier, &later, Gate::new(0.05), 1);
             Ok(vec![rows.iter().any(|row| row.ended == Ended::Fail)])
         },
