@@ -3,7 +3,7 @@
 use crate::experiment::{Bound, Count, Experiment};
 use crate::seam::{self, Question};
 use crate::world::{self, Noise, World};
-use assay_study::findings::Verdict;
+use assay_study::findings::{Check, Verdict};
 
 const ARMS: [usize; 3] = [2, 3, 8];
 pub const REPLICATES: [usize; 4] = [3, 5, 6, 10];
@@ -11,6 +11,9 @@ pub const REPLICATES: [usize; 4] = [3, 5, 6, 10];
 const DRIFT: f64 = 0.05;
 /// What the trial after the carrier loses.
 pub const CARRY_OVER: f64 = 0.03;
+
+/// What it loses where that lasts.
+const LASTING: f64 = 0.05;
 
 /// A false verdict and how often it may be given.
 pub const fn false_verdict(bound: Bound) -> Count {
@@ -26,7 +29,41 @@ pub fn experiments() -> Vec<Experiment> {
     }
     all.extend(REPLICATES.map(eight_arms));
     all.extend(REPLICATES.map(eight_arms_at_the_margin));
+    for arms in [2, 4] {
+        all.extend(REPLICATES.map(|replicates| lasting(arms, replicates)));
+    }
     all
+}
+
+/// What a setting leaves behind lasts: the report says what carry-over it cannot have seen wherever a verdict is
+/// wrong (R10).
+fn lasting(arms: usize, replicates: usize) -> Experiment {
+    let world =
+        World { carry_over: (1.0 - LASTING).ln(), lasting: 0.5, ..World::null(arms, replicates) };
+    let question = Question::of(arms, world.turns);
+    let silent = Count { what: "and nothing said of carry-over", bound: Bound::at_most(0.0) };
+    Experiment::new(
+        "S2",
+        format!("S2-lasting-k{arms}-n{replicates}"),
+        format!("null, {arms} arms, n = {replicates}, 5 % carry-over, half left after each trial"),
+        vec![false_verdict(Bound::Free), silent],
+        move |chance| {
+            let found = seam::findings(&world::run(&world, chance), &question)?;
+            let is_wrong = found.comparisons.iter().any(seam::differs);
+            let says = |check: &Check| {
+                check.name == "carry-over"
+                    || [
+                        "would not have been seen",
+                        "could not be",
+                        "cannot be told apart",
+                        "too few",
+                    ]
+                    .iter()
+                    .any(|words| check.text.contains(words))
+            };
+            Ok(vec![is_wrong, is_wrong && !found.checks.iter().any(says)])
+        },
+    )
 }
 
 /// A bench that may mislead.

@@ -51,6 +51,8 @@ pub struct World {
     pub drift: f64,
     /// A trial that follows the carrier against one that does not.
     pub carry_over: f64,
+    /// What is left of that after each further trial, as a share.
+    pub lasting: f64,
     /// Every second trial against its neighbours.
     pub slot: f64,
     /// What comes back at a fixed distance in time, at a moment that is drawn.
@@ -70,6 +72,7 @@ impl World {
             shift: 0.0,
             drift: 0.0,
             carry_over: 0.0,
+            lasting: 0.0,
             slot: 0.0,
             returning: None,
             disturbed: 0.0,
@@ -124,20 +127,21 @@ pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
     let phase = world.returning.map_or(0.0, |_| chance.uniform());
     let middles = middles(&turns);
     let last = middles.last().copied().unwrap_or(1.0);
-    let mut before = None;
+    let mut carried = 0.0;
     let mut trials = Vec::with_capacity(turns.len());
     for (order, ((turn, noise), middle)) in turns.into_iter().zip(noise).zip(middles).enumerate() {
         let Turn { replicate, item: arm, lead_in } = turn;
         let disturbed = !lead_in && world.disturbed > 0.0 && chance.uniform() < world.disturbed;
         let mut level = noise + world.drift * middle / last;
         level += if arm > 0 { world.shift } else { 0.0 };
-        level += if before == Some(CARRIER) { world.carry_over } else { 0.0 };
+        level += carried;
         level += if order % 2 == 1 { world.slot } else { 0.0 };
         level += world.returning.map_or(0.0, |returning| returning.at(middle, phase));
         let factor = if disturbed { DISTURBANCE } else { 1.0 };
         let value = LEVEL * level.exp() * factor;
         trials.push(Trial { replicate, order: order as u32, lead_in, arm, value, disturbed });
-        before = Some(arm);
+        carried *= world.lasting.powf(if lead_in { 0.5 } else { 1.0 });
+        carried += if arm == CARRIER { world.carry_over } else { 0.0 };
     }
     trials
 }

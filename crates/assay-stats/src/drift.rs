@@ -1,6 +1,8 @@
 //! Drift over the study and carry-over from one trial to the next (rule R10).
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use statrs::function::beta::beta_reg;
+use statrs::function::gamma::ln_gamma;
 
 use crate::sample::{Sample, two_sided_p};
 
@@ -39,6 +41,69 @@ pub struct FTest {
     pub df2: usize,
     /// Probability of an F at least as large where there are no effects.
     pub p: f64,
+    /// Residual mean square, in the unit of the values squared.
+    pub residual: f64,
+    /// Sum of squares of one tested label of effect 1 that nothing given explains: that of the label for which it is
+    /// smallest.
+    pub weight: f64,
+}
+
+/// Largest noncentrality that is looked for: beyond, the test sees next to nothing.
+const MOST_NONCENTRAL: f64 = 1e4;
+/// Halvings of a range: eight digits.
+const STEPS: u32 = 30;
+
+impl FTest {
+    /// Returns the smallest effect of one label, in the unit of the values, that the test finds at level `alpha`
+    /// with this power; the label for which that is most difficult.
+    ///
+    /// Source: the noncentral F distribution with noncentrality effect^2 weight / residual, as a Poisson mixture
+    /// of beta distributions (Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions" 2, chapter
+    /// 30). None outside 0 < alpha < power < 1, and where no effect is large enough.
+    pub fn detectable(&self, alpha: f64, power: f64) -> Option<f64> {
+        if !(0.0 < alpha && alpha < power && power < 1.0 && self.weight > 0.0) {
+            return None;
+        }
+        let [a, b] = [self.df1, self.df2].map(|df| df as f64 / 2.0);
+        let critical = crossing(0.0, 1.0, |x| beta_reg(a, b, x) >= 1.0 - alpha);
+        let finds = |noncentral| power_of_f([a, b], critical, noncentral) >= power;
+        // Few effects are large, and large ones take long.
+        let mut most = 16.0;
+        while !finds(most) {
+            most *= 2.0;
+            if most > MOST_NONCENTRAL {
+                return None;
+            }
+        }
+        let noncentral = crossing(0.0, most, finds);
+        Some((noncentral * self.residual / self.weight).sqrt())
+    }
+}
+
+/// Where a condition that begins to hold between two values does so.
+fn crossing(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..STEPS {
+        let middle = f64::midpoint(low, high);
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    f64::midpoint(low, high)
+}
+
+/// Probability that a noncentral F exceeds its critical value, as a share of beta's scale.
+fn power_of_f([a, b]: [f64; 2], critical: f64, noncentral: f64) -> f64 {
+    let mean = noncentral / 2.0;
+    if mean == 0.0 {
+        return 1.0 - beta_reg(a, b, critical);
+    }
+    let reach = 8.0 * mean.sqrt() + 12.0;
+    let first = (mean - reach).max(0.0).floor() as u32;
+    let mut below = 0.0;
+    for step in first..=(mean + reach) as u32 {
+        let step = f64::from(step);
+        let weight = (step * mean.ln() - mean - ln_gamma(step + 1.0)).exp();
+        below += weight * beta_reg(a + step, b, critical);
+    }
+    1.0 - below
 }
 
 /// Least squares line of `y` (any unit) on `x` (any unit), with the t test of its slope.
@@ -128,6 +193,7 @@ fn extra_sum_of_squares(values: &[f64], given: &[&[usize]], tested: &[&[usize]])
     let total = equations.left();
     let given_rank = equations.eliminate(0..first_tested);
     let before = equations.left();
+    let weight = equations.smallest(first_tested..design.columns);
     let df1 = equations.eliminate(first_tested..design.columns);
     let after = equations.left();
     let df2 = n.checked_sub(given_rank + df1)?;
@@ -135,9 +201,10 @@ fn extra_sum_of_squares(values: &[f64], given: &[&[usize]], tested: &[&[usize]])
     if df1 == 0 || df2 == 0 || after <= 1e-12 * total {
         return None;
     }
-    let f = ((before - after).max(0.0) / df1 as f64) / (after / df2 as f64);
+    let residual = after / df2 as f64;
+    let f = ((before - after).max(0.0) / df1 as f64) / residual;
     let p = FisherSnedecor::new(df1 as f64, df2 as f64).ok()?.sf(f);
-    (f.is_finite() && p.is_finite()).then_some(FTest { f, df1, df2, p })
+    (f.is_finite() && p.is_finite()).then_some(FTest { f, df1, df2, p, residual, weight })
 }
 
 /// Distinct labels in ascending order.
@@ -205,6 +272,15 @@ impl Equations {
     /// Eliminates the columns of `range` in their order; gives how many were not aliased.
     fn eliminate(&mut self, range: std::ops::Range<usize>) -> usize {
         range.filter(|column| self.pivot(*column)).count()
+    }
+
+    /// Smallest sum of squares that is left of one of the columns of `range`, aliased ones left out.
+    fn smallest(&self, range: std::ops::Range<usize>) -> f64 {
+        let left = |column: usize| {
+            let left = self.products[column][column];
+            (left > ALIASED * self.diagonal[column]).then_some(left)
+        };
+        range.filter_map(left).reduce(f64::min).unwrap_or(0.0)
     }
 
     fn pivot(&mut self, column: usize) -> bool {

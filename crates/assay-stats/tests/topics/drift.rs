@@ -1,6 +1,6 @@
 //! `drift`.
 
-use assay_stats::{by_group, carry_over, carry_through, slope};
+use assay_stats::{FTest, by_group, carry_over, carry_through, slope};
 use proptest::prelude::*;
 
 use crate::common::{
@@ -192,4 +192,45 @@ proptest! {
         close(other.f, found.f, 1e-6);
         prop_assert!((0.0..=1.0).contains(&found.p));
     }
+}
+
+#[test]
+fn detectable_effects_give_the_known_noncentralities() {
+    // mpmath 1.3: the noncentrality with power 80 %, by the series of incomplete beta functions.
+    for (df1, df2, alpha, noncentral) in
+        [(1, 8, 0.01, 18.830_260_017), (3, 12, 0.01, 25.309_031_019), (2, 5, 0.05, 18.674_959_461)]
+    {
+        let test = FTest { f: 1.0, df1, df2, p: 0.5, residual: 0.25, weight: 4.0 };
+        let found = test.detectable(alpha, 0.8).unwrap();
+        close(found.powi(2) * 16.0, noncentral, 1e-6);
+    }
+    let blind = FTest { f: 1.0, df1: 20, df2: 1, p: 0.5, residual: 1.0, weight: 1.0 };
+    assert_eq!(blind.detectable(0.000_1, 0.8), None);
+    assert_eq!(blind.detectable(0.9, 0.8), None);
+}
+
+#[test]
+fn detectable_carry_over_is_found_in_four_of_five() {
+    let replicates: Vec<usize> = (0..60).map(|at| at / 3).collect();
+    let mut random = Random(9);
+    let mut orders = Vec::new();
+    for _ in 0..20 {
+        orders.extend(random.order(3));
+    }
+    let before: Vec<usize> = (0..60_usize).map(|at| orders[at.saturating_sub(1)]).collect();
+    let values = |random: &mut Random, effect: f64| -> Vec<f64> {
+        let luck = random.normals(60);
+        luck.iter()
+            .zip(&before)
+            .map(|(luck, arm)| luck + if *arm == 0 { effect } else { 0.0 })
+            .collect()
+    };
+    let test = carry_over(&values(&mut random, 0.0), &orders, &before, &replicates).unwrap();
+    let effect = FTest { residual: 1.0, ..test }.detectable(0.01, 0.8).unwrap();
+    let found = share(10, 500, |random| {
+        let values = values(random, effect);
+        carry_over(&values, &orders, &before, &replicates).unwrap().p < 0.01
+    });
+    // Of three settings the one that is found worst decides.
+    assert!((0.75..0.9).contains(&found), "{found}");
 }

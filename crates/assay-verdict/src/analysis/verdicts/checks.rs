@@ -16,6 +16,9 @@ use super::words;
 /// Error at which a carry-over is told (R10).
 const CARRY_OVER: f64 = 0.01;
 
+/// Power with which a carry-over would have been seen.
+const POWER: f64 = 0.8;
+
 /// Replicates below which neither can be seen.
 const FEWEST: usize = 3;
 
@@ -82,7 +85,7 @@ pub(super) fn checks(
         .collect();
     let between = orders.iter().filter(|(_, orders)| orders.differ());
     told.extend(between.map(|(question, orders)| {
-        check("carry-over", words::carried_between(question.workload, orders.p))
+        check("carry-over", words::carried_between(question.workload, orders.test.p))
     }));
     let clear = tests.iter().filter(|(_, test)| test.p < bonferroni(CARRY_OVER, questions.len()));
     told.extend(
@@ -90,11 +93,12 @@ pub(super) fn checks(
             check("carry-over", words::carry_over(question.workload, test.p))
         }),
     );
+    let missed = missed(design, &tests, &orders);
+    let looked = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
     if told.is_empty() {
-        told.push(check(
-            "drift",
-            unseen(design, questions, [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()]),
-        ));
+        told.push(check("drift", unseen(design, questions, looked) + &missed));
+    } else if looked[1] && told.iter().all(|check| check.name != "carry-over") {
+        told.push(check("carry-over", words::NO_CARRY_OVER.to_owned() + &missed));
     }
     found.extend(told);
     found
@@ -124,6 +128,24 @@ fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> St
         [false, false] => words::TOO_FEW,
     }
     .to_owned()
+}
+
+/// The smallest carry-over that would have been seen in every workload, in words; nothing where none has a share.
+fn missed(
+    design: &Design,
+    tests: &[(&Question<'_>, FTest)],
+    orders: &[(&Question<'_>, Orders)],
+) -> String {
+    let is_share = |question: &Question<'_>| question.scale == Scale::Ratio;
+    let alpha = bonferroni(CARRY_OVER, tests.len());
+    let of_tests = tests.iter().filter(|(question, _)| is_share(question));
+    let of_tests = of_tests.map(|(_, test)| test.detectable(alpha, POWER).unwrap_or(f64::INFINITY));
+    let of_orders = orders.iter().filter(|(question, _)| is_share(question));
+    let of_orders = of_orders.map(|(_, orders)| orders.detectable(POWER).unwrap_or(f64::INFINITY));
+    let (of_tests, of_orders) = (of_tests.reduce(f64::max), of_orders.reduce(f64::max));
+    of_tests.or(of_orders).map_or_else(String::new, |effect| {
+        words::missed_carry_over(design, effect.exp_m1(), of_tests.is_none())
+    })
 }
 
 /// Of all baselines of a workload the one that changes most clearly.

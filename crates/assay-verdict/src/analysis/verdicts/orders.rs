@@ -3,7 +3,7 @@
 //! one thing in one order and another in the other. Then there is no verdict.
 
 use assay_base::quantity::Scale;
-use assay_stats::{Sample, welch};
+use assay_stats::{Sample, Welch, t_quantile, welch};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::design::{ALPHA, Design, Order};
@@ -22,8 +22,8 @@ pub(super) struct Orders {
     first: Sample,
     /// Where it ran after it.
     second: Sample,
-    /// That both are the same.
-    pub p: f64,
+    /// Whether both are the same.
+    pub test: Welch,
 }
 
 impl Orders {
@@ -45,12 +45,18 @@ impl Orders {
             Sample::of(&differences).filter(|sample| sample.n >= FEWEST)
         };
         let (first, second) = (of(true)?, of(false)?);
-        Some(Self { first, second, p: welch(&first, &second)?.p })
+        Some(Self { first, second, test: welch(&first, &second)? })
     }
 
     /// Whether the order makes a difference.
     pub fn differ(&self) -> bool {
-        self.p < ALPHA
+        self.test.p < ALPHA
+    }
+
+    /// Returns the smallest effect of the order that is found with a power, on the scale of comparison.
+    pub fn detectable(&self, power: f64) -> Option<f64> {
+        let quantile = |p| t_quantile(p, self.test.degrees_of_freedom);
+        Some((quantile(1.0 - ALPHA / 2.0)? + quantile(power)?) * self.test.standard_error)
     }
 
     fn note(&self, scale: Scale) -> Note {
@@ -62,7 +68,7 @@ impl Orders {
             first: told(&self.first),
             second: told(&self.second),
             replicates: [self.first.n, self.second.n],
-            p: self.p,
+            p: self.test.p,
         }
     }
 }
@@ -102,9 +108,9 @@ pub(super) fn two_orders(one: &Comparison) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_study::findings::Findings;
     use assay_study::findings::answers::Claim;
-    use assay_study::results::design::AskKind;
+    use assay_study::findings::{Check, Findings};
+    use assay_study::results::design::{AskKind, LeadIn};
 
     use super::super::answers_tests::two;
     use super::super::tests::Study;
@@ -155,7 +161,31 @@ mod tests {
         assert!(!found.advice.is_empty());
         assert!(found.checks.iter().all(|check| check.name != "carry-over"));
         let text = super::super::words::NO_DRIFT;
-        assert!(found.checks.iter().any(|check| check.text == text), "{:?}", found.checks);
+        let seen = "an effect of the order below ";
+        let says = |check: &Check| check.text.starts_with(text) && check.text.contains(seen);
+        assert!(found.checks.iter().any(says), "{:?}", found.checks);
+    }
+
+    #[test]
+    fn noise_raises_the_effect_that_would_be_missed() {
+        let missed = |spread: f64, lead_in: LeadIn| {
+            let mut study = study([0.8, 0.8], HALF);
+            study.measured.design.lead_in = lead_in;
+            for trial in study.measured.series.iter_mut().flat_map(|series| &mut series.trials) {
+                trial.value = trial.value.map(|value| 100.0 * (value / 100.0).powf(spread));
+            }
+            let found = study.findings();
+            let text = found.checks.iter().find(|check| check.text.contains("power 80 %"));
+            text.map(|check| check.text.clone()).unwrap_or_default()
+        };
+        let share = |text: &str| -> f64 {
+            let (_, size) = text.split_once("below ").unwrap();
+            size.split(' ').next().unwrap().parse().unwrap()
+        };
+        let (quiet, noisy) = (missed(1.0, LeadIn::Half), missed(3.0, LeadIn::Half));
+        assert!(share(&noisy) > 2.0 * share(&quiet), "{quiet} {noisy}");
+        assert!(quiet.ends_with("lead_in = \"whole\" lengthens the warm-ups"), "{quiet}");
+        assert!(missed(1.0, LeadIn::Whole).contains("longer rests"));
     }
 
     #[test]

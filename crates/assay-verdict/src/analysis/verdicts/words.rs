@@ -294,6 +294,26 @@ pub(super) const NO_ORDER: &str =
 /// Where both were looked for and nothing was seen.
 pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials was seen";
 
+/// The same of carry-over where something was seen of drift.
+pub(super) const NO_CARRY_OVER: &str = "no carry-over between trials was seen";
+
+/// How large a carry-over may have been all the same, and what guards against it. Of two arms in random order the
+/// effect of their order is looked for.
+pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
+    let what = if of_orders { "an effect of the order" } else { "a carry-over" };
+    let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
+        "lead_in = \"whole\" lengthens the warm-ups"
+    } else {
+        "longer rests or fresh conditions before each trial guard against it"
+    };
+    let size = if effect.is_finite() {
+        format!("{what} below {}", percent(effect))
+    } else {
+        format!("{what} of any size")
+    };
+    format!("; {size} would not have been seen (power 80 %): {advice}")
+}
+
 /// Where two chained arms leave nothing to tell carry-over by.
 pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
      settings in chained order, which keeps it out of the comparison";
