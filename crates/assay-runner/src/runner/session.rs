@@ -18,6 +18,7 @@ use super::request::{Judge, LogOf};
 use super::setting::Setting;
 use super::trial;
 use assay_base::failure::Outcome;
+use assay_base::quantity::units::show;
 use assay_machine::probes::Probes;
 use assay_study::plan;
 use assay_study::plan::pace::Pace;
@@ -95,7 +96,7 @@ impl Session<'_, '_> {
         }
         let done = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
         let left = &self.plan.trials[done.min(self.plan.trials.len())..];
-        let expected_ns = self.left_ns(left);
+        let expected_ns = self.within_budget(self.left_ns(left));
         let planned = &self.plan.trials;
         let warm_ups = planned.iter().filter(|trial| trial.is_lead_in()).count();
         (context.tell)(Event::Planned { trials: planned.len(), warm_ups, done, expected_ns });
@@ -128,13 +129,31 @@ impl Session<'_, '_> {
                 self.log(ENDED, &reason);
                 return End::Early(reason);
             }
-            let remaining_ns = self.left_ns(&self.plan.trials[index..]);
+            let remaining_ns = self.within_budget(self.left_ns(&self.plan.trials[index..]));
             (context.tell)(self.starting(index, planned, remaining_ns));
             if let Some(end) = self.step(planned, None, trials, context) {
                 return end;
             }
         }
-        self.repeat_disturbed(trials, context).unwrap_or(End::Complete)
+        if let Some(end) = self.repeat_disturbed(trials, context) {
+            return end;
+        }
+        let Some(reason) = self.unspent() else { return End::Complete };
+        self.log(ENDED, &reason);
+        End::Early(reason)
+    }
+
+    /// What a study that may end at any replicate left of its budget when it had no more of them.
+    fn unspent(&self) -> Option<String> {
+        let Stopping::Open { .. } = self.plan.design.stopping else { return None };
+        let budget_ns = self.plan.budget_ns?;
+        let left_ns = budget_ns.checked_sub(self.elapsed_ns()).filter(|left| *left > 0)?;
+        let [budget, left] = [budget_ns, left_ns].map(|ns| show::duration(ns as f64));
+        Some(format!(
+            "it ended after all {} replicates with {left} of its time budget of {budget} left; name more with \
+             --replicates",
+            self.plan.replicates
+        ))
     }
 
     /// Puts the machine back.
@@ -291,7 +310,7 @@ impl Session<'_, '_> {
             };
             format!(
                 "the time budget of {} ended it after {after}",
-                assay_base::quantity::units::show::duration(budget_ns as f64)
+                show::duration(budget_ns as f64)
             )
         })
     }

@@ -24,6 +24,9 @@ const OVERHEAD_NS: u64 = 40 * MILLISECOND;
 const RAMP_SHARE: u64 = 16;
 /// Some hundred years.
 const NEVER_NS: u64 = i64::MAX as u64;
+/// Replicates by which the budget of a study is divided at most that may end at any of them.
+pub(super) const MOST_SHARING: u32 = 100;
+
 /// Percent of the budget after which no further trial is started.
 const DEADLINE_PERCENT: u64 = 140;
 

@@ -43,6 +43,11 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
             let usual = replicates.min(race::usual_replicates(screen > 0));
             budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })
         }
+        // One that its budget ends has more replicates than it will need: they make no trial shorter.
+        Stopping::Open { .. } if study.budget.is_some() => {
+            let usual = replicates.min(budget::MOST_SHARING);
+            budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })
+        }
         _ => budget::timed(study, &surveys, workloads, &turns),
     };
     let trials = trials(&turns, &layout.design, &timed.workloads, seed);

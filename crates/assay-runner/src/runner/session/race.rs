@@ -74,8 +74,8 @@ impl Session<'_, '_> {
         Run::of(&trial.record, log)
     }
 
-    /// Nanoseconds that are left to it, where there is a budget.
-    fn within_budget(&self, expected_ns: u64) -> u64 {
+    /// Returns the expected time, but no more than is left of a budget.
+    pub(super) fn within_budget(&self, expected_ns: u64) -> u64 {
         let left = self.plan.budget_ns.map(|most| most.saturating_sub(self.elapsed_ns()));
         left.map_or(expected_ns, |left| left.min(expected_ns))
     }
