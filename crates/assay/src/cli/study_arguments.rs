@@ -194,8 +194,10 @@ pub struct StudyArguments {
 /// Presets about one setting, whichever it is.
 const EXAMPLES: &[&str] = &["starvation", "tunable", "live"];
 
-/// Replicates at most of a study that ends when it is decided, where none are named.
+/// Replicates at most of a study that ends when it is decided, where none are named: without a budget, and with one,
+/// which then ends it. A plan has every trial of them.
 const MOST_UNTIL_DECIDED: u32 = 100;
+const MOST_WITHIN_BUDGET: u32 = 1000;
 
 impl StudyArguments {
     /// The study to run, and where.
@@ -385,6 +387,13 @@ impl StudyArguments {
                 let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
                 study.factors.retain(|own, _| !setting(own) || named(own));
             }
+            // Of levels that the line names the first is the baseline, unless the study's own is among them.
+            let bare = |level: &String| level.replace(' ', "").to_lowercase();
+            if let Some(own) = study.baseline.get(&name).map(bare)
+                && !levels.iter().map(bare).any(|level| level == own)
+            {
+                study.baseline.remove(&name);
+            }
             study.factors.insert(name, levels);
             study.arms.clear();
         }
@@ -419,7 +428,8 @@ impl StudyArguments {
             records.time_until(what);
         } else if let Some(when) = &self.until {
             let rule = rule(when, study.gate.is_some())?;
-            study.replicates = self.replicates.unwrap_or(MOST_UNTIL_DECIDED);
+            let most = if study.budget.is_some() { MOST_WITHIN_BUDGET } else { MOST_UNTIL_DECIDED };
+            study.replicates = self.replicates.unwrap_or(most);
             study.stop = Stop { rule, ..Stop::default() };
         }
         self.race.put(&mut study, self.replicates)?;
@@ -660,6 +670,10 @@ mod tests {
         assert_eq!((gated.gate.unwrap().allowed, gated.stop.rule), (allowed, StopRule::Fixed));
         let ended = study(&["depth", "--gate", "5%", "--until", "gate"]).unwrap();
         assert_eq!((ended.stop.rule, ended.replicates), (StopRule::Gate, MOST_UNTIL_DECIDED));
+        let until = ["depth", "--gate", "5%", "--until", "gate", "--budget", "40s"];
+        assert_eq!(study(&until).unwrap().replicates, MOST_WITHIN_BUDGET);
+        let named = study(&[&until[..], &["--replicates", "7"]].concat()).unwrap();
+        assert_eq!(named.replicates, 7);
         assert_eq!(study(&["depth"]).unwrap().gate, None);
         for (words, told) in [
             (&["depth", "--until", "gate"][..], "--until gate: the study has no gate of its own"),
