@@ -1,9 +1,11 @@
 //! What commands took: time with its range, processors, memory.
 
 use super::check::missing;
-use super::numbers::{span, under_heading};
-use super::{Block, NONE, Row, Section, Table, comparison_of, find, result};
+use super::numbers::{heading, span, under_heading};
+use super::study::is_one;
+use super::{Block, NONE, Row, Section, Table, comparison_of, find, result, spread};
 use crate::table::{Column, columns};
+use assay_kinds::work::metrics::is_told;
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::arm_in_words;
 
@@ -26,7 +28,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let is_run = |cell: &&Cell| range(findings, cell).is_some();
     let own = findings.cells.iter().filter(|cell| cell.metric == DURATION && !cell.control);
     let cells: Vec<&Cell> = own.filter(is_run).collect();
-    let missing = missing(findings, |metric| metric == DURATION);
+    let printed = printed(findings);
+    let missing =
+        missing(findings, |metric| metric == DURATION || !is_one(findings) && is_told(metric));
     // Results of several days are held against each other by their times alone.
     if cells.is_empty() && missing.is_empty() || findings.study.kind == "compare" {
         return None;
@@ -34,12 +38,44 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let legend = "Mean: geometric mean of the trials, with its 95 % interval; range: of all runs; user and \
                   system: processor time of a run; memory: the peak of the largest run.";
     let mut blocks = Vec::new();
+    blocks.extend((!printed.is_empty()).then(|| Block::Table(printed_table(&printed))));
     if !cells.is_empty() {
         blocks.push(Block::Table(table(findings, &cells)));
         blocks.push(Block::Text(vec![legend.to_owned()]));
     }
     blocks.extend((!missing.is_empty()).then_some(Block::Remarks(missing)));
     Some(Section::titled("commands", blocks))
+}
+
+/// Numbers that programs print of themselves, those that verdicts would be about first; none of a comparison, which
+/// has tables of its own for them.
+fn printed(findings: &Findings) -> Vec<&Cell> {
+    let own = |cell: &&Cell| !cell.control && is_told(&cell.metric) && !is_one(findings);
+    let mut found: Vec<&Cell> = findings.cells.iter().filter(own).collect();
+    found.sort_by_key(|cell| !cell.primary);
+    found
+}
+
+fn printed_table(cells: &[&Cell]) -> Table {
+    let several = cells.iter().any(|cell| cell.workload != cells[0].workload);
+    let mut all = Vec::new();
+    all.extend(several.then(|| Column::left("workload").key()));
+    all.push(Column::left("number printed").key());
+    all.extend(columns(&[">mean", ">95 % interval", ">spread", ">n"]));
+    let row = |cell: &&Cell| {
+        let name = heading(&cell.metric).to_owned();
+        let mut words = Vec::new();
+        words.extend(several.then(|| cell.workload.clone()));
+        words.extend([
+            name.clone(),
+            told(&cell.metric, cell.value()),
+            span(&cell.metric, cell.ci95),
+        ]);
+        words.extend([spread(cell), cell.n.to_string()]);
+        let cells = words.into_iter().map(super::Cell::from).collect();
+        Row { name, cells, notes: Vec::new() }
+    };
+    Table { columns: all, rows: cells.iter().map(row).collect() }
 }
 
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {

@@ -294,3 +294,26 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
         assert!(said.contains(told), "{words:?}: {said}");
     }
 }
+
+#[test]
+fn number_of_one_command_is_in_its_first_table() {
+    let bench = Bench::new("own-numbers-alone");
+    let words = ["--command", "echo 'ran: 12.5 ops/s'", "--reads", RATE];
+    let page = bench.text(&[&words[..], &SHORT].concat());
+    let row = page.lines().find(|line| line.contains("ops_per_s") && line.contains("12.5"));
+    assert!(row.is_some() && page.contains("number printed"), "{page}");
+    // Without numbers of its own the table is as ever.
+    let page = bench.text(&[&["--command", "true"][..], &SHORT].concat());
+    assert!(page.contains("mean") && !page.contains("number printed"), "{page}");
+}
+
+#[test]
+fn rate_of_a_warm_file_is_suspect() {
+    let bench = Bench::new("own-numbers-warm");
+    fs::write(bench.path("warm"), vec![7; 32 << 20]).unwrap();
+    let line = "dd if=warm of=/dev/null bs=1M 2>&1";
+    let found = bench.json(&[&["--command", line, "--reads", "dd"][..], &SHORT].concat());
+    let rate = cell(&found, "told_bandwidth_bytes_per_s", None);
+    assert_eq!(rate["trust"], "suspect", "{rate:#}");
+    assert!(rate["because"].to_string().contains("speed of memory"), "{rate:#}");
+}
