@@ -23,6 +23,8 @@ pub enum Kind {
     Partial,
     /// The same, by the exit code that the caller has for it.
     Blind(u8),
+    /// There is nothing to measure, which answers the question: exit code 0.
+    Needless,
     /// A signal; finished trials are kept: exit code 130.
     Interrupted,
 }
@@ -37,6 +39,7 @@ impl Kind {
             Self::NotRestored => 4,
             Self::Partial => 5,
             Self::Blind(code) => code,
+            Self::Needless => 0,
             Self::Interrupted => 130,
         }
     }
@@ -92,6 +95,11 @@ impl Failure {
             (Kind::Partial, Some(code)) => Self { kind: Kind::Blind(code), ..self },
             _ => self,
         }
+    }
+
+    /// There is nothing to measure.
+    pub fn needless(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Needless, message: message.into() }
     }
 
     /// A signal ended the work.

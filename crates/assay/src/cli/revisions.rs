@@ -116,11 +116,29 @@ pub fn make<'s>(
     stop: &'s AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Vec<Trees<'s>>> {
-    let made = made(system, &request.study, request.consented.as_root, stop, tell)?;
-    if !made.is_empty() {
+    let Made { trees, identical } =
+        made(system, &request.study, request.consented.as_root, stop, tell)?;
+    if let Some(program) = identical {
+        let levels = request.study.factors.get(REVISION).map(|all| all.join(" and "));
+        return Err(Failure::needless(format!(
+            "the builds of {} are identical ({program}, byte by byte): nothing was measured, because no difference \
+             could be theirs",
+            levels.unwrap_or_default()
+        )));
+    }
+    if !trees.is_empty() {
         request.targets = vec![place(system)?.display().to_string()];
     }
-    Ok(made)
+    Ok(trees)
+}
+
+/// The trees of a study.
+#[derive(Debug)]
+pub struct Made<'s> {
+    /// Nobody removes them as long as these are there.
+    pub trees: Vec<Trees<'s>>,
+    /// The program that is the same in all of them, where nothing else varies.
+    pub identical: Option<String>,
 }
 
 /// The trees of a study: those that are there, and new ones for those that are not.
@@ -133,8 +151,11 @@ pub fn made<'s>(
     as_root: bool,
     stop: &'s AtomicBool,
     tell: &mut dyn FnMut(Event),
-) -> Outcome<Vec<Trees<'s>>> {
-    let mut made = Vec::new();
+) -> Outcome<Made<'s>> {
+    let mut made = Made { trees: Vec::new(), identical: None };
+    let mut are_identical = true;
+    let varies = |(name, levels): (&String, &Vec<String>)| name != REVISION && levels.len() > 1;
+    let is_alone = !study.factors.iter().any(varies);
     let levels = study.factors.get(REVISION).map(Vec::as_slice).unwrap_or_default();
     for (work, named) in works(study) {
         let home = identity::state_directory(system)?;
@@ -142,6 +163,7 @@ pub fn made<'s>(
         let repository = Repository::on(system, Path::new(named))?;
         let repository = repository.run_by(caller).stopped_by(stop);
         let trees = Trees::below(&home, &repository, work.build.as_deref());
+        let mut built = Vec::new();
         // The baseline first, as it was named first.
         for name in levels {
             let Some(id) = work.revisions.get(name) else { continue };
@@ -149,10 +171,16 @@ pub fn made<'s>(
             if !trees.has(&commit) {
                 tell(Event::Waiting { text: told(name, id, work.build.as_deref()) });
             }
-            trees.tree(&commit)?;
+            built.push(trees.tree(&commit)?);
         }
-        made.push(trees);
+        let beside = [&work.prepare, &work.cleanup, &work.setup, &work.setup_once, &work.input];
+        let mut lines = vec![work.run.as_str()];
+        lines.extend(beside.into_iter().flatten().map(String::as_str));
+        are_identical &= is_alone && trees.are_identical(&built, &lines)?;
+        made.identical = work.run.split_whitespace().next().map(str::to_owned);
+        made.trees.push(trees);
     }
+    made.identical = made.identical.filter(|_| are_identical);
     Ok(made)
 }
 

@@ -267,7 +267,7 @@ pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
 /// for sure also without the trials that were lost.
 pub(super) const fn gravity(kind: Kind) -> u8 {
     match kind {
-        Kind::Partial | Kind::Blind(_) => 0,
+        Kind::Needless | Kind::Partial | Kind::Blind(_) => 0,
         Kind::Mistake => 1,
         Kind::Refused | Kind::Broken => 2,
         Kind::Gate => 3,

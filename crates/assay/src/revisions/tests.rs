@@ -203,3 +203,38 @@ fn what_is_unfinished_is_known_from_what_is_whole() {
     assert!((0..100).find(is_removed).is_some());
     assert_eq!(bench.names(), ["mine"]);
 }
+
+#[test]
+fn identical_builds_are_known_from_different_ones() {
+    let Some(bench) = Bench::new("revisions-identical") else { return };
+    let ids: Vec<String> = ["1\n", "1\n# a comment\n", "2\n"]
+        .map(|text| bench.lab.commit("source", text).unwrap())
+        .into();
+    bench.lab.commit("data", "7").unwrap();
+    bench.lab.commit("run.sh", "cat data").unwrap();
+    // A build that leaves comments out, as compilers do.
+    let build = "grep -v '#' source > prog; cp prog notes; date +%N >> notes; chmod +x prog";
+    let trees = bench.trees(Some(build));
+    let repository = bench.repository();
+    let mut all: Vec<Tree> = Vec::new();
+    for id in ids.iter().map(String::as_str).chain(["HEAD~1", "HEAD"]) {
+        all.push(trees.tree(&repository.resolve(id).unwrap()).unwrap());
+    }
+    let same = |which: [usize; 2], lines: &[&str]| {
+        trees.are_identical(&which.map(|at| all[at].clone()), lines).unwrap()
+    };
+    assert!(same([0, 1], &["./prog 5"]));
+    assert!(!same([1, 2], &["./prog 5"]), "the program differs");
+    // Files that the lines name belong to what is run; so may one that only a shell knows.
+    assert!(same([3, 4], &["./prog data"]));
+    assert!(!same([2, 3], &["./prog data"]), "one of them is not there");
+    assert!(!same([0, 1], &["./prog 5", "cat source"]), "a line beside it reads another file");
+    assert!(!same([0, 1], &["./prog $(ls)"]));
+    // A source that is run may read any other, and a program of the system is not the build.
+    assert!(!same([3, 4], &["sh run.sh"]) && !same([0, 1], &["cat prog"]));
+    assert!(!same([0, 1], &["./notes"]), "no program");
+    let unbuilt = bench.trees(None);
+    let plain = [0, 1].map(|at| unbuilt.tree(&all[at].commit).unwrap());
+    assert!(!unbuilt.are_identical(&plain, &["./prog"]).unwrap());
+    assert!(!trees.are_identical(&all[..1], &["./prog"]).unwrap());
+}

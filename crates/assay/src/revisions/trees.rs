@@ -35,6 +35,13 @@ const LAST_LINES: usize = 20;
 const BUILD: &str = "exec 2>&1; exec sh -c \"$1\"";
 /// What was built goes to the drive before it is marked, and before anything is measured.
 const SYNC: &str = "sync -f . 2> /dev/null || sync";
+/// Prints a hash of each program of a tree and of each file that is named; fails unless the first name is a program.
+const PROGRAMS: &str = r#"[ -f "$1" ] && [ -x "$1" ] || exit 1
+find . -path ./.git -prune -o -type f -perm -100 -print | LC_ALL=C sort |
+while IFS= read -r file; do printf '%s ' "$file"; sha256sum < "$file"; done
+for file; do [ ! -f "$file" ] || sha256sum < "$file"; done"#;
+/// Signs by which a shell makes names that do not stand in a line.
+const SIGNS_OF_SHELL: [char; 12] = ['$', '`', '{', '*', '?', '<', '>', '[', '~', '"', '\'', '\\'];
 /// Between two looks whether somebody else is done with a tree.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -112,6 +119,34 @@ impl<'s> Trees<'s> {
             None => self.make(&path, commit)?,
         }
         Ok(Tree { path, commit: commit.clone() })
+    }
+
+    /// Returns whether lines run the same bytes in all of these trees: the first word is a program that was built, and
+    /// neither a program of the trees nor a file that the lines name differs.
+    ///
+    /// # Errors
+    /// The user wants to stop.
+    pub fn are_identical(&self, trees: &[Tree], lines: &[&str]) -> Result<bool, Error> {
+        let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
+        let is_plain = lines.iter().all(|line| !line.contains(SIGNS_OF_SHELL));
+        let (Some(program), true) = (words.first(), is_plain) else { return Ok(false) };
+        if self.build.is_none() || trees.len() < 2 {
+            return Ok(false);
+        }
+        let mut first = None;
+        for tree in trees {
+            // What the commit has is a source, which may read others.
+            let tracked = self.hands.git(&tree.path, &["ls-files", "--", program], SHORT)?;
+            let asked: Vec<&str> =
+                ["-c", PROGRAMS, "sh"].into_iter().chain(words.iter().copied()).collect();
+            let hashes = self.shell(&tree.path, &asked)?;
+            let is_built = ended(&tracked).is_none() && tracked.heard.bytes == 0;
+            let hash = hashes.heard.sha256.filter(|_| is_built && ended(&hashes).is_none());
+            if hash.is_none() || *first.get_or_insert(hash) != hash {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn name(&self, commit: &Commit) -> String {

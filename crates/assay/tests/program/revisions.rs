@@ -222,3 +222,18 @@ fn a_study_goes_on_in_the_same_commits_though_the_branch_has_moved() {
     let workloads = found["workloads"].to_string();
     assert!(sides.ids.iter().all(|id| workloads.contains(id)), "{workloads}");
 }
+
+#[test]
+fn identical_builds_are_named_and_not_measured() {
+    let Some(sides) = Sides::new("revisions-identical") else { return };
+    let line = ["--command", "./built", "--gate", "5%", "--build"];
+    let same = "printf '#!/bin/sh\nsleep 0.01\n' > built; chmod +x built";
+    let ran = sides.bench.home.run(&sides.words("old,main", &[&line[..], &[same]].concat()));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("builds of old and main are identical (./built"), "{ran:?}");
+    assert!(sides.bench.results().is_empty());
+    let other = "(echo '#!/bin/sh'; cat bench.sh) > built; chmod +x built";
+    let words = ["--command", "./built", "--json", "--build", other];
+    let found = sides.bench.home.json(&sides.words("old,main", &words));
+    assert_eq!(measured(&found), ["main", "old"]);
+}
