@@ -4,19 +4,20 @@ use super::named::Named;
 use super::{Block, NONE, Role, Row, Section, Table, find, spread};
 use crate::table::columns;
 use assay_base::quantity::units::show;
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Cell, Findings, Trust};
 
 /// Energy of one trial.
 const ENERGY: &str = "energy_j";
 
 /// The section; none where nobody asked for energy and nothing tells it.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let cells: Vec<&Cell> =
-        findings.cells.iter().filter(|cell| cell.metric == ENERGY && !cell.control).collect();
+    let own = findings.cells.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
+    let (invalid, cells): (Vec<&Cell>, Vec<&Cell>) =
+        own.partition(|cell| cell.trust == Some(Trust::Invalid));
     let mut blocks = Vec::new();
     blocks.extend((!cells.is_empty()).then(|| Block::Text(source(findings))));
     blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
-    let missing = missing(findings);
+    let missing = missing(findings, &invalid);
     blocks.extend((!missing.is_empty()).then_some(Block::List(missing)));
     (!blocks.is_empty()).then(|| Section::titled("energy", blocks).with_role(Role::Of("energy")))
 }
@@ -59,13 +60,19 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
 }
 
 /// Why there is no energy of some workloads, each reason once.
-fn missing(findings: &Findings) -> Vec<String> {
+fn missing(findings: &Findings, invalid: &[&Cell]) -> Vec<String> {
+    let absent = findings.absent.iter().filter(|entry| entry.metric.as_deref() == Some(ENERGY));
+    let absent = absent.map(|entry| (entry.workload.as_str(), entry.reason.as_str()));
+    let invalid = invalid.iter().map(|cell| {
+        let why = cell.because.iter().find(|because| because.trust == Trust::Invalid);
+        (cell.workload.as_str(), why.map_or("its numbers are invalid", |because| &because.text))
+    });
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
-    for entry in findings.absent.iter().filter(|entry| entry.metric.as_deref() == Some(ENERGY)) {
-        match told.iter_mut().find(|(reason, _)| *reason == entry.reason) {
-            Some((_, whose)) if whose.contains(&entry.workload.as_str()) => {}
-            Some((_, whose)) => whose.push(&entry.workload),
-            None => told.push((&entry.reason, vec![&entry.workload])),
+    for (workload, reason) in absent.chain(invalid) {
+        match told.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, whose)) if whose.contains(&workload) => {}
+            Some((_, whose)) => whose.push(workload),
+            None => told.push((reason, vec![workload])),
         }
     }
     let sentence = |(reason, whose): (&str, Vec<&str>)| {

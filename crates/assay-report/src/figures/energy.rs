@@ -8,7 +8,7 @@ use crate::evidence::Evidence;
 use crate::figure::Figure;
 use assay_base::catalogue::About;
 use assay_base::quantity::Better;
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Cell, Findings, Trust};
 
 pub static ENERGY: Drawing = Drawing {
     about: About {
@@ -32,7 +32,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 /// The workloads of which something tells it, in the order of the study.
 fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
-    let own = |cell: &&Cell| cell.metric == METRIC && !cell.control && cell.value().is_some();
+    let is_sound = |cell: &Cell| cell.value().is_some() && cell.trust != Some(Trust::Invalid);
+    let own = |cell: &&Cell| cell.metric == METRIC && !cell.control && is_sound(cell);
     let told = distinct(findings.cells.iter().filter(own).map(|cell| cell.workload.as_str()));
     let better = Better::Lower;
     told.into_iter().map(|name| Subject { name, metric: METRIC, better }).collect()

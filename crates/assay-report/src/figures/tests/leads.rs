@@ -210,6 +210,17 @@ fn energy_that_nothing_tells_has_no_bars() {
         all(evidence).iter().filter(|figure| figure.id.starts_with("energy")).count()
     };
     assert_eq!([drawn(of("power")), drawn(&evidence)], [1, 0]);
+    let mut invalid = of("power").clone();
+    for cell in invalid.findings.cells.iter_mut().filter(|cell| cell.metric == "energy_j") {
+        cell.trust = Some(assay_study::findings::Trust::Invalid);
+    }
+    assert_eq!(drawn(&invalid), 0, "invalid numbers lead");
+    invalid
+        .findings
+        .cells
+        .iter_mut()
+        .for_each(|cell| cell.trust = cell.trust.map(|_| assay_study::findings::Trust::Suspect));
+    assert_eq!(drawn(&invalid), 1);
 }
 
 /// Published devices stand beside the card, the article's rule is a line.
