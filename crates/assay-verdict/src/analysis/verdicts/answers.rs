@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use assay_base::quantity::{Better, Scale, level_number};
 use assay_kinds::work::metrics::is_of_speed;
-use assay_stats::Sample;
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, Comparison, Trust};
@@ -110,7 +110,7 @@ impl Place<'_, '_> {
 }
 
 /// Why no number stands for a workload at some levels: the gravest of what is known of its trials.
-fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
+pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
     let own = |one: &&Series| {
         let at = levels.iter().all(|(name, level)| one.arm.get(name) == Some(level));
         one.workload == workload && one.primary && at
@@ -125,7 +125,9 @@ fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
         () if trials().next().is_none() => words::UNMEASURED,
         () if own.iter().any(|one| one.trust == Some(Trust::Invalid)) => words::INVALID,
         () if all(Status::Failed) => words::FAILED,
-        () => words::DISTURBED,
+        () if trials().any(|trial| trial.status == Status::Disturbed) => words::DISTURBED,
+        () if trials().count() < FEWEST_FOR_INTERVAL => words::FEW,
+        () => words::NOT_TOGETHER,
     }
 }
 

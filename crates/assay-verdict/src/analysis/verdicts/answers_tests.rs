@@ -8,7 +8,7 @@ use assay_study::findings::{AbsentCell, AdviceKind, Trust, Verdict};
 use assay_study::results::design::{Ask, AskKind, Order};
 use assay_study::results::record::Status;
 
-use super::answers::explain;
+use super::answers::{explain, why};
 use super::tests::{Study, arm};
 
 /// A little noise that is the same every time.
@@ -361,7 +361,7 @@ fn at_level(mut study: Study, level: &str, change: impl Fn(&mut Series)) -> Stud
 }
 
 #[test]
-fn what_has_no_number_says_why_in_four_different_words() {
+fn what_has_no_number_says_why_in_different_words() {
     let ask = || two(AskKind::Beats, "4", "1");
     let told = |study: Study| answered(study, ask()).because.join(" ");
     let each = |status: Status| {
@@ -389,6 +389,20 @@ fn what_has_no_number_says_why_in_four_different_words() {
     for (told, word) in found.iter().zip(words) {
         assert!(told.contains(word), "{word}: {told}");
     }
+}
+
+#[test]
+fn only_disturbed_trials_are_called_disturbed() {
+    let why = |change: &dyn Fn(&mut Series)| {
+        let study = at_level(curve(&HILL, 1), "4", change);
+        why(&study.measured.series, "work", &arm(&[("setting", "4")]))
+    };
+    let sound = why(&|_| {});
+    assert!(sound.contains("no replicate in which everything"), "{sound}");
+    assert_eq!(why(&|one| one.trials.truncate(2)), "has too few trials");
+    let disturbed = why(&|one| one.trials[0].status = Status::Disturbed);
+    assert!(disturbed.contains("not disturbed"), "{disturbed}");
+    assert_eq!(why(&|one| one.arm = arm(&[("setting", "5")])), "was not measured");
 }
 
 #[test]

@@ -72,12 +72,15 @@ pub(in crate::analysis::verdicts) fn because(verdict: Claim, cases: &[Case]) -> 
     texts
 }
 
-/// Why there is no number where one is asked for: four different things.
+/// Why there is no number where one is asked for: different things.
 pub(in crate::analysis::verdicts) const UNMEASURED: &str = "was not measured";
 pub(in crate::analysis::verdicts) const INVALID: &str = "has numbers that are invalid";
 pub(in crate::analysis::verdicts) const FAILED: &str = "failed in every trial";
 pub(in crate::analysis::verdicts) const DISTURBED: &str =
     "has too few trials that were not disturbed";
+pub(in crate::analysis::verdicts) const FEW: &str = "has too few trials";
+pub(in crate::analysis::verdicts) const NOT_TOGETHER: &str =
+    "has no replicate in which everything that is asked for was measured";
 
 /// Why a level was left out by the plan.
 pub(in crate::analysis::verdicts) fn left_out_because(reason: &str) -> String {
