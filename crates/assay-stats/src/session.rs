@@ -34,9 +34,9 @@ pub struct BetweenSessions {
 
 /// The difference `second.mean - first.mean` where sessions add so much variance to it.
 ///
-/// Source: R13d; Satterthwaite's degrees of freedom as Welch, Biometrika 34 (1947), estimates them (n + 1 and - 2, which
-/// few trials bias less than n - 1); a known variance has infinitely many.
-/// None when a sample has fewer than two values, and where a result is not finite.
+/// Source: R13d; Satterthwaite's degrees of freedom as Welch, Biometrika 34 (1947), estimates them (n + 1 and - 2,
+/// which few trials bias less than n - 1); a known variance has infinitely many. None when a sample has fewer than
+/// two values, and where a result is not finite.
 pub fn between_sessions(
     first: &Sample,
     second: &Sample,
