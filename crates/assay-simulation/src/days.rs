@@ -7,7 +7,6 @@ use std::fmt::Write;
 use assay_importers::importers::{Options, trials_csv};
 use assay_lab::Done;
 use assay_study::findings::{Findings, Verdict};
-use assay_study::results::plan::Arm;
 use assay_verdict::analysis;
 use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::gate::{self, Ended, Gate};

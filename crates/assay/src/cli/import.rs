@@ -66,7 +66,7 @@ number of factor:NAME columns.
 
 The name of a metric tells which direction is better (latency, ops/s, errors),
 else write it: score:higher, depth:lower, or use --better score=higher.
-What is zero somewhere is compared by differences, as errors:lower:difference is.
+A metric with a zero is compared by differences (errors:lower:difference).
 Values are plain numbers. Lines that begin with # are comments.")]
 pub struct Arguments {
     #[command(flatten)]
