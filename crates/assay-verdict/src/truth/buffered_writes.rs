@@ -90,7 +90,7 @@ mod tests {
         });
         bench.each(|trial| {
             let share = trials[trial.replicate as usize - 1];
-            let dirtied_pages = Some(PAGES * share / 100);
+            let dirtied_pages = Some((PAGES * share).div_ceil(100));
             let memory = Memory { dirtied_pages, ..Memory::default() };
             trial.evidence.memory = Presence::Present(memory.into());
         })
