@@ -96,9 +96,6 @@ pub fn in_range(
     }
     require_programs(system, device)?;
     let readable = readable(system, device, range)?;
-    if readable.is_empty() {
-        return Ok(found);
-    }
     if let Some(node) = node.filter(|_| readable == *range) {
         add(&mut found, wipefs(system, node)?);
     }
@@ -208,25 +205,20 @@ fn require_readable(system: &dyn System, device: &File, range: &Range<u64>) -> i
     if readable(system, device, range)? == *range { Ok(()) } else { Err(Errno::IO.into()) }
 }
 
-/// The part of a range in which the programs can look. If the medium itself fails at one end (EIO), that is the other
-/// end: what is there is lost already.
+/// Returns the part of a range in which the programs can look: its beginning if the medium fails at the end (EIO), as
+/// of a counterfeit or dying drive.
 ///
 /// # Errors
-/// Any other failure, which may be over with the next attempt.
+/// Every other failure. An unreadable beginning may hide a table of partitions that can be rescued.
 fn readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Range<u64>> {
     let length = (range.end - range.start).min(ENDS);
     let mut bytes = vec![0; length as usize];
-    let mut is_read = |start| match read(system, device, start, &mut bytes) {
-        Ok(()) => Ok(true),
-        Err(error) if Errno::of(&error) == Some(Errno::IO) => Ok(false),
+    read(system, device, range.start, &mut bytes)?;
+    match read(system, device, range.end - length, &mut bytes) {
+        Ok(()) => Ok(range.clone()),
+        Err(error) if Errno::of(&error) == Some(Errno::IO) => Ok(range.start..range.start + length),
         Err(error) => Err(error),
-    };
-    Ok(match (is_read(range.start)?, is_read(range.end - length)?) {
-        (true, true) => range.clone(),
-        (true, false) => range.start..range.start + length,
-        (false, true) => range.end - length..range.end,
-        (false, false) => range.start..range.start,
-    })
+    }
 }
 
 fn read(system: &dyn System, device: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
