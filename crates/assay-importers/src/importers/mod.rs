@@ -220,13 +220,14 @@ pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
 pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
     let mut found = numbers_of(importer, files, options)?;
     state_directions(&mut found, &options.better)?;
-    for (workload, metric) in found.measurements.compare_zeros_by_difference(|_| true) {
-        let note =
-            format!("{workload}: a value of {metric} is zero, so it is compared by differences");
-        found.notes.push(note);
-    }
+    let zeros = found.measurements.compare_zeros_by_difference(|_| true);
     let series = &found.measurements.series;
     let compares = series.iter().any(|one| one.arm != series[0].arm);
+    let zeros: BTreeSet<&str> = zeros.iter().map(|(_, metric)| metric.as_str()).collect();
+    if compares && !zeros.is_empty() {
+        let names = zeros.into_iter().collect::<Vec<_>>().join(", ");
+        found.notes.push(format!("compared by differences where a value is zero: {names}"));
+    }
     let unknown = series.iter().filter(|one| compares && !one.better.is_known());
     let unknown: BTreeSet<&str> = unknown.map(|one| one.metric.as_str()).collect();
     for metric in unknown {

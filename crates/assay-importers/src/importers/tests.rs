@@ -8,7 +8,7 @@ use assay_base::quantity::Better::{self, Higher, Lower, Unknown};
 use super::*;
 
 /// Metrics of other tools that are none of ours, with their directions.
-const OTHERS: [(&str, Better); 19] = [
+const OTHERS: [(&str, Better); 25] = [
     ("time_per_op_ns", Lower),
     ("time_per_iteration_ns", Lower),
     ("bytes_per_op", Lower),
@@ -27,6 +27,12 @@ const OTHERS: [(&str, Better); 19] = [
     ("written_bytes_per_s", Higher),
     ("rate_mbits_per_s", Higher),
     ("mb_per_cpu_share", Higher),
+    ("moved_bytes_per_s", Higher),
+    ("discarded_bytes_per_s", Higher),
+    ("discards_per_s", Unknown),
+    ("flushes_per_s", Unknown),
+    ("discard_wait_ms", Lower),
+    ("flush_wait_ms", Lower),
     ("queue_length", Unknown),
 ];
 

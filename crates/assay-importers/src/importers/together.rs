@@ -337,7 +337,7 @@ impl All<'_> {
             for arm_at in 0..self.arms.len() {
                 for (at, told) in own.iter().enumerate() {
                     let trials = self.trials(workload, arm_at, &told.metric);
-                    if trials.is_empty() {
+                    if trials.is_empty() || !self.measures(workload, arm_at, &told.metric) {
                         continue;
                     }
                     let arm = self.arms[arm_at].clone();
@@ -351,6 +351,16 @@ impl All<'_> {
             }
         }
         Ok(series)
+    }
+
+    /// Whether a run measured a metric or failed. If the tool could measure it in no run, that is no failure.
+    fn measures(&self, workload: usize, arm: usize, metric: &str) -> bool {
+        let mut own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
+        own.any(|one| {
+            let mut values = one.run.values.iter();
+            one.run.failed.is_some()
+                || values.any(|told| told.metric == metric && told.why.is_none())
+        })
     }
 
     fn evidence(&self, workload: usize, arm: usize) -> Vec<Vec<ImportEvidence>> {
@@ -384,7 +394,7 @@ impl All<'_> {
     }
 }
 
-/// A run as a trial of one metric; none where it tells nothing of it.
+/// Returns a run as a trial of one metric, or `None` if it says nothing of the metric.
 fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
     let told = one.run.values.iter().find(|told| told.metric == metric);
     let failed = one.run.failed.clone();

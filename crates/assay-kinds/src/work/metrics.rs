@@ -74,6 +74,24 @@ pub fn is_told(name: &str) -> bool {
     name.strip_prefix(TOLD).is_some_and(|own| !own.is_empty() && own.bytes().all(sign))
 }
 
+/// Units of rates as names of metrics have them, in bytes.
+const UNITS: [(&str, f64); 8] = [
+    ("bytes", 1.0),
+    ("kb", 1e3),
+    ("kib", 1024.0),
+    ("mb", 1e6),
+    ("mib", 1_048_576.0),
+    ("gb", 1e9),
+    ("gib", 1_073_741_824.0),
+    ("tb", 1e12),
+];
+
+/// Returns the bytes of the unit of a rate that a program prints (`told_read_mib_per_s`), or `None` for other metrics.
+pub fn printed_bytes_per_s(name: &str) -> Option<f64> {
+    let unit = name.strip_prefix(TOLD)?.strip_suffix("_per_s")?.rsplit('_').next()?;
+    UNITS.iter().find(|(known, _)| *known == unit).map(|(_, bytes)| *bytes)
+}
+
 /// What a sentence calls a metric; one that is not known here keeps its name, and what a program tells of
 /// itself the name that it has there.
 pub fn noun(name: &str) -> &str {

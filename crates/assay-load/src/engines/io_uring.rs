@@ -22,7 +22,7 @@ use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, Job, LoadError, Poll, QueueFacts, WriteSync, clock};
+use crate::{EngineEntry, EngineKind, LoadError, Poll, QueueFacts, WriteSync, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -544,16 +544,6 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
     Some(Completion { slot: index, result })
 }
 
-/// Entries of the two queues.
-fn entries(job: &Job) -> [u32; 2] {
-    // All that is in flight may be handed over at once, and each of so many writes brings two.
-    let every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
-    let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
-    // What is synced may stay while others come and go, until nothing else is in flight.
-    let ends = if every.is_some() { 2 * job.depth } else { job.depth };
-    polling::roomy(job.poll, [job.depth + syncs, ends])
-}
-
 impl<'a> IoUring<'a> {
     /// One whose queues take so many submissions and completions.
     fn with(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
@@ -602,7 +592,7 @@ impl<'a> IoUring<'a> {
 
 impl<'a> Engine<'a> for IoUring<'a> {
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
-        Self::with(entries(setup.job), setup)
+        Self::with(polling::entries(setup.job), setup)
     }
 
     #[inline]
@@ -716,6 +706,7 @@ mod tests {
     use rustix::fs::{MemfdFlags, memfd_create};
 
     use super::*;
+    use crate::Job;
     use crate::check::tests::job;
     use crate::engines::suite::works;
     use crate::{Mix, Target, WriteSync};
@@ -782,12 +773,13 @@ mod tests {
 
     #[test]
     fn the_queues_take_all_that_may_be_in_flight() {
-        let of = |depth, sync| entries(&Job { depth, sync, ..job() });
+        let of = |depth, sync| polling::entries(&Job { depth, sync, ..job() });
         assert_eq!(of(5, WriteSync::None), [5, 5]);
         assert_eq!(of(5, WriteSync::EachWrite), [10, 10]);
         // The fifth, the tenth and so on, when all others have ended.
         assert_eq!(of(5, WriteSync::EachNth(5)), [6, 10]);
-        let polled = |poll| entries(&Job { depth: 5, poll, sync: WriteSync::EachNth(5), ..job() });
+        let polled =
+            |poll| polling::entries(&Job { depth: 5, poll, sync: WriteSync::EachNth(5), ..job() });
         assert_eq!(polled(Poll::Submission), [12, 20]);
         assert_eq!(polled(Poll::Completion), [6, 10]);
     }

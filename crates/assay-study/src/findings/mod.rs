@@ -88,7 +88,6 @@ pub struct TargetFacts {
     pub scheduler: Option<String>,
     /// Device stack, top first, for people.
     pub stack: Vec<String>,
-    /// Bytes of the area.
     pub area_bytes: u64,
     /// Whether direct I/O was used.
     pub direct: bool,

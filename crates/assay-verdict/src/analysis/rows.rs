@@ -224,8 +224,7 @@ fn judged(
         return None;
     }
     if workload.work.is_only_watched() || workload.work.is_recorded() {
-        // The rules hold what the tool did against the devices: it did nothing.
-        return Some((Vec::new(), Unquiet::default()));
+        return Some((truth::remarks_on_recording(&counting), Unquiet::default()));
     }
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // A bundle without its site cannot be judged, and what is not judged is not trusted.

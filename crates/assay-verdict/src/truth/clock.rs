@@ -39,11 +39,6 @@ impl TruthRule for Clock {
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if case.trials.iter().any(|trial| is_untimed(trial)) {
-            return Some(Remark::invalid(
-                "the trace has no times: its rates and latencies are not known",
-            ));
-        }
         let told: Vec<String> = case.trials.iter().filter_map(|trial| event(trial)).collect();
         let first = told.first()?;
         Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))))
@@ -54,11 +49,17 @@ impl TruthRule for Clock {
     }
 }
 
-/// Whether requests were recorded elsewhere without their times.
-fn is_untimed(trial: &TrialRecord) -> bool {
-    let counted = trial.measured.as_ref().and_then(io::Detail::of);
-    let recorded = counted.and_then(|counted| counted.requests.as_ref());
-    recorded.is_some_and(|own| own.span_ns == 0 && own.requests > 0)
+/// Returns the remark on a recording whose requests have no times.
+pub(super) fn of_recording(trials: &[&TrialRecord]) -> Option<Remark> {
+    for trial in trials {
+        let counted = trial.measured.as_ref().and_then(io::Detail::of);
+        let recorded = counted.and_then(|counted| counted.requests.as_ref());
+        if recorded.is_some_and(|own| own.span_ns == 0 && own.requests > 0) {
+            let text = "the trace has no times: its rates and latencies are not known";
+            return Some(Remark::invalid(text));
+        }
+    }
+    None
 }
 
 fn event(trial: &TrialRecord) -> Option<String> {
@@ -114,7 +115,8 @@ mod tests {
                 let recorded = Recorded { span_ns, requests, ..Recorded::default() };
                 counted(trial).requests = Some(Box::new(recorded));
             });
-            bench.judge(&Clock).map(|remark| remark.trust)
+            let trials: Vec<&TrialRecord> = bench.trials.iter().collect();
+            of_recording(&trials).map(|remark| remark.trust)
         };
         assert_eq!(trust(0, 2), Some(Trust::Invalid));
         assert_eq!([trust(1, 2), trust(0, 0)], [None; 2]);

@@ -256,6 +256,14 @@ pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     rules(case).filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
 }
 
+/// The remarks on what was only watched or recorded: the other rules compare what the tool did with the devices.
+pub fn remarks_on_recording(trials: &[&TrialRecord]) -> Vec<(&'static str, Remark)> {
+    clock::of_recording(trials)
+        .map(|remark| (clock::Clock.about().name, remark))
+        .into_iter()
+        .collect()
+}
+
 /// The same of trials that several hosts ran together: every other rule reads what one machine recorded, and
 /// has spoken there.
 pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, Remark)> {

@@ -3,7 +3,7 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::{Judged, Measured, command};
+use assay_kinds::work::{Judged, Measured, command, metrics};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{Share, compression, in_trials, is_simulated, seconds, witnessed};
@@ -15,18 +15,6 @@ const LEAST_SHARE: f64 = 0.5;
 const LEAST_SHARE_OF_RUN: f64 = 0.1;
 /// Share of what the program moved below which compression has earned part of the rate: as of rule `compressed`.
 const LEAST_COMPRESSED: f64 = 0.9;
-
-/// Units of rates as names of metrics have them, in bytes.
-const UNITS: [(&str, f64); 8] = [
-    ("bytes", 1.0),
-    ("kb", 1e3),
-    ("kib", 1024.0),
-    ("mb", 1e6),
-    ("mib", 1_048_576.0),
-    ("gb", 1e9),
-    ("gib", 1_073_741_824.0),
-    ("tb", 1e12),
-];
 
 /// The time that a tool prints with its rate.
 const PRINTED_TIME: &str = "told_duration_s";
@@ -119,12 +107,7 @@ impl Runs {
 fn lowest_rate(measured: &Measured) -> Option<f64> {
     let mut lowest: Option<f64> = None;
     for (name, value) in &measured.values {
-        let Some(stem) = name.strip_prefix("told_").and_then(|own| own.strip_suffix("_per_s"))
-        else {
-            continue;
-        };
-        let unit = stem.rsplit('_').next().unwrap_or(stem);
-        let Some((_, scale)) = UNITS.iter().find(|(known, _)| *known == unit) else { continue };
+        let Some(scale) = metrics::printed_bytes_per_s(name) else { continue };
         let rate = value * scale;
         if rate > 0.0 {
             lowest = Some(lowest.map_or(rate, |lowest| lowest.min(rate)));

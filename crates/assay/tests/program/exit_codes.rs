@@ -108,7 +108,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 0 ops/s"],
         more: &["--until", "gate"],
         code: 5,
-        says: "makes no statement after 4 replicates: command (new): values of zero have no ratio",
+        says: "makes no statement after 4 replicates: command (new): a metric that may be zero has no ratio",
         keeps: Keeps::All,
     },
     until_gate_ends_when_it_is_decided: Line {

@@ -88,10 +88,16 @@ fn for_completion(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'
     first_of(&attempts, entries)
 }
 
-/// Entries of the queues of a ring that is polled so. What the kernel's thread has taken, and ended, counts
-/// as being in the queue until all that it took with it is: twice as many find room.
-pub(super) fn roomy(poll: Poll, entries: [u32; 2]) -> [u32; 2] {
-    match poll {
+/// Entries of the two queues of a job's ring.
+pub(super) fn entries(job: &Job) -> [u32; 2] {
+    // All that is in flight may be handed over at once, and each of so many writes brings two.
+    let every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
+    let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
+    // What is synced may stay while others come and go, until nothing else is in flight.
+    let ends = if every.is_some() { 2 * job.depth } else { job.depth };
+    let entries = [job.depth + syncs, ends];
+    match job.poll {
+        // What the kernel's thread has taken counts as being in the queue until all that it took with it has ended.
         Poll::Submission => entries.map(|count| 2 * count),
         Poll::Nothing | Poll::Completion => entries,
     }

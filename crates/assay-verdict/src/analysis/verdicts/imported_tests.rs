@@ -33,7 +33,9 @@ fn text_of(format: &str, value: f64) -> String {
             "operation,path type,threads,block size,IOPS [last]\nREAD,file,1,4096,{value}\n"
         ),
         "criterion" => {
-            format!(r#"{{"mean": {{"confidence_interval": {{}}, "point_estimate": {value}}}}}"#)
+            format!(
+                r#"{{"mean": {{"confidence_interval": {{}}, "point_estimate": {value}}}, "std_dev": {{}}}}"#
+            )
         }
         "go-bench" => go("ns/op", &[value]),
         "pytest-benchmark" => format!(
