@@ -78,8 +78,10 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         // What others recorded did not run as the machine is now, and no rule of trust has evidence of it.
         let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
         let emulated = emulated(story).filter(|_| !recorded);
+        let invalid = invalid(story).into_iter().take(MOST_INVALID);
+        let invalid = invalid.map(|(_, text)| Sentence::new(Said::Invalid, text));
         let told = emulated.into_iter().chain(of_kinds).chain(story.told.iter().cloned());
-        return told.chain(Some(last).filter(|_| !recorded)).collect();
+        return told.chain(invalid).chain(Some(last).filter(|_| !recorded)).collect();
     }
     // What a study was run for leads, with its trust in it.
     let is_lead = |one: &&Sentence| matches!(one.said, Said::Factor { .. } | Said::MostLoad);
@@ -299,6 +301,9 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
         ("device-bytes", _) => "not all of the bytes went through the device in that time",
         ("link-ceiling", true) => "they are faster than the link to the drive",
         ("link-ceiling", false) => "it is faster than the link to the drive",
+        ("io-limit", true) => "they measure a limit of a control group, not the drive",
+        ("io-limit", false) => "it measures a limit of a control group, not the drive",
+        ("clock", _) => "the trace has no times, so rates and latencies are not known",
         (_, true) => "they are not what they say they are",
         (_, false) => "it is not what it says it is",
     };
