@@ -29,7 +29,6 @@ mod one_run;
 mod order;
 pub mod pattern;
 mod phoronix;
-pub mod places_csv;
 mod pytest_benchmark;
 pub mod requests;
 pub mod run;
@@ -73,7 +72,6 @@ pub struct Options {
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The numbers.
     pub measurements: Measurements,
     /// What was taken for granted, one sentence each.
     pub notes: Vec<String>,
@@ -88,7 +86,6 @@ pub struct Brought {
     pub name: String,
     /// Levels that the user says of it.
     pub arm: Arm,
-    /// What it holds.
     pub bytes: Vec<u8>,
 }
 
@@ -137,7 +134,6 @@ fn unused_note(importer: &Importer, text: &str) -> Option<String> {
 /// All importers, the usual one first.
 pub static IMPORTERS: &[Importer] = &[
     trials_csv::IMPORTER,
-    places_csv::IMPORTER,
     fio_json::IMPORTER,
     fio_log::IMPORTER,
     hyperfine::IMPORTER,
