@@ -375,6 +375,12 @@ fn unread_tools_are_named_with_what_is_read() {
             "transaction type: <builtin: TPC-B>\ntps = 85.1 (without initial)\n",
             ["pgbench", "--reads"],
         ),
+        (
+            "etcd_disk_wal_fsync_duration_seconds_bucket{le=\"0.008\"} 17852494\n\
+             etcd_disk_wal_fsync_duration_seconds_bucket{le=\"0.016\"} 1.8745663e+07\n\
+             etcd_disk_wal_fsync_duration_seconds_bucket{le=\"+Inf\"} 18823948\n",
+            ["between 0.008 and 0.016 s", "less than 0.01 s: inconclusive"],
+        ),
         ("\u{7}tae\u{1}\0\0\0\u{3}\0", ["blkparse -i", "CPUs"]),
         ("eat\u{7}\0\0\0\0", ["blkparse -i", "CPUs"]),
     ] {

@@ -72,6 +72,9 @@ pub(super) fn strange(head: &str) -> Option<String> {
     if let Some(what) = for_the_eye(head) {
         return Some(format!("this looks like {what}"));
     }
+    if let Some(what) = super::prometheus::ranges(head) {
+        return Some(format!("this looks like {what}"));
+    }
     if head.contains('\0') {
         return Some(format!("this is no text; {known}"));
     }

@@ -29,6 +29,7 @@ mod one_run;
 mod order;
 pub mod pattern;
 mod phoronix;
+mod prometheus;
 mod pytest_benchmark;
 pub mod requests;
 pub mod run;

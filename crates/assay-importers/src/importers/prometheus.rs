@@ -1,0 +1,96 @@
+//! Histograms of Prometheus: their buckets give ranges of percentiles and no numbers, so they are refused with what
+//! they say.
+
+use std::collections::BTreeMap;
+
+/// The metric of etcd for which its documentation asks for a 99th percentile (etcd.io, "What does the etcd warning
+/// 'failed to send out heartbeat on time' mean?"), and that bound in seconds.
+const ETCD: (&str, f64) = ("etcd_disk_wal_fsync_duration_seconds", 0.01);
+
+/// Cumulative counts of a histogram: the upper ends of its buckets in their order, each with its count.
+type Buckets = Vec<(f64, f64)>;
+
+/// What a text with such histograms says of its 99th percentiles; nothing where it has none.
+pub(super) fn ranges(text: &str) -> Option<String> {
+    let mut histograms: BTreeMap<&str, Buckets> = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        if let Some((name, end, count)) = bucket(line) {
+            histograms.entry(name).or_default().push((end, count));
+        }
+    }
+    let ranges: Vec<String> =
+        histograms.iter().filter_map(|(name, own)| range(name, own)).collect();
+    (!ranges.is_empty()).then(|| {
+        format!(
+            "histograms of Prometheus, which give ranges and no numbers: {}. Measure with assay check --for etcd, or \
+             import requests that were recorded one by one",
+            ranges.join("; ")
+        )
+    })
+}
+
+/// `NAME_bucket{le="0.001"} 102`, whatever other labels there are.
+fn bucket(line: &str) -> Option<(&str, f64, f64)> {
+    let (name, rest) = line.split_once("_bucket{")?;
+    let (labels, count) = rest.rsplit_once('}')?;
+    let (_, end) = labels.split_once("le=\"")?;
+    let end = end.split('"').next()?.replace("+Inf", "inf").parse().ok()?;
+    Some((name, end, count.split_whitespace().next()?.parse().ok()?))
+}
+
+fn range(name: &str, buckets: &Buckets) -> Option<String> {
+    let all = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
+    let at = buckets.iter().position(|(_, count)| *count >= 0.99 * all).filter(|_| all > 0.0)?;
+    let low = at.checked_sub(1).map_or(0.0, |before| buckets[before].0);
+    let high = buckets[at].0;
+    let mut text = format!("{name} has its 99th percentile between {low} and {high}");
+    if name == ETCD.0 {
+        let bound = ETCD.1;
+        let verdict = match () {
+            () if high <= bound => "met",
+            () if low >= bound => "not met",
+            () => "inconclusive",
+        };
+        text += &format!(" s (etcd asks for less than {bound} s: {verdict})");
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many of 1,000 requests up to each of these seconds.
+    fn etcd(counts: &[(f64, u32)]) -> String {
+        let name = ETCD.0;
+        let buckets =
+            counts.iter().map(|(end, count)| format!("{name}_bucket{{le=\"{end}\"}} {count}\n"));
+        buckets.collect::<String>()
+            + &format!("{name}_bucket{{le=\"+Inf\"}} 1e+03\n{name}_count 1000\n")
+    }
+
+    #[test]
+    fn ranges_are_judged_by_both_their_ends() {
+        let verdict = |counts: &[(f64, u32)]| {
+            let text = ranges(&etcd(counts)).unwrap();
+            let found =
+                ["inconclusive", "not met", "met"].into_iter().find(|word| text.contains(word));
+            found.unwrap()
+        };
+        assert_eq!(verdict(&[(0.008, 989), (0.016, 999)]), "inconclusive");
+        assert_eq!(verdict(&[(0.008, 990), (0.016, 999)]), "met");
+        assert_eq!(verdict(&[(0.005, 980), (0.01, 990)]), "met");
+        assert_eq!(verdict(&[(0.01, 989), (0.02, 999)]), "not met");
+        assert_eq!(verdict(&[(0.008, 989), (0.016, 989)]), "not met", "more than the last bucket");
+    }
+
+    #[test]
+    fn other_histograms_have_ranges_and_no_bound() {
+        let text = "# TYPE a histogram\na_bucket{job=\"x\",le=\"0.5\"} 99 1700000000\na_bucket{le=\"+Inf\"} 100\n";
+        let found = ranges(text).unwrap();
+        assert!(found.contains("a has its 99th percentile between 0 and 0.5. "), "{found}");
+        assert_eq!(ranges("a_bucket{le=\"1\"} 5\n"), None, "no bucket of all");
+        assert_eq!(ranges("a_bucket{le=\"+Inf\"} 0\n"), None, "no requests");
+        assert_eq!(ranges("a 1\n"), None);
+    }
+}
