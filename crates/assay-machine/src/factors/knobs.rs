@@ -7,7 +7,7 @@ use assay_base::catalogue::About;
 use assay_base::presence::Presence;
 use assay_base::quantity::{Bytes, Percent, Time};
 use assay_system::system::journal::setting_value;
-use assay_system::system::site::Site;
+use assay_system::system::site::{Backing, Site};
 use assay_system::system::{Act, sysfs};
 
 use super::permanent::ANY_DEVICE;
@@ -55,7 +55,6 @@ enum Level {
     Kib,
     /// A time that the kernel counts in units of this many nanoseconds; `off` is 0.
     Time(u64),
-    /// Whole percent.
     Share,
 }
 
@@ -396,13 +395,13 @@ impl Place {
             queue_file(if lasting { device } else { ANY_DEVICE }, name)
         };
         match self {
-            Self::Queue(name) => queues(site).map(|drive| file(drive, name)).collect(),
-            Self::ReadAhead if site.filesystem() == "btrfs" => {
-                vec!["/sys/fs/btrfs/UUID/bdi/read_ahead_kb".into()]
-            }
-            Self::ReadAhead => {
-                top(site).map(|device| file(device, "read_ahead_kb")).into_iter().collect()
-            }
+            Self::Queue(name) => queues(site).into_iter().map(|own| file(own, name)).collect(),
+            Self::ReadAhead => match reader(site) {
+                Reader::Btrfs => vec!["/sys/fs/btrfs/UUID/bdi/read_ahead_kb".into()],
+                Reader::Mount => vec![mount_read_ahead(site)],
+                Reader::Device(device) => vec![file(device, "read_ahead_kb")],
+                Reader::Unknown => Vec::new(),
+            },
             Self::Machine(path) => vec![PathBuf::from(path)],
             Self::Policies(_) => Vec::new(),
         }
@@ -412,6 +411,7 @@ impl Place {
     fn files(&self, view: &View<'_>) -> Result<Vec<(PathBuf, Option<String>)>, String> {
         let files: Vec<(PathBuf, Option<String>)> = match self {
             Self::Queue(name) => queues(view.site)
+                .into_iter()
                 .map(|drive| (queue_file(drive, name), Some(drive.to_owned())))
                 .collect(),
             Self::ReadAhead => vec![read_ahead(view)?],
@@ -435,43 +435,81 @@ impl Place {
     }
 }
 
-/// Drives that the target's requests queue at: not what lies below a loop device's file.
-fn queues(site: &Site) -> impl Iterator<Item = &str> {
-    let own = |name: &&str| site.shared.iter().any(|shared| shared == name);
-    site.drives.iter().map(|drive| drive.name.as_str()).filter(own)
+/// Devices that the target's requests queue at: not what lies below a loop device's file. Multipath devices queue
+/// them and pass them to their paths' drivers, past the schedulers of the paths
+/// (`blk_insert_cloned_request` of the kernel).
+fn queues(site: &Site) -> Vec<&str> {
+    let multipath = site.layers.iter().filter(|layer| layer.kind == "multipath");
+    let mut found: Vec<&str> = multipath.map(|layer| layer.name.as_str()).collect();
+    if found.is_empty() {
+        found.extend(site.drives.iter().map(|drive| drive.name.as_str()));
+    }
+    found.retain(|name| site.shared.iter().any(|shared| shared == name));
+    found
 }
 
 fn queue_file(drive: &str, name: &str) -> PathBuf {
     sysfs::block(drive).join("queue").join(name)
 }
 
-/// btrfs reads ahead by a setting of its own; other file systems by that of their device.
-fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
-    let nothing = || "the file system does not tell its device".to_owned();
-    let device = top(view.site).ok_or_else(nothing)?;
-    if view.site.filesystem() == "btrfs" {
-        let root = Path::new("/sys/fs/btrfs");
-        let mut systems = sysfs::names(view.system, root).into_iter();
-        let member = view.site.counted.first();
-        let own = systems.find(|name| {
-            let members = sysfs::names(view.system, &root.join(name).join("devices"));
-            member.is_some_and(|member| members.contains(member))
-        });
-        return match own {
-            Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
-            None => Err("sysfs does not show this btrfs".to_owned()),
-        };
-    }
-    Ok((queue_file(device, "read_ahead_kb"), Some(device.clone())))
+/// Whose setting decides how far the kernel reads ahead.
+enum Reader<'a> {
+    /// btrfs has one for all its devices.
+    Btrfs,
+    /// FUSE and network file systems have one for each mount.
+    Mount,
+    /// File systems on a block device use that of the device.
+    Device(&'a str),
+    Unknown,
 }
 
-/// The topmost device, or for a partition its disk: a partition has no queue of its own.
-fn top(site: &Site) -> Option<&String> {
+fn reader(site: &Site) -> Reader<'_> {
+    // overlay keeps no pages: those of its upper directory are read.
+    let mounts = site.mount.value().into_iter().chain(&site.followed);
+    let own = mounts.map(|mount| mount.filesystem.as_str()).find(|name| *name != "overlay");
+    match own {
+        Some("btrfs") => Reader::Btrfs,
+        Some(name) if name.starts_with("fuse") => Reader::Mount,
+        Some(_) if site.backing == Backing::Remote => Reader::Mount,
+        _ => top(site).map_or(Reader::Unknown, Reader::Device),
+    }
+}
+
+/// The topmost device, or for a partition its disk: a partition has no queue of its own, unless device-mapper made
+/// it.
+fn top(site: &Site) -> Option<&str> {
     let top = site.counted.first()?;
-    let whole = site.layers.iter().find(|layer| layer.name == *top);
-    let disk =
-        whole.filter(|layer| layer.kind == "partition").and_then(|layer| layer.below.first());
-    Some(disk.unwrap_or(top))
+    let layer = site.layers.iter().find(|layer| layer.name == *top);
+    let partition =
+        layer.filter(|layer| layer.kind == "partition" && !layer.name.starts_with("dm-"));
+    Some(partition.and_then(|layer| layer.below.first()).unwrap_or(top))
+}
+
+/// As `fuse_bdi_init` and `nfs_get_tree_common` of the kernel name it.
+fn mount_read_ahead(site: &Site) -> PathBuf {
+    let suffix = if site.filesystem() == "fuseblk" { "-fuseblk" } else { "" };
+    format!("/sys/class/bdi/{}{suffix}/read_ahead_kb", site.device).into()
+}
+
+fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
+    match reader(view.site) {
+        Reader::Btrfs => {
+            let root = Path::new("/sys/fs/btrfs");
+            let mut systems = sysfs::names(view.system, root).into_iter();
+            let member = view.site.counted.first();
+            let own = systems.find(|name| {
+                let members = sysfs::names(view.system, &root.join(name).join("devices"));
+                member.is_some_and(|member| members.contains(member))
+            });
+            match own {
+                Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
+                None => Err("sysfs does not show this btrfs".to_owned()),
+            }
+        }
+        Reader::Mount => Ok((mount_read_ahead(view.site), None)),
+        Reader::Device(name) => Ok((queue_file(name, "read_ahead_kb"), Some(name.to_owned()))),
+        Reader::Unknown => Err("the file system does not tell its device".to_owned()),
+    }
 }
 
 fn policies(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
@@ -553,6 +591,10 @@ impl Level {
 
 #[cfg(test)]
 mod tests {
+    use assay_system::system::devices::drive;
+    use assay_system::system::site::{Layer, Mount};
+    use assay_system::system::{DeviceNumber, Fake};
+
     use super::*;
 
     #[test]
@@ -581,6 +623,71 @@ mod tests {
         }
         assert!(WRITE_CACHE.same("write-back", "flushes"));
         assert_eq!(WRITE_CACHE.caution("write-back"), None);
+    }
+
+    /// A place on these devices, the topmost first, each on the next one.
+    fn stack(filesystem: &str, layers: &[(&str, &str)]) -> Site {
+        let mut site = Site::loop_to_be(1 << 30);
+        let mount = |filesystem: &str| Mount {
+            point: "/m".into(),
+            source: "a source".to_owned(),
+            filesystem: filesystem.to_owned(),
+            options: Vec::new(),
+        };
+        let mut mounts = filesystem.split(" on ").map(mount);
+        site.mount = Presence::from_option(mounts.next(), "none");
+        site.followed = mounts.collect();
+        let template = site.layers.remove(0);
+        for (index, (name, kind)) in layers.iter().enumerate() {
+            let below = layers.get(index + 1).map(|(below, _)| (*below).to_owned());
+            site.layers.push(Layer {
+                name: (*name).to_owned(),
+                kind: (*kind).to_owned(),
+                below: below.into_iter().collect(),
+                ..template.clone()
+            });
+        }
+        site.shared = layers.iter().map(|(name, _)| (*name).to_owned()).collect();
+        site.counted = site.shared.iter().take(1).cloned().collect();
+        site.drives =
+            site.shared.last().map(|name| drive(&Fake::new(), name)).into_iter().collect();
+        site
+    }
+
+    #[test]
+    fn settings_are_those_that_decide() {
+        let read_ahead = |site: &Site| match reader(site) {
+            Reader::Device(name) => name.to_owned(),
+            _ => Place::ReadAhead.shown(site)[0].display().to_string(),
+        };
+        for (filesystem, layers, reader, queue) in [
+            ("ext4", &[("sda1", "partition"), ("sda", "disk")][..], "sda", "sda"),
+            (
+                "ext4",
+                &[("dm-1", "partition"), ("dm-0", "multipath"), ("sda", "disk")],
+                "dm-1",
+                "dm-0",
+            ),
+            ("xfs", &[("dm-0", "lvm"), ("md0", "raid5"), ("sda", "disk")], "dm-0", "sda"),
+            ("overlay on ext4", &[("sda1", "partition"), ("sda", "disk")], "sda", "sda"),
+        ] {
+            let site = stack(filesystem, layers);
+            assert_eq!((read_ahead(&site).as_str(), queues(&site)), (reader, vec![queue]));
+        }
+        let disk = &[("sda", "disk")];
+        let btrfs = stack("overlay on btrfs", disk);
+        assert_eq!(read_ahead(&btrfs), "/sys/fs/btrfs/UUID/bdi/read_ahead_kb");
+        let mounted = |filesystem: &str| {
+            let mut site = stack(filesystem, disk);
+            site.device = DeviceNumber { major: 0, minor: 51 };
+            if filesystem == "nfs4" {
+                site.backing = Backing::Remote;
+            }
+            read_ahead(&site)
+        };
+        assert_eq!(mounted("fuse.gocryptfs on ext4"), "/sys/class/bdi/0:51/read_ahead_kb");
+        assert_eq!(mounted("fuseblk"), "/sys/class/bdi/0:51-fuseblk/read_ahead_kb");
+        assert_eq!(mounted("nfs4"), "/sys/class/bdi/0:51/read_ahead_kb");
     }
 
     #[test]

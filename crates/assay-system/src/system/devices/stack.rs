@@ -116,13 +116,17 @@ fn kind(system: &dyn System, name: &str) -> String {
         let level = sysfs::text(system, &block.join("md/level"));
         return level.value().map_or("md", String::as_str).to_owned();
     }
-    let known = ["loop", "zram", "bcache", "nbd", "ram"];
+    if name.starts_with("zd") {
+        return "zvol".to_owned();
+    }
+    let known = ["loop", "zram", "bcache", "nbd", "ram", "drbd", "rbd", "pmem", "ublk", "nullb"];
     known.iter().find(|start| name.starts_with(**start)).unwrap_or(&"disk").to_string()
 }
 
-/// Device-mapper names its targets only to root, but tools begin the uuid with their own name.
+/// Device-mapper names its targets only to root, but tools begin the uuid with their own name, and LVM ends those of
+/// its hidden volumes with what they are (`lib/activate/dev_manager.c` of LVM2).
 fn mapper_kind(uuid: &str) -> &'static str {
-    const OWNERS: [(&str, &str); 8] = [
+    const OWNERS: [(&str, &str); 9] = [
         ("CRYPT-VERITY", "verity"),
         ("CRYPT-INTEGRITY", "integrity"),
         ("CRYPT-", "crypt"),
@@ -131,9 +135,23 @@ fn mapper_kind(uuid: &str) -> &'static str {
         ("part", "partition"),
         ("DMRAID-", "dmraid"),
         ("VDO-", "vdo"),
+        ("stratis-", "stratis"),
     ];
-    if uuid.starts_with("LVM-") && uuid.ends_with("-tpool") {
-        return "thin pool";
+    const HIDDEN: [(&str, &str); 9] = [
+        ("-tpool", "thin pool"),
+        ("-tdata", "thin pool"),
+        ("-vpool", "vdo"),
+        ("-vdata", "vdo"),
+        ("-cdata", "cache"),
+        ("-cvol", "cache"),
+        ("-cow", "snapshot"),
+        ("-real", "snapshot origin"),
+        ("-imeta", "integrity"),
+    ];
+    if uuid.starts_with("LVM-")
+        && let Some((_, kind)) = HIDDEN.iter().find(|(end, _)| uuid.ends_with(end))
+    {
+        return kind;
     }
     OWNERS.iter().find(|(start, _)| uuid.starts_with(start)).map_or("dm", |(_, kind)| *kind)
 }
@@ -155,6 +173,10 @@ mod tests {
         for (uuid, kind) in [
             ("LVM-abcdef", "lvm"),
             ("LVM-abcdef-tpool", "thin pool"),
+            ("LVM-abcdef-cow", "snapshot"),
+            ("LVM-abcdef-cdata", "cache"),
+            ("part1-mpath-3600", "partition"),
+            ("stratis-1-private-abc-thin-pool", "stratis"),
             ("CRYPT-LUKS2-0-name", "crypt"),
             ("CRYPT-VERITY-0-name", "verity"),
             ("mpath-3600", "multipath"),
