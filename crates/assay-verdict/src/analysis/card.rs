@@ -175,8 +175,7 @@ fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> 
 }
 
 fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
-    let sound = number.filter(|number| is_sound(Some(number)));
-    match sound.and_then(|number| number.ci95) {
+    match number.filter(|number| is_sound(number)).and_then(|number| number.ci95) {
         Some([low, _]) if low > iops => Standing::Above,
         Some([_, high]) if high < iops => Standing::Below,
         _ => Standing::Open,
@@ -184,8 +183,8 @@ fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
 }
 
 /// Whether a number may be compared: it has an interval and no trust rule doubts it.
-fn is_sound(number: Option<&CardNumber>) -> bool {
-    number.is_some_and(|number| number.ci95.is_some() && number.doubt().is_empty())
+fn is_sound(number: &CardNumber) -> bool {
+    number.ci95.is_some() && number.doubt().is_empty()
 }
 
 /// The line of the article first, then its neighbours by random writes.
@@ -204,25 +203,37 @@ fn sentences(row: &CardRow) -> Vec<String> {
             against_the_line(what, one, number.as_ref())
         })
         .collect();
-    for (place, relation) in [
-        (Standing::Above, "more than"),
-        (Standing::Below, "fewer than"),
-        (Standing::Open, "a 95% interval that includes"),
-    ] {
-        let others = row.beside.iter().filter(|one| !line(one) && one.writes && one.place == place);
-        let others: Vec<String> = others
-            .map(|one| format!("{} ({} IOPS, {})", one.item, show::per_second(one.iops), one.kind))
-            .collect();
-        let is_comparable = place != Standing::Open || is_sound(row.random_write.as_ref());
-        if is_comparable && !others.is_empty() {
-            told.push(format!("Random writes per second: {relation} {}.", others.join(", ")));
-        }
-    }
+    told.extend(other_cards(&row.beside, row.random_write.as_ref()));
     told.extend(row.claims.iter().map(|one| format!("Printed on it: {}.", one.text)));
     if row.share_of_claim.is_some() {
         told.push("The share of the claim is that of linear reading: the speed on a card is that of reading.".to_owned());
     }
     told
+}
+
+/// Published cards by where they lie beside the interval of random writes.
+fn other_cards(beside: &[Beside], random_write: Option<&CardNumber>) -> Vec<String> {
+    let is_sound = random_write.is_some_and(is_sound);
+    let mut sentences = Vec::new();
+    for place in [Standing::Above, Standing::Below, Standing::Open] {
+        let others = beside.iter().filter(|one| !one.line && one.writes && one.place == place);
+        let others: Vec<String> = others
+            .map(|one| format!("{} ({} IOPS, {})", one.item, show::per_second(one.iops), one.kind))
+            .collect();
+        let others = match others.as_slice() {
+            [] => continue,
+            others => others.join(", "),
+        };
+        sentences.push(match place {
+            Standing::Above => format!("Its random writes are faster than those of {others}."),
+            Standing::Below => format!("Its random writes are slower than those of {others}."),
+            Standing::Open if is_sound => {
+                format!("Its random writes may be as fast as those of {others}.")
+            }
+            Standing::Open => continue,
+        });
+    }
+    sentences
 }
 
 fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
@@ -280,6 +291,25 @@ mod tests {
             let doubted = CardNumber { trust: Some(trust), ..number(100.0, Some([95.0, 105.0])) };
             assert_eq!(standing(Some(&doubted), 90.0), Standing::Open);
         }
+    }
+
+    #[test]
+    fn published_cards_need_the_whole_interval() {
+        let sentences = |ci95, trust| {
+            let write = CardNumber { trust: Some(trust), ..number(25.0, ci95) };
+            other_cards(&beside(None, Some(&write)), Some(&write))
+        };
+        let of = |item: &str, ends: [f64; 2]| {
+            let found = sentences(Some(ends), Trust::Trusted);
+            let own = found.into_iter().find(|own| own.contains(item)).unwrap();
+            own.split(" those of").next().unwrap().to_owned()
+        };
+        // A poor card has 1 write per second.
+        assert_eq!(of("poor card (", [1.01, 30.0]), "Its random writes are faster than");
+        assert_eq!(of("poor card (", [1.0, 30.0]), "Its random writes may be as fast as");
+        assert_eq!(of("poor card (", [0.5, 0.99]), "Its random writes are slower than");
+        assert_eq!(sentences(Some([0.5, 30.0]), Trust::Suspect), [""; 0]);
+        assert_eq!(sentences(None, Trust::Trusted), [""; 0]);
     }
 
     #[test]
