@@ -25,14 +25,15 @@ const BESIDE: [(&str, &str, Told); 3] = [
 /// The section; none where no command was run.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     // Times that were brought along have no runs behind them.
-    let is_run = |cell: &&Cell| range(findings, cell).is_some();
+    let is_run = |cell: &&Cell| longest(findings, cell).is_some();
     let own = findings.cells.iter().filter(|cell| cell.metric == DURATION && !cell.control);
     let cells: Vec<&Cell> = own.filter(is_run).collect();
     let printed = printed(findings);
     let missing =
         missing(findings, |metric| metric == DURATION || !is_one(findings) && is_told(metric));
     // Results of several days are held against each other by their times alone.
-    if cells.is_empty() && missing.is_empty() || findings.study.kind == "compare" {
+    let is_empty = cells.is_empty() && missing.is_empty() && printed.is_empty();
+    if is_empty || findings.study.kind == "compare" {
         return None;
     }
     let legend = "Mean: geometric mean of the trials, with its 95 % interval; range: of all runs; user and \
@@ -106,10 +107,14 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     Table { columns: all, rows: cells.iter().map(row).collect() }
 }
 
-/// The shortest and the longest of all runs.
+/// The shortest and the longest of all runs; none where the shortest took no longer than the shell's start.
 fn range(findings: &Findings, cell: &Cell) -> Option<[f64; 2]> {
-    let of = |metric| find(findings, &cell.workload, &cell.arm, false, metric);
-    Some([of("duration_min_s")?.min?, of("duration_max_s")?.max?])
+    let shortest = find(findings, &cell.workload, &cell.arm, false, "duration_min_s")?;
+    Some([shortest.min?, longest(findings, cell)?])
+}
+
+fn longest(findings: &Findings, cell: &Cell) -> Option<f64> {
+    find(findings, &cell.workload, &cell.arm, false, "duration_max_s")?.max
 }
 
 fn told(metric: &str, value: Option<f64>) -> String {

@@ -292,8 +292,8 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
     let what = match (rule, many) {
         ("cached", true) if memory => "they measure memory, not a drive",
         ("cached", false) if memory => "it measures memory, not a drive",
-        ("cached", true) => "they measure the memory of this computer, not the drive",
-        ("cached", false) => "it measures the memory of this computer, not the drive",
+        ("cached", true) => "they measure memory, not the drive",
+        ("cached", false) => "it measures memory, not the drive",
         ("unwritten", true) => "they measure reads of blocks that were never written",
         ("unwritten", false) => "it measures reads of blocks that were never written",
         (WRONG_DATA, true) => "data that they wrote were lost or changed, whatever their speed",
@@ -425,6 +425,11 @@ fn trust(story: &Story<'_>) -> String {
                 "{rows} trusted as what this machine is given: no rule speaks against the numbers; what the \
                  host caches cannot be seen from here."
             );
+        }
+        let mut cells = story.found.cells.iter().filter(|cell| cell.primary);
+        if given == 0 && cells.all(|cell| cell.n < 2) {
+            return "No rule is triggered, but each number is of one trial: its spread is not known."
+                .to_owned();
         }
         if given == 0 {
             return format!("{rows} trusted: no rule speaks against the numbers.");

@@ -237,8 +237,7 @@ fn invalid_numbers_are_told_to_be_invalid_and_nothing_else() {
     assert_eq!(
         found.summary,
         [
-            "random-read-q1 and sequential-read are invalid: they measure the memory of this \
-             computer, not the drive.",
+            "random-read-q1 and sequential-read are invalid: they measure memory, not the drive.",
             "A database or mail server that syncs every commit waits 5 ms for each on average: \
              200 commits per second, one after another.",
             "Of 3 rows: 1 trusted, 2 invalid.",
