@@ -4,48 +4,13 @@
 
 use super::Better;
 
-/// Counts of harm, however they are counted: `errors`, `retransmits/s`, `packets_lost`.
-const HARM: &str = "\
-    error errors err errs fail fails failed failure failures retransmit retransmits retransmission retransmissions \
-    retransmitted retrans retry retries loss losses lost drop drops dropped miss misses missed fault faults \
-    timeout timeouts collision collisions overrun overruns underrun underruns overflow overflows rejected corrupt \
-    corrupted leaked aborted aborts deadlock deadlocks violation violations crashes oom";
-/// Times.
-const TIMES: &str = "\
-    latency latencies lat clat slat time times duration durations elapsed delay delays wait waits await ping rtt \
-    runtime walltime jitter stall stalls lateness staleness";
-/// What is paid.
-const COSTS: &str = "rss alloc allocs allocations overhead cost costs";
-/// Rates.
-const RATES: &str = "throughput bandwidth bw goodput iops tps qps rps fps kops mops kbps mbps gbps bps flops kflops \
-    mflops gflops tflops mips";
-/// Work that is done, of which more in a time is better.
-const WORK: &str = "\
-    op ops operation operations iop io ios req reqs request requests query queries transaction transactions txn txns \
-    byte bytes kbytes mbytes gbytes b kb mb gb tb kib mib gib tib bit bits kbit kbits mbit mbits gbit gbits record \
-    records row rows message messages msg msgs packet packets pkt pkts file files item items iteration iterations \
-    iter iters frame frames image images token tokens sample samples read reads r write writes w transfer transfers \
-    entry entries key keys job jobs task tasks call calls insert inserts lookup lookups get gets put puts event \
-    events line lines block blocks step steps loop loops connection connections conn conns seek seeks create creates \
-    stat stats delete deletes hash hashes point points page pages";
-/// Units of time that nobody measures a lifetime in.
-const SHORT: &str = "ns nsec nsecs nanoseconds us \u{b5}s \u{3bc}s usec usecs microseconds ms msec msecs milliseconds";
-/// The others.
-const LONG: &str = "s sec secs second seconds min minute minutes h hr hour hours day days";
-/// What an operation costs besides time.
-const SPENT: &str =
-    "b byte bytes kb mb gb kib mib gib alloc allocs allocations cycles instructions joules j mj";
-/// One operation.
-const OPERATION: &str = "op operation iter iteration";
-/// Words that turn the meaning of a word next to them: `time_between_failures`, `errors_corrected`, `uptime`.
-const TURNS: &str = "\
-    between until before without free avoided saved left remaining life lifetime battery up uptime idle not non no \
-    detected detection corrected recovered fixed tolerance tolerated coverage resistance margin headroom budget \
-    limit target interval reduction improvement speedup swap swapped paged evicted evictions reclaimed throttled \
-    allocated spilled wasted gc met within below under slo share score rating savings";
+/// Lists of words, each line `LIST: WORDS`.
+const LISTS: &str = include_str!("direction.txt");
 
 fn has(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
+    let lines = LISTS.lines().filter_map(|line| line.split_once(": "));
+    let mut own = lines.filter(|(name, _)| *name == list);
+    own.any(|(_, words)| words.split_whitespace().any(|known| known == word))
 }
 
 /// The words of a name: `p99LatencyMs`, `ops/sec` and `read_bytes_per_s` alike.
@@ -81,23 +46,23 @@ fn any(list: &str, words: &[String]) -> bool {
 pub fn of_name(name: &str) -> Better {
     let words = words(name);
     let (counted, per) = parts(&words);
-    if any(TURNS, &words) {
+    if any("turns", &words) {
         return Better::Unknown;
     }
-    let per_time = per.first().is_some_and(|word| has(SHORT, word) || has(LONG, word));
-    let per_operation = per.first().is_some_and(|word| has(OPERATION, word));
-    let per_work = per.first().is_some_and(|word| has(WORK, word));
-    let harm = any(HARM, &words);
-    let timed = any(TIMES, counted)
+    let per_time = per.first().is_some_and(|word| has("short", word) || has("long", word));
+    let per_operation = per.first().is_some_and(|word| has("operation", word));
+    let per_work = per.first().is_some_and(|word| has("work", word));
+    let harm = any("harm", &words);
+    let timed = any("times", counted)
         || counted.last().is_some_and(|last| {
             // A bare `s` may be of anything; `s/op` is a time.
-            has(SHORT, last) || per_work && has(LONG, last)
+            has("short", last) || per_work && has("long", last)
         });
-    let paid = any(COSTS, counted) || per_operation && any(SPENT, counted);
-    let rate = any(RATES, counted) || per_time && any(WORK, counted);
+    let paid = any("costs", counted) || per_operation && any("spent", counted);
+    let rate = any("rates", counted) || per_time && any("work", counted);
     match () {
         // Retransmitted packets per second are harm, whatever they are counted by.
-        () if harm => match timed || any(RATES, counted) {
+        () if harm => match timed || any("rates", counted) {
             true => Better::Unknown,
             false => Better::Lower,
         },
@@ -112,9 +77,9 @@ pub fn of_name(name: &str) -> Better {
 pub fn is_time(name: &str) -> bool {
     let words = words(name);
     let (counted, per) = parts(&words);
-    let per_time = per.first().is_some_and(|word| has(SHORT, word) || has(LONG, word));
-    let last = counted.last().is_some_and(|last| has(SHORT, last) || has(LONG, last));
-    !per_time && (last || any(TIMES, counted))
+    let per_time = per.first().is_some_and(|word| has("short", word) || has("long", word));
+    let last = counted.last().is_some_and(|last| has("short", last) || has("long", last));
+    !per_time && (last || any("times", counted))
 }
 
 #[cfg(test)]

@@ -225,11 +225,9 @@ const fn of_class(
     Metric { of: Of::Class { class, what }, ..metric(name, better, noun, summary) }
 }
 
-/// Operations per second.
 pub const IOPS: Metric =
     metric("iops", Better::Higher, "operations per second", "operations completed per second");
 
-/// Bytes per second.
 pub const BANDWIDTH: Metric =
     metric("bandwidth_bytes_per_s", Better::Higher, "bandwidth", "bytes moved per second");
 
