@@ -33,7 +33,6 @@ const MOST_INSTRUCTIONS: f64 = 160.0;
 const AIMED_INSTRUCTIONS: f64 = 150.0;
 /// Operations of the shorter of two runs, of which the difference counts.
 const COUNTED: u64 = 200_000;
-/// Who counts.
 const COUNTER: &str = "valgrind";
 
 /// Completions that some sides wait for at once.
@@ -377,7 +376,6 @@ fn row(side: Side, at: usize, sides: &[Side], found: &[Rounds]) -> Done<String> 
     ))
 }
 
-/// The median.
 fn middle(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

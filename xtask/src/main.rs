@@ -31,7 +31,6 @@ use assay_lab::facts;
 use lab::Done;
 use options::Options;
 
-/// One chore.
 struct Command {
     name: &'static str,
     usage: &'static str,

@@ -5,7 +5,6 @@ use assay_base::quantity::{Better, Metric};
 
 use crate::trial::Detail;
 
-/// Rounds of the pattern per second.
 pub const ROUNDS: Metric = metric(
     "durability_rounds_per_s",
     Better::Higher,
@@ -13,7 +12,6 @@ pub const ROUNDS: Metric = metric(
     "rounds of the pattern per second, each promised at its end where anything is",
 );
 
-/// Cuts that lost something.
 pub const LOST: Metric = metric(
     "durability_lost_cuts",
     Better::Lower,
@@ -23,7 +21,6 @@ pub const LOST: Metric = metric(
 .amount()
 .may_be_zero();
 
-/// Cuts that were judged.
 pub const CUTS: Metric =
     metric("durability_cuts", Better::Higher, "cuts", "cuts that were judged").amount();
 

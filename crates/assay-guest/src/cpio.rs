@@ -12,7 +12,6 @@ const STEP: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Directory,
-    /// Regular file.
     File,
     /// Symbolic link: its bytes are where it points.
     Link,
@@ -47,7 +46,6 @@ impl Archive {
         self.put(path, kind, permissions, content);
     }
 
-    /// The whole archive.
     pub fn end(mut self) -> Vec<u8> {
         self.entries = 0;
         self.put(LAST, Kind::File, 0, &[]);

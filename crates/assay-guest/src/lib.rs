@@ -77,9 +77,7 @@ pub struct Asked {
     pub assay: PathBuf,
     /// What carries it out; the likeliest one that works, where none is named.
     pub accelerator: Option<Accelerator>,
-    /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Processors.
     pub cpus: usize,
     /// Bytes of each virtio drive.
     pub drives: Vec<u64>,
@@ -140,9 +138,7 @@ impl Link {
 /// Which output of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
     Out,
-    /// Standard error.
     Err,
 }
 
@@ -170,12 +166,10 @@ pub enum Failed {
     Interrupted,
     /// The guest never said that it is up.
     NoLife(String),
-    /// Something else.
     Otherwise(String),
 }
 
 impl Failed {
-    /// In words.
     pub fn told(self) -> String {
         match self {
             Self::Interrupted => "interrupted".to_owned(),

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use crate::{Done, has};
 
-/// The program.
 pub const QEMU: &str = "qemu-system-x86_64";
 
 /// What there must be here, and the packages that bring it.
@@ -85,7 +84,6 @@ pub enum Bus {
 /// A drive, whose bytes lie in a file.
 #[derive(Clone, Debug)]
 pub struct Drive {
-    /// The file.
     pub image: PathBuf,
     /// How it is attached.
     pub bus: Bus,
@@ -98,11 +96,8 @@ pub struct Drive {
 pub struct Setup {
     /// What carries it out.
     pub accelerator: Accelerator,
-    /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Processors.
     pub cpus: usize,
-    /// The kernel's file.
     pub kernel: PathBuf,
     /// What it unpacks first, if anything.
     pub first: Option<PathBuf>,
@@ -150,7 +145,6 @@ impl Machine {
         Ok(Self { child, started: Instant::now() })
     }
 
-    /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

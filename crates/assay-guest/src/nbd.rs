@@ -24,7 +24,6 @@ const OPTION_ANSWER: u64 = 0x0003_e889_0455_65a9;
 /// Handshake flags: fixed newstyle, and no zeros behind the answer to `EXPORT_NAME`.
 const FIXED: u16 = 1;
 const NO_ZEROS: u16 = 2;
-/// Options.
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const LIST: u32 = 3;

@@ -22,7 +22,6 @@ const SET: [&str; 12] = [
     "core.hooksPath=/dev/null",
 ];
 
-/// A repository.
 #[derive(Debug)]
 pub struct Repository {
     path: PathBuf,
@@ -37,7 +36,6 @@ impl Repository {
         Ok(made)
     }
 
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -21,14 +21,12 @@ const LAUNCHERS: [&str; 5] =
 #[derive(Clone, Debug)]
 pub struct Rank {
     pub assay: Assay,
-    /// Where it measures.
     pub target: String,
 }
 
 /// All of them, with the study that they run.
 #[derive(Clone, Debug)]
 pub struct Ranks {
-    /// A file.
     study: String,
     /// Where rank 0 listens; some port of this machine that is free, where none is named.
     address: Option<String>,

@@ -38,7 +38,6 @@ pub struct Reader {
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub number: u64,
-    /// What happened.
     pub what: String,
     pub input: Vec<u8>,
 }

@@ -20,7 +20,6 @@ pub const LIMIT: Duration = Duration::from_secs(700);
 pub struct Home {
     /// The folder for files.
     pub scratch: Scratch,
-    /// The program.
     pub assay: Assay,
 }
 
@@ -46,7 +45,6 @@ impl Home {
         path.display().to_string()
     }
 
-    /// Runs the program.
     pub fn run(&self, words: &[&str]) -> Ended {
         self.assay.run(words, LIMIT).unwrap()
     }

@@ -62,7 +62,6 @@ impl Load {
         Ok(recorded)
     }
 
-    /// Begins it.
     fn begin(self, device: &LoopDevice, scratch: &Path) -> Done<Site> {
         let path = device.device();
         if self == Self::Mix {

@@ -17,9 +17,7 @@ pub const NOBODY: u32 = 65_534;
 pub struct Ended {
     /// Exit code; 128 + the signal where a signal ended it.
     pub code: i32,
-    /// Standard output.
     pub stdout: String,
-    /// Standard error.
     pub stderr: String,
     /// How long it ran.
     pub time: Duration,
@@ -63,7 +61,6 @@ impl Running {
         Ok((Self { child, started: Instant::now(), stdout: None, stderr }, output))
     }
 
-    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -18,7 +18,6 @@ pub enum Filesystem {
     Xfs,
     /// On a loop device.
     Btrfs,
-    /// In memory.
     Tmpfs,
     /// In memory, without holes: a loop device over its files takes no discards.
     Ramfs,
@@ -29,7 +28,6 @@ pub enum Filesystem {
 }
 
 impl Filesystem {
-    /// Name for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",

@@ -25,15 +25,9 @@ pub enum Placing {
     /// The touched parts of several devices, one behind the other: the area holds them all.
     Joined,
     /// All of them less so many bytes: distances stay as they were.
-    Shifted {
-        /// Bytes.
-        by: u64,
-    },
+    Shifted { by: u64 },
     /// Modulo so many bytes, which are whole MiB: each MiB stays together, and several of the device become one.
-    Folded {
-        /// Bytes.
-        to: u64,
-    },
+    Folded { to: u64 },
 }
 
 impl Placing {
@@ -59,7 +53,6 @@ impl Placing {
         }
     }
 
-    /// In words.
     pub fn words(self) -> String {
         match self {
             Self::Kept => "offsets as recorded".to_owned(),
@@ -89,7 +82,6 @@ pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
 pub struct Fit {
     /// First byte of the area.
     pub start: u64,
-    /// Its bytes.
     pub length: u64,
     /// What offsets and sizes are multiples of.
     pub unit: u64,
@@ -105,7 +97,6 @@ pub struct Fitted {
     pub rounded: u64,
     /// Requests that were longer than is played, and the bytes that were left out of them.
     pub clipped: u64,
-    /// Bytes.
     pub clipped_bytes: u64,
     /// Requests that would have reached over the end of the area, and end there.
     pub moved: u64,

@@ -10,7 +10,6 @@ pub use super::html::collection::{Contents, MOST_TOLD, device, device_parts, lis
 
 /// One column of such a table.
 pub(super) struct Shown {
-    /// Heading.
     pub title: &'static str,
     /// Whether it is sorted by size.
     pub is_number: bool,

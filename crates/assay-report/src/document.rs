@@ -52,7 +52,6 @@ pub use study::{COMPARISONS, no_advice};
 pub struct Document {
     /// Heading: tool, version, kind of study, date.
     pub title: String,
-    /// What follows.
     pub sections: Vec<Section>,
 }
 
@@ -84,7 +83,6 @@ pub enum Role {
 pub enum Block {
     /// Names with their values.
     Facts(Vec<(String, String)>),
-    /// Paragraphs.
     Text(Vec<String>),
     /// Sentences, each an item.
     List(Vec<String>),
@@ -125,7 +123,6 @@ pub struct Remark {
     pub rule: String,
     /// What it takes away; none where no rule of trust speaks.
     pub trust: Option<Trust>,
-    /// What it says.
     pub text: String,
     /// Rows that it speaks of; none where it speaks of the whole.
     pub rows: Vec<String>,

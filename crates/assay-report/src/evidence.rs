@@ -19,7 +19,6 @@ use assay_verdict::analysis;
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// What was found.
     pub findings: Findings,
     /// Every trial in order of time, the lead-in included.
     pub trials: Vec<RanTrial>,
@@ -45,7 +44,6 @@ pub struct RanTrial {
     pub arm: Arc<Arm>,
     /// The second copy of the baseline.
     pub control: bool,
-    /// How it ended.
     pub status: Status,
     /// Why, unless ok.
     pub reason: Option<String>,
@@ -85,7 +83,6 @@ pub struct Latencies {
     pub class: String,
     /// Trials that were added up.
     pub trials: usize,
-    /// Nanoseconds.
     pub nanoseconds: Tally,
 }
 

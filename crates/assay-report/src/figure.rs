@@ -49,7 +49,6 @@ pub enum Layout {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it holds.
     pub title: String,
     /// How values lie on it.
     pub scale: Scale,
@@ -191,11 +190,8 @@ pub struct Tile {
 /// A stretch of the axis along.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// Where it begins.
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
-    /// What it means.
     pub kind: SpanKind,
     /// What it is, in one line.
     pub text: String,
@@ -216,7 +212,6 @@ pub enum SpanKind {
 /// A value, or a range of them, that others are held against.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guide {
-    /// Where it begins.
     pub from: f64,
     /// Where it ends; the same for a line.
     pub to: f64,

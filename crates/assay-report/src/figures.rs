@@ -114,7 +114,6 @@ const MOST_LEADING: usize = 2;
 /// Figures of one kind.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// The kind.
     pub about: About,
     pub figures: Vec<Figure>,
 }

@@ -37,7 +37,6 @@ const MOST_LISTED: usize = 120;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Preview {
-    /// Format and version.
     pub format: String,
     /// What the study asks.
     pub title: String,
@@ -112,7 +111,6 @@ pub struct Preview {
 /// What most races come to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Expected {
-    /// Trials.
     pub trials: usize,
     /// Seconds that they take.
     pub seconds: f64,
@@ -174,7 +172,6 @@ pub struct PreviewTrial {
 pub struct PreviewMade {
     /// What, in the singular: `file system`.
     pub what: &'static str,
-    /// How often.
     pub times: usize,
 }
 

@@ -7,7 +7,6 @@ const LEAST_LAST: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Heading.
     pub title: String,
     /// What it is called beside its value where columns do not fit.
     pub name: String,
@@ -15,7 +14,6 @@ pub struct Column {
     pub right: bool,
     /// A table that is too wide may be broken before it.
     pub breaks: bool,
-    /// What it holds.
     pub holds: Holds,
     /// A share for a phone is without it.
     pub detail: bool,

@@ -7,7 +7,6 @@ use crate::seam::{self, Question};
 use crate::world::{self, PAIR_SD, World};
 use assay_study::findings::{Comparison, Verdict};
 
-/// Margins of S5.
 const MARGINS: [f64; 3] = [0.02, 0.05, 0.1];
 /// Replicates of S5.
 const REPLICATES: [usize; 3] = [3, 6, 10];

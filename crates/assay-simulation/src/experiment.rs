@@ -85,7 +85,6 @@ pub struct Experiment {
     pub scenario: &'static str,
     /// What its random numbers are drawn for: never changed, so that they stay what they were.
     pub purpose: String,
-    /// What is simulated.
     pub setting: String,
     pub counts: Vec<Count>,
     /// Of so many studies one is run: more than 1 where a study is dear.

@@ -157,8 +157,6 @@ impl RequestFlags {
     pub const SYNC: u8 = 1;
     /// It is about metadata (`REQ_META`).
     pub const META: u8 = 2;
-    /// A flush goes before it (`REQ_PREFLUSH`).
-    pub const PREFLUSH: u8 = 4;
     /// It is read ahead of who may want it (`REQ_RAHEAD`).
     pub const READ_AHEAD: u8 = 8;
     /// It failed.
@@ -240,16 +238,6 @@ impl BlockTrace {
                 let _ = each;
                 Err(io::Error::from(io::ErrorKind::Unsupported))
             }
-        }
-    }
-
-    /// What each program in the kernel ran, and how long: name, runs, nanoseconds; all 0 unless the
-    /// kernel counts it (`kernel.bpf_stats_enabled`), and empty by other means.
-    pub fn program_costs(&self) -> Vec<(String, u64, u64)> {
-        match &self.0 {
-            #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
-            Means::Bpf(trace) => trace.costs(),
-            Means::Tracefs(_) => Vec::new(),
         }
     }
 }

@@ -47,7 +47,6 @@ pub struct Bench {
     pub folder: PathBuf,
     /// Id of the grid.
     pub grid: String,
-    /// Pages by name.
     pub pages: Vec<(&'static str, PathBuf)>,
 }
 

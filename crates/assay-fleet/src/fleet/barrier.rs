@@ -14,10 +14,13 @@ pub struct Barrier {
 /// What came of a meeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Met {
-    /// All are there.
     All,
     /// Not all: why, the first by rank.
-    Not { rank: u32, why: String, lost: bool },
+    Not {
+        rank: u32,
+        why: String,
+        lost: bool,
+    },
 }
 
 impl Barrier {

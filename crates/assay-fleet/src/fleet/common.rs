@@ -28,7 +28,6 @@ pub struct Shared {
     pub length: u64,
     /// Nanoseconds that the slowest took to fill it.
     pub fill_ns: u64,
-    /// The slowest pilot.
     pub pilot: Pilot,
     /// Nanoseconds that the slowest took to make what it was taken on.
     pub made_ns: u64,

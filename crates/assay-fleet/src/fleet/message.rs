@@ -15,35 +15,47 @@ use super::common::{Common, Proof};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(clippy::large_enum_variant, reason = "one is in memory at a time")]
 pub enum Message {
-    /// Who it is.
     Joined(Joined),
     /// What was found at its targets.
     Surveyed(Vec<Survey>),
     /// What its plan comes to.
     Agreed(Proof),
     /// It has come to a meeting.
-    Ready { meeting: u64 },
+    Ready {
+        meeting: u64,
+    },
     /// It cannot go on with the trial of a meeting.
-    Unable { meeting: u64, why: String },
+    Unable {
+        meeting: u64,
+        why: String,
+    },
     /// What it counted.
     Done(Box<Part>),
     /// What rules of trust said of its evidence.
     Judged(Vec<HostSaid>),
     /// It leaves, and why.
-    Leaving { why: String },
+    Leaving {
+        why: String,
+    },
 
     /// It is taken.
     Welcome(Welcome),
     /// What all surveys have in common.
     Common(Common),
-    /// The next trial.
     Next(Box<Next>),
     /// All have come to a meeting.
-    Go { meeting: u64 },
+    Go {
+        meeting: u64,
+    },
     /// Not all have: the trial has failed.
-    Void { meeting: u64, why: String },
+    Void {
+        meeting: u64,
+        why: String,
+    },
     /// There are no more trials; why, where that is not the end of the plan.
-    End { why: Option<String> },
+    End {
+        why: Option<String>,
+    },
 }
 
 impl Message {

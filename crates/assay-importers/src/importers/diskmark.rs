@@ -9,7 +9,6 @@ use assay_study::findings::measurements::ImportEvidence;
 use super::run::{Run, Runs};
 use super::{Importer, Reads, times};
 
-/// CrystalDiskMark's importer.
 pub const CRYSTAL: Importer = Importer {
     about: About {
         name: "crystaldiskmark",
@@ -23,7 +22,6 @@ pub const CRYSTAL: Importer = Importer {
     reads: Reads::Runs(read),
 };
 
-/// KDiskMark's importer.
 pub const K: Importer = Importer {
     about: About {
         name: "kdiskmark",

@@ -18,7 +18,6 @@ pub(super) struct Cell<'a> {
     pub column: usize,
     /// Its name in the header; empty where it has none.
     pub name: &'a str,
-    /// What it holds.
     pub text: &'a str,
 }
 

@@ -23,7 +23,6 @@ pub struct Told {
 /// One run of one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// What was done.
     pub workload: String,
     /// Where the file names it: a package, a module, a host. Equal names of different places are
     /// different workloads.

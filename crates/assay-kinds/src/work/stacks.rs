@@ -78,7 +78,6 @@ const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -
     metric(name, Better::Lower, noun, summary).amount()
 }
 
-/// What of it is used.
 pub const RESIDENT: Metric = growth(
     "stacks_resident_bytes",
     "resident memory",
@@ -89,7 +88,6 @@ const PROPORTIONAL: Metric = growth(
     "proportional memory",
     "the same, with what is shared counted in parts (Pss)",
 );
-/// What is reserved.
 pub const VIRTUAL: Metric = growth(
     "stacks_virtual_bytes",
     "address space",

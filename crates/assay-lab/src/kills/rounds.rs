@@ -14,7 +14,6 @@ const OTHERS: Duration = Duration::from_secs(10);
 
 /// What is killed, and what may not be left of it.
 pub(super) struct Victim<'a> {
-    /// The program.
     pub assay: &'a Assay,
     /// The runs, in turns.
     pub runs: Vec<Vec<String>>,

@@ -58,7 +58,6 @@ impl Role {
 /// What a factor may look at.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    /// The machine.
     pub system: &'a dyn System,
     /// What the target stands on.
     pub site: &'a Site,
@@ -67,7 +66,6 @@ pub struct View<'a> {
 /// One setting of the kernel, as a level wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its file.
     pub path: PathBuf,
     /// What it is to hold, as it reads there.
     pub value: String,

@@ -9,7 +9,6 @@ use assay_system::system::{machine, sysfs};
 
 use super::{Factor, Role, View};
 
-/// One row.
 pub(super) struct Observed {
     about: About,
     example: &'static str,

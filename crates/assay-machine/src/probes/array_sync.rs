@@ -43,7 +43,6 @@ pub struct Progress {
     pub before_bytes: u64,
     /// Bytes that were in line after it.
     pub after_bytes: u64,
-    /// Bytes in all.
     pub of_bytes: u64,
     /// Nanoseconds in between.
     pub span_ns: u64,

@@ -69,7 +69,6 @@ impl Pair for Clocks {
     }
 }
 
-/// Reads the clocks.
 fn read(system: &dyn System) -> Reading {
     let uptime = || uptime_ns(&system.read_text(Path::new("/proc/uptime")).ok()?);
     Reading {

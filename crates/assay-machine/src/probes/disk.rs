@@ -58,13 +58,11 @@ pub struct Traffic {
     pub span_ns: u64,
     /// Read requests completed.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
     /// Write requests completed.
     pub writes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Bytes discarded.
     pub discard_bytes: u64,
     /// Milliseconds that reads took, summed over them; none in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -34,7 +34,6 @@ pub static PROBE: Entry = Entry {
 pub struct KernelLine {
     /// How bad: 0 (the system is unusable) to 4 (warning).
     pub level: u8,
-    /// What it says.
     pub text: String,
 }
 

@@ -37,7 +37,6 @@ pub static PROBE: Entry = Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 5]", into = "[u64; 5]")]
 pub struct CpuTicks {
-    /// Its number.
     pub cpu: u32,
     /// With work.
     pub busy: u64,

@@ -51,7 +51,6 @@ pub struct Field {
     /// Where it stands in what is stored, names joined by dots; `*` is any name, or any place in a
     /// list.
     pub path: &'static str,
-    /// Its unit.
     pub unit: Unit,
     /// What it is, in some words.
     pub summary: &'static str,
@@ -67,11 +66,8 @@ pub const fn field(path: &'static str, unit: Unit, summary: &'static str) -> Fie
 pub enum Unit {
     /// A number of something.
     Count,
-    /// Bytes.
     Bytes,
-    /// Nanoseconds.
     Nanoseconds,
-    /// Milliseconds.
     Milliseconds,
     /// Hundredths of a second of one processor.
     Ticks,
@@ -115,7 +111,6 @@ impl Unit {
 pub enum Moment {
     /// Before everything else: what takes long is got ready.
     Ready,
-    /// Before the rest.
     BeforeRest,
     /// After the rest, right before the run.
     BeforeRun,
@@ -156,7 +151,6 @@ impl Asked<'_> {
 /// Where a trial takes place.
 #[derive(Clone)]
 pub struct Scene<'a> {
-    /// The machine.
     pub system: &'a dyn System,
     /// What the trial's target stands on.
     pub site: &'a Site,
@@ -194,7 +188,6 @@ pub trait Probe: Default {
 
 /// A probe of the machine that reads the same before and after: most of them do. See [`Twice`].
 pub trait Pair {
-    /// What is read.
     type Reading;
     /// What is stored of a trial.
     type Observed;

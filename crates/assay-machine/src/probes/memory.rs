@@ -135,7 +135,6 @@ pub struct Machine {
     pub counters: Presence<Counters>,
     /// Bytes in some states.
     pub levels: Presence<Levels>,
-    /// Bytes of a page.
     pub page_bytes: u64,
 }
 
@@ -158,7 +157,6 @@ pub struct Levels {
     /// All of it, and what programs could still have, where the kernel tells both.
     pub total_and_available: Option<(u64, u64)>,
     pub swap: u64,
-    /// Swap in use.
     pub swap_used: u64,
     /// Waits to be written.
     pub dirty: u64,

@@ -94,7 +94,6 @@ pub fn by_name() -> Vec<&'static Entry> {
     all
 }
 
-/// Their names, sorted.
 pub fn names() -> Vec<&'static str> {
     by_name().into_iter().map(|entry| entry.about.name).collect()
 }

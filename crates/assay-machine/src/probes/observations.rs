@@ -82,7 +82,6 @@ macro_rules! observations {
             }
         }
 
-        /// All probes.
         pub static PROBES: &[&Entry] = &[$(&$name::PROBE,)+ $(&$other::PROBE,)+];
     };
 }

@@ -36,7 +36,6 @@ pub struct OwnTraffic {
     pub write_bytes: u64,
 }
 
-/// This process.
 pub struct Own;
 
 impl Pair for Own {

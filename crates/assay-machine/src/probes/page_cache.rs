@@ -40,7 +40,6 @@ pub struct Observed {
     /// Before the run.
     #[serde(default = "not_recorded")]
     pub before: Presence<CachedPages>,
-    /// After it.
     #[serde(default = "not_recorded")]
     pub after: Presence<CachedPages>,
 }

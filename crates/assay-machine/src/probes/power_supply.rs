@@ -34,9 +34,7 @@ pub static PROBE: Entry = Entry {
 /// Where the machine's power came from, before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerSupply {
-    /// Before.
     pub before: Supply,
-    /// After.
     pub after: Supply,
 }
 

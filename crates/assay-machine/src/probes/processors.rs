@@ -89,7 +89,6 @@ pub struct Observed {
     pub group_throttled: Presence<u64>,
 }
 
-/// Reads the state.
 pub fn read(system: &dyn System) -> Reading {
     Reading {
         ticks: ticks(system),

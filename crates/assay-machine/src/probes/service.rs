@@ -27,7 +27,6 @@ const STEP_NS: f64 = 1e6;
 /// Requests of one class that ended on a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Served {
-    /// How many.
     pub requests: u64,
     /// Bytes of them.
     pub bytes: u64,

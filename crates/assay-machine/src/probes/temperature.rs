@@ -53,7 +53,6 @@ pub struct Temperature {
 pub struct Sensor {
     /// Before, thousandths of a degree Celsius.
     pub before_mc: i64,
-    /// After.
     pub after_mc: i64,
     /// From where on the hardware slows down, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +81,6 @@ pub struct Reading {
     slow_processors: Option<u32>,
 }
 
-/// Reads every sensor.
 fn read(system: &dyn System) -> Reading {
     let mut found = of_monitors(system);
     if found.is_empty() {

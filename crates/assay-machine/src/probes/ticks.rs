@@ -3,17 +3,13 @@
 /// Ticks of 10 ms since the start of the machine. Time of guests is part of the user's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
-    /// Programs.
     pub user: u64,
     /// Programs that give way.
     pub nice: u64,
-    /// The kernel.
     pub system: u64,
-    /// Nothing to do.
     pub idle: u64,
     /// Nothing to do, while something waited for a device. The kernel lets this one go back.
     pub iowait: u64,
-    /// Interrupts.
     pub irq: u64,
     /// What they put off.
     pub softirq: u64,

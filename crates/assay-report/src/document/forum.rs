@@ -9,7 +9,6 @@ use assay_study::findings::{Findings, Trust};
 /// Columns of a phone.
 pub const COLUMNS: usize = 46;
 
-/// The share.
 pub fn forum(findings: &Findings) -> Document {
     let mut sections = vec![Section::of(Block::List(findings.summary.clone()))];
     sections.extend(tables(findings));

@@ -26,7 +26,6 @@ const DAY_NS: u64 = 86_400_000_000_000;
 /// One number with what a reader needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeNumber {
-    /// What was done.
     pub workload: String,
     /// The result on the metric that the workload is known by, with its unit.
     pub value: String,
@@ -36,7 +35,6 @@ pub struct LargeNumber {
     pub interval: String,
     /// Whether the interval is so wide that the number says little.
     pub wide: bool,
-    /// How it stands.
     pub stands: Stands,
     /// What the workload reads and writes.
     pub io: Option<IoFacts>,

@@ -237,7 +237,6 @@ fn legend(places: &Places) -> Vec<String> {
     told
 }
 
-/// A published table.
 fn beside(table: &Beside) -> Section {
     let text = format!(
         "Published, {}: {}; {}. Per cent of its own {}.",

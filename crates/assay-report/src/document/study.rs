@@ -58,7 +58,6 @@ pub const COMPARISONS: &str = "comparisons.csv";
 pub(super) struct Page<'a> {
     pub findings: &'a Findings,
     pub detail: Detail,
-    /// What varied.
     pub factors: Vec<Factor>,
     pub workloads: Vec<Workload<'a>>,
     /// Whether its order leaves no verdict.

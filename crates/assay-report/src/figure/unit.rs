@@ -14,13 +14,9 @@ pub enum Unit {
     Ratio,
     /// Fractions, written as percent; quantiles too.
     Share,
-    /// Percent.
     Percent,
-    /// Seconds.
     Seconds,
-    /// Nanoseconds.
     Nanoseconds,
-    /// Bytes.
     Bytes,
     /// Numbers without a unit.
     Number,

@@ -23,7 +23,6 @@ impl Rows {
         (self.0.len() - 1) as f64
     }
 
-    /// Rows and headings.
     pub fn len(&self) -> usize {
         self.0.len()
     }

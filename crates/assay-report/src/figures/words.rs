@@ -41,7 +41,6 @@ impl Names {
         Self { varied, windows: findings.windows.clone() }
     }
 
-    /// What varies.
     pub fn varied(&self) -> &[String] {
         &self.varied
     }

@@ -17,7 +17,6 @@ pub(super) struct Part {
     /// The anchor of the whole, and what it is called.
     whole: (String, String),
     anchors: Vec<(String, String)>,
-    /// Everything about it.
     pub body: Markup,
 }
 

@@ -24,9 +24,7 @@ const BESIDE: u64 = 128 << 20;
 /// What the user wants of a virtual machine.
 #[derive(Clone, Debug)]
 pub struct Wish {
-    /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Processors.
     pub cpus: usize,
     /// An unpacked package of a kernel.
     pub kernel: Option<PathBuf>,

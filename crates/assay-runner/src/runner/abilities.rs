@@ -15,7 +15,6 @@ use assay_system::system::{Caching, System, devices, identity, journal, place};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {
     pub name: String,
-    /// What it gives.
     pub purpose: Cow<'static, str>,
     /// How it is here, or why it is missing.
     pub state: Presence<String>,

@@ -36,7 +36,6 @@ pub struct OpenTarget<'a> {
     start: u64,
     /// How direct I/O is done, or why it is not.
     pub direct: Presence<DirectUse>,
-    /// Things to tell.
     pub notes: Vec<String>,
 }
 
@@ -434,7 +433,6 @@ pub fn usual_bytes(free: u64) -> u64 {
 pub struct Fill {
     /// Engine for more than one operation in flight.
     pub engine: Engine,
-    /// Which bytes.
     pub content: Content,
     /// Time after which filling ends and what was written is the area.
     pub limit_ns: u64,

@@ -81,7 +81,6 @@ impl<'a> TestBed<'a> {
         Self { system, demands, slots, up, own, guard, watchdog, places, marks, holds, seed }
     }
 
-    /// The targets.
     pub fn places(&self) -> &[Place] {
         &self.places
     }

@@ -8,13 +8,11 @@ use assay_system::system::identity::Caller;
 
 /// What every step of a run is handed: the machine, the user's wish to stop, and somebody to tell.
 pub struct Context<'a> {
-    /// The machine.
     pub system: &'a dyn System,
     /// Who runs commands of the study, where that is not the user of this process.
     pub runs_as: Option<Caller>,
     /// Raised when the user wants to stop.
     pub stop: &'a AtomicBool,
-    /// Hears what happens.
     pub tell: &'a mut dyn FnMut(Event),
 }
 
@@ -37,10 +35,7 @@ pub enum Event {
         of_bytes: u64,
     },
     /// Something is made for the trials that follow.
-    Making {
-        /// What, and where.
-        what: String,
-    },
+    Making { what: String },
     /// Another one has what the study touches, and it is waited for.
     Waiting {
         /// Who has what, and for how long it is waited at most.
@@ -86,7 +81,6 @@ pub enum Event {
         /// Nanoseconds up to the end of the race at most.
         most_ns: u64,
     },
-    /// A trial starts.
     TrialStarted {
         /// Its position in the plan.
         index: usize,

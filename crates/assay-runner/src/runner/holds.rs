@@ -18,7 +18,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Time between two lines about waiting.
 const TOLD_EVERY: Duration = Duration::from_secs(30);
 
-/// One lock.
 struct Wanted {
     name: String,
     /// What another one does who has it.

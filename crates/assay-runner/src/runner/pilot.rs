@@ -36,9 +36,7 @@ const LEAST_BETWEEN: f64 = 0.01;
 /// What a pilot is run on.
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
-    /// The machine.
     pub system: &'a dyn System,
-    /// The open target.
     pub medium: Medium<'a>,
     /// What the target is.
     pub path: &'a Path,

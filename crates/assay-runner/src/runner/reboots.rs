@@ -46,11 +46,9 @@ pub struct Proposal {
     pub study: Study,
     /// Id that its result will have.
     pub id: String,
-    /// Boots to come.
     pub boots: u32,
     /// Directory of the results.
     pub results: PathBuf,
-    /// The unit's text.
     pub unit: String,
     /// What else there is to know, a sentence each.
     pub cautions: Vec<String>,
@@ -70,7 +68,6 @@ pub enum Step {
     Done(Box<Finished>),
     /// The machine restarts for the next.
     Restarts {
-        /// Boots recorded.
         recorded: usize,
         /// Of how many.
         of: usize,

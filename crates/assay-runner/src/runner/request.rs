@@ -108,6 +108,5 @@ pub struct Acting {
     pub stored: Stored,
     /// The proof.
     pub voucher: Voucher,
-    /// Where it lies.
     pub directory: PathBuf,
 }

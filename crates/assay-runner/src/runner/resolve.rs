@@ -16,7 +16,6 @@ use assay_system::system::{Hold, System, Watchdog, identity};
 
 /// What a run stands on from its beginning to its end.
 pub struct Resolved<'a> {
-    /// The targets.
     pub places: Vec<Place>,
     /// The devices of the target, where the tool made them.
     pub own: Vec<(Stack, Raised)>,

@@ -37,15 +37,12 @@ use assay_system::system::{System, beside};
 
 /// A study under way.
 pub struct Session<'a, 'f> {
-    /// The machine.
     pub system: &'a dyn System,
     /// When it began, or would have had it not been interrupted.
     pub began_ns: u64,
     /// The state that a target is to be in before a trial.
     pub prepare: &'a Prepare,
-    /// What is run.
     pub plan: &'a Plan,
-    /// Where.
     pub environment: &'a Environment,
     /// What trials stand on.
     pub bed: TestBed<'a>,

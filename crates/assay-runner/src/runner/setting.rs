@@ -18,12 +18,10 @@ use assay_system::system::{CachedPages, System};
 /// Everything around a trial that does not change from one to the next.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
-    /// The machine.
     pub system: &'a dyn System,
     pub plan: &'a Plan,
     /// What the trial's target stands on.
     pub site: &'a Site,
-    /// The target, open.
     pub surveyed: &'a Surveyed<'a>,
     /// The state that it is to be in.
     pub prepare: &'a Prepare,

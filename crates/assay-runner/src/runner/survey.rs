@@ -33,7 +33,6 @@ const MIB: u64 = 1 << 20;
 /// A target, opened and surveyed.
 pub struct Surveyed<'a> {
     pub opened: OpenTarget<'a>,
-    /// What was found.
     pub survey: Survey,
     /// The law of the simulated engine, where that is the target.
     pub law: Option<assay_load::Law>,

@@ -53,7 +53,6 @@ const KILLED: &str = "the program was ended before it was read";
 /// Why a lead-in does not count.
 const LEFT_OUT: &str = "lead-in: left out by design";
 
-/// Runs one trial.
 pub fn run(
     setting: &Setting<'_>,
     planned: &PlannedTrial,

@@ -55,11 +55,9 @@ pub struct FoundStamps {
     pub bytes: u64,
 }
 
-/// What was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub format: &'static str,
-    /// What was read.
     pub target: String,
     /// Whose it was, where a result says so.
     #[serde(skip_serializing_if = "Option::is_none")]

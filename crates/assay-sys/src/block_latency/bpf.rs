@@ -141,16 +141,6 @@ impl Trace {
         }
         Ok(())
     }
-
-    /// What each program ran, and how long: name, runs, nanoseconds. All 0 unless the kernel counts
-    /// it (`kernel.bpf_stats_enabled`).
-    pub fn costs(&self) -> Vec<(String, u64, u64)> {
-        let names = PROGRAMS.iter().map(|(name, _)| *name);
-        let told = |name: &str, what: &str| fact(&self.loaded, name, what).unwrap_or_default();
-        names
-            .map(|name| (name.to_owned(), told(name, "run_cnt"), told(name, "run_time_ns")))
-            .collect()
-    }
 }
 
 /// One request as the kernel writes it.

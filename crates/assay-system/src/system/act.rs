@@ -17,16 +17,12 @@ pub const REMOVE_ZRAM: &str = "/sys/class/zram-control/hot_remove";
 pub enum Act {
     /// Writes a setting of the kernel, below `/sys` or `/proc/sys`.
     Set {
-        /// The file.
         path: PathBuf,
-        /// What is written.
         value: String,
     },
     /// Mounts a file system.
     Mount {
-        /// Block device.
         device: PathBuf,
-        /// Directory.
         point: PathBuf,
         /// Type.
         filesystem: String,
@@ -35,25 +31,22 @@ pub enum Act {
     },
     /// Unmounts what is mounted at a directory.
     Unmount {
-        /// The directory.
         point: PathBuf,
     },
     /// Makes a file of zeros; it must not be there.
     CreateFile {
-        /// The file.
         path: PathBuf,
-        /// Its size.
         bytes: u64,
     },
     /// Makes a file whose bytes the file system has set aside; it must not be there.
     AllocateFile {
-        /// The file.
         path: PathBuf,
-        /// Its size.
         bytes: u64,
     },
     /// Writes the mark of swap into a file or a device of the tool's own.
-    MakeSwap { path: PathBuf },
+    MakeSwap {
+        path: PathBuf,
+    },
     /// Lets the kernel swap to it.
     SwapOn {
         path: PathBuf,
@@ -61,49 +54,47 @@ pub enum Act {
         priority: u16,
     },
     /// Takes it back from the kernel: what lies in it comes back to memory.
-    SwapOff { path: PathBuf },
+    SwapOff {
+        path: PathBuf,
+    },
     RemoveFile {
-        /// The file.
         path: PathBuf,
     },
     /// Makes a directory; it must not be there.
     CreateDirectory {
-        /// The directory.
         path: PathBuf,
     },
     /// Removes an empty directory.
     RemoveDirectory {
-        /// The directory.
         path: PathBuf,
     },
     /// Writes a text file whole.
     WriteFile {
-        /// The file.
         path: PathBuf,
-        /// Its content.
         text: String,
     },
     /// Puts a file behind a loop device, past the file's page cache where its file system can.
     AttachLoop {
-        /// The loop device.
         device: PathBuf,
         file: PathBuf,
     },
     /// Takes the file away from a loop device.
     DetachLoop {
-        /// The loop device.
         device: PathBuf,
     },
     /// Adds an empty compressed memory device; refused as busy where another number is free first.
-    AddZram { number: u32 },
+    AddZram {
+        number: u32,
+    },
     /// Takes one away, with all that it holds.
-    RemoveZram { number: u32 },
+    RemoveZram {
+        number: u32,
+    },
     /// Shows a byte range of a disk as a partition; the disk's own table is not touched.
     AddPartition {
         disk: PathBuf,
         /// Number of the partition.
         number: u32,
-        /// Its bytes.
         range: Range<u64>,
     },
     /// Takes such a partition away.
@@ -129,9 +120,14 @@ pub enum Act {
     },
     /// Has a file system encrypt all that is made in an empty directory (fscrypt); of one that has this
     /// key it is only given again.
-    EncryptDirectory { directory: PathBuf, key: Key },
+    EncryptDirectory {
+        directory: PathBuf,
+        key: Key,
+    },
     /// Takes a directory's key away from its file system (fscrypt).
-    ForgetKey { directory: PathBuf },
+    ForgetKey {
+        directory: PathBuf,
+    },
     /// Writes zeros over a range of a device that nothing uses.
     Wipe {
         device: PathBuf,

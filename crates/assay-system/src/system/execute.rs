@@ -59,7 +59,6 @@ pub fn passed(system: &dyn System, named: &[String]) -> Vec<String> {
 pub struct Execution<'a> {
     /// The program, looked for as a shell would along the `PATH` that it gets, and its words.
     pub words: &'a [String],
-    /// Where it runs.
     pub directory: &'a Path,
     /// Names of the variables of this process that it gets; no others. For a caller those that say who
     /// somebody is name the caller.
@@ -90,7 +89,6 @@ pub struct Execution<'a> {
 /// The memory that a program and all that it starts may have, kept by a control group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryLimit {
-    /// Bytes.
     pub bytes: u64,
     /// Whether more may lie in swap: else whoever wants more is killed, whatever swap the machine has.
     pub may_swap: bool,
@@ -125,7 +123,6 @@ pub enum PeakBy {
 /// The most memory that a program and all that it started had at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakMemory {
-    /// Bytes.
     pub bytes: u64,
     /// How that is known.
     pub by: PeakBy,
@@ -233,7 +230,6 @@ impl From<&str> for Heard {
 /// What became of one run: the program with all that it started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Executed {
-    /// How it ended.
     pub ending: Ending,
     /// From right before it was started until its own end was seen, nanoseconds.
     pub wall_ns: u64,

@@ -18,9 +18,7 @@ pub struct Graphics {
     pub vendor_id: Presence<String>,
     /// Number of the device.
     pub device_id: Presence<String>,
-    /// Vendor by name.
     pub vendor: Presence<String>,
-    /// Device by name.
     pub name: Presence<String>,
     pub driver: Presence<String>,
     /// Bytes of memory of its own.

@@ -24,9 +24,7 @@ pub const ROOTS_OWN: &str = "/var/lib/assay";
 /// The user on whose behalf sudo runs this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// User id.
     pub user: u32,
-    /// Group id.
     pub group: u32,
 }
 

@@ -74,7 +74,6 @@ pub struct Journal {
 /// A journal whose run ended without putting everything back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Its file.
     pub path: PathBuf,
     /// Id of the run.
     pub id: String,

@@ -26,13 +26,10 @@ pub struct Machine {
     pub architecture: String,
     /// Name and version of the distribution.
     pub distribution: Presence<String>,
-    /// Processor model.
     pub cpu: Presence<String>,
-    /// Logical processors.
     pub logical_cpus: Presence<u64>,
     /// Frequency governors in use: one name, or several when processors differ.
     pub governor: Presence<String>,
-    /// Bytes of memory.
     pub memory_bytes: Presence<u64>,
     /// Bytes of swap; 0 is none.
     pub swap_bytes: Presence<u64>,

@@ -76,7 +76,6 @@ pub struct Status {
     pub device: DeviceNumber,
     /// Device that the file is, for device files.
     pub own_device: Option<DeviceNumber>,
-    /// Inode number.
     pub inode: u64,
     /// Owner.
     pub user: u32,
@@ -90,9 +89,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     Directory,
-    /// Regular file.
     File,
-    /// Block device.
     BlockDevice,
     CharacterDevice,
     /// Socket, pipe, ...
@@ -119,7 +116,6 @@ impl std::fmt::Display for DeviceNumber {
 pub struct Space {
     /// Bytes that this user may still write.
     pub available_bytes: u64,
-    /// Bytes in all.
     pub total_bytes: u64,
     /// Mounted read-only.
     pub read_only: bool,
@@ -162,7 +158,6 @@ pub struct AreaFile {
 pub struct WorkDirectory {
     /// Open; work below it goes by this handle.
     pub handle: File,
-    /// Its name.
     pub path: PathBuf,
     /// The mark in it, whose lock says that its maker is alive.
     pub mark: File,
@@ -173,9 +168,7 @@ pub struct WorkDirectory {
 /// An area file, or a directory to work in, that a run left behind: no running process holds its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Where it lies.
     pub path: PathBuf,
-    /// Bytes of it.
     pub size_bytes: u64,
 }
 
@@ -184,7 +177,6 @@ pub struct Leftover {
 pub struct Extent {
     /// First byte in the file.
     pub start: u64,
-    /// Bytes.
     pub length: u64,
     /// Allocated, but never written: reads return zeros without touching the medium.
     pub unwritten: bool,
@@ -204,9 +196,7 @@ pub struct CachedPages {
 /// Who runs this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Effective user id.
     pub id: u32,
-    /// Process id.
     pub process: u32,
 }
 
@@ -252,7 +242,6 @@ impl Drop for Locked {
 pub struct Holder {
     /// Process id, where the kernel tells.
     pub process: Option<u32>,
-    /// User id.
     pub user: u32,
 }
 
@@ -319,13 +308,11 @@ pub enum HoldError {
 /// makes one; a copy is looked at again like the first, whenever the device is opened.
 #[derive(Clone, Debug)]
 pub struct Consent {
-    /// Device file.
     device: PathBuf,
     /// Its number at the time of the consent; checked again after opening.
     number: DeviceNumber,
     /// The kernel's running number of the disk: another disk under an old number has another.
     sequence: Option<u64>,
-    /// Bytes of it.
     size_bytes: u64,
 }
 
@@ -368,7 +355,6 @@ pub trait Watchdog: Send {}
 pub struct ProgramOutput {
     /// Its exit code; none where a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
     pub text: String,
     /// What it complained of.
     pub complaint: String,
@@ -427,7 +413,6 @@ pub trait System: Sync {
     fn monotonic_ns(&self) -> u64;
     /// Wall clock in nanoseconds since 1970.
     fn wall_ns(&self) -> u64;
-    /// Waits.
     fn sleep(&self, time: Duration);
 
     /// Makes a directory of the tool's own and its parents; under sudo it belongs to the caller.

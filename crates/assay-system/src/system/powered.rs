@@ -24,7 +24,6 @@ pub trait FarSide: Send + Sync {
 /// What came of listening for a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A line.
     Line(String),
     /// Nothing, for [`MOMENT_MS`].
     Nothing,

@@ -20,7 +20,6 @@ pub enum TargetKind {
     File,
     /// A block device: only read without consent.
     Device,
-    /// The simulated engine.
     Simulated,
 }
 
@@ -52,7 +51,6 @@ pub struct Layer {
     pub kind: String,
     /// Names of the devices directly below.
     pub below: Vec<String>,
-    /// Bytes.
     pub size_bytes: u64,
 }
 
@@ -99,11 +97,8 @@ pub struct Drive {
     /// Name for `--destroy`: serial number, by-id name, or NAME:SIZE.
     pub id: String,
     pub model: Presence<String>,
-    /// Firmware revision.
     pub firmware: Presence<String>,
-    /// Serial number.
     pub serial: Presence<String>,
-    /// Bytes.
     pub size_bytes: u64,
     /// Turning platters.
     pub rotational: Presence<bool>,
@@ -137,7 +132,6 @@ pub struct Drive {
     pub physical_block_bytes: Presence<u64>,
     /// Requests the queue takes.
     pub queue_requests: Presence<u64>,
-    /// Bytes of read-ahead.
     pub read_ahead_bytes: Presence<u64>,
 }
 
@@ -171,7 +165,6 @@ impl Drive {
 pub struct Mount {
     /// Where it is mounted.
     pub point: PathBuf,
-    /// What is mounted.
     pub source: String,
     /// Type: `ext4`, `fuse.gocryptfs`.
     pub filesystem: String,

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::{System, mounts};
 
-/// Where it lies.
 pub const TABLE: &str = "/proc/swaps";
 /// The highest priority of an area.
 pub const MOST_SWAP_PRIORITY: u16 = 0x7fff;
@@ -16,7 +15,6 @@ const REMOVED: &str = " (deleted)";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwapArea {
     pub path: PathBuf,
-    /// Bytes of it.
     pub size_bytes: u64,
     /// Bytes in use.
     pub used_bytes: u64,

@@ -27,12 +27,10 @@ struct Alike {
 
 /// A row of writes, one after the other, on a drive that announces a cache.
 struct Writes {
-    /// Its place.
     at: usize,
     alike: Alike,
     is_synced: bool,
     times: WriteTimes,
-    /// The drive.
     drive: String,
 }
 

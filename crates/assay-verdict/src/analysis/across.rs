@@ -140,7 +140,6 @@ pub(super) struct Fact {
     pub key: String,
     /// What it is called: what all workloads have in common is told once.
     pub name: String,
-    /// What was recorded.
     pub value: String,
 }
 
@@ -264,7 +263,6 @@ fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
 
 /// A result whose rows and comparisons are found without going through all of them.
 pub(super) struct Book<'a> {
-    /// The result.
     pub findings: &'a Findings,
     cells: BTreeMap<Key, &'a Cell>,
     baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
@@ -288,7 +286,6 @@ fn row_of(cell: &Cell, arm: &Arm) -> Key {
 /// How the numbers of a row are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// As they are.
     Plain,
     /// Relative to the baseline of the same replicate.
     ToItsBaseline,

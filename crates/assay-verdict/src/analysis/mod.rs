@@ -131,7 +131,6 @@ pub struct ClassOfTrial {
     /// The name of their cells.
     pub workload: String,
     pub class: &'static str,
-    /// The requests.
     pub span: ClassSpan,
 }
 

@@ -11,7 +11,6 @@ pub const NULL_FORMAT: &str = "assay-null/1";
 /// What identical arms showed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Null {
-    /// Format and version.
     pub format: String,
     /// Id of the result.
     pub id: String,
@@ -33,7 +32,6 @@ pub struct NullWorkload {
     pub arms: usize,
     /// Replicates that every pair has, at least.
     pub n: usize,
-    /// Pairs of arms.
     pub pairs: usize,
     /// Pairs that a paired t test at 5 % tells apart; as many as 5 % of them are expected.
     pub told_apart: usize,

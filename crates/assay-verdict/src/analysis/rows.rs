@@ -93,7 +93,6 @@ impl Measured<'_> {
 }
 
 impl<'a> Row<'a> {
-    /// Trials that count.
     pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
         self.trials.iter().filter(|trial| trial.counts())
     }

@@ -6,7 +6,6 @@ use assay_study::results::record::{Status, TrialRecord};
 /// Time of the trials so far, nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Time {
-    /// All of it.
     whole: u64,
     /// Inside the windows of trials that are not left out by design.
     measuring: u64,

@@ -27,7 +27,6 @@ const PROGRAM_NS: f64 = 75e3;
 /// than a turn later.
 const MOST_OF_A_TRACK: u32 = 64 << 10;
 
-/// Nanoseconds of a minute.
 const MINUTE_NS: f64 = 60e9;
 
 /// Share of what a medium needs below which a time is surely shorter: neither clocks nor motors are perfect.

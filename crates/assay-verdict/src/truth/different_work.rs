@@ -75,7 +75,6 @@ pub struct Worked {
     name: String,
     /// Hashes of what they produced.
     sums: BTreeSet<String>,
-    /// How they ended.
     endings: BTreeSet<String>,
     /// Bytes of a run, mean of its trials.
     read_bytes: Option<f64>,

@@ -14,7 +14,6 @@ use super::Case;
 /// so that no single request can make the tenth that the rules look for.
 pub(super) const SMALLEST_CLAIM: u64 = 256 << 10;
 
-/// One MiB.
 pub(super) const MIB: u64 = 1 << 20;
 
 /// Traffic of the counted devices around a trial, summed. None where the kernel does not tell it
@@ -66,7 +65,6 @@ pub(super) struct Witnessed {
     /// What the devices counted; below a loop device what the drives there counted, where that is
     /// less: the page cache of the loop's file answers for the drive.
     pub device: DeviceEvidence,
-    /// Who counted it.
     pub mover: Mover,
 }
 
@@ -214,7 +212,6 @@ pub(super) fn in_trials(hit: usize, case: &Case<'_>) -> String {
     if hit == of { String::new() } else { format!(", in {hit} of {of} trials") }
 }
 
-/// Seconds.
 pub(super) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }

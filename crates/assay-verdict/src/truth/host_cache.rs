@@ -96,7 +96,6 @@ fn lent<'a>(case: &Case<'a>) -> Option<&'a Drive> {
 
 /// Pieces of a lent drive that came from somewhere nearer when they were read again.
 pub(super) struct ReadAgain<'a> {
-    /// Whose they are.
     pub drive: &'a Drive,
     /// How many times as fast they were, in the median.
     times: f64,
@@ -112,7 +111,6 @@ impl<'a> ReadAgain<'a> {
         (times >= AGAIN).then_some(Self { drive, times })
     }
 
-    /// What was seen.
     pub fn words(&self) -> String {
         format!(
             "pieces of the drive were read {} times as fast the second time, past the page cache of this machine",
@@ -173,7 +171,6 @@ fn kept(case: &Case<'_>) -> Option<String> {
 pub struct IdleFlush {
     /// Bytes that were written, in a trial.
     pub bytes: u64,
-    /// Nanoseconds of the flush.
     pub flush_ns: f64,
 }
 

@@ -146,7 +146,6 @@ impl Remark {
 }
 
 pub trait TruthRule: Sync {
-    /// Its own words.
     fn about(&self) -> &About;
     /// What it looks at: work of which there is no such thing is not judged by it.
     fn looks_at(&self) -> Judged;
@@ -279,7 +278,6 @@ pub fn known_name(rule: &str) -> &'static str {
 /// Trials during which others were at work, and the rules that say so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unquiet {
-    /// How many.
     pub trials: usize,
     /// Of how many that count.
     pub of: usize,

@@ -25,7 +25,6 @@ pub struct Command {
     pub words: String,
     /// What is typed before it, to bring the machine there.
     pub before: Vec<String>,
-    /// What is typed.
     pub line: CommandLine,
 }
 

@@ -21,7 +21,6 @@ pub const ENTRY: About = About {
            bytes to zero without sending them, and what nobody saw arrive, has no line.",
 };
 
-/// The first line.
 const FIRST: &str = "fio version 3 iolog\n";
 /// Requests are recorded as they end: one that took longer than this stands behind some that arrived after it.
 const WINDOW_NS: u64 = 10_000_000_000;

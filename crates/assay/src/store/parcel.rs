@@ -68,7 +68,6 @@ struct About {
 
 /// A result that is packed.
 pub struct Packed {
-    /// The file.
     pub bytes: Vec<u8>,
     /// Files of the result in it.
     pub files: usize,

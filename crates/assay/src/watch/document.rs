@@ -14,7 +14,6 @@ use assay_machine::probes::block_latency::counts::{
     ClassSpan, Latencies, Means, bucket_from_ns, bucket_to_ns,
 };
 
-/// Format and version.
 pub const FORMAT: &str = "assay-watch/1";
 
 /// What happened on disks while they were watched.
@@ -41,7 +40,6 @@ struct Device<'a> {
     /// Kernel name.
     #[serde(rename = "device")]
     name: &'a str,
-    /// What it is.
     about: &'a str,
     /// Its requests by class; null where the class is not seen.
     classes: BTreeMap<&'a str, Option<Class>>,
@@ -105,7 +103,6 @@ struct Probes<'a> {
     /// Time that work waited.
     pressure: Option<&'a Pressure>,
     memory: Option<&'a Memory>,
-    /// Sensors.
     temperature: Option<&'a [Sensor]>,
     /// Times that a processor was slowed down by heat.
     throttle_events: Option<u64>,

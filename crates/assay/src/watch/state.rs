@@ -13,7 +13,6 @@ const MOST_USERS: usize = 200;
 /// Everything that a page or a text shows.
 #[derive(Clone)]
 pub struct State {
-    /// The watched disks.
     pub disks: Vec<Disk>,
     /// Arrays whose members are among them.
     pub arrays: Vec<Array>,

@@ -36,7 +36,6 @@ const ACTIONS: [&str; 6] = ["Q", "X", "M", "F", "D", "C"];
 /// What has begun and has not ended is remembered of so many at most.
 const MOST_WAITING: usize = 1 << 16;
 
-/// Begins one.
 pub fn begin() -> Box<dyn Lines> {
     Box::new(Blkparse::default())
 }

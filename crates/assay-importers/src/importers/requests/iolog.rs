@@ -22,7 +22,6 @@ pub const IMPORTER: Importer = Importer {
 
 const MOST_US: u64 = MOST_SECONDS * 1_000_000;
 
-/// Begins one.
 pub fn begin() -> Box<dyn Lines> {
     Box::new(Iolog::default())
 }

@@ -121,13 +121,11 @@ static KEYS: Fields = Fields {
     ],
 };
 
-/// From the kernel's start to the end of the start-up.
 pub const WHOLE: Metric = phase(
     "boot_s",
     "start-up time",
     "kernel, initrd and userspace together: what every machine tells",
 );
-/// Until the last job of the start-up was done.
 pub const USERSPACE: Metric = phase(
     "boot_userspace_s",
     "userspace",
@@ -143,7 +141,6 @@ pub const PHASES: &[Metric] = &[
     USERSPACE,
 ];
 
-/// Until the named unit had started.
 pub const UNTIL: Metric =
     phase("boot_until_s", "time until the unit", "until the named unit had started");
 

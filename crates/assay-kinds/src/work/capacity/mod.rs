@@ -92,7 +92,6 @@ static KEYS: Fields = Fields {
     ],
 };
 
-/// What the target says that it holds.
 pub const CLAIMED: Metric = metric(
     "capacity_claimed_bytes",
     Better::Higher,
@@ -101,7 +100,6 @@ pub const CLAIMED: Metric = metric(
 )
 .amount();
 
-/// What it was found to hold.
 pub const HELD: Metric = metric(
     "capacity_held_bytes",
     Better::Higher,

@@ -147,7 +147,6 @@ const fn yes() -> bool {
     true
 }
 
-/// How long a run takes.
 pub(super) const DURATION: Metric = metric(
     "duration_s",
     Better::Lower,

@@ -16,7 +16,6 @@ pub struct Of {
     pub tail: Metric,
 }
 
-/// Files that go through all phases per second.
 pub const FILES: Metric = metric(
     "files_per_s",
     Better::Higher,

@@ -22,7 +22,6 @@ pub struct Of {
     pub lost: Metric,
 }
 
-/// What load adds, mean of up and down.
 pub const ADDED: Metric = metric(
     "added_latency_ns",
     Better::Lower,
@@ -30,7 +29,6 @@ pub const ADDED: Metric = metric(
     "median round trip under load less that of the idle link, mean of the ways that were loaded alone; at \
      least 0.1 ms, which is as fine as it is told",
 );
-/// The same of the 95th percentile of the worst way.
 pub const ADDED_TAIL: Metric = metric(
     "added_latency_p95_ns",
     Better::Lower,
@@ -44,7 +42,6 @@ const TRIPS: Metric = metric(
     "round trips per minute under load",
     "60 s over the median round trip, mean of the ways that were loaded alone (RPM): about 100 is poor",
 );
-/// What reached the peer while the link was loaded up alone.
 pub const UP_RATE: Metric = rate(
     "up_bits_per_s",
     "rate up",

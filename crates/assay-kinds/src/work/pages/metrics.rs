@@ -3,7 +3,6 @@
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Metric};
 
-/// How many pages are gone to.
 pub const RATE: Metric = metric(
     "accesses_per_s",
     Better::Higher,
@@ -11,11 +10,9 @@ pub const RATE: Metric = metric(
     "pages that were accessed per second, one after the other",
 );
 
-/// What half of the accesses stay below.
 pub const P50: Metric =
     metric("access_p50_ns", Better::Lower, "median access", "time of an access to a page, median");
 
-/// What all but one in a hundred stay below.
 pub const P99: Metric = metric(
     "access_p99_ns",
     Better::Lower,
@@ -26,7 +23,6 @@ pub const P99: Metric = metric(
 pub const LONGEST: Metric =
     metric("access_max_ns", Better::Lower, "longest access", "the longest access to a page");
 
-/// What an access costs the processors.
 pub const PROCESSOR: Metric = metric(
     "access_cpu_ns",
     Better::Lower,
@@ -34,7 +30,6 @@ pub const PROCESSOR: Metric = metric(
     "processor time of the process per access: what packs and unpacks pages is in it",
 );
 
-/// How often a page was not there.
 pub const FAULTS: Metric = metric(
     "major_faults_per_access",
     Better::Lower,
@@ -43,7 +38,6 @@ pub const FAULTS: Metric = metric(
 )
 .traffic();
 
-/// What came back from swap.
 pub const SWAPPED_IN: Metric = metric(
     "swapped_in_bytes_per_s",
     Better::Lower,
@@ -51,7 +45,6 @@ pub const SWAPPED_IN: Metric = metric(
     "bytes of pages that came back from swap per second, of the whole machine, zswap's too",
 );
 
-/// What went to swap.
 pub const SWAPPED_OUT: Metric = metric(
     "swapped_out_bytes_per_s",
     Better::Lower,
@@ -59,7 +52,6 @@ pub const SWAPPED_OUT: Metric = metric(
     "bytes of pages that went to swap per second, of the whole machine, zswap's too",
 );
 
-/// Pressure of some.
 pub const SOME: Metric = metric(
     "memory_some_share",
     Better::Lower,
@@ -67,7 +59,6 @@ pub const SOME: Metric = metric(
     "share of the time in which some task of the machine waited for memory",
 );
 
-/// Pressure of all.
 pub const FULL: Metric = metric(
     "memory_full_share",
     Better::Lower,
@@ -75,7 +66,6 @@ pub const FULL: Metric = metric(
     "share of the time in which all tasks that wanted to run waited for memory",
 );
 
-/// How far it came.
 pub const REACHED: Metric = metric(
     "set_reached_bytes",
     Better::Higher,
@@ -84,7 +74,6 @@ pub const REACHED: Metric = metric(
 )
 .amount();
 
-/// How much of the set a byte of memory holds.
 pub const HELD: Metric = metric(
     "set_per_memory",
     Better::Higher,
@@ -94,7 +83,6 @@ pub const HELD: Metric = metric(
 )
 .amount();
 
-/// The same as the arithmetic of zram expects it.
 pub const EXPECTED: Metric = metric(
     "set_per_memory_expected",
     Better::Higher,
@@ -104,7 +92,6 @@ pub const EXPECTED: Metric = metric(
 )
 .amount();
 
-/// Whether it was killed.
 pub const KILLED: Metric = metric(
     "killed_share",
     Better::Lower,

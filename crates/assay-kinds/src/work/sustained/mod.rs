@@ -71,7 +71,6 @@ static OPTION: CheckOption = CheckOption {
     gates: &[],
 };
 
-/// The rate after the last change.
 pub const SUSTAINED: Metric = metric(
     "sustained_bytes_per_s",
     Better::Higher,

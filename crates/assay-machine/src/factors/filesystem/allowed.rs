@@ -11,7 +11,6 @@ pub type Allowed = (&'static str, Takes);
 /// What follows an option.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// Nothing.
     Nothing,
     Value,
     /// A power of two, in bytes: of others the programs take the one below, without a word.

@@ -16,7 +16,6 @@ const USUAL: [(&str, &str); 2] = [("zlib", "zlib:3"), ("zstd", "zstd:3")];
 /// Mount options that say it in another way, or turn it off.
 const BESIDE: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
 
-/// `compression`.
 pub(in crate::factors) struct Compression;
 
 impl Factor for Compression {

@@ -80,7 +80,6 @@ fn caution(options: &str) -> Option<&'static str> {
 /// The level that asks for nothing special.
 const DEFAULTS: &str = "defaults";
 
-/// Which file system.
 pub(super) struct Kind;
 /// Options of the program that makes it.
 pub(super) struct MkfsOptions;

@@ -57,7 +57,6 @@ impl Layer for FileSystems {
 /// A file system as an arm wants it.
 #[derive(Clone, Debug)]
 pub(super) struct Volume {
-    /// Which.
     pub kind: &'static FileSystem,
     /// Options for its program, as the level writes them.
     pub mkfs_options: String,

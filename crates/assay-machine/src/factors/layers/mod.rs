@@ -99,7 +99,6 @@ pub enum Base {
 }
 
 impl Base {
-    /// Where it lies.
     pub fn path(&self) -> PathBuf {
         match self {
             Self::Device(device) => device.file(),
@@ -122,7 +121,6 @@ pub enum Takes {
 /// What a layer gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
-    /// A block device.
     Device,
     /// A directory, in which the tool makes its own file.
     Directory,
@@ -131,7 +129,6 @@ pub enum Gives {
 /// What is asked for, of which each layer reads its own.
 #[derive(Clone, Copy)]
 pub struct Wish<'a> {
-    /// The arm's levels.
     pub levels: &'a Levels,
     /// Bytes of a target that the tool makes itself, where that is the target.
     pub own_target: Option<u64>,
@@ -261,7 +258,6 @@ pub struct Kept {
 /// Something that stands.
 #[derive(Clone, Debug)]
 pub struct Made {
-    /// What it gives.
     pub base: Base,
     /// How it is taken down, in this order.
     pub undo: Vec<Undo>,
@@ -270,7 +266,6 @@ pub struct Made {
 /// What one would type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
-    /// The lines.
     pub acts: Vec<Act>,
     /// The file of what comes of them.
     pub out: PathBuf,

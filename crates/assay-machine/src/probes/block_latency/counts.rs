@@ -48,7 +48,6 @@ pub struct ClassSpan {
     /// Those of them that failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
-    /// Bytes.
     pub bytes: u64,
     /// From the arrival in the block layer until the end.
     pub queued: Latencies,

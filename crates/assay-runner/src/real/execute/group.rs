@@ -237,7 +237,6 @@ struct Limits {
     memory: &'static str,
     /// Of version 1 this counts memory and swap together.
     swap: &'static str,
-    /// No limit.
     none: &'static str,
     kills: &'static str,
 }

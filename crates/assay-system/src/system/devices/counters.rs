@@ -13,7 +13,6 @@ pub struct Counters {
     pub reads_completed: u64,
     /// Reads that were merged into others.
     pub reads_merged: u64,
-    /// Bytes read.
     pub read_bytes: u64,
     /// Milliseconds that reads took, summed over all.
     pub read_ms: u64,
@@ -21,7 +20,6 @@ pub struct Counters {
     pub writes_completed: u64,
     /// Writes that were merged into others.
     pub writes_merged: u64,
-    /// Bytes written.
     pub written_bytes: u64,
     /// Milliseconds that writes took, summed over all.
     pub write_ms: u64,
@@ -33,7 +31,6 @@ pub struct Counters {
     pub weighted_ms: u64,
     /// Discards that ended (0 before Linux 4.18).
     pub discards_completed: u64,
-    /// Bytes discarded.
     pub discarded_bytes: u64,
     /// Flushes that ended (0 before Linux 5.5, and always for partitions).
     pub flushes_completed: u64,

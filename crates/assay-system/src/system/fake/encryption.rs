@@ -122,7 +122,6 @@ impl Fake {
         Ok(())
     }
 
-    /// Closes a volume.
     pub(super) fn close(&self, name: &str) -> io::Result<()> {
         let device = devices::mapping(self, name)?;
         let device = device.ok_or_else(|| {

@@ -55,7 +55,6 @@ pub struct Member {
     pub name: String,
     /// First sector on the target; none for the target itself.
     pub start: Option<u64>,
-    /// Bytes.
     pub size_bytes: u64,
 }
 

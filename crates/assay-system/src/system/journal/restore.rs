@@ -40,7 +40,6 @@ pub enum Restored {
 /// What became of everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What was undone.
     pub done: Vec<String>,
     /// Where nothing was left to do, and why.
     pub nothing: Vec<String>,

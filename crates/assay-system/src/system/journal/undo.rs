@@ -112,7 +112,6 @@ impl Mark {
 pub struct Member {
     /// The disk that it lies on.
     pub disk: Mark,
-    /// Its first byte.
     pub start: u64,
 }
 
@@ -121,37 +120,23 @@ pub struct Member {
 pub enum Undo {
     /// Write a setting of the kernel back.
     Setting {
-        /// The file.
         path: PathBuf,
-        /// What it held.
         original: String,
         /// Its device, where it belongs to one.
         device: Option<Mark>,
     },
     /// Unmount what is mounted at a directory of the tool's own.
-    Mount {
-        /// The directory.
-        point: PathBuf,
-    },
+    Mount { point: PathBuf },
     /// Unmount what a program serves at a directory of the tool's own, also one that is only about to.
-    Served {
-        /// The directory.
-        point: PathBuf,
-    },
+    Served { point: PathBuf },
     /// Close a device that device-mapper shows under a name of the tool's own.
     Mapping { name: String },
     /// Take the key of an encrypted directory of the tool's own away from its file system.
     DirectoryKey { directory: PathBuf },
     /// Remove a file of the tool's own.
-    File {
-        /// The file.
-        path: PathBuf,
-    },
+    File { path: PathBuf },
     /// Remove a directory of the tool's own.
-    Directory {
-        /// The directory.
-        path: PathBuf,
-    },
+    Directory { path: PathBuf },
     /// Take a file of the tool's own away from every loop device.
     Loop {
         /// The file, without links.
@@ -174,17 +159,11 @@ pub enum Undo {
         path: PathBuf,
     },
     /// Take away a partition that only the kernel knows of.
-    Partition {
-        disk: Mark,
-        number: u32,
-        /// First byte.
-        start: u64,
-    },
+    Partition { disk: Mark, number: u32, start: u64 },
     /// Wipe a file system that the tool made, as long as it is that one.
     FileSystem {
         /// The disk that it lies on.
         disk: Mark,
-        /// Its first byte.
         start: u64,
         /// The label that it was given.
         label: String,
@@ -219,7 +198,6 @@ pub enum Undo {
     },
     /// Give a text file its content back, or remove it where it was not there.
     Text {
-        /// The file.
         path: PathBuf,
         /// What it held; none where it was not there.
         original: Option<String>,

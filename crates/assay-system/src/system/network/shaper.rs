@@ -67,7 +67,6 @@ impl Means {
 /// What is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cap {
-    /// Nothing.
     None,
     /// A share of the link's own rate.
     Share(f64),
@@ -85,7 +84,6 @@ pub struct Shaper {
 /// What is put at the root of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discipline {
-    /// By what.
     pub means: Means,
     pub rate: BitRate,
 }

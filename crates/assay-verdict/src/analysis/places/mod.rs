@@ -25,7 +25,6 @@ use spots::Spot;
 /// A result with what is known of it beside its findings.
 #[derive(Clone, Debug)]
 pub struct Brought {
-    /// What was found.
     pub findings: Findings,
     /// What its user calls its place.
     pub label: Option<String>,

@@ -18,7 +18,6 @@ use super::words;
 /// What places say, workload by workload.
 #[derive(Default)]
 pub(super) struct Told {
-    /// Their numbers.
     pub cells: Vec<Cell>,
     /// Each place against the baseline.
     pub comparisons: Vec<Comparison>,

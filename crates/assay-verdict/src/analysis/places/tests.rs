@@ -1,5 +1,8 @@
 //! Places: what goes in must come out.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
 use assay_importers::importers::{self, Options};
 use assay_lab::expected::{expect, filled};
 use assay_study::findings::Verdict;
@@ -66,8 +69,33 @@ fn around(rate: u64) -> Vec<u64> {
     [990, 1000, 1010, 1005].map(|share| rate * share / 1000).to_vec()
 }
 
+/// Tidy trials of a table that has a row for each place: its columns are place, a metric and perhaps what was
+/// published.
+fn tidy(text: &str) -> String {
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let mut tidy = "replicate,workload,metric,value,factor:place\n".to_owned();
+    let mut replicates: BTreeMap<&str, u32> = BTreeMap::new();
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        let replicate = replicates.entry(fields[0]).or_default();
+        *replicate += 1;
+        for (name, value) in header.iter().zip(&fields) {
+            let metric = match *name {
+                "seconds" => "duration_s:lower",
+                "iops" => "iops:higher",
+                "published_percent" => "published_percent:higher",
+                _ => continue,
+            };
+            writeln!(tidy, "{replicate},work,{metric},{value},{}", fields[0]).unwrap();
+        }
+    }
+    tidy
+}
+
 /// A table as somebody brings it along.
 fn table(text: &str) -> Brought {
+    let text = &tidy(text);
     let bytes = text.as_bytes().to_vec();
     let name = "t.csv".to_owned();
     let files = [importers::Brought { name, bytes, ..importers::Brought::default() }];

@@ -20,7 +20,6 @@ pub(super) struct Contrast {
     pub what: Arm,
     pub than: Arm,
     pub ratio: f64,
-    /// The family interval.
     pub ends: [f64; 2],
     /// Inconclusive where the difference is one that identical arms may show, or that does not
     /// matter.

@@ -48,7 +48,6 @@ pub(super) fn wanted(page: &Page<'_>, chosen: usize) -> usize {
     }
 }
 
-/// Its lines.
 pub(super) fn section(
     page: &Page<'_>,
     chosen: usize,

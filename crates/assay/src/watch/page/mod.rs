@@ -53,7 +53,6 @@ impl View {
 
 /// Everything that the page shows.
 pub struct Page<'a> {
-    /// What was seen.
     pub state: &'a State,
     /// A study that runs meanwhile.
     pub strip: Option<&'a Strip>,

@@ -15,7 +15,6 @@ use assay_system::system::{
 pub enum Tracing {
     /// It goes on.
     On {
-        /// Who counts.
         tracer: Box<dyn BlockTracer>,
         means: Means,
         /// Why it is not the better means.

@@ -16,7 +16,6 @@ use assay_system::system::System;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
-    /// Programs.
     pub user: f64,
     /// The kernel, interrupts included.
     pub system: f64,
@@ -40,7 +39,6 @@ impl Load {
         load.divided_by((all + grown(|ticks| ticks.idle)).max(1.0))
     }
 
-    /// At work.
     pub fn busy(&self) -> f64 {
         self.user + self.system
     }
@@ -156,7 +154,6 @@ pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
-    /// All of it.
     pub total_bytes: u64,
     /// What programs could still have.
     pub available_bytes: u64,
@@ -165,7 +162,6 @@ pub struct Memory {
     /// On its way to the devices.
     pub writeback_bytes: u64,
     pub swap_bytes: u64,
-    /// Swap in use.
     pub swap_used_bytes: u64,
     /// Brought back from swap.
     pub swapped_in_bytes: u64,

@@ -69,7 +69,6 @@ pub struct Span {
     pub throttle_events: Presence<u64>,
     /// Time that work waited.
     pub pressure: Presence<Pressure>,
-    /// Temperatures.
     pub sensors: Presence<Vec<Sensor>>,
     /// Memory; what was swapped is that of the span.
     pub memory: Presence<Memory>,
@@ -89,7 +88,6 @@ pub struct DiskSpan {
 }
 
 impl<'a> Sampler<'a> {
-    /// Watches disks.
     pub fn new(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
         let others = users::Watcher::new(system, &disks);
         let arrays = members::arrays(system, &disks);
@@ -104,7 +102,6 @@ impl<'a> Sampler<'a> {
         Self { system, disks, arrays, tracing, others, ask_drives: false }
     }
 
-    /// What it watches.
     pub fn disks(&self) -> &[Disk] {
         &self.disks
     }
@@ -114,7 +111,6 @@ impl<'a> Sampler<'a> {
         &self.arrays
     }
 
-    /// Reads everything.
     pub fn read(&mut self) -> Reading {
         let system = self.system;
         Reading {
@@ -261,7 +257,6 @@ impl Span {
 }
 
 impl DiskSpan {
-    /// Whether anything ended.
     pub fn did_something(&self) -> bool {
         let counted = self.counters.value().is_some_and(|counters| {
             let ended = counters.reads_completed

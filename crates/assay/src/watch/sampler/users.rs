@@ -22,7 +22,6 @@ const OPEN_FILES: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
-    /// Process id.
     pub process: u32,
     /// Its name, as the kernel keeps it.
     pub name: String,

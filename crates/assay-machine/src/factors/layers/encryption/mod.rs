@@ -38,7 +38,6 @@ const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
 const QUEUES: [(&str, &str); 2] =
     [("no-read-workqueue", "no_read_workqueue"), ("no-write-workqueue", "no_write_workqueue")];
 
-/// What encrypts.
 pub(in crate::factors) struct Encryption;
 /// Cipher of dm-crypt.
 struct Cipher;
