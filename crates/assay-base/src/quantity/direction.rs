@@ -62,10 +62,8 @@ pub fn of_name(name: &str) -> Better {
     let rate = any("rates", counted) || per_time && any("work", counted);
     match () {
         // Retransmitted packets per second are harm, whatever they are counted by.
-        () if harm => match timed || any("rates", counted) {
-            true => Better::Unknown,
-            false => Better::Lower,
-        },
+        () if harm && (timed || any("rates", counted)) => Better::Unknown,
+        () if harm => Better::Lower,
         () if (timed || paid) && rate => Better::Unknown,
         () if timed || paid => Better::Lower,
         () if rate => Better::Higher,

@@ -162,12 +162,12 @@ fn phoronix(results: &str) -> String {
 }
 
 fn result(arguments: &str, entries: &[(&str, &str)]) -> String {
-    let entries: String = entries
-        .iter()
-        .map(|(system, raw)| {
-            format!("<Entry><Identifier>{system}</Identifier><Value></Value><RawString>{raw}</RawString></Entry>")
-        })
-        .collect();
+    let entry = |(system, raw): &(&str, &str)| {
+        format!(
+            "<Entry><Identifier>{system}</Identifier><Value></Value><RawString>{raw}</RawString></Entry>"
+        )
+    };
+    let entries = entries.iter().map(entry).collect::<Vec<String>>().concat();
     format!(
         "<Result><Identifier>pts/y-2.0</Identifier><Title>Y</Title><Arguments>{arguments}</Arguments>\
          <Scale>MB/s</Scale><Proportion>HIB</Proportion><Data>{entries}</Data></Result>"

@@ -2,14 +2,12 @@
 //! the importer reads has to change with it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::Value;
 
 use super::run::Runs;
+use super::tests::fixtures;
 use super::{IMPORTERS, Importer, Reads, decoded, json, unused};
-
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay/tests/importers");
 
 /// Numbers of a format that are not measurements: names, versions and explanations of units.
 const NO_MEASUREMENTS: &[(&str, &[&str])] = &[
@@ -102,18 +100,18 @@ fn each_number(root: &Value, path: &mut Vec<String>, change: &mut dyn FnMut(&[St
 }
 
 fn number_at<'v>(root: &'v mut Value, path: &[String]) -> &'v mut Value {
-    let pointer: String = path
-        .iter()
-        .map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1")))
-        .collect();
+    let parts: Vec<String> =
+        path.iter().map(|part| part.replace('~', "~0").replace('/', "~1")).collect();
+    let pointer = format!("/{}", parts.join("/"));
     root.pointer_mut(&pointer).unwrap()
 }
 
 /// Paths of the numbers of a document that change nothing and are not named.
 fn lost_in_json(importer: &Importer, name: &str, text: &str) -> Vec<String> {
     let documents = json::documents(name, text).unwrap();
-    let whole =
-        |documents: &[Value]| documents.iter().map(|one| format!("{one}\n")).collect::<String>();
+    let whole = |documents: &[Value]| {
+        documents.iter().map(Value::to_string).collect::<Vec<String>>().join("\n")
+    };
     let before = runs(importer, name, &whole(&documents));
     let (mut lost, mut seen) = (Vec::new(), BTreeSet::new());
     for at in 0..documents.len() {
@@ -176,7 +174,7 @@ fn label(importer: &Importer, name: &str, text: &str, at: usize) -> String {
         "go-bench" if text[..at].ends_with('-') => "#unused".to_owned(),
         "tiobench" if behind.starts_with('%') => "CPU%".to_owned(),
         "tiobench" if [7, 8].contains(&word) => ">2s".to_owned(),
-        "dd" if text[..at].ends_with("+") => "records in".to_owned(),
+        "dd" if text[..at].ends_with('+') => "records in".to_owned(),
         // dd computes the rate and the rounded sizes from the bytes and the seconds.
         "dd" if ["(", "MB, ", "GB, ", "s, "].iter().any(|end| text[..at].ends_with(end)) => {
             "#unused".to_owned()
@@ -230,19 +228,11 @@ fn lost(importer: &Importer, name: &str, text: &str) -> Vec<String> {
 fn every_number_is_read_or_named() {
     let mut all = Vec::new();
     for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
-        let folder = Path::new(FIXTURES).join(importer.about.name);
-        let mut count = 0;
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if name.ends_with(".expected.txt") {
-                continue;
-            }
-            let bytes = std::fs::read(&path).unwrap();
-            all.extend(lost(importer, &name, &decoded(&name, &bytes).unwrap()));
-            count += 1;
+        let fixtures = fixtures(importer);
+        for (name, bytes) in &fixtures {
+            all.extend(lost(importer, name, &decoded(name, bytes).unwrap()));
         }
-        assert!(count > 0, "{} has no fixture", importer.about.name);
+        assert!(!fixtures.is_empty(), "{} has no fixture", importer.about.name);
     }
     assert!(all.is_empty(), "{} numbers vanish:\n{}", all.len(), all.join("\n"));
 }

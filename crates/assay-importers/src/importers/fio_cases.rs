@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Brought, Imported, Options, find, read};
 
 fn of(documents: &[Value]) -> Imported {
-    let text: String = documents.iter().map(|document| format!("{document}\n")).collect();
+    let text = documents.iter().map(Value::to_string).collect::<Vec<String>>().join("\n");
     let file =
         Brought { name: "f.json".to_owned(), bytes: text.into_bytes(), ..Brought::default() };
     read(find("fio-json").unwrap(), &[file], &Options::default()).unwrap()
@@ -23,7 +23,7 @@ fn job(part: &str, ios: u64, ms: u64) -> Value {
            "job options": {"rw": "randread", "bs": "4k", "direct": "1"}})
 }
 
-fn document(end_ms: u64, job: Value) -> Value {
+fn document(end_ms: u64, job: &Value) -> Value {
     json!({"fio version": "fio-3.33", "timestamp_ms": end_ms, "jobs": [job]})
 }
 
@@ -32,7 +32,7 @@ fn with(options: &[(&str, &str)], mut job: Value) -> Value {
     for (name, value) in options {
         job["job options"][*name] = json!(value);
     }
-    document(9_000, job)
+    document(9_000, &job)
 }
 
 fn values(imported: &Imported, metric: &str) -> Vec<(String, Vec<f64>)> {
@@ -55,7 +55,7 @@ fn reports_of_one_run_count_once() {
         (12_000, 3_300, 3_000),
         (12_010, 3_300, 3_000),
     ];
-    let found = of(&reports.map(|(end, ios, ms)| document(end, job("read", ios, ms))));
+    let found = of(&reports.map(|(end, ios, ms)| document(end, &job("read", ios, ms))));
     assert_eq!(values(&found, "iops"), [("randread 4k".to_owned(), vec![1_100.0])]);
     assert!(
         found.notes.iter().any(|note| note.starts_with("3 reports of the same run")),
@@ -67,22 +67,22 @@ fn reports_of_one_run_count_once() {
 #[test]
 fn runs_in_one_file_are_all_read() {
     let runs = [(10_000, 900, 1_000), (11_500, 950, 1_000), (13_000, 980, 1_000)];
-    let found = of(&runs.map(|(end, ios, ms)| document(end, job("read", ios, ms))));
+    let found = of(&runs.map(|(end, ios, ms)| document(end, &job("read", ios, ms))));
     assert_eq!(values(&found, "iops"), [("randread 4k".to_owned(), vec![900.0, 950.0, 980.0])]);
-    let mut renamed = document(10_500, job("read", 1_900, 1_500));
+    let mut renamed = document(10_500, &job("read", 1_900, 1_500));
     renamed["jobs"][0]["jobname"] = json!("b");
-    let found = of(&[document(10_000, job("read", 900, 1_000)), renamed]);
+    let found = of(&[document(10_000, &job("read", 900, 1_000)), renamed]);
     assert_eq!(values(&found, "iops")[0].1.len(), 2, "another job");
 }
 
 #[test]
 fn mixed_reporting_is_read() {
-    let found = of(&[document(9_000, job("mixed", 500, 1_000))]);
+    let found = of(&[document(9_000, &job("mixed", 500, 1_000))]);
     assert_eq!(values(&found, "iops"), [("randread 4k".to_owned(), vec![500.0])]);
     let mut both = job("read", 300, 1_000);
     both["mixed"] = direction(300, 1_000);
     assert_eq!(
-        values(&of(&[document(9_000, both)]), "iops")[0].1,
+        values(&of(&[document(9_000, &both)]), "iops")[0].1,
         [300.0],
         "the sum of what is read already"
     );
@@ -92,14 +92,14 @@ fn mixed_reporting_is_read() {
 fn times_of_flushes_are_read() {
     let mut own = job("write", 2_000, 1_000);
     own["sync"] = json!({"total_ios": 2_000, "lat_ns": {"mean": 700.0, "max": 900, "percentile": {"99.000000": 800}}});
-    let found = of(&[document(9_000, own)]);
+    let found = of(&[document(9_000, &own)]);
     let means = values(&found, "latency_mean_ns");
     assert_eq!(means[1], ("randread 4k, syncs".to_owned(), vec![700.0]));
     assert_eq!(values(&found, "latency_p99_ns")[0].1, [800.0]);
     assert_eq!(values(&found, "iops").len(), 1);
     let mut none = job("write", 2_000, 1_000);
     none["sync"] = json!({"total_ios": 0, "lat_ns": {"mean": 0.0, "max": 0}});
-    assert_eq!(values(&of(&[document(9_000, none)]), "latency_mean_ns").len(), 1);
+    assert_eq!(values(&of(&[document(9_000, &none)]), "latency_mean_ns").len(), 1);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn latencies_that_were_not_measured_are_named() {
     let note = found.notes.iter().find(|note| note.contains("fio did not measure it")).unwrap();
     assert!(note.contains("randread 4k"), "{note}");
     assert_eq!(
-        values(&of(&[document(9_000, job("read", 90_000, 1_000))]), "latency_mean_ns").len(),
+        values(&of(&[document(9_000, &job("read", 90_000, 1_000))]), "latency_mean_ns").len(),
         1
     );
 }
@@ -120,11 +120,12 @@ fn latencies_that_were_not_measured_are_named() {
 #[test]
 fn percentiles_need_their_operations() {
     let p999 = |ios: u64| {
-        values(&of(&[document(9_000, job("read", ios, 1_000))]), "latency_p999_ns").len()
+        values(&of(&[document(9_000, &job("read", ios, 1_000))]), "latency_p999_ns").len()
     };
     assert_eq!([p999(9_999), p999(10_000)], [0, 1]);
-    let p50 =
-        |ios: u64| values(&of(&[document(9_000, job("read", ios, 1_000))]), "latency_p50_ns").len();
+    let p50 = |ios: u64| {
+        values(&of(&[document(9_000, &job("read", ios, 1_000))]), "latency_p50_ns").len()
+    };
     assert_eq!([p50(19), p50(20)], [0, 1]);
 }
 

@@ -43,17 +43,17 @@ fn range(name: &str, buckets: &Buckets) -> Option<String> {
     let at = buckets.iter().position(|(_, count)| *count >= 0.99 * all).filter(|_| all > 0.0)?;
     let low = at.checked_sub(1).map_or(0.0, |before| buckets[before].0);
     let high = buckets[at].0;
-    let mut text = format!("{name} has its 99th percentile between {low} and {high}");
-    if name == ETCD.0 {
-        let bound = ETCD.1;
-        let verdict = match () {
-            () if high <= bound => "met",
-            () if low >= bound => "not met",
-            () => "inconclusive",
-        };
-        text += &format!(" s (etcd asks for less than {bound} s: {verdict})");
-    }
-    Some(text)
+    let text = format!("{name} has its 99th percentile between {low} and {high}");
+    let bound = match name {
+        _ if name == ETCD.0 => ETCD.1,
+        _ => return Some(text),
+    };
+    let verdict = match () {
+        () if high <= bound => "met",
+        () if low >= bound => "not met",
+        () => "inconclusive",
+    };
+    Some(format!("{text} s (etcd asks for less than {bound} s: {verdict})"))
 }
 
 #[cfg(test)]

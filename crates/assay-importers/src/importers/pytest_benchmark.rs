@@ -33,7 +33,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         // The file and the class of the test stand before the last colons.
         let path = json::word(benchmark, &["fullname"]).unwrap_or_default();
         let path = path.split_once('[').map_or(path, |(path, _)| path);
-        run.place = path.rsplit_once("::").map_or("", |(place, _)| place).to_owned();
+        path.rsplit_once("::").map_or("", |(place, _)| place).clone_into(&mut run.place);
         for (parameter, value) in parameters.into_iter().flatten() {
             run.set(parameter, level(value).unwrap_or_else(|| value.to_string()));
         }

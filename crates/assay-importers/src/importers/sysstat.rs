@@ -66,7 +66,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         let mut own = means(&reports[skipped..], &mut runs.notes);
         let place = word(host, &["nodename"]).unwrap_or_default();
-        own.iter_mut().for_each(|run| place.clone_into(&mut run.place));
+        for run in &mut own {
+            place.clone_into(&mut run.place);
+        }
         runs.runs.extend(own);
     }
     if runs.runs.is_empty() {

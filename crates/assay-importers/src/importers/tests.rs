@@ -56,18 +56,26 @@ fn every_metric_of_ours_keeps_its_direction_in_tables() {
     }
 }
 
+/// Names and contents of the files that an importer is tested with.
+#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
+pub(super) fn fixtures(importer: &Importer) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assay/tests/importers");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder.join(importer.about.name)).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".expected.txt") {
+            found.push((name, fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
 #[test]
 fn every_number_of_every_importer_has_its_direction() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assay/tests/importers");
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
-        for entry in fs::read_dir(folder.join(importer.about.name)).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if name.ends_with(".expected.txt") {
-                continue;
-            }
-            let bytes = fs::read(&path).unwrap();
+        for (name, bytes) in fixtures(importer) {
             let file = Brought { name: name.clone(), bytes, ..Brought::default() };
             let Ok(found) = super::read(importer, &[file], &Options::default()) else { continue };
             for series in found.measurements.series {

@@ -62,10 +62,9 @@ impl Psync<'_> {
                 let mut sync_ns = 0;
                 if request.synced && written == bytes.len() {
                     let began = clock::monotonic_ns();
-                    retry_on_intr(|| match self.is_fsync {
-                        true => rustix::fs::fsync(file),
-                        false => rustix::fs::fdatasync(file),
-                    })?;
+                    let sync =
+                        if self.is_fsync { rustix::fs::fsync } else { rustix::fs::fdatasync };
+                    retry_on_intr(|| sync(file))?;
                     sync_ns = (clock::monotonic_ns() - began).max(1);
                 }
                 self.syncs_ns[request.slot as usize] = sync_ns;

@@ -355,13 +355,12 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     let said = findings.sentences().any(|(said, _)| *said == Said::Trust);
     if all_trusted(findings) && !said {
         let is_one_trial = findings.cells.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
-        let judged = || match is_one_trial {
-            true => {
-                "No rule is triggered, but each number is of one trial: its spread is not known."
-            }
-            false => "All numbers are trusted: no rule speaks against them.",
+        let judged = if is_one_trial {
+            "No rule is triggered, but each number is of one trial: its spread is not known."
+        } else {
+            "All numbers are trusted: no rule speaks against them."
         };
-        told.push(findings.recorded().unwrap_or_else(|| judged().to_owned()));
+        told.push(findings.recorded().unwrap_or_else(|| judged.to_owned()));
     }
     told
 }

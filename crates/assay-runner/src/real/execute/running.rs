@@ -287,7 +287,7 @@ impl<'a> Running<'a> {
 
     /// Takes a child away that has ended, and adds what it used.
     fn take(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
-        let moved = Moved::of(process, opened);
+        let moved = MovedBytes::of(process, opened);
         let waited_ns = assay_load::waited_ns(&process.to_string());
         let Some(usage) = assay_sys::reap(process)? else { return Ok(()) };
         let spent = &mut self.spent;
@@ -300,10 +300,10 @@ impl<'a> Running<'a> {
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
             waited_ns: waited_ns.unwrap_or_default(),
-            called_bytes: moved.as_ref().map_or(0, |moved| moved.called_bytes),
+            called_bytes: moved.as_ref().map_or(0, |moved| moved.called),
         });
         let sum = spent.bytes.zip(moved);
-        spent.bytes = sum.map(|(old, new)| (old.0 + new.read_bytes, old.1 + new.write_bytes));
+        spent.bytes = sum.map(|(old, new)| (old.0 + new.read, old.1 + new.written));
         Ok(())
     }
 
@@ -375,14 +375,15 @@ fn own_waited_ns() -> u64 {
 }
 
 /// Bytes of a process and of those that it waited for.
-struct Moved {
-    read_bytes: u64,
+struct MovedBytes {
+    read: u64,
     /// What was written and then deleted never goes to storage.
-    write_bytes: u64,
-    called_bytes: u64,
+    written: u64,
+    /// Of read or write calls, whichever are more.
+    called: u64,
 }
 
-impl Moved {
+impl MovedBytes {
     /// Reads them, or returns `None` where the kernel does not show them.
     fn of(process: Pid, opened: Option<File>) -> Option<Self> {
         let file = opened.or_else(|| File::open(bytes_of(process)).ok());
@@ -393,9 +394,9 @@ impl Moved {
         };
         let written = field("write_bytes")?;
         Some(Self {
-            read_bytes: field("read_bytes")?,
-            write_bytes: written.saturating_sub(field("cancelled_write_bytes")?),
-            called_bytes: field("rchar")?.max(field("wchar")?),
+            read: field("read_bytes")?,
+            written: written.saturating_sub(field("cancelled_write_bytes")?),
+            called: field("rchar")?.max(field("wchar")?),
         })
     }
 }
@@ -573,6 +574,6 @@ mod tests {
     #[test]
     fn this_process_had_some_memory() {
         assert!(own_peak_bytes().unwrap() > 1 << 20);
-        assert!(Moved::of(rustix::process::getpid(), None).is_some());
+        assert!(MovedBytes::of(rustix::process::getpid(), None).is_some());
     }
 }

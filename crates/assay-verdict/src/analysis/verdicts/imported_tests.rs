@@ -1,5 +1,7 @@
 //! Runs of other tools, from their text to the verdict.
 
+use std::fmt::Write;
+
 use assay_base::quantity::Better;
 use assay_importers::importers::{self, Brought, IMPORTERS, Importer, Options, Reads, of_text};
 use assay_stats::{Sample, welch};
@@ -64,7 +66,8 @@ fn hyperfine(times: &[f64]) -> String {
 }
 
 fn go(unit: &str, values: &[f64]) -> String {
-    values.iter().map(|value| format!("BenchmarkA-4 100 {value} {unit}\n")).collect()
+    let line = |value: &f64| format!("BenchmarkA-4 100 {value} {unit}\n");
+    values.iter().map(line).collect::<Vec<String>>().concat()
 }
 
 fn phoronix(values: &[f64], proportion: Option<&str>) -> String {
@@ -276,7 +279,7 @@ fn rows(metric: &str, sides: [(&str, &[f64]); 2]) -> String {
         for place in 0..2 {
             let (side, values) = sides[(at + place) % 2];
             let order = 2 * at + place;
-            text += &format!("{},{order},parse,{metric},{},{side}\n", at + 1, values[at]);
+            writeln!(text, "{},{order},parse,{metric},{},{side}", at + 1, values[at]).unwrap();
         }
     }
     text

@@ -98,9 +98,10 @@ pub(in crate::analysis::verdicts) fn orders(note: &Note) -> Option<String> {
 /// Why a metric gets no verdict of which nobody says which direction is better, and what states it.
 pub(in crate::analysis) fn no_direction(metric: &str) -> String {
     let name = noun(metric);
-    let option = match is_told(metric) {
-        true => "--reads FORMAT::higher or --reads FORMAT::lower".to_owned(),
-        false => format!("--better {metric}=higher or --better {metric}=lower"),
+    let option = if is_told(metric) {
+        "--reads FORMAT::higher or --reads FORMAT::lower".to_owned()
+    } else {
+        format!("--better {metric}=higher or --better {metric}=lower")
     };
     format!("which direction of {name} is better is not known; state it with {option}")
 }
