@@ -76,7 +76,7 @@ struct Law {
     change: fn(World) -> World,
 }
 
-const LAWS: [Law; 5] = [
+const LAWS: [Law; 6] = [
     Law {
         scenario: "S1",
         key: "S1",
@@ -111,6 +111,14 @@ const LAWS: [Law; 5] = [
         words: ", AR(1) 0.6",
         bound: Bound::at_most(9.0),
         change: |world| World { noise: Noise::Normal { kept: 0.6 }, ..world },
+    },
+    Law {
+        scenario: "S2",
+        key: "S2-slow",
+        words: ", one of ten trials of one arm 20 % slower",
+        // A known limit: few trials do not show what is rare.
+        bound: Bound::Free,
+        change: |world| World { slow: 0.1, ..world },
     },
 ];
 

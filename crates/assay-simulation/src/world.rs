@@ -20,6 +20,9 @@ const LEVEL: f64 = 1000.0;
 /// What a disturbance makes of a trial.
 const DISTURBANCE: f64 = 1.5;
 
+/// What a rare slow trial of the carrier takes longer, on the logarithmic scale.
+const SLOW: f64 = 0.2;
+
 /// How the turns of the arms come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turns {
@@ -57,6 +60,8 @@ pub struct World {
     pub slot: f64,
     /// What comes back at a fixed distance in time, at a moment that is drawn.
     pub returning: Option<Returning>,
+    /// Share of the carrier's trials that are slow; its other trials are faster, so that the means are equal.
+    pub slow: f64,
     /// Share of trials that are disturbed, and known to be.
     pub disturbed: f64,
 }
@@ -75,6 +80,7 @@ impl World {
             lasting: 0.0,
             slot: 0.0,
             returning: None,
+            slow: 0.0,
             disturbed: 0.0,
         }
     }
@@ -137,6 +143,10 @@ pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
         level += carried;
         level += if order % 2 == 1 { world.slot } else { 0.0 };
         level += world.returning.map_or(0.0, |returning| returning.at(middle, phase));
+        if arm == CARRIER && world.slow > 0.0 {
+            let is_slow = chance.uniform() < world.slow;
+            level += SLOW * (world.slow - f64::from(u8::from(is_slow)));
+        }
         let factor = if disturbed { DISTURBANCE } else { 1.0 };
         let value = LEVEL * level.exp() * factor;
         trials.push(Trial { replicate, order: order as u32, lead_in, arm, value, disturbed });
