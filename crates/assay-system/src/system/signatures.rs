@@ -133,9 +133,9 @@ fn add(found: &mut Vec<Signature>, more: Vec<Signature>) {
     }
 }
 
-/// What Assay created under a label at a byte of a device. The default is: nothing.
+/// Superblocks of what Assay created under a label at a byte of a device. The default is: none.
 #[derive(Debug, Default, PartialEq)]
-pub struct Labelled {
+pub struct Superblocks {
     pub has_original: bool,
     /// Offsets of its superblock copies.
     pub copies: Vec<u64>,
@@ -148,16 +148,16 @@ pub struct Labelled {
 ///
 /// # Errors
 /// As [`in_range`].
-pub fn labelled(
+pub fn superblocks(
     system: &dyn System,
     device: &Path,
     start: u64,
     label: &str,
-) -> io::Result<Labelled> {
+) -> io::Result<Superblocks> {
     let file = system.open_for_reading(device, Caching::Buffered)?;
     let range = start..system.length(&file)?;
     if range.is_empty() {
-        return Ok(Labelled::default());
+        return Ok(Superblocks::default());
     }
     require_programs(system, &file)?;
     require_readable(system, &file, &range)?;
@@ -171,16 +171,16 @@ pub fn labelled(
             if name == Some(label) {
                 let mut copies = copies(system, &file, &range)?;
                 copies.retain(|copy| copy.uuid.is_some() && copy.uuid == own.uuid);
-                return Ok(Labelled { has_original: true, copies: offsets(copies) });
+                return Ok(Superblocks { has_original: true, copies: offsets(copies) });
             }
         }
     }
     if !blkid(system, &file, &range, None)?.is_some_and(|all| all.is_empty()) {
-        return Ok(Labelled::default());
+        return Ok(Superblocks::default());
     }
     let mut copies = copies(system, &file, &range)?;
     copies.retain(|copy| copy.label.as_deref() == Some(label));
-    Ok(Labelled { has_original: false, copies: offsets(copies) })
+    Ok(Superblocks { has_original: false, copies: offsets(copies) })
 }
 
 /// Fails unless both programs are those of util-linux: the blkid of BusyBox ignores the options.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_lab::recordings::Recording;
-use assay_system::system::signatures::{Labelled, in_range, labelled};
+use assay_system::system::signatures::{Superblocks, in_range, superblocks};
 
 use super::*;
 
@@ -67,15 +67,15 @@ fn made_filesystems_are_found_by_their_label() {
         }
         File::create(&image).unwrap().set_len(320 * MIB).unwrap();
         run(program, &[words, &["AB12", &path]].concat());
-        let found = |start, label| labelled(&Real, &image, start, label).unwrap();
+        let found = |start, label| superblocks(&Real, &image, start, label).unwrap();
         let own = found(0, "AB12");
         assert_eq!((own.has_original, own.copies.len()), (true, copies), "{program}");
-        assert_eq!(found(MIB, "AB12"), Labelled::default(), "{program}");
+        assert_eq!(found(MIB, "AB12"), Superblocks::default(), "{program}");
         if program.starts_with("mkfs.ext") {
             let file = File::options().write(true).open(&image).unwrap();
             file.write_all_at(&[0; 1024], 1024).unwrap();
-            assert_eq!(found(0, "AB12"), Labelled { has_original: false, ..own }, "{program}");
-            assert_eq!(found(0, "AB1"), Labelled::default(), "{program}");
+            assert_eq!(found(0, "AB12"), Superblocks { has_original: false, ..own }, "{program}");
+            assert_eq!(found(0, "AB1"), Superblocks::default(), "{program}");
         }
     }
 }

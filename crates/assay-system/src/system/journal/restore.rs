@@ -356,9 +356,9 @@ impl Restorer<'_> {
         let Some(device) = self.find(disk)? else {
             return Ok(nothing(format!("{} is not connected", disk.id)));
         };
-        let found = signatures::labelled(self.system, &device, start, label);
+        let found = signatures::superblocks(self.system, &device, start, label);
         let found = found.map_err(|error| error.to_string())?;
-        if found == signatures::Labelled::default() {
+        if found == signatures::Superblocks::default() {
             return Ok(nothing("it is gone"));
         }
         // The first one last: as long as it is there, this can be done again.
@@ -378,7 +378,7 @@ impl Restorer<'_> {
         let mut own = Vec::new();
         for Member { disk, start } in members {
             let Some(file) = self.find(disk)? else { continue };
-            let found = signatures::labelled(self.system, &file, *start, name);
+            let found = signatures::superblocks(self.system, &file, *start, name);
             if found.map_err(|error| error.to_string())?.has_original {
                 own.push((file, *start));
             }
