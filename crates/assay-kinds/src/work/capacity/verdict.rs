@@ -175,7 +175,9 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
         return None;
     }
     let right_bytes = outcome.first.as_written.saturating_mul(BLOCK_BYTES);
-    if let Some(bytes) = outcome.wraps_after_bytes.filter(|_| verdict == Verdict::Wraps && !in_free_space) {
+    if let Some(bytes) =
+        outcome.wraps_after_bytes.filter(|_| verdict == Verdict::Wraps && !in_free_space)
+    {
         // More is right than one turn holds: addresses lead anywhere, and nothing tells how much there is.
         return (right_bytes <= bytes).then_some((bytes.min(claimed), false));
     }

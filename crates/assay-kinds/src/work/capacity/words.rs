@@ -328,7 +328,10 @@ mod tests {
 
     #[test]
     fn drives_that_die_and_mixed_addresses_have_no_size() {
-        let of = |first: SeenCounts, again: SeenCounts, seen: Seen, change: &dyn Fn(&mut CapacityOutcome)| {
+        let of = |first: SeenCounts,
+                  again: SeenCounts,
+                  seen: Seen,
+                  change: &dyn Fn(&mut CapacityOutcome)| {
             let wrong = vec![WrongBlock { at_bytes: 0, seen }];
             let mut own = CapacityOutcome { wrong, ..outcome(first, again) };
             own.shape.full = true;
@@ -339,7 +342,10 @@ mod tests {
         let failed = SeenCounts { failed: 32, ..NONE };
         let (held, text) = of(failed, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
         assert_eq!(held, None);
-        assert!(text.contains("and stopped answering after 268 MB (256 MiB) were written"), "{text}");
+        assert!(
+            text.contains("and stopped answering after 268 MB (256 MiB) were written"),
+            "{text}"
+        );
         // A bad block at the beginning of what works otherwise, and a border behind what works.
         let partly = SeenCounts { as_written: 1500, failed: 500, ..NONE };
         let (held, text) = of(partly, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
@@ -350,7 +356,8 @@ mod tests {
         for (right, size) in [(256, Some(1 << 20)), (257, None)] {
             let first = SeenCounts { as_written: right, other: 9000, ..NONE };
             let again = SeenCounts { other: 32, ..NONE };
-            let (held, text) = of(first, again, other, &|own| own.wraps_after_bytes = Some(1 << 20));
+            let (held, text) =
+                of(first, again, other, &|own| own.wraps_after_bytes = Some(1 << 20));
             assert_eq!(held, size);
             assert_eq!(text.contains("mixes up its addresses"), size.is_none(), "{text}");
         }

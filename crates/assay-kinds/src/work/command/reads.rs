@@ -75,10 +75,7 @@ pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
         let message = "which direction is better is not said".to_owned();
         value("better", message, "add better = \"higher\" or better = \"lower\"");
     }
-    let told = [
-        ("name", own.name.is_some()),
-        ("unit", own.unit.is_some()),
-    ];
+    let told = [("name", own.name.is_some()), ("unit", own.unit.is_some())];
     if let Some((key, _)) = told.iter().find(|(_, is_there)| *is_there && own.format.is_some()) {
         value(key, format!("a format says itself what its {key} is"), &format!("leave {key} out"));
     }

@@ -186,7 +186,8 @@ impl Tally {
         let notes = self.notes();
         let runs = self.detail.runs;
         let called_bytes = self.called_bytes / runs.max(1);
-        self.detail.called_bytes = (called_bytes > 0 && !planned.reads.is_empty()).then_some(called_bytes);
+        self.detail.called_bytes =
+            (called_bytes > 0 && !planned.reads.is_empty()).then_some(called_bytes);
         // A start of the shell that waited is longer by that, and so much too much is taken off each run.
         let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
         let waited_ns = self.waited_ns.max(off_ns);

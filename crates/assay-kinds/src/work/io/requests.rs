@@ -146,8 +146,14 @@ impl Shows for Facts {
         ];
         let row = |own: &&Self| {
             let Recorded { requests, unrecorded, span_ns, file_bytes, .. } = own.recorded;
-            let cells = [Some(requests), Some(unrecorded), (span_ns > 0).then_some(span_ns), Some(file_bytes)];
-            let cell = |number: Option<u64>| Cell::from(Value::number(number.map(|number| number as f64)));
+            let cells = [
+                Some(requests),
+                Some(unrecorded),
+                (span_ns > 0).then_some(span_ns),
+                Some(file_bytes),
+            ];
+            let cell =
+                |number: Option<u64>| Cell::from(Value::number(number.map(|number| number as f64)));
             let cells = cells.map(cell).to_vec();
             Row { of: own.subject(), cells }
         };

@@ -82,7 +82,9 @@ impl Held {
             None => before + own - now,
         };
         Self {
-            zram_original_bytes: self.zram_original_bytes.saturating_sub(before.zram_original_bytes),
+            zram_original_bytes: self
+                .zram_original_bytes
+                .saturating_sub(before.zram_original_bytes),
             zram_used_bytes: self.zram_used_bytes.saturating_sub(before.zram_used_bytes),
             zswap_original_bytes: grown(&self.zswap_original_bytes, &before.zswap_original_bytes),
             zswap_used_bytes: grown(&self.zswap_used_bytes, &before.zswap_used_bytes),

@@ -225,7 +225,13 @@ fn memory_of_zram_and_zswap_is_counted_with_what_is_resident() {
 }
 
 /// A machine whose swap of these MiB is in use; the set has some of them, and zram the rest of the kinds.
-fn holding(own_mib: u64, used_mib: u64, cached_mib: u64, zram_mib: [u64; 2], zswap_mib: u64) -> Held {
+fn holding(
+    own_mib: u64,
+    used_mib: u64,
+    cached_mib: u64,
+    zram_mib: [u64; 2],
+    zswap_mib: u64,
+) -> Held {
     let fake = Fake::new();
     fake.put(
         "/proc/self/status",
