@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::places::Place;
+use super::request::Consented;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
@@ -10,9 +11,9 @@ use assay_machine::factors::layers::{self, Stack, Wish};
 use assay_machine::factors::{self, Factor, Role, View};
 use assay_machine::probes::{Asked, energy};
 use assay_study::plan::design::{Demands, Design, Ground, Varied};
-use assay_study::results::plan::{Arm, Refusal};
-use assay_system::system::site::TargetKind;
-use assay_system::system::{System, devices, identity};
+use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{System, devices, identity, quoted};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
 /// the command line, that it may.
@@ -26,6 +27,62 @@ pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
         factors::live(named, allowed).map_err(Failure::mistake)?;
     }
     Ok(())
+}
+
+/// Devices that the trials of a plan overwrite, apart from those that the study makes itself.
+pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> Vec<&'p Place> {
+    let writes = demands.gives_up_data() || plan.workloads.iter().any(PlannedWorkload::writes);
+    if !writes || demands.own_target().is_some() {
+        return Vec::new();
+    }
+    let devices = places.iter().flat_map(Place::devices);
+    devices.filter(|place| place.site.kind == TargetKind::Device).collect()
+}
+
+/// Refuses to go on with a study that overwrites a device without a consent for it.
+///
+/// # Errors
+/// The user's mistake, with the whole line.
+pub fn consented_again(
+    system: &dyn System,
+    id: &str,
+    (plan, demands): (&Plan, &Demands),
+    places: &[Place],
+    consented: &Consented,
+) -> Outcome<()> {
+    let overwritten = overwritten(plan, demands, places);
+    let Some(open) = overwritten.iter().find(|place| place.consent.is_none()) else {
+        return Ok(());
+    };
+    // In use, or not to be told: no option helps.
+    identity::stake(system, &open.site)?;
+    let options = resume_options(system, overwritten.iter().map(|place| &place.site), consented);
+    Err(Failure::mistake(format!(
+        "the study overwrites {}; go on with: assay restore resume {id}{options}",
+        open.site.target
+    )))
+}
+
+/// What must follow `assay restore resume ID` so that a study that overwrites these devices goes on as it was begun: the
+/// consents of its user.
+pub fn resume_options<'s>(
+    system: &dyn System,
+    overwritten: impl IntoIterator<Item = &'s Site>,
+    consented: &Consented,
+) -> String {
+    let mut options = Vec::new();
+    for site in overwritten {
+        if let Ok(stake) = identity::stake(system, site) {
+            options.push(format!(" --destroy {}", quoted(&stake.text())));
+        }
+    }
+    for path in &consented.allowed {
+        options.push(format!(" --allow-tunable {}", quoted(&path.to_string_lossy())));
+    }
+    if consented.as_root {
+        options.push(" --as-root".to_owned());
+    }
+    options.concat()
 }
 
 /// One sentence a change.

@@ -25,6 +25,8 @@ pub struct Finished {
     pub trials: Vec<Trial>,
     /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
     pub interrupted: bool,
+    /// Options with which `assay restore resume ID` goes on with it: the consents of its user.
+    pub resume_options: String,
     /// What became of that device.
     pub gone: Option<String>,
     /// Why it ended before its last planned trial, where a rule ended it.

@@ -378,6 +378,7 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
         environment,
         trials,
         interrupted: false,
+        resume_options: String::new(),
         gone: None,
         ended: ended.filter(|why| !why.is_empty()),
         left: None,

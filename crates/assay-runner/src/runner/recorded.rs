@@ -110,6 +110,7 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
         environment,
         trials,
         interrupted: false,
+        resume_options: String::new(),
         gone: None,
         ended: None,
         left: None,

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
-use super::finished::{Finished, Unkept};
+use super::finished::Finished;
 use super::fleet::{self, Fleet};
 use super::others::Others;
 use super::places::Place;
@@ -125,21 +125,20 @@ fn begin<'a>(
     };
     let results = request.results.as_deref();
     let made = create(system, (results, &id), (&request.study, &plan, &environment));
-    let (bundle, unkept) = match made {
-        Ok(bundle) => (bundle, None),
-        Err(unkept) => {
-            (context.tell)(unkept.warning());
-            (None, Some(unkept))
-        }
+    let bundle = match made {
+        Ok(bundle) => bundle,
+        Err(failure) => return Err(torn_down(bed, failure)),
     };
-    let mut fleet = fleet.take();
     if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
         let id = id::of_study(system, results, &environment.started);
         let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
-        let made = create(system, (results, &id), (&request.study, &plan, &whole));
-        fleet.keep(id, made);
+        match create(system, (results, &id), (&request.study, &plan, &whole)) {
+            Ok(bundle) => fleet.keep(id, bundle),
+            Err(failure) => return Err(torn_down(bed, failure)),
+        }
     }
-    let Request { study, judge, log, read, .. } = request;
+    let fleet = fleet.take();
+    let Request { study, judge, log, read, consented, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
     let demands = &demands;
     let begun = Begun {
@@ -150,8 +149,8 @@ fn begin<'a>(
         environment,
         bed,
         bundle,
-        unkept,
         trials,
+        consented: &consented,
         began_ns,
         fleet,
     };
@@ -159,14 +158,22 @@ fn begin<'a>(
 }
 
 /// A result that is begun, where results are kept.
+///
+/// # Errors
+/// Refused where it cannot be stored: what would be lost is not measured.
 fn create<'a>(
     system: &'a dyn System,
     (results, id): (Option<&Path>, &str),
     (study, plan, environment): (&Study, &Plan, &Environment),
-) -> Result<Option<Bundle<'a>>, Unkept> {
+) -> Outcome<Option<Bundle<'a>>> {
     let Some(directory) = results.map(|results| results.join(id)) else { return Ok(None) };
     let made = Bundle::create(system, &directory, study, plan, environment);
-    made.map(Some).map_err(|error| Unkept::after(0, &directory, &error))
+    made.map(Some).map_err(|error| {
+        Failure::refused(format!(
+            "the result cannot be stored: {} cannot be written: {error}; set ASSAY_HOME to a directory with room",
+            directory.display()
+        ))
+    })
 }
 
 /// Takes what all hosts have in common, where there are others.
@@ -186,9 +193,9 @@ struct Begun<'a> {
     environment: Environment,
     bed: TestBed<'a>,
     bundle: Option<Bundle<'a>>,
-    unkept: Option<Unkept>,
     /// Those that have run.
     trials: Vec<Trial>,
+    consented: &'a Consented,
     began_ns: u64,
     /// The other hosts, where there are some.
     fleet: Option<Fleet<'a>>,
@@ -197,8 +204,10 @@ struct Begun<'a> {
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
 fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
-    let Begun { id, study, demands, plan, environment, bed, .. } = begun;
-    let Begun { bundle, unkept, mut trials, began_ns, fleet, .. } = begun;
+    let Begun { id, study, demands, plan, environment, bed, consented, .. } = begun;
+    let overwritten = changes::overwritten(&plan, demands, bed.places());
+    let overwritten: Vec<Site> = overwritten.iter().map(|place| place.site.clone()).collect();
+    let Begun { bundle, mut trials, began_ns, fleet, .. } = begun;
     let mut session = Session {
         system,
         began_ns,
@@ -208,7 +217,7 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         bed,
         probes: Probes::default(),
         bundle,
-        unkept,
+        unkept: None,
         judge: looks.judge,
         log_of: looks.log,
         pace: Pace::default(),
@@ -245,6 +254,11 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         End::Complete => (false, None, None),
         End::Early(reason) => (false, Some(reason), None),
     };
+    let resume_options = if interrupted {
+        changes::resume_options(system, &overwritten, consented)
+    } else {
+        String::new()
+    };
     let ran = trials.iter().map(|trial| &trial.record);
     let ran = ran.map(|record| (record.workload, record.replicate, &record.arm));
     let plan = course::as_run(plan, ran, ended.is_some());
@@ -257,6 +271,7 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         environment,
         trials,
         interrupted,
+        resume_options,
         gone,
         ended,
         left,
@@ -402,6 +417,11 @@ pub fn resume(
     let mut bed = TestBed::of(system, &demands, resolved, plan.seed);
     tell_of_changes(&mut context, &environment);
     let same = same_places(&bed, &demands, &plan, &environment);
+    let again = || {
+        let study = (&plan, &demands);
+        changes::consented_again(system, &id, study, bed.places(), consented)
+    };
+    let same = same.and_then(|()| again());
     let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
         Bundle::reopen(system, &directory).map_err(|error| {
             Failure::refused(format!("{} cannot be written: {error}", directory.display()))
@@ -421,7 +441,7 @@ pub fn resume(
     for line in lines {
         let _ = bundle.log(&Entry::new(system, "setup-once", &format!("`{line}` was run again")));
     }
-    let (bundle, unkept, fleet) = (Some(bundle), None, None);
+    let (bundle, fleet) = (Some(bundle), None);
     let demands = &demands;
     let begun = Begun {
         id,
@@ -431,8 +451,8 @@ pub fn resume(
         environment,
         bed,
         bundle,
-        unkept,
         trials,
+        consented,
         began_ns,
         fleet,
     };

@@ -15,7 +15,7 @@ use assay_lab::needs::{count, is_in_full, is_sampled};
 
 use super::known::{STUDY, able, machine, placed};
 use super::*;
-use assay_base::failure::Outcome;
+use assay_base::failure::{Kind, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_kinds::work::io::{self, Mix, Pattern};
@@ -261,6 +261,19 @@ fn a_result_that_cannot_be_begun_leaves_nothing_behind() {
         call += 1;
     }
     assert!(unkept > 3, "{unkept}");
+}
+
+#[test]
+fn a_study_whose_result_cannot_be_stored_is_refused_before_its_first_trial() {
+    let fake = machine();
+    fake.put("/var/lib/assay/results", "a file in the way");
+    let mut trials = 0;
+    let ran = run(&fake, request("/home/me"), &AtomicBool::new(false), &mut |event| {
+        trials += usize::from(matches!(event, Event::TrialStarted { .. }));
+    });
+    let refused = ran.err().unwrap();
+    assert!(refused.message.contains("set ASSAY_HOME"), "{refused}");
+    assert_eq!((refused.kind, trials), (Kind::Refused, 0));
 }
 
 #[test]

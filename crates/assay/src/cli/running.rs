@@ -416,7 +416,7 @@ fn interrupted(finished: &Finished) -> Failure {
 fn onward(finished: &Finished, by: &str) -> String {
     match finished.environment.fleet {
         Some(_) => String::new(),
-        None => format!("{by}: assay restore resume {}", finished.id),
+        None => format!("{by}: assay restore resume {}{}", finished.id, finished.resume_options),
     }
 }
 

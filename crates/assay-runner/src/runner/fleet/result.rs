@@ -26,15 +26,8 @@ pub struct Kept<'a> {
 
 impl<'a> Fleet<'a> {
     /// Keeps the result of all hosts from now on.
-    pub fn keep(&mut self, id: String, made: Result<Option<Bundle<'a>>, Unkept>) {
-        self.kept.id = id;
-        match made {
-            Ok(bundle) => self.kept.bundle = bundle,
-            Err(unkept) => {
-                self.news.push(format!("the result of all hosts is not kept: {}", unkept.why));
-                self.kept.unkept = Some(unkept);
-            }
-        }
+    pub fn keep(&mut self, id: String, bundle: Option<Bundle<'a>>) {
+        (self.kept.id, self.kept.bundle) = (id, bundle);
     }
 
     /// Trials of all hosts so far.
