@@ -21,7 +21,7 @@ mod workplace;
 pub use execute::leave;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
@@ -33,6 +33,7 @@ use rustix::fs::{self, Advice, AtFlags, FileType, IFlags, Mode, OFlags, StatVfsM
 use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
+use assay_base::quantity::Bytes;
 use assay_system::system::journal::Warrant;
 use assay_system::system::mains::Mains;
 use assay_system::system::network::{LinkJob, LinkRun};
@@ -48,6 +49,20 @@ use assay_system::system::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
 
+/// Bytes that are read from a pipe, which may have no end.
+const LONGEST_PIPE: u64 = 1 << 20;
+
+/// Opens a file to be read as a whole. A pipe that nobody writes to is empty; opening it does not wait.
+fn open_for_whole(path: &Path) -> io::Result<(File, FileType)> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = fs::open(path, flags, Mode::empty())?;
+    let kind = FileType::from_raw_mode(fs::fstat(&file)?.st_mode);
+    if kind == FileType::Fifo {
+        fs::fcntl_setfl(&file, OFlags::empty())?;
+    }
+    Ok((file.into(), kind))
+}
+
 impl Real {
     /// The machine that this process runs on.
     pub const fn new() -> Self {
@@ -58,11 +73,29 @@ impl Real {
 impl System for Real {
     fn read_text(&self, path: &Path) -> io::Result<String> {
         // Device firmware puts anything into its strings; that is no reason to fail.
-        Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
+        Ok(String::from_utf8_lossy(&self.read_bytes(path)?).into_owned())
     }
 
     fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        let (mut file, kind) = open_for_whole(path)?;
+        let mut bytes = Vec::new();
+        match kind {
+            FileType::CharacterDevice | FileType::BlockDevice => {
+                let why = "it is a device, and not a file";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            }
+            FileType::Fifo => {
+                file.take(LONGEST_PIPE + 1).read_to_end(&mut bytes)?;
+                if bytes.len() as u64 > LONGEST_PIPE {
+                    let why = format!("a pipe is read up to {}", Bytes(LONGEST_PIPE));
+                    return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+                }
+            }
+            _ => {
+                file.read_to_end(&mut bytes)?;
+            }
+        }
+        Ok(bytes)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {

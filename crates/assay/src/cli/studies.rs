@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::output;
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
 use assay_study::study::fio_job::Way;
 use assay_study::study::{Study, file, fio_job, presets, words};
 use assay_system::system::System;
@@ -38,12 +39,22 @@ fn look(
     if let Some(study) = presets::find(word) {
         return study;
     }
+    let status = system.status(Path::new(word));
+    if status.is_ok_and(|status| status.size_bytes > LARGEST_STUDY) {
+        let most = Bytes(LARGEST_STUDY);
+        return Err(Failure::mistake(format!(
+            "`{word}` is no study file: it has more than {most}"
+        )));
+    }
     let text = system.read_text(Path::new(word)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unknown(word),
         ErrorKind::IsADirectory => {
             Failure::mistake(format!("`{word}` is a directory: name the study file in it"))
         }
         ErrorKind::InvalidData => no_text(system, word),
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
+            Failure::mistake(format!("`{word}` is no study file: {error}"))
+        }
         _ => Failure::refused(format!("{word}: {error}")),
     })?;
     if is_no_text(&text) {
@@ -60,6 +71,9 @@ fn look(
     }
     file::parse(word, &text)
 }
+
+/// Bytes of a study file or a job file of fio.
+const LARGEST_STUDY: u64 = 1 << 20;
 
 /// Whether a file holds what no text has: the machine gives U+FFFD for bytes that are none.
 fn is_no_text(text: &str) -> bool {

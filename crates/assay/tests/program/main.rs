@@ -20,6 +20,7 @@ mod collection;
 mod commands;
 mod compile;
 mod durability;
+mod endless;
 mod exit_codes;
 mod export;
 mod fio_examples;

@@ -33,6 +33,7 @@ pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<Sample>> {
         |reason: &str| Presence::absent(format!("the meter's file {}: {reason}", path.display()));
     match system.status(path) {
         Ok(status) if status.size_bytes > MOST_BYTES => return what("too large"),
+        Ok(status) if status.kind != FileKind::File => return what("it is no regular file"),
         Ok(_) => {}
         Err(error) => return what(&sysfs::reason(&error)),
     }
