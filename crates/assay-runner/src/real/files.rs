@@ -43,8 +43,9 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
         }
     }
     let roots = Path::new(ROOTS_OWN);
-    if system.user().id == 0 && path.starts_with(roots.join("results")) {
-        // Everybody may read root's results. Journals and keys next to them are closed themselves.
+    if system.user().id == 0 && path != roots && path.starts_with(roots) {
+        // Everybody may read root's results, and the caller of sudo enters his builds. Journals and keys next to them
+        // are closed themselves.
         let mode = std::fs::metadata(roots)?.permissions().mode();
         std::fs::set_permissions(roots, std::fs::Permissions::from_mode(mode | 0o011))?;
     }
