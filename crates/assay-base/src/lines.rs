@@ -105,7 +105,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 fn calculates(text: &str) -> bool {
     let text = text.trim_start();
     match text.chars().next() {
-        Some('=' | '@') => true,
+        // Spreadsheets take the wide forms of these signs for them.
+        Some('=' | '@' | '\u{ff1d}' | '\u{ff20}' | '\u{ff0b}' | '\u{ff0d}') => true,
         Some('+' | '-') => text.parse::<f64>().is_err(),
         _ => false,
     }
@@ -152,6 +153,7 @@ mod tests {
         assert_eq!(field("\t=1\r"), "' =1 ", "what goes before it hides nothing");
         assert_eq!(field("a\u{202e}b\u{1b}[2J"), "ab [2J");
         assert_eq!(field("\u{202e}=1"), "'=1");
+        assert_eq!(field("\u{ff1d}1+1"), "'\u{ff1d}1+1");
         assert_eq!((field("a,b"), field("# a")), ("\"a,b\"".to_owned(), "\"# a\"".to_owned()));
     }
 

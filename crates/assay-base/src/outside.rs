@@ -98,17 +98,22 @@ fn spelled_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a sign does something other than being seen: control characters, and those that turn
-/// the direction of what follows.
+/// Whether a sign does something other than being seen: control characters, those that turn the direction of what
+/// follows, and those without a width.
 pub fn is_unseen(sign: char) -> bool {
     sign.is_control()
         || matches!(
             sign,
-            '\u{61c}'
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200d}'
                 | '\u{200e}'
                 | '\u{200f}'
                 | '\u{2028}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
+                | '\u{2060}'..='\u{2069}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
         )
 }
 
@@ -129,6 +134,7 @@ mod tests {
     #[test]
     fn what_turns_the_direction_is_spelled_out_too_and_long_texts_end() {
         assert_eq!(spelled("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(spelled("a\u{200b}b\u{feff}\u{ad}"), "a\\u{200b}b\\u{feff}\\u{ad}");
         assert_eq!(spelled(&"x".repeat(LONGEST)).len(), LONGEST);
         assert_eq!(spelled(&"x".repeat(LONGEST + 1)).len(), LONGEST + 3);
     }
