@@ -36,6 +36,9 @@ pub use places::brought;
 /// Formats of results that are made of their files, and not of what was found of them.
 pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
 
+/// Results of one title that are named at most.
+const NAMED: usize = 5;
+
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
     if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
@@ -44,7 +47,10 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
             .map_err(|error| Failure::refused(format!("{}: {error}", path.display())));
     }
     match wanted {
-        Some(id) => find_kept(system, id).or_else(|failure| titled(system, id).ok_or(failure)),
+        Some(id) => match find_kept(system, id) {
+            Ok(directory) => Ok(directory),
+            Err(failure) => titled(system, id).unwrap_or(Err(failure)),
+        },
         None => newest(system),
     }
 }
@@ -61,15 +67,24 @@ pub fn kept(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The one result with a title; none where there are several.
-fn titled(system: &dyn System, wanted: &str) -> Option<PathBuf> {
+/// The result with a title; nothing where none has it.
+fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
     let called = |directory: &PathBuf| {
-        bundle::frame(system, directory).is_ok_and(|stored| stored.title() == wanted)
+        bundle::listed(system, directory).is_ok_and(|listed| listed.title == wanted)
     };
     let all: Vec<PathBuf> = kept(system).ok()?.into_iter().filter(called).collect();
     match ours_first(system, all).as_slice() {
-        [one] => Some(one.clone()),
-        _ => None,
+        [] => None,
+        [one] => Some(Ok(one.clone())),
+        several => {
+            let ids: Vec<_> =
+                several.iter().filter_map(|one| one.file_name()?.to_str()).take(NAMED).collect();
+            Some(Err(Failure::mistake(format!(
+                "`{wanted}` is the title of {} results; name one by its ID: {}",
+                several.len(),
+                ids.join(", ")
+            ))))
+        }
     }
 }
 

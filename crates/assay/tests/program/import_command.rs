@@ -46,6 +46,23 @@ fn an_import_is_kept_listed_shown_named_and_removed() {
 }
 
 #[test]
+fn results_of_one_title_are_named_by_their_ids() {
+    let home = home("import-title");
+    let ids = [1, 2].map(|number| {
+        let file = home.file(&format!("{number}.csv"), CSV);
+        let words = ["import", &file, "--title", "cards", "--json"];
+        home.json(&words)["study"]["id"].as_str().unwrap().to_owned()
+    });
+    let told = home.told(2, &["show", "cards"]);
+    assert!(
+        told.contains("the title of 2 results") && ids.iter().all(|id| told.contains(id)),
+        "{told}"
+    );
+    home.text(&["remove", &ids[0]]);
+    assert_eq!(home.json(&["show", "cards", "--json"])["study"]["id"], ids[1].as_str());
+}
+
+#[test]
 fn the_bundle_holds_the_file_as_it_was() {
     let home = home("import-bundle");
     let windows = format!("\u{feff}{}", CSV.replace('\n', "\r\n"));
