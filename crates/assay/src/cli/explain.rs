@@ -14,15 +14,15 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_kinds::work::io::Engine;
-use assay_study::plan::{self, arms::Layout};
+use assay_study::plan::{self, arms, arms::Layout};
 use assay_study::results::bundle;
 use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key,
 };
 use assay_study::study::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
 use assay_system::system::clears::Clears;
-use assay_system::system::site::Site;
-use assay_system::system::{FileKind, System, quoted};
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{FileKind, System, identity, quoted};
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);
@@ -33,7 +33,8 @@ pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) ->
         return tell(system, word, source(system, word, target)?, is_json);
     }
     let (study, targets) = of_study.study(system)?;
-    tell(system, "this study", planned(system, study, &targets), is_json)
+    let names = if of_study.has_targets() { Names::Typed } else { Names::Stored };
+    tell(system, "this study", planned(system, study, &targets, names), is_json)
 }
 
 fn tell(
@@ -46,6 +47,12 @@ fn tell(
         return Err(Failure::mistake(format!(
             "{word}: nothing was run, what others did was watched: there is no command line for that"
         )));
+    }
+    if names == Names::Typed && arms::makes_on_device(&study) {
+        // Lines that would overwrite a device in use are refused, as its overwriting is.
+        for site in sites.iter().flatten().filter(|site| site.kind == TargetKind::Device) {
+            identity::stake(system, site)?;
+        }
     }
     let commands = commands::of(system, (&study, &plan), &sites, names);
     let remarks = remarks(&study, &plan);
@@ -94,12 +101,18 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
         return stored(system, &directory, target);
     }
     let study = studies::load(system, word)?.settled();
+    let names = if target.is_some() { Names::Typed } else { Names::Stored };
     let targets = targets(&study, target);
-    Ok(planned(system, study, &targets))
+    Ok(planned(system, study, &targets, names))
 }
 
 /// The study with its plan where nothing is refused.
-pub(super) fn planned(system: &dyn System, study: Study, targets: &[String]) -> Explained {
+pub(super) fn planned(
+    system: &dyn System,
+    study: Study,
+    targets: &[String],
+    names: Names,
+) -> Explained {
     let study = without_now(study);
     let layout = Layout::of(&study, targets);
     let pairs =
@@ -107,7 +120,7 @@ pub(super) fn planned(system: &dyn System, study: Study, targets: &[String]) -> 
     let surveys = pairs.map(|(target, base)| survey(system, &study, target, base)).collect();
     let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
     let sites = commands::sites(system, &plan);
-    Explained { study, plan, sites, names: Names::Typed }
+    Explained { study, plan, sites, names }
 }
 
 /// What is set now is nothing to type: the other levels are told.

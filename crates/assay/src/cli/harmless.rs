@@ -216,7 +216,8 @@ fn a_stored_result_names_no_device_that_would_lose_its_data() {
     let study =
         assay_study::study::Study { target: Some(Target::Device(DISK.to_owned())), ..study };
     let site = resolve(&fake, DISK).unwrap();
-    let Explained { plan, .. } = explain::planned(&fake, study.clone(), &[DISK.to_owned()]);
+    let Explained { plan, .. } =
+        explain::planned(&fake, study.clone(), &[DISK.to_owned()], commands::Names::Typed);
     let sites: Vec<Option<Site>> = plan.surveys.iter().map(|_| Some(site.clone())).collect();
     let lines = |names| {
         let commands = commands::of(&fake, (&study, &plan), &sites, names);

@@ -1,7 +1,7 @@
 //! Studies on real storage: they run, end, are killed, go on, and leave nothing behind.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::findings::of;
@@ -9,6 +9,7 @@ use crate::turn::{LIMIT, Need, assay, has, is_as_before, word};
 
 use assay_lab::process::Assay;
 use assay_lab::volume::{Filesystem, Volume};
+use assay_lab::{LoopDevice, Scratch};
 use serde_json::Value;
 
 const STUDY: &str = r#"
@@ -154,6 +155,56 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     assert_eq!(ended.code, 130, "{}", ended.stderr);
     assert!(ended.stderr.contains("assay restore resume 2"), "{}", ended.stderr);
     is_as_before(&volume, used);
+}
+
+/// A study that overwrites a device, ended by a signal; then the hint, or what the refusal prints, typed as it stands.
+#[test]
+fn studies_of_devices_go_on_by_the_line_that_is_printed() {
+    if !has(&[Need::Path("/dev/loop-control")]) {
+        return;
+    }
+    let scratch = Scratch::new("resumed").unwrap();
+    let home = scratch.home().unwrap();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let file = scratch.path().join("study.toml");
+    fs::write(&file, STUDY).unwrap();
+    for signal in ["INT", "KILL"] {
+        let device = LoopDevice::new(scratch.path().join(signal), 128).unwrap();
+        let place = device.device();
+        let plan = assay.run(&["plan", &word(&file), place, "--json"], LIMIT).unwrap();
+        let consent = plan.json().unwrap()["stakes"][0]["destroy"].as_str().unwrap().to_owned();
+        let before = finished(&assay);
+        let words = ["run", &word(&file), place, "--destroy", &consent, "--quiet"];
+        let mut running = assay.start(&words).unwrap();
+        running.until(Duration::from_secs(60), || finished(&assay) > before + 2).unwrap();
+        running.signal(signal).unwrap();
+        let ended = running.end(LIMIT).unwrap();
+        let hint = if signal == "INT" {
+            ended.stderr
+        } else {
+            let refused = assay.run(&["restore", "resume", "--quiet"], LIMIT).unwrap();
+            assert_eq!(refused.code, 2, "{}", refused.stderr);
+            refused.stderr
+        };
+        let line = hint.split("assay restore resume ").nth(1).unwrap().lines().next().unwrap();
+        assert!(line.ends_with(&format!("--destroy {consent}")), "{hint}");
+        let words: Vec<&str> = line.split(' ').collect();
+        let words = [&["restore", "resume", "--json", "--quiet"], &words[..]].concat();
+        let document = of(&assay.run(&words, LIMIT).unwrap());
+        assert!(!document["checks"].to_string().contains("incomplete"), "{}", document["checks"]);
+        fs::remove_dir_all(home.join("results")).unwrap();
+    }
+}
+
+#[test]
+fn no_command_overwrites_a_device_in_use() {
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let device = volume.device().unwrap().device();
+    let ended = assay(&volume).run(&["plan", "filesystems", device, "--commands"], LIMIT).unwrap();
+    assert_eq!((ended.code, ended.stdout.as_str()), (3, ""), "{}", ended.stderr);
 }
 
 #[test]
