@@ -6,6 +6,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::{RUNNING, UNITS};
 use assay_system::system::place::PlaceKind;
 use assay_system::system::site::Backing;
+use assay_system::system::trust::{self, OTHERS_WRITE};
 use assay_system::system::{FileKind, System, identity, machine, resolve};
 
 /// Where the journal lies that outlives a boot.
@@ -51,9 +52,12 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     {
         lasts(system, what, path)?;
     }
-    let trusted =
-        system.status(&program).is_ok_and(|file| file.user == 0 && file.mode & 0o022 == 0);
-    if !trusted {
+    // Who may write to a directory on the way may put another program in its place.
+    let directory = program.parent().unwrap_or(Path::new("/"));
+    let way = trust::fault_on_way(system, directory, 0);
+    let is_roots =
+        system.status(&program).is_ok_and(|file| file.user == 0 && file.mode & OTHERS_WRITE == 0);
+    if !is_roots || !matches!(way, Ok(None)) {
         return refused(&format!(
             "{} would be started by root at each boot, and others than root may change it: install it as \
              root first (sudo install {} /usr/local/bin/assay)",
@@ -95,4 +99,38 @@ pub(super) fn cautions(system: &dyn System) -> Vec<String> {
         ));
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn programs_that_others_may_replace_are_not_started_by_root() {
+        let checked = |facts: &str| {
+            let fake = Fake::sata_ssd().unwrap();
+            fake.set_user(0).install("systemctl").install("journalctl");
+            fake.add(&format!(
+                "dir {RUNNING}\ndir {UNITS}\nfile /opt/bin/assay x\nlink /proc/self/exe /opt/bin/assay\n{facts}"
+            ))
+            .unwrap();
+            check(&fake, Path::new("/var/lib/assay/results"))
+        };
+        assert_eq!(checked("mode /opt/bin 0755").unwrap(), Path::new("/opt/bin/assay"));
+        for facts in [
+            "mode /opt/bin/assay 0775",
+            "owner /opt/bin/assay 1000",
+            "mode /opt/bin 0775",
+            "owner /opt 1000",
+            "mode /opt 1777",
+        ] {
+            let refused = checked(facts).unwrap_err();
+            assert!(
+                refused.message.contains("others than root may change it"),
+                "{facts}: {refused}"
+            );
+        }
+    }
 }
