@@ -49,5 +49,7 @@ fn condition() -> Done<String> {
         links.lines().filter_map(|line| line.split_whitespace().next()).collect();
     links.sort_unstable();
     let queues = call("tc", &["qdisc", "show"])?;
-    Ok(format!("{}\n{}\n{}", spaces.trim(), links.join("\n"), queues.trim()))
+    let mounts = std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
+    let of_spaces = mounts.lines().filter(|line| line.contains(" /run/netns ")).count();
+    Ok(format!("{}\n{}\n{}\n{of_spaces}", spaces.trim(), links.join("\n"), queues.trim()))
 }

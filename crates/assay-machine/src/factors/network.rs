@@ -7,7 +7,7 @@ use std::path::Path;
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::Undo;
 use assay_system::system::network::{Shaped, Shaper, lab, names_of_own, root_of, shown};
-use assay_system::system::{Hold, System, sysfs};
+use assay_system::system::{Hold, System, mounts, sysfs};
 
 use super::Guard;
 
@@ -32,12 +32,18 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
             )));
         }
     }
+    let is_unmounted = mounts::read(system)
+        .is_ok_and(|table| table.iter().all(|entry| entry.mount.point != Path::new(lab::PLACE)));
+    // The first one is removed last.
+    let undo = |space: &str| Undo::NetworkSpace {
+        name: space.to_owned(),
+        with_mount: space == lab::SPACES[0] && is_unmounted,
+    };
     let made = guard.build(|builder| {
         for space in lab::SPACES {
-            let undo = Undo::NetworkSpace { name: space.to_owned() };
-            builder.act_on_network(undo, &lab::make(space))?;
+            builder.act_on_network(undo(space), &lab::make(space))?;
         }
-        let undo = Undo::NetworkSpace { name: lab::CLIENT.to_owned() };
+        let undo = undo(lab::CLIENT);
         lab::furnish().iter().try_for_each(|act| builder.act_on_network(undo.clone(), act))
     });
     made.map(drop).map_err(|failure| {
@@ -79,7 +85,7 @@ pub fn left_over(system: &dyn System) -> LeftOver {
     let (mut undos, mut busy) = (Vec::new(), Vec::new());
     for space in left {
         match in_use(system, space) {
-            Ok(None) => undos.push(Undo::NetworkSpace { name: space.to_owned() }),
+            Ok(None) => undos.push(Undo::NetworkSpace { name: space.to_owned(), with_mount: false }),
             Ok(Some(by)) => busy.push(format!(
                 "the network name space {space}: {by}, and no journal tells of it"
             )),
@@ -302,6 +308,21 @@ mod tests {
         assert!(told.message.contains("ip netns del assay-client"), "{}", told.message);
         guard.finish().unwrap();
         assert!(fake.list(Path::new(lab::PLACE)).unwrap_or_default().is_empty());
+    }
+
+    #[test]
+    fn the_mount_of_name_spaces_goes_with_the_laboratory_unless_it_was_there() {
+        let mounted = "1 0 0:9 / /run/netns rw - tmpfs tmpfs rw\n";
+        for before in ["", mounted] {
+            let fake = Fake::new();
+            fake.install("ip").install("tc").put("/proc/self/mountinfo", before);
+            let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
+            make_lab(&fake, &mut guard).unwrap();
+            // As `ip` does.
+            fake.put("/proc/self/mountinfo", mounted);
+            guard.finish().unwrap();
+            assert_eq!(fake.read_text(Path::new("/proc/self/mountinfo")).unwrap(), before);
+        }
     }
 
     #[test]

@@ -379,7 +379,7 @@ mod tests {
             let fake = machine();
             fake.set_user(0).install("ip").put(space, "");
             let mut journal = Journal::begin(&fake, Path::new(DIRECTORY), "lab").unwrap();
-            let undo = Undo::NetworkSpace { name: "assay-client".to_owned() };
+            let undo = Undo::NetworkSpace { name: "assay-client".to_owned(), with_mount: false };
             journal.record(&fake, undo).unwrap();
             fake
         };

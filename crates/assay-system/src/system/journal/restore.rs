@@ -102,7 +102,7 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
         Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
         Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
         Undo::Array { device, name, members } => restorer.array(device, name, members),
-        Undo::NetworkSpace { name } => restorer.network_space(name),
+        Undo::NetworkSpace { name, with_mount } => restorer.network_space(name, *with_mount),
         Undo::Discipline { namespace, interface, original } => {
             restorer.discipline(namespace.as_deref(), interface, original)
         }
@@ -424,7 +424,16 @@ impl Restorer<'_> {
     }
 
     /// With it go its interfaces, their queues and their addresses.
-    fn network_space(&self, name: &str) -> Result<Restored, String> {
+    fn network_space(&self, name: &str, with_mount: bool) -> Result<Restored, String> {
+        let place = Path::new(network::lab::PLACE);
+        let removed = self.remove_space(name)?;
+        if with_mount && self.system.list(place).is_ok_and(|names| names.is_empty()) {
+            self.mount(place)?;
+        }
+        Ok(removed)
+    }
+
+    fn remove_space(&self, name: &str) -> Result<Restored, String> {
         let file = Path::new(network::lab::PLACE).join(name);
         let there = || {
             let found = sysfs::there(self.system.status(&file));

@@ -177,7 +177,12 @@ pub enum Undo {
         members: Vec<Member>,
     },
     /// Remove a network name space that the tool made, with all that is in it.
-    NetworkSpace { name: String },
+    NetworkSpace {
+        name: String,
+        /// Whether the mount that holds name spaces goes with the last one: `ip` made it for this run.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        with_mount: bool,
+    },
     /// Take the tool's own queueing discipline away from an interface.
     Discipline {
         /// The name space that the interface is in; none where it is this machine's own.
@@ -321,7 +326,7 @@ impl fmt::Display for Undo {
             }
             Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
             Self::Swap { path } => write!(formatter, "remove {} from swap", path.display()),
-            Self::NetworkSpace { name } => write!(formatter, "remove the name space {name}"),
+            Self::NetworkSpace { name, .. } => write!(formatter, "remove the name space {name}"),
             Self::Discipline { interface, .. } => {
                 write!(formatter, "the queue of {interface} back as it was")
             }
