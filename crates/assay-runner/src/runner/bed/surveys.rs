@@ -164,10 +164,49 @@ impl TestBed<'_> {
                 }
             }
         }
+        self.rehearse_pairs(site, &mut refused)?;
         if let Some(guard) = &self.guard {
             guard.settings_back()?;
         }
         Ok((refused, companions))
+    }
+
+    /// Brings each two levels of a device's settings about together: the kernel refuses some lengths of a queue under
+    /// some schedulers.
+    fn rehearse_pairs(&mut self, site: &Site, refused: &mut Vec<Refusal>) -> Outcome<()> {
+        let demands = self.demands;
+        let settings: Vec<(&Varied, &'static dyn Factor)> = demands
+            .in_turn()
+            .into_iter()
+            .filter_map(|varied| Some((varied, varied.factor?)))
+            .filter(|(_, factor)| factor.role() == Role::Setting && factor.is_of_device())
+            .collect();
+        for (at, (first, of_first)) in settings.iter().enumerate() {
+            for (second, of_second) in &settings[at + 1..] {
+                let pairs = first
+                    .levels
+                    .iter()
+                    .flat_map(|one| second.levels.iter().map(move |two| (one, two)));
+                for (one, two) in pairs {
+                    let own =
+                        [(first.name.clone(), one.clone()), (second.name.clone(), two.clone())];
+                    let is_alone = |own: &(String, String)| {
+                        refused.iter().any(|refusal| refusal.levels == Arm::from([own.clone()]))
+                    };
+                    if own.iter().any(is_alone) {
+                        continue;
+                    }
+                    let tried = match self.try_setting(*of_first, &first.name, one, site)? {
+                        Ok(_) => self.try_setting(*of_second, &second.name, two, site)?,
+                        Err(reason) => Err(reason),
+                    };
+                    if let Err(reason) = tried {
+                        refused.push(Refusal { levels: Arm::from(own), reason });
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Brings one level about; gives what is set beside it then, or why it cannot be had.
