@@ -9,7 +9,9 @@ mod tests;
 mod unquiet;
 mod usual;
 
+use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::nature;
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{Cell, Comparison, Findings, Needed, Rank, Trust, Verdict};
@@ -406,6 +408,13 @@ fn stands(found: &Findings, row: &Row<'_>) -> Option<(Trust, bool)> {
     Some(cell.map_or((trust, false), |cell| (cell.trust.unwrap_or(trust), cell.is_lent())))
 }
 
+/// Whether all numbers are of one trial. Amounts, such as a capacity or lost cuts, are counted once by nature.
+fn are_of_one_trial(found: &Findings) -> bool {
+    let is_rate = |cell: &&Cell| cell.primary && nature(&cell.metric) != Nature::Amount;
+    let mut rates = found.cells.iter().filter(is_rate).peekable();
+    rates.peek().is_some() && rates.all(|cell| cell.n < 2)
+}
+
 /// How far the whole can be trusted.
 fn trust(story: &Story<'_>) -> String {
     let all = story.rows.len() + story.absent;
@@ -426,8 +435,7 @@ fn trust(story: &Story<'_>) -> String {
                  host caches cannot be seen from here."
             );
         }
-        let mut cells = story.found.cells.iter().filter(|cell| cell.primary);
-        if given == 0 && cells.all(|cell| cell.n < 2) {
+        if given == 0 && are_of_one_trial(story.found) {
             return "No rule is triggered, but each number is of one trial: its spread is not known."
                 .to_owned();
         }

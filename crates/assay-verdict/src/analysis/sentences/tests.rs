@@ -19,6 +19,19 @@ fn card(mut bench: Bench) -> Findings {
 }
 
 #[test]
+fn one_trial_has_no_spread_and_amounts_need_none() {
+    let of = |rates: &[u64]| Bench::new(&["."]).row(0, "random-write-q1", 4096, rates).findings();
+    let single = "No rule is triggered, but each number is of one trial: its spread is not known.";
+    assert_eq!(of(&[95]).summary.last().unwrap(), single);
+    assert_eq!(of(&[95, 95]).summary.last().unwrap(), TRUSTED_ONE);
+    let mut counted = of(&[95]);
+    for cell in &mut counted.cells {
+        cell.metric = "durability_lost_cuts".to_owned();
+    }
+    assert!(!super::are_of_one_trial(&counted));
+}
+
+#[test]
 fn random_writes_against_a_laptop_disk() {
     let found = card(Bench::new(&["."]).row(0, "random-write-q1", 4096, &[19, 19, 19]));
     assert_eq!(
