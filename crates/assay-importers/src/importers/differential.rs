@@ -247,3 +247,14 @@ fn a_number_that_vanishes_is_found() {
     assert!(lost.is_empty(), "{lost:?}");
     assert!(runs(importer, "e.csv", text).contains("not compared: secret"));
 }
+
+#[test]
+fn values_are_no_names_of_numbers() {
+    let json = |job: &str| format!("{{\"jobname\" : \"{job}\", \"usr_cpu\" : 1}}");
+    let has = |job: &str, name: &str| super::has_number(&json(job), name);
+    for name in ["\"min\"", "bins", "\"N\""] {
+        assert!(!has(name.trim_matches('"'), name), "{name}");
+    }
+    assert!(has("bins", "usr_cpu") && has("bins", "usr"));
+    assert!(super::has_number("records in 5", "records in"));
+}

@@ -124,12 +124,27 @@ fn unused(importer: &str) -> impl Iterator<Item = (Vec<&'static str>, &'static s
 fn unused_note(importer: &Importer, text: &str) -> Option<String> {
     let mut parts = Vec::new();
     for (names, why) in unused(importer.about.name) {
-        let found: Vec<&str> = names.into_iter().filter(|name| text.contains(name)).collect();
+        let found: Vec<&str> = names.into_iter().filter(|name| has_number(text, name)).collect();
         if !found.is_empty() {
             parts.push(format!("{} ({why})", found.join(", ").replace('"', "")));
         }
     }
     (!parts.is_empty()).then(|| format!("not compared: {}", parts.join("; ")))
+}
+
+/// Returns whether a text has a number of that name. In JSON only keys and parts of keys count: a job may be called
+/// like a number.
+fn has_number(text: &str, name: &str) -> bool {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    text.match_indices(name).any(|(at, _)| {
+        let rest = &text[at + name.len()..];
+        let behind_string = if name.ends_with('"') {
+            rest
+        } else {
+            rest.split_once('"').map_or("", |(_, rest)| rest)
+        };
+        !is_json || behind_string.trim_start().starts_with(':')
+    })
 }
 
 /// All importers, the usual one first.

@@ -10,16 +10,23 @@ const ETCD: (&str, f64) = ("etcd_disk_wal_fsync_duration_seconds", 0.01);
 /// Cumulative counts of a histogram: the upper ends of its buckets in their order, each with its count.
 type Buckets = Vec<(f64, f64)>;
 
+/// One histogram of a file: its name and the labels that all its buckets share, as they are written.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Histogram<'a> {
+    name: &'a str,
+    labels: Vec<&'a str>,
+}
+
 /// What a text with such histograms says of its 99th percentiles; nothing where it has none.
 pub(super) fn ranges(text: &str) -> Option<String> {
-    let mut histograms: BTreeMap<&str, Buckets> = BTreeMap::new();
+    let mut histograms: BTreeMap<Histogram<'_>, Buckets> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        if let Some((name, end, count)) = bucket(line) {
-            histograms.entry(name).or_default().push((end, count));
+        if let Some((histogram, end, count)) = bucket(line) {
+            histograms.entry(histogram).or_default().push((end, count));
         }
     }
     let ranges: Vec<String> =
-        histograms.iter().filter_map(|(name, own)| range(name, own)).collect();
+        histograms.iter().filter_map(|(histogram, buckets)| range(histogram, buckets)).collect();
     (!ranges.is_empty()).then(|| {
         format!(
             "histograms of Prometheus, which give ranges and no numbers: {}. Measure with assay check --for etcd, or \
@@ -29,21 +36,33 @@ pub(super) fn ranges(text: &str) -> Option<String> {
     })
 }
 
-/// `NAME_bucket{le="0.001"} 102`, whatever other labels there are.
-fn bucket(line: &str) -> Option<(&str, f64, f64)> {
+/// Reads `NAME_bucket{instance="a:2379",le="0.001"} 102`: the histogram, the upper end of the bucket and its count.
+fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
     let (name, rest) = line.split_once("_bucket{")?;
     let (labels, count) = rest.rsplit_once('}')?;
-    let (_, end) = labels.split_once("le=\"")?;
-    let end = end.split('"').next()?.replace("+Inf", "inf").parse().ok()?;
-    Some((name, end, count.split_whitespace().next()?.parse().ok()?))
+    // A comma ends a label only behind the quotation mark of its value.
+    let (ends, mut labels): (Vec<&str>, Vec<&str>) = labels
+        .split_inclusive("\",")
+        .map(|label| label.trim().trim_end_matches(','))
+        .partition(|label| label.starts_with("le=\""));
+    labels.sort_unstable();
+    let end = ends.first()?.strip_prefix("le=\"")?.strip_suffix('"')?;
+    let end = end.replace("+Inf", "inf").parse().ok()?;
+    let count = count.split_whitespace().next()?.parse().ok()?;
+    Some((Histogram { name, labels }, end, count))
 }
 
-fn range(name: &str, buckets: &Buckets) -> Option<String> {
+fn range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
     let all = buckets.iter().find(|(end, _)| end.is_infinite())?.1;
     let at = buckets.iter().position(|(_, count)| *count >= 0.99 * all).filter(|_| all > 0.0)?;
     let low = at.checked_sub(1).map_or(0.0, |before| buckets[before].0);
     let high = buckets[at].0;
-    let text = format!("{name} has its 99th percentile between {low} and {high}");
+    let name = histogram.name;
+    let labels = match histogram.labels.as_slice() {
+        [] => String::new(),
+        labels => format!("{{{}}}", labels.join(",")),
+    };
+    let text = format!("{name}{labels} has its 99th percentile between {low} and {high}");
     let bound = match name {
         _ if name == ETCD.0 => ETCD.1,
         _ => return Some(text),
@@ -86,11 +105,34 @@ mod tests {
 
     #[test]
     fn other_histograms_have_ranges_and_no_bound() {
-        let text = "# TYPE a histogram\na_bucket{job=\"x\",le=\"0.5\"} 99 1700000000\na_bucket{le=\"+Inf\"} 100\n";
+        let text =
+            "# TYPE a histogram\na_bucket{le=\"0.5\"} 99 1700000000\na_bucket{le=\"+Inf\"} 100\n";
         let found = ranges(text).unwrap();
         assert!(found.contains("a has its 99th percentile between 0 and 0.5. "), "{found}");
         assert_eq!(ranges("a_bucket{le=\"1\"} 5\n"), None, "no bucket of all");
         assert_eq!(ranges("a_bucket{le=\"+Inf\"} 0\n"), None, "no requests");
         assert_eq!(ranges("a 1\n"), None);
+    }
+    #[test]
+    fn members_of_a_cluster_have_their_own_ranges() {
+        let member = |instance: &str, counts: [u32; 2]| {
+            let one = |labels: String, count| format!("a_bucket{{{labels}}} {count}\n");
+            one(format!("instance=\"{instance}\", le=\"0.5\", path=\"a,b\""), counts[0])
+                + &one(format!("instance=\"{instance}\", path=\"a,b\", le=\"1\""), counts[1])
+                + &one(format!("path=\"a,b\",instance=\"{instance}\",le=\"+Inf\""), 100)
+        };
+        let found = ranges(&(member("fast", [99, 100]) + &member("slow", [10, 99]))).unwrap();
+        assert!(
+            found.contains(
+                "a{instance=\"fast\",path=\"a,b\"} has its 99th percentile between 0 and 0.5;"
+            ),
+            "{found}"
+        );
+        assert!(
+            found.contains(
+                "a{instance=\"slow\",path=\"a,b\"} has its 99th percentile between 0.5 and 1."
+            ),
+            "{found}"
+        );
     }
 }

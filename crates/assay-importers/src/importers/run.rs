@@ -66,7 +66,9 @@ impl Run {
     /// A metric that this tool knows and did not measure.
     pub fn lack(&mut self, metric: &str, why: &str) {
         self.tell(metric, None);
-        self.values.iter_mut().rev().take(1).for_each(|told| told.why = Some(why.to_owned()));
+        if let Some(told) = self.values.last_mut() {
+            told.why = Some(why.to_owned());
+        }
     }
 
     /// A percentile of so many operations; too few of them show none.
