@@ -622,6 +622,24 @@ fn levels_that_cannot_be_had_are_left_out_and_a_baseline_is_refused() {
 }
 
 #[test]
+fn levels_that_the_kernel_refuses_together_are_left_out_together() {
+    let fake = machine();
+    let mut request = schedulers(&["mq-deadline", "none"]);
+    let lengths = ["64", "256"].map(str::to_owned).to_vec();
+    request.study.factors.insert("queue-depth".to_owned(), lengths);
+    request.study.baseline.insert("queue-depth".to_owned(), "64".to_owned());
+    let finished = run(&fake, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let refused: Vec<Vec<&str>> = finished.plan.surveys[0]
+        .refused
+        .iter()
+        .map(|refusal| refusal.levels.values().map(String::as_str).collect())
+        .collect();
+    assert_eq!(refused, [["256", "none"]]);
+    assert!(finished.trials.iter().all(|trial| trial.record.measured.is_some()));
+    assert!(is_put_back(&fake));
+}
+
+#[test]
 fn over_an_unfinished_journal_nothing_starts() {
     let fake = machine();
     {

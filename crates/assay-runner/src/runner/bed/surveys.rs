@@ -10,6 +10,7 @@ use crate::runner::survey;
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_machine::factors::layers::{Base, Stack, Wish};
 use assay_machine::factors::{Factor, Role, Setting, View};
+use assay_study::plan::arms;
 use assay_study::plan::design::{Demands, Design, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
 use assay_study::study::Prime;
@@ -83,7 +84,7 @@ impl TestBed<'_> {
         let surveyed = survey::at_target(system, context, design, &self.places[place], seed)?;
         let site = self.places[place].site.clone();
         let mut survey = surveyed.survey.clone();
-        let (refused, companions) = self.rehearse(&site)?;
+        let (refused, companions) = self.rehearse_all(&site)?;
         survey.refused = refused;
         self.slots.push(Slot { place, site, survey, companions, surveyed: Some(surveyed) });
         Ok(())
@@ -106,7 +107,7 @@ impl TestBed<'_> {
         let looked = open(system, design.demands, &site, &raised.base)
             .and_then(|opened| survey::make(context, design, &site, opened, terms, seed))
             .map(|surveyed| surveyed.survey);
-        let rehearsed = looked.and_then(|survey| Ok((survey, self.rehearse(&site)?)));
+        let rehearsed = looked.and_then(|survey| Ok((survey, self.rehearse_all(&site)?)));
         self.lower(&raised)?;
         let (mut survey, (refused, companions)) = rehearsed?;
         (survey.under, survey.made_ns, survey.refused) = (under.clone(), made_ns, refused);
@@ -164,45 +165,49 @@ impl TestBed<'_> {
                 }
             }
         }
-        self.rehearse_pairs(site, &mut refused)?;
         if let Some(guard) = &self.guard {
             guard.settings_back()?;
         }
         Ok((refused, companions))
     }
 
-    /// Brings each two levels of a device's settings about together: the kernel refuses some lengths of a queue under
-    /// some schedulers.
-    fn rehearse_pairs(&mut self, site: &Site, refused: &mut Vec<Refusal>) -> Outcome<()> {
-        let demands = self.demands;
-        let settings: Vec<(&Varied, &'static dyn Factor)> = demands
-            .in_turn()
-            .into_iter()
-            .filter_map(|varied| Some((varied, varied.factor?)))
-            .filter(|(_, factor)| factor.role() == Role::Setting && factor.is_of_device())
-            .collect();
-        for (at, (first, of_first)) in settings.iter().enumerate() {
-            for (second, of_second) in &settings[at + 1..] {
-                let pairs = first
-                    .levels
-                    .iter()
-                    .flat_map(|one| second.levels.iter().map(move |two| (one, two)));
-                for (one, two) in pairs {
-                    let own =
-                        [(first.name.clone(), one.clone()), (second.name.clone(), two.clone())];
-                    let is_alone = |own: &(String, String)| {
-                        refused.iter().any(|refusal| refusal.levels == Arm::from([own.clone()]))
-                    };
-                    if own.iter().any(is_alone) {
-                        continue;
-                    }
-                    let tried = match self.try_setting(*of_first, &first.name, one, site)? {
-                        Ok(_) => self.try_setting(*of_second, &second.name, two, site)?,
-                        Err(reason) => Err(reason),
-                    };
-                    if let Err(reason) = tried {
-                        refused.push(Refusal { levels: Arm::from(own), reason });
-                    }
+    /// Rehearses a study that begins: each level alone, then each two levels of settings of the device together, because
+    /// the kernel refuses some lengths of a queue under some schedulers.
+    fn rehearse_all(&mut self, site: &Site) -> Outcome<(Vec<Refusal>, Companions)> {
+        let (mut refused, companions) = self.rehearse(site)?;
+        let mut settings = self.demands.in_turn();
+        settings.retain(|varied| varied.factor.is_some_and(is_setting_of_device));
+        for (at, first) in settings.iter().enumerate() {
+            for second in &settings[at + 1..] {
+                self.rehearse_pairs(first, second, site, &mut refused)?;
+            }
+        }
+        if let Some(guard) = &self.guard {
+            guard.settings_back()?;
+        }
+        Ok((refused, companions))
+    }
+
+    fn rehearse_pairs(
+        &mut self,
+        first: &Varied,
+        second: &Varied,
+        site: &Site,
+        refused: &mut Vec<Refusal>,
+    ) -> Outcome<()> {
+        for (one, two) in
+            first.levels.iter().flat_map(|one| second.levels.iter().map(move |two| (one, two)))
+        {
+            let levels =
+                Arm::from([(first.name.clone(), one.clone()), (second.name.clone(), two.clone())]);
+            if refused.iter().any(|known| arms::matches(&levels, &known.levels)) {
+                continue;
+            }
+            for (varied, level) in [(first, one), (second, two)] {
+                let Some(factor) = varied.factor else { continue };
+                if let Err(reason) = self.try_setting(factor, &varied.name, level, site)? {
+                    refused.push(Refusal { levels: levels.clone(), reason });
+                    break;
                 }
             }
         }
@@ -280,6 +285,10 @@ impl TestBed<'_> {
 }
 
 /// Refuses, before anything is written, a study of whose factors one has no level that can be had.
+fn is_setting_of_device(factor: &dyn Factor) -> bool {
+    factor.role() == Role::Setting && factor.is_of_device()
+}
+
 fn hopeless(demands: &Demands, refused: &[Refusal]) -> Outcome<()> {
     for Varied { name, levels, .. } in &demands.varied {
         let reason = |level: &String| {

@@ -305,6 +305,12 @@ impl State {
                 self.tree.put(&other, Node::File(vec![b"0\n".to_vec()]));
             }
         }
+        // As in the kernel: without a scheduler no queue is longer than the device's.
+        let scheduler = self.text(&path.with_file_name("scheduler"));
+        let is_too_long = kept.trim().parse().is_ok_and(|length: u64| length > 128);
+        if path.ends_with("queue/nr_requests") && scheduler.contains("[none]") && is_too_long {
+            return Err(Errno::INVAL.into());
+        }
         // As in the kernel: what has a size keeps its algorithm and its size.
         let size = path.with_file_name("disksize");
         if path.ends_with("comp_algorithm") || path == size {
