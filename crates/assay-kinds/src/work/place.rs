@@ -36,6 +36,10 @@ pub struct Area {
     pub fill_ns: u64,
 }
 
+/// Why nothing is written to a target that is only read, and what to do.
+pub const ONLY_READ: &str = "this target is only read; name a directory, or overwrite the device with --destroy ID \
+                             (assay plan check DEVICE shows its ID)";
+
 impl Area {
     /// Two halves of it, whole MiB where it has them. A stranger's may end where no number reaches.
     pub fn halves(&self) -> [Self; 2] {

@@ -20,7 +20,7 @@ use super::kind::{
     Asks, ByHand, CommandLine, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Runs, Touch,
 };
 use super::measured::{Claims, Count, Counts, Measured, Ran};
-use super::place::{Offer, Run};
+use super::place::{ONLY_READ, Offer, Run};
 use super::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 
 /// As a study asks for it.
@@ -142,7 +142,7 @@ impl Asks for Asked {
             return Ok((Planned(self.0.planned(offer.area.length)?).into(), None));
         }
         if !offer.area.written {
-            return Err("this target is only read; name a directory to write in".to_owned());
+            return Err(ONLY_READ.to_owned());
         }
         if offer.engine.name == Engine::Simulated {
             return Err("a simulated drive keeps nothing that could be lost".to_owned());

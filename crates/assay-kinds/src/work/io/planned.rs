@@ -18,7 +18,7 @@ use super::{
 };
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
-use crate::work::place::{Area, DirectUse, Offer, Run};
+use crate::work::place::{Area, DirectUse, ONLY_READ, Offer, Run};
 use crate::work::tell::Tells;
 use crate::work::{self};
 
@@ -311,7 +311,7 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
 /// Why reads and writes cannot be done at a target.
 fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if io.mix.writes() && !offer.area.written {
-        return Some("this target is only read; name a directory to measure writes".to_owned());
+        return Some(ONLY_READ.to_owned());
     }
     let parts = if io.apart == Apart::Halves { 2 } else { 1 };
     let needed = io.size.largest().0 * u64::from(io.threads) * parts;

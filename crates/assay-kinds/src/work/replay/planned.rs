@@ -12,7 +12,7 @@ use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
 use crate::work::io::{self, Engine};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
-use crate::work::place::{Area, Offer, Run};
+use crate::work::place::{Area, ONLY_READ, Offer, Run};
 use crate::work::tell::Tells;
 use crate::work::{self};
 
@@ -66,7 +66,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
             .to_owned());
     }
     if source.changes() && !offer.area.written {
-        return Err("this target is only read; name a directory to play writes".to_owned());
+        return Err(ONLY_READ.to_owned());
     }
     let lacks = |act: Act, reason: &Option<String>| reason.clone().filter(|_| source.has(act));
     let lacking = lacks(Act::Discard, &offer.clears.no_trim)
