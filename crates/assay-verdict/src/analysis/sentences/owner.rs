@@ -98,12 +98,10 @@ impl Spoken {
 
 /// Random writes, or reads where nothing may be written, against a laptop disk.
 fn random(told: &Told<'_>, noun: &str) -> Option<String> {
-    if let Some(writes) = told.number(Usual::RandomWrite, "iops") {
-        return Some(random_sentence("writes", &writes, noun));
-    }
     let writable = told.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
-    let reads = told.number(Usual::RandomRead, "iops").filter(|_| !writable)?;
-    Some(random_sentence("reads", &reads, noun))
+    let (what, wanted) =
+        if writable { ("writes", Usual::RandomWrite) } else { ("reads", Usual::RandomRead) };
+    Some(random_sentence(what, &told.number(wanted, "iops")?, noun))
 }
 
 fn per_second(value: f64) -> String {
@@ -131,11 +129,20 @@ fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     } else if low <= LIKE {
         format!("{begin}; a 5400 rpm laptop disk manages {disk}.")
     } else {
+        let times = times(told.value / LAPTOP_DISK, [low, high]);
         format!(
-            "{begin}, {}{} times as many as a 5400 rpm laptop disk manages ({disk}).",
-            told.about(),
-            show::times(told.value / LAPTOP_DISK)
+            "{begin}, {}{times} times as many as a 5400 rpm laptop disk manages ({disk}).",
+            told.about()
         )
+    }
+}
+
+/// How many times as many: a number, or the ends of its interval where that is wide.
+fn times(ratio: f64, [low, high]: [f64; 2]) -> String {
+    if is_wide(Some([low, high])) {
+        format!("{} to {}", show::times(low), show::times(high))
+    } else {
+        show::times(ratio)
     }
 }
 
@@ -198,22 +205,29 @@ fn unequal(told: &Told<'_>) -> Option<String> {
         let ([slowest_read, fastest_read], [slowest_write, fastest_write]) =
             (read.ci95?, write.ci95?);
         let worst = read.trust.max(write.trust);
-        let (about, ratio) = (about(worst)?, read.value / write.value);
+        let about = about(worst)?;
         let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
-        if slowest_read >= UNEQUAL * fastest_write {
-            let times = show::times(two_digits(ratio));
-            Some(format!(
-                "{kind} reads are {about}{times} times as fast as {} writes{doubt}.",
-                kind.to_lowercase()
-            ))
-        } else if slowest_write >= UNEQUAL * fastest_read {
-            let times = show::times(two_digits(1.0 / ratio));
-            Some(format!(
-                "{kind} writes are {about}{times} times as fast as {} reads{doubt}.",
-                kind.to_lowercase()
-            ))
+        let reads_first = read.value > write.value;
+        let (faster, ratio, ends) = if reads_first {
+            (
+                "reads",
+                read.value / write.value,
+                [slowest_read / fastest_write, fastest_read / slowest_write],
+            )
         } else {
-            None
-        }
+            (
+                "writes",
+                write.value / read.value,
+                [slowest_write / fastest_read, fastest_write / slowest_read],
+            )
+        };
+        let slower = if reads_first { "writes" } else { "reads" };
+        (ends[0] >= UNEQUAL).then(|| {
+            let times = times(two_digits(ratio), ends.map(two_digits));
+            format!(
+                "{kind} {faster} are {about}{times} times as fast as {} {slower}{doubt}.",
+                kind.to_lowercase()
+            )
+        })
     })
 }

@@ -71,7 +71,7 @@ fn yardsticks_need_the_whole_interval() {
         ([78, 80, 82], "about what a 5400 rpm laptop disk manages (90)."),
         ([95, 110, 120], plain),
         ([130, 135, 140], "1.5 times as many as a 5400 rpm laptop disk manages (90)."),
-        ([1500, 2000, 2500], "times as many as a 5400 rpm laptop disk manages (90)."),
+        ([1500, 2000, 2500], "11.5 to 41.1 times as many as a 5400 rpm laptop disk manages (90)."),
         ([1950, 2000, 2050], "one after another (a 5400 rpm laptop disk: 90)."),
         ([1, 3000, 90_000], plain),
     ] {
