@@ -1,6 +1,7 @@
 //! `assay restore`: puts the machine back after a run that was killed. What else is picked up again
 //! stands below it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,11 +10,13 @@ use serde::Serialize;
 
 use super::{output, resume, undo};
 use crate::revisions::{self, Lying, Removal};
+use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
+use assay_study::results::bundle;
 use assay_system::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
 use assay_system::system::network::lab;
-use assay_system::system::{Hold, HoldError, System, identity, journal};
+use assay_system::system::{Hold, HoldError, System, identity, journal, mains};
 
 /// Times that a journal which a process has is looked at: what was killed holds it for a moment.
 const ATTEMPTS: u32 = 25;
@@ -71,6 +74,9 @@ struct Document<'a> {
     failed: &'a [String],
     /// Runs that put back by themselves what they changed.
     running: &'a [String],
+    /// Files that power cuts left, which a study still has to judge.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    kept: &'a [String],
 }
 
 /// What was found, and what became of it.
@@ -82,6 +88,8 @@ struct Restored {
     failed: Vec<String>,
     /// Runs that put back by themselves what they changed.
     running: Vec<String>,
+    /// Files that power cuts left, which a study still has to judge.
+    kept: Vec<String>,
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
@@ -126,6 +134,7 @@ fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         told.done.extend(gone.map(|path| format!("remove the control group {path}")));
     }
     trees(system, &home, arguments.dry_run, &mut told);
+    told.kept = files_of_cuts(system)?;
     told.tell(arguments);
     told.ending()
 }
@@ -204,6 +213,27 @@ fn trees(system: &dyn System, home: &Path, dry_run: bool, told: &mut Restored) {
     }
 }
 
+/// Returns the files of studies whose next start judges what a power cut left. They are named and not removed: only
+/// `assay restore resume` knows what was promised of them.
+fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
+    let mut found = BTreeMap::new();
+    for directory in store::kept(system)? {
+        let Ok(stored) = bundle::frame(system, &directory) else { continue };
+        for survey in &stored.plan.surveys {
+            let target = Path::new(&survey.target);
+            // A target that is a device, or is gone, holds no such file.
+            let names = system.list(target).unwrap_or_default();
+            for name in names.into_iter().filter(|name| mains::is_kept_name(name)) {
+                found.entry(target.join(name)).or_insert_with(|| stored.id.clone());
+            }
+        }
+    }
+    let named = found.iter().map(|(path, id)| {
+        format!("{}, which assay restore resume {id} judges and removes", path.display())
+    });
+    Ok(named.collect())
+}
+
 /// What becomes of a tree, when who was killed just now has let go of it.
 fn removed(system: &dyn System, tree: &Lying) -> Removal {
     for _ in 1..ATTEMPTS {
@@ -252,7 +282,7 @@ impl Restored {
     }
 
     fn tell(&self, arguments: &Arguments) {
-        let Self { done, nothing, failed, running } = self;
+        let Self { done, nothing, failed, running, kept } = self;
         if arguments.json {
             output::json(&Document {
                 format: "assay-restore/1",
@@ -262,6 +292,7 @@ impl Restored {
                 nothing,
                 failed,
                 running,
+                kept,
             });
             return;
         }
@@ -271,6 +302,7 @@ impl Restored {
         let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
         let lines = lines.chain(failed.iter().map(|line| format!("NOT put back: {line}\n")));
         let lines = lines.chain(running.iter().map(|line| format!("NOT looked at: {line}\n")));
+        let lines = lines.chain(kept.iter().map(|line| format!("kept: {line}\n")));
         let text: String = lines.collect();
         let text = if text.is_empty() { "everything is as it was\n".to_owned() } else { text };
         output::text(&text);
