@@ -13,7 +13,7 @@ pub const ROUNDS: Metric = metric(
 );
 
 pub const LOST: Metric = metric(
-    "durability_lost_cuts",
+    "durability_failures",
     Better::Lower,
     "cuts that lost a promise",
     "cuts after which an acknowledged write was missing",
@@ -22,7 +22,7 @@ pub const LOST: Metric = metric(
 .may_be_zero();
 
 pub const CUTS: Metric =
-    metric("durability_cuts", Better::Higher, "cuts", "cuts that were judged").amount();
+    metric("durability_crash_points", Better::Higher, "cuts", "cuts that were judged").amount();
 
 /// All of them.
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];

@@ -178,7 +178,7 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
         }
     }
     for one in list(document, "capacity") {
-        same("held", &one["held_bytes"], &key(one, "arm", "capacity_held_bytes"), None)?;
+        same("held", &one["held_bytes"], &key(one, "arm", "capacity_usable_bytes"), None)?;
     }
     for one in list(document, "sustained") {
         let own = key(one, "arm", "sustained_bytes_per_s");
@@ -238,7 +238,7 @@ fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
         }
     }
     for (kind, metric) in
-        [("capacity", "capacity_held_bytes"), ("sustained", "sustained_bytes_per_s")]
+        [("capacity", "capacity_usable_bytes"), ("sustained", "sustained_bytes_per_s")]
     {
         for one in list(document, kind) {
             let trust = trust(&key(one, "arm", metric)).unwrap_or("trusted");
@@ -431,7 +431,7 @@ mod tests {
     fn one_name_has_one_value_and_what_is_suspect_says_so() {
         let of = |held: f64, trust: &str, text: &str| {
             let cell = json!({
-                "workload": "capacity", "arm": {}, "metric": "capacity_held_bytes", "n": 1,
+                "workload": "capacity", "arm": {}, "metric": "capacity_usable_bytes", "n": 1,
                 "median": 7.0, "trust": trust,
             });
             let facts =

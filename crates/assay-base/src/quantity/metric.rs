@@ -396,7 +396,7 @@ pub static SHARED: &[Metric] = &[
     )
     .by("cpu"),
     metric(
-        "amplification",
+        "write_amplification",
         Better::Lower,
         "write amplification",
         "bytes that the device wrote per byte that was asked for; of an array, that its members wrote",
@@ -430,7 +430,7 @@ pub static SHARED: &[Metric] = &[
     )
     .by("disk"),
     metric(
-        "beside_bandwidth_bytes_per_s",
+        "background_bandwidth_bytes_per_s",
         Better::Higher,
         "bandwidth of the work beside it",
         "bytes that the work beside moved per second",
@@ -443,14 +443,14 @@ pub static SHARED: &[Metric] = &[
     )
     .by("disk"),
     metric(
-        "sync_bytes_per_s",
+        "resync_bytes_per_s",
         Better::Higher,
         "rate of the synchronisation",
         "bytes of each member that an array brought in line per second (of raid10: of the array)",
     )
     .by("array-sync"),
     metric(
-        "sync_whole_s",
+        "resync_total_s",
         Better::Lower,
         "time of the whole synchronisation",
         "time that the whole array takes at this rate of the synchronisation",

@@ -86,7 +86,7 @@ const UNITS: [(&str, f64); 8] = [
     ("tb", 1e12),
 ];
 
-/// Returns the bytes of the unit of a rate that a program prints (`told_read_mib_per_s`), or `None` for other metrics.
+/// Returns the bytes of the unit of a rate that a program prints (`reported_read_mib_per_s`), or `None` for other metrics.
 pub fn printed_bytes_per_s(name: &str) -> Option<f64> {
     let unit = name.strip_prefix(TOLD)?.strip_suffix("_per_s")?.rsplit('_').next()?;
     UNITS.iter().find(|(known, _)| *known == unit).map(|(_, bytes)| *bytes)
@@ -141,19 +141,30 @@ mod tests {
             assert!(!told.is_known() || told == metric.better, "{}: {told:?}", metric.name);
             assert_eq!(better(metric.name), metric.better);
         }
-        assert_eq!(better("told_ops_per_s"), Better::Higher);
-        assert_eq!(better("told_p99_latency_ms"), Better::Lower);
-        assert_eq!(better("told_score"), Better::Unknown);
+        assert_eq!(better("reported_ops_per_s"), Better::Higher);
+        assert_eq!(better("reported_p99_latency_ms"), Better::Lower);
+        assert_eq!(better("reported_score"), Better::Unknown);
     }
 
     #[test]
     fn what_programs_tell_has_names_that_none_of_ours_has() {
         assert!(all().chain(OTHERS).all(|metric| !metric.name.starts_with(TOLD)));
-        assert!(is_told("told_ops_per_s") && is_told("told_2"));
-        for name in ["told_", "told", "iops", "Told_a", "told_a b", "told_\u{e9}", "untold_a"] {
+        assert!(is_told("reported_ops_per_s") && is_told("reported_2"));
+        for name in [
+            "reported_",
+            "told",
+            "iops",
+            "Reported_a",
+            "reported_a b",
+            "reported_\u{e9}",
+            "unreported_a",
+        ] {
             assert!(!is_told(name), "{name}");
         }
-        assert_eq!((noun("told_ops_per_s"), noun("told_"), noun("x")), ("ops_per_s", "told_", "x"));
+        assert_eq!(
+            (noun("reported_ops_per_s"), noun("reported_"), noun("x")),
+            ("ops_per_s", "reported_", "x")
+        );
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn a_metric_of_all_work_is_made_of_a_probe_that_there_is() {
     // What the work beside moved, that work tells.
     let told: Vec<&str> =
         SHARED.iter().filter(|metric| metric.by.is_none()).map(|metric| metric.name).collect();
-    assert_eq!(told, ["beside_bandwidth_bytes_per_s"]);
+    assert_eq!(told, ["background_bandwidth_bytes_per_s"]);
     assert!(cpu::PROBE.metrics().contains(&"cpu_s") && clock::PROBE.metrics().is_empty());
 }
 

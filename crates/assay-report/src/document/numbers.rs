@@ -169,9 +169,9 @@ mod tests {
             ("energy_j_per_gib", 12.0, "12 J/GiB"),
             ("peak_rss_bytes", 2048.0, "2 KiB"),
             ("requests_per_s", 1200.0, "1,200"),
-            ("told_bits_per_s", 4.77e6, "4.77 Mbit/s"),
-            ("told_tps", 896.967, "897"),
-            ("amplification", 1.5, "1.5"),
+            ("reported_bits_per_s", 4.77e6, "4.77 Mbit/s"),
+            ("reported_tps", 896.967, "897"),
+            ("write_amplification", 1.5, "1.5"),
         ];
         for (metric, amount, text) in told {
             assert_eq!(under_heading(metric, amount), text, "{metric}");

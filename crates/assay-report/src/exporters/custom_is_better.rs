@@ -210,9 +210,9 @@ mod tests {
             ("energy_j_per_gib", "J/GiB"),
             ("energy_j", "J"),
             ("peak_memory_bytes", "bytes"),
-            ("told_ops_per_s", "ops/s"),
-            ("amplification", "write amplification"),
-            ("told_tps", "tps"),
+            ("reported_ops_per_s", "ops/s"),
+            ("write_amplification", "write amplification"),
+            ("reported_tps", "tps"),
         ] {
             assert_eq!(unit(metric), told, "{metric}");
         }

@@ -616,7 +616,7 @@ fn what_a_row_sums_up_is_drawn_of_it() {
 /// Verdicts may be about a number that a program tells: that is none of seconds.
 #[test]
 fn dots_of_runs_have_the_mean_of_their_times_whatever_verdicts_are_about() {
-    const TOLD: &str = "told_tps";
+    const TOLD: &str = "reported_tps";
     let means_ns = |evidence: &Evidence| -> Vec<u64> {
         let drawn = all(evidence).into_iter().find(|figure| figure.id.starts_with("runs"));
         let means = drawn.unwrap().series.into_iter().find(|series| series.name == "mean");

@@ -226,7 +226,7 @@ mod tests {
     fn small_memory_asks_for_what_a_byte_of_memory_holds() {
         let study = super::find("small-memory").unwrap().unwrap();
         let fits = study.question.iter().find(|ask| ask.ask.contains("more fit")).unwrap();
-        assert_eq!(fits.metric.as_deref(), Some("set_per_memory"));
+        assert_eq!(fits.metric.as_deref(), Some("working_set_per_memory"));
     }
 
     /// The first lines say what it asks, how long it takes, what it needs, and what is lost.

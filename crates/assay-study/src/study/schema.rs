@@ -26,7 +26,7 @@ const RANGE: &str = r"^\s*\S.*\.\..*\S\s+in\s+(doublings|steps of\s+\S.*)\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
 const NAMED: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 const NOT_EMPTY: &str = r"\S";
-const TOLD: &str = "^told_[a-z0-9_]+$";
+const TOLD: &str = "^reported_[a-z0-9_]+$";
 const READING: &str = "^([a-z-]+|.+:[^:]*:(higher|lower))$";
 
 /// The schema (JSON Schema 2020-12).

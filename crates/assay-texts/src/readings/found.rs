@@ -363,7 +363,7 @@ mod tests {
         let spec = "/end/sum_received/bits_per_second:bits/s:higher";
         assert_eq!(
             read(spec, iperf3).unwrap(),
-            [("told_bits_per_s".to_owned(), 350_296_574.289_153_93)]
+            [("reported_bits_per_s".to_owned(), 350_296_574.289_153_93)]
         );
     }
 
@@ -371,7 +371,10 @@ mod tests {
     fn the_last_match_counts_of_lines_that_end_as_progress_does_too() {
         assert_eq!(value("([0-9]+) ops/s:ops/s:higher", "1 ops/s\r2 ops/s 3 ops/s\nend\n"), 3.0);
         let several = read("(?<min>[0-9.]+)/(?<max>[0-9.]+):ms:lower", "rtt 0.5/2.25\n").unwrap();
-        assert_eq!(several, [("told_min_ms".to_owned(), 0.5), ("told_max_ms".to_owned(), 2.25)]);
+        assert_eq!(
+            several,
+            [("reported_min_ms".to_owned(), 0.5), ("reported_max_ms".to_owned(), 2.25)]
+        );
         assert_eq!(value("[0-9]+::higher", "a 12 b 13"), 13.0);
         assert_eq!(value("/a::higher", "{\"a\": 1}\n{\"a\": 2}\n{\"b\": 3}\n"), 2.0);
         assert_eq!(value("/a/0::higher", "warning: x\n{\"a\": [\"12.5\"]}"), 12.5);
@@ -393,8 +396,11 @@ mod tests {
             ("NaN ops/s", "`NaN` is no number, in the line `NaN ops/s`"),
             ("inf ops/s", "`inf` is no number, in the line `inf ops/s`"),
             ("1.2.3 ops/s", "`1.2.3` is no number, in the line `1.2.3 ops/s`"),
-            ("1e999 ops/s", "told_ops_per_s is no finite number"),
-            ("-3 ops/s", "told_ops_per_s is -3, below zero: numbers are compared by their ratios"),
+            ("1e999 ops/s", "reported_ops_per_s is no finite number"),
+            (
+                "-3 ops/s",
+                "reported_ops_per_s is -3, below zero: numbers are compared by their ratios",
+            ),
         ] {
             assert_eq!(why(spec, line), told);
         }
@@ -447,7 +453,7 @@ mod tests {
         };
         let reader = Reader::new(&"fio-json".parse().unwrap()).unwrap();
         let of = |text: &str| reader.read(&Text { text, bytes: text.len() as u64 }, called, &stop);
-        assert_eq!(of("iops").unwrap()[0].name, "told_iops");
+        assert_eq!(of("iops").unwrap()[0].name, "reported_iops");
         assert!(of(&"x".repeat(1000)).unwrap_err().contains("name of a number is too long"));
     }
 

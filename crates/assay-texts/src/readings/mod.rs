@@ -15,7 +15,7 @@ pub use named::slug;
 pub use plain::plain;
 
 /// What names of metrics begin with that programs tell of themselves: none of ours does.
-pub const TOLD: &str = "told_";
+pub const TOLD: &str = "reported_";
 
 /// Formats of other tools that the whole of what a program writes may be in, as `assay list importers` has
 /// them. Tables of trials are studies by themselves, and no number of one run.
@@ -216,14 +216,14 @@ mod tests {
     #[test]
     fn metrics_carry_their_unit() {
         for (text, names) in [
-            ("(?<ops>[0-9.]+) ops/s:ops/s:higher", &["told_ops_per_s"][..]),
-            ("tps = ([0-9.]+):tps:higher", &["told_tps"]),
-            ("/result/p99:ms:lower", &["told_p99_ms"]),
-            ("iops=([0-9]+)::higher", &["told_number"]),
-            ("(?<iops>[0-9]+)::higher", &["told_iops"]),
-            ("(?<min>[0-9]+)/(?<max>[0-9]+) ms:ms:lower", &["told_min_ms", "told_max_ms"]),
-            ("/end/sum_received/bits_per_second:bits/s:higher", &["told_bits_per_s"]),
-            ("TOTAL[. ]+([0-9.]+)s:s:lower", &["told_s"]),
+            ("(?<ops>[0-9.]+) ops/s:ops/s:higher", &["reported_ops_per_s"][..]),
+            ("tps = ([0-9.]+):tps:higher", &["reported_tps"]),
+            ("/result/p99:ms:lower", &["reported_p99_ms"]),
+            ("iops=([0-9]+)::higher", &["reported_number"]),
+            ("(?<iops>[0-9]+)::higher", &["reported_iops"]),
+            ("(?<min>[0-9]+)/(?<max>[0-9]+) ms:ms:lower", &["reported_min_ms", "reported_max_ms"]),
+            ("/end/sum_received/bits_per_second:bits/s:higher", &["reported_bits_per_s"]),
+            ("TOTAL[. ]+([0-9.]+)s:s:lower", &["reported_s"]),
             ("fio-json", &[]),
         ] {
             let found = read(text).metrics();
@@ -231,6 +231,6 @@ mod tests {
         }
         let named =
             Reading { name: Some("Total Time".to_owned()), ..read("TOTAL ([0-9.]+)s:s:lower") };
-        assert_eq!(named.metrics(), ["told_total_time_s"]);
+        assert_eq!(named.metrics(), ["reported_total_time_s"]);
     }
 }

@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(cell(&found, "sync-write", "iops").trust, Some(Trust::Trusted));
         // Whatever is told of time has it, and amounts have not.
         let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).because).is_some();
-        assert!(of("latency_p50_ns") && !of("amplification"));
+        assert!(of("latency_p50_ns") && !of("write_amplification"));
         assert_eq!(sentences(&found), 1, "{:?}", found.summary);
         let as_sentence = format!("S{}.", &text[1..]);
         assert!(found.summary.contains(&as_sentence), "{:?}", found.summary);

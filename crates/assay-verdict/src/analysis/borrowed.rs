@@ -166,7 +166,7 @@ mod tests {
         );
         assert!(!loud.summary.iter().any(|text| text.contains("database")), "{:?}", loud.summary);
         // How much this machine's device moved is what it is, whoever keeps it.
-        assert_eq!(cell(&loud, "sequential-write", "amplification").trust, trusted);
+        assert_eq!(cell(&loud, "sequential-write", "write_amplification").trust, trusted);
         assert_eq!(trust(&found(190, 100)), [trusted; 3], "reading is as fast");
         assert_eq!(trust(&found(100, 50_000)), [trusted; 3], "the flush did something");
         let quiet = found(190, 100).summary.join(" ");

@@ -184,7 +184,7 @@ mod tests {
             let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
             let primary = found.cells.iter().find(|cell| cell.primary).unwrap();
             assert_eq!(number(&found.cells, &own, &primary.metric), primary.value());
-            assert_eq!(number(&found.cells, &own, "capacity_held_bytes"), None);
+            assert_eq!(number(&found.cells, &own, "capacity_usable_bytes"), None);
             let said = sentences(&found).remove(0);
             assert_eq!(said.said, Said::OfKind { kind: "sustained".to_owned() });
             said.text

@@ -92,8 +92,8 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
     let is_own = || kind.metrics.iter().copied().flatten().any(|own| own.name == metric);
     let is_shared = || SHARED.iter().any(|shared| shared.name == metric);
     match metric {
-        "amplification" => row.workload.writes(),
-        "beside_bandwidth_bytes_per_s" => row.workload.background.is_some(),
+        "write_amplification" => row.workload.writes(),
+        "background_bandwidth_bytes_per_s" => row.workload.background.is_some(),
         // Whoever is only watched does nothing of his own.
         _ if row.workload.work.is_only_watched() => false,
         _ if is_own() => true,
@@ -113,7 +113,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
     let evidence = &record.evidence;
     let kernel_threads_ns = || evidence.cpu.part(|cpu| &cpu.kernel_threads_ns);
     let found = match metric {
-        "beside_bandwidth_bytes_per_s" => {
+        "background_bandwidth_bytes_per_s" => {
             let beside = record.background.as_ref();
             let beside = beside.and_then(|own| Some((own, io::Detail::of(own)?)));
             let (own, counted) = beside.ok_or("nothing went on beside it")?;
@@ -127,11 +127,11 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
             .map(|ns| seconds_per_gib(ns, record)),
         "cpu_s" => value_or_reason(&kernel_threads_ns())
             .map(|ns| ns.saturating_add(record.all_cpu_ns()) as f64 / 1e9),
-        "amplification" if record.claims().zero.operations > 0 => {
+        "write_amplification" if record.claims().zero.operations > 0 => {
             Err("a device counts what is zeroed as written, and a file system may only note it"
                 .to_owned())
         }
-        "amplification" => {
+        "write_amplification" => {
             let written = of_carriers(row, trial, |traffic| traffic.write_bytes)?;
             Ok(written as f64 / record.claims().write.bytes as f64)
         }
@@ -226,9 +226,9 @@ fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
 }
 
 /// How fast an array brings each member in line.
-pub(super) const SYNC_RATE: &str = "sync_bytes_per_s";
+pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
 /// How long that takes for the whole of them.
-pub(super) const SYNC_WHOLE: &str = "sync_whole_s";
+pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
 /// What a program told of itself.
 fn told(metric: &str, measured: &work::Measured) -> Result<f64, String> {

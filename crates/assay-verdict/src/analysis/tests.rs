@@ -224,7 +224,7 @@ fn a_cell_sums_up_the_trials_that_count() {
     assert!((cpu.min.unwrap() - 0.1 / (5000.0 * 4096.0 / 1_073_741_824.0)).abs() < 1e-9);
     let p99 = cell(&found, "random-read-q1", "latency_p99_ns");
     assert!((p99.max.unwrap() / 312_500.0 - 1.0).abs() < 0.001);
-    assert!(found.cells.iter().all(|cell| cell.metric != "amplification"));
+    assert!(found.cells.iter().all(|cell| cell.metric != "write_amplification"));
 }
 
 #[test]
@@ -351,14 +351,14 @@ fn busy_processors_make_no_count_of_bytes_suspect() {
         .findings();
     let rate = cell(&found, "sync-write", "iops");
     assert_eq!((rate.trust, rate.because.len()), (Some(Trust::Suspect), 1));
-    let factor = cell(&found, "sync-write", "amplification");
+    let factor = cell(&found, "sync-write", "write_amplification");
     assert_eq!((factor.trust, factor.because.len()), (Some(Trust::Trusted), 0));
     // What others moved is in the count as well.
     let foreign = Bench::new(&["."])
         .row(0, "sync-write", 4096, &[1000, 1000, 1000])
         .each(|trial| testing::device(trial).run.read_bytes = 1 << 30)
         .findings();
-    assert_ne!(cell(&foreign, "sync-write", "amplification").trust, Some(Trust::Trusted));
+    assert_ne!(cell(&foreign, "sync-write", "write_amplification").trust, Some(Trust::Trusted));
 }
 
 #[test]
@@ -367,11 +367,11 @@ fn amplification_counts_what_came_after_the_clock_as_well() {
         testing::device(trial).settle.write_bytes = 2 * 1000 * 4096;
     });
     let found = bench.findings();
-    let factor = cell(&found, "sync-write", "amplification").geometric_mean.unwrap();
+    let factor = cell(&found, "sync-write", "write_amplification").geometric_mean.unwrap();
     assert!((factor - 3.0).abs() < 1e-9);
     let blind = bench.each(|trial| trial.evidence.disk = Presence::absent("NFS"));
     assert_eq!(
-        reason(&blind.findings(), "sync-write", Some("amplification")),
+        reason(&blind.findings(), "sync-write", Some("write_amplification")),
         "nothing below tells its bytes"
     );
 }
@@ -577,7 +577,7 @@ fn a_rewrite_counts_its_block_once_and_is_held_against_both_directions() {
     let mean = |metric| cell(&found, "rewrite", metric).geometric_mean.unwrap();
     assert!((mean("iops") - 1000.0).abs() < 1e-6);
     assert!((mean("bandwidth_bytes_per_s") - 65_536_000.0).abs() < 1.0);
-    assert!((mean("amplification") - 2.0).abs() < 1e-9);
+    assert!((mean("write_amplification") - 2.0).abs() < 1e-9);
     assert_eq!(cell(&found, "rewrite", "iops").trust, Some(Trust::Trusted));
     assert!(found.workloads[0].text.starts_with("random rewrites of 64 KiB, 32 in flight"));
     for reads in [true, false] {

@@ -17,7 +17,7 @@ const LEAST_SHARE_OF_RUN: f64 = 0.1;
 const LEAST_COMPRESSED: f64 = 0.9;
 
 /// The time that a tool prints with its rate.
-const PRINTED_TIME: &str = "told_duration_s";
+const PRINTED_TIME: &str = "reported_duration_s";
 
 pub struct PrintedRate;
 
@@ -191,7 +191,7 @@ mod tests {
 
     /// What dd prints of 256 MiB in 50 ms.
     const DD: &[(&str, f64)] =
-        &[("told_bandwidth_bytes_per_s", 5.368_709e9), ("told_duration_s", 0.05)];
+        &[("reported_bandwidth_bytes_per_s", 5.368_709e9), ("reported_duration_s", 0.05)];
 
     #[test]
     fn rate_of_page_cache_is_suspect() {
@@ -210,11 +210,11 @@ mod tests {
     fn rate_of_a_whole_run_needs_a_tenth() {
         // 1,000 MB/s for 100 ms are 95 MiB.
         let fio: &[(&str, f64)] =
-            &[("told_read_bytes_per_s", 1e9), ("told_write_bytes_per_s", 9e9)];
+            &[("reported_read_bytes_per_s", 1e9), ("reported_write_bytes_per_s", 9e9)];
         assert!(bench("fio-json", 9 * MIB, fio).judge(&PrintedRate).is_some());
         assert_eq!(bench("fio-json", 10 * MIB, fio).judge(&PrintedRate), None);
         let pattern = "([0-9.]+) MB/s:MB/s:higher";
-        let printed: &[(&str, f64)] = &[("told_mb_per_s", 1_000.0)];
+        let printed: &[(&str, f64)] = &[("reported_mb_per_s", 1_000.0)];
         assert!(bench(pattern, 9 * MIB, printed).judge(&PrintedRate).is_some());
         assert_eq!(bench(pattern, 10 * MIB, printed).judge(&PrintedRate), None);
     }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn rate_of_computing_is_trusted() {
         let called = |bytes: Option<u64>| {
-            let printed: &[(&str, f64)] = &[("told_gib_per_s", 5.0)];
+            let printed: &[(&str, f64)] = &[("reported_gib_per_s", 5.0)];
             let bench = bench("([0-9.]+) GiB/s:GiB/s:higher", 0, printed);
             bench.each(move |trial| {
                 command::Detail::of_mut(measured(trial)).unwrap().called_bytes = bytes;
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(called(Some(20_000)).judge(&PrintedRate), None);
         assert_eq!(called(None).judge(&PrintedRate), None);
         assert!(called(Some(512 * MIB)).judge(&PrintedRate).is_some());
-        let operations: &[(&str, f64)] = &[("told_ops_per_s", 5e9)];
+        let operations: &[(&str, f64)] = &[("reported_ops_per_s", 5e9)];
         assert_eq!(bench("dd", 0, operations).judge(&PrintedRate), None);
         assert_eq!(Bench::command().judge(&PrintedRate), None);
     }

@@ -708,10 +708,10 @@ mod tests {
         assert!(of(&two, "iops").unwrap_err().message.contains("peak_memory_bytes, "));
         // What programs tell of themselves is a metric, too; a format may tell anything by that name.
         let own = [&two[..], &["--reads", "tps = ([0-9.]+):tps:higher"]].concat();
-        assert!(of(&own, "told_tps").is_ok() && of(&own, "peak_memory_bytes").is_ok());
-        assert!(of(&own, "told_ops").is_err() && of(&two, "told_tps").is_err());
+        assert!(of(&own, "reported_tps").is_ok() && of(&own, "peak_memory_bytes").is_ok());
+        assert!(of(&own, "reported_ops").is_err() && of(&two, "reported_tps").is_err());
         let format = [&two[..], &["--reads", "fio-json"]].concat();
-        assert!(of(&format, "told_iops").is_ok() && of(&format, "iops").is_err());
+        assert!(of(&format, "reported_iops").is_ok() && of(&format, "iops").is_err());
     }
 
     #[test]
@@ -721,9 +721,9 @@ mod tests {
             let two = ["--command", "true", "--command", "false", "--gate-metric", metric];
             study(&[&two[..], &reads].concat())
         };
-        let own = of("told_ops_per_s").unwrap().gate.unwrap();
-        assert_eq!(own.metric.as_deref(), Some("told_ops_per_s"));
-        let message = of("told_tps").unwrap_err().message;
+        let own = of("reported_ops_per_s").unwrap().gate.unwrap();
+        assert_eq!(own.metric.as_deref(), Some("reported_ops_per_s"));
+        let message = of("reported_tps").unwrap_err().message;
         assert!(message.contains("nothing in this study has the metric"), "{message}");
     }
 

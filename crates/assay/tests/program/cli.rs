@@ -200,7 +200,7 @@ fn lists_and_doctor_speak_json() {
     }
     let probes = home.json(&["list", "probes", "--json"]);
     let disk = probes["items"].as_array().unwrap().iter().find(|item| item["name"] == "disk");
-    assert_eq!(disk.unwrap()["metrics"][0], "amplification");
+    assert_eq!(disk.unwrap()["metrics"][0], "write_amplification");
     assert!(home.json(&["doctor", "--json"])["format"].is_string());
     assert_eq!(home.json(&["list", "workloads", "--json"])["items"].as_array().unwrap().len(), 7);
 }

@@ -194,7 +194,7 @@ table! {
     the_line_is_wrong: Line {
         what: "a mistake in the line",
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
-        more: &["--gate-metric", "told_other"],
+        more: &["--gate-metric", "reported_other"],
         code: 2,
         says: "nothing in this study has the metric",
         keeps: Keeps::Nothing,

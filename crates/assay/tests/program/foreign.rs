@@ -34,21 +34,21 @@ struct Foreign {
 const PGBENCH: Foreign = Foreign {
     line: "pgbench -T 10 bench",
     reads: "tps = ([0-9.]+):tps:higher",
-    metric: "told_tps",
+    metric: "reported_tps",
     printed: "foreign/pgbench.txt",
     number: 896.967_014,
 };
 const SYSBENCH: Foreign = Foreign {
     line: "sysbench cpu --time=5 run",
     reads: "events per second: +([0-9.]+):events/s:higher",
-    metric: "told_events_per_s",
+    metric: "reported_events_per_s",
     printed: "foreign/sysbench.txt",
     number: 1037.42,
 };
 const SPEEDTEST1: Foreign = Foreign {
     line: "./speedtest1 --memdb",
     reads: "TOTAL[. ]+([0-9.]+)s:s:lower",
-    metric: "told_s",
+    metric: "reported_s",
     printed: "foreign/speedtest1.txt",
     number: 5.309,
 };
@@ -56,21 +56,21 @@ const SPEEDTEST1: Foreign = Foreign {
 const SQLITE3: Foreign = Foreign {
     line: "sqlite3 bench.db < timed.sql",
     reads: "real ([0-9.]+):s:lower",
-    metric: "told_s",
+    metric: "reported_s",
     printed: "foreign/sqlite3.txt",
     number: 0.552,
 };
 const IPERF3: Foreign = Foreign {
     line: "iperf3 -c host -t 5 -J",
     reads: "/end/sum_received/bits_per_second:bits/s:higher",
-    metric: "told_bits_per_s",
+    metric: "reported_bits_per_s",
     printed: "foreign/iperf3.json",
     number: 35_009_808_525.561_02,
 };
 const FIO: Foreign = Foreign {
     line: "fio --name=a --size=64M --rw=randread --output-format=json",
     reads: "fio-json",
-    metric: "told_iops",
+    metric: "reported_iops",
     printed: "importers/fio-json/randread-d4-1.json",
     number: 10_605.660_377,
 };

@@ -40,7 +40,7 @@ fn the_number_is_the_one_that_is_printed_and_verdicts_are_about_it() {
     let fast = "echo 'ran: 25 ops/s'; sleep 0.02";
     let words = ["--command", slow, "--command", fast, "-n", "old", "-n", "new", "--reads", RATE];
     let found = bench.json(&[&words[..], &SHORT].concat());
-    let metric = "told_ops_per_s";
+    let metric = "reported_ops_per_s";
     assert_eq!(value(&found, metric, Some("old")), 12.5);
     assert_eq!(value(&found, metric, Some("new")), 25.0);
     let own = comparison(&found, metric);
@@ -55,7 +55,7 @@ fn the_number_is_the_one_that_is_printed_and_verdicts_are_about_it() {
     let page = bench.home.text(&["show", id]);
     assert!(page.contains("ops_per_s") && page.contains("12.5"), "{page}");
     let table = bench.home.text(&["export", id, "--format", "trials-csv"]);
-    assert!(table.contains("told_ops_per_s:higher,12.5,ok,old"), "{table}");
+    assert!(table.contains("reported_ops_per_s:higher,12.5,ok,old"), "{table}");
     // Of what was read the text is kept.
     let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
@@ -74,19 +74,21 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
         "--reads",
         "/result/p99:us:lower",
         "--primary",
-        "told_p99_us",
+        "reported_p99_us",
     ];
     let found = bench.json(&[&words[..], &SHORT].concat());
-    for (metric, told) in [("told_min_ms", 1.5), ("told_max_ms", 2.5), ("told_p99_us", 7.0)] {
+    for (metric, told) in
+        [("reported_min_ms", 1.5), ("reported_max_ms", 2.5), ("reported_p99_us", 7.0)]
+    {
         assert_eq!(value(&found, metric, None), told, "{metric}");
     }
     let cells = found["cells"].as_array().unwrap().iter();
     let primary: Vec<&Value> =
         cells.filter(|cell| cell["primary"] == true).map(|cell| &cell["metric"]).collect();
-    assert_eq!(primary, ["told_p99_us"]);
-    let words = [&words[..4], &["--primary", "told_p98"]].concat();
+    assert_eq!(primary, ["reported_p99_us"]);
+    let words = [&words[..4], &["--primary", "reported_p98"]].concat();
     let told = bench.home.told(2, &bench.words(&words));
-    assert!(told.contains("no command of this study tells told_p98"), "{told}");
+    assert!(told.contains("no command of this study tells reported_p98"), "{told}");
 }
 
 #[test]
@@ -95,7 +97,7 @@ fn numbers_stand_in_a_file_that_each_run_writes() {
     let line = "echo '{\"a\": 3}' > out-{trial}.json";
     let words = ["--command", line, "--reads", "/a::higher", "--reads-from", "out-{trial}.json"];
     let found = bench.json(&[&words[..], &["--cleanup", "rm out-{trial}.json"], &SHORT].concat());
-    assert_eq!(value(&found, "told_a", None), 3.0);
+    assert_eq!(value(&found, "reported_a", None), 3.0);
     // What another run wrote is not taken for this one's.
     let line = "echo x >> n; test $(wc -l < n) -eq 3 || echo '{\"a\": 3}' > stale.json; sleep 0.05";
     let words = ["--command", line, "--reads", "/a::higher", "--reads-from", "stale.json"];
@@ -120,13 +122,13 @@ fn a_format_is_read_as_import_reads_it() {
     let file = bench.home.file("format.toml", study);
     let place = bench.home.scratch.path().to_str().unwrap().to_owned();
     let found = bench.home.json(&["run", &file, &place, "--quiet", "--json"]);
-    assert_eq!(value(&found, "told_time_per_op_ns", None), 12.5);
-    assert_eq!(value(&found, "told_bytes_per_op", None), 3.0);
+    assert_eq!(value(&found, "reported_time_per_op_ns", None), 12.5);
+    assert_eq!(value(&found, "reported_bytes_per_op", None), 3.0);
     let cells = found["cells"].as_array().unwrap();
     let first = cells.iter().find(|cell| cell["primary"] == true).unwrap();
     assert_eq!(
         (&first["metric"], &first["better"]),
-        (&"told_time_per_op_ns".into(), &"lower".into())
+        (&"reported_time_per_op_ns".into(), &"lower".into())
     );
 }
 
@@ -151,8 +153,8 @@ fn numbers_of_fio_are_those_that_it_prints() {
         let own: Value = serde_json::from_str(&printed[printed.find('{').unwrap()..]).unwrap();
         let (told, jobs) = (&measured["values"], &own["jobs"][0]["read"]);
         assert!(jobs["iops"].as_f64().is_some_and(|iops| iops > 0.0), "{jobs:#}");
-        assert_eq!(told["told_iops"].as_f64(), jobs["iops"].as_f64());
-        assert_eq!(told["told_latency_max_ns"].as_f64(), jobs["clat_ns"]["max"].as_f64());
+        assert_eq!(told["reported_iops"].as_f64(), jobs["iops"].as_f64());
+        assert_eq!(told["reported_latency_max_ns"].as_f64(), jobs["clat_ns"]["max"].as_f64());
         seen += 1;
     }
     assert!(seen >= 2);
@@ -186,8 +188,8 @@ fn a_number_that_cannot_be_read_fails_its_run_and_is_told_with_its_line() {
     let ended = bench.home.run(&bench.words(&words));
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     let kept = bench.home.json(&["show", "--json"]);
-    assert_eq!(cell(&kept, "told_ops_per_s", None)["n"], 4);
-    assert_eq!(value(&kept, "told_ops_per_s", None), 5.0);
+    assert_eq!(cell(&kept, "reported_ops_per_s", None)["n"], 4);
+    assert_eq!(value(&kept, "reported_ops_per_s", None), 5.0);
     assert!(kept.to_string().contains("its last line is `none today`"), "{kept:#}");
 }
 
@@ -206,7 +208,7 @@ fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
     let twice =
         ["--command", "touch ran", "--reads", "a([0-9]):x:higher", "--reads", "b([0-9]):x:lower"];
     let said = bench.home.told(2, &bench.words(&twice));
-    assert!(said.contains("two numbers are called told_x"), "{said}");
+    assert!(said.contains("two numbers are called reported_x"), "{said}");
     assert!(!fs::exists(bench.path("ran")).unwrap());
 }
 
@@ -223,7 +225,7 @@ fn hostile_output_is_bounded() {
     for command in [&flood, line, &matches, escapes] {
         let words = ["--command", command, "--reads", RATE, "--replicates", "2", "--runs", "1"];
         let found = bench.json(&words);
-        assert_eq!(value(&found, "told_ops_per_s", None), 12.5, "{command}");
+        assert_eq!(value(&found, "reported_ops_per_s", None), 12.5, "{command}");
         let id = found["study"]["id"].as_str().unwrap();
         let result = bench.home.assay.home().join("results").join(id);
         let kept = fs::read(result.join("trials.jsonl")).unwrap();
@@ -245,7 +247,7 @@ fn gigabytes_are_read_to_their_end_and_not_kept() {
     let line = format!("head -c {gigabytes}000000000 /dev/zero; echo; echo '12.5 ops/s'");
     let words = ["--command", &line, "--reads", RATE, "--replicates", "2", "--runs", "1"];
     let found = bench.json(&words);
-    assert_eq!(value(&found, "told_ops_per_s", None), 12.5);
+    assert_eq!(value(&found, "reported_ops_per_s", None), 12.5);
     let id = found["study"]["id"].as_str().unwrap();
     let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
@@ -272,8 +274,9 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
     let found = bench.json(&[&words[..], &SHORT].concat());
     for (level, value) in [("1", 1.0), ("4", 4.0)] {
         let cells = found["cells"].as_array().unwrap();
-        let own =
-            |cell: &&Value| cell["metric"] == "told_ops_per_s" && cell["arm"]["THREADS"] == level;
+        let own = |cell: &&Value| {
+            cell["metric"] == "reported_ops_per_s" && cell["arm"]["THREADS"] == level
+        };
         let cell = cells.iter().find(own).unwrap();
         assert_eq!(cell["median"].as_f64(), Some(value), "{cell:#}");
     }
@@ -313,7 +316,7 @@ fn rate_of_a_warm_file_is_suspect() {
     fs::write(bench.path("warm"), vec![7; 32 << 20]).unwrap();
     let line = "dd if=warm of=/dev/null bs=1M 2>&1";
     let found = bench.json(&[&["--command", line, "--reads", "dd"][..], &SHORT].concat());
-    let rate = cell(&found, "told_bandwidth_bytes_per_s", None);
+    let rate = cell(&found, "reported_bandwidth_bytes_per_s", None);
     assert_eq!(rate["trust"], "suspect", "{rate:#}");
     assert!(rate["because"].to_string().contains("speed of memory"), "{rate:#}");
 }

@@ -36,7 +36,12 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("capacity", "crates/assay/tests/program/articles/recomputed.rs", &["capacity"], PRINTED),
     ("capacity", "crates/assay-lab/src/certain.rs", &[], REGISTRY),
     ("capacity", "crates/assay-verdict/src/truth/mod.rs", &["capacity"], REGISTRY),
-    ("capacity", "crates/assay-verdict/src/analysis/kinds.rs", &["capacity_held_bytes"], REGISTRY),
+    (
+        "capacity",
+        "crates/assay-verdict/src/analysis/kinds.rs",
+        &["capacity_usable_bytes"],
+        REGISTRY,
+    ),
     ("network", "crates/assay-study/src/study/presets.rs", &["bufferbloat"], SHIPPED),
     ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
     ("network", "xtask/src/kills.rs", &["network"], TESTS),

@@ -19,21 +19,21 @@ near() {
     holds "${value:-0} > 0.85 * $2 && ${value:-0} < 1.15 * $2" ||
         wrong "$1 is '$value', and the drive has $2" burst.txt
 }
-near burst_bucket_operations 16000
-near burst_base_iops 200
+near burst_credits 16000
+near burst_baseline_iops 200
 near burst_refill_iops 200
 # A guest that waits for its processor does fewer than 800 a second, and empties the bucket so much later.
-first=$(median burst.json burst_first_iops)
+first=$(median burst.json burst_iops)
 if holds "${first:-0} > 300 && $first < 0.85 * 800"; then
     echo "lab: burst: this guest does $first operations a second where it may do 800"
-    near burst_held_s "(16000 / ($first - 200))"
+    near burst_duration_s "(16000 / ($first - 200))"
 else
-    near burst_held_s 26.7
+    near burst_duration_s 26.7
 fi
 
 # Of a drive that is throttled to one rate nothing is said to fall.
 sed 's/150 s/1 min/' burst.toml >even.toml
 assay run even.toml /dev/vdd --destroy virtual3 --quiet --json >even.json 2>even.txt ||
     wrong "a drive without a bucket ends with $?" even.txt
-[ -z "$(median even.json burst_held_s)" ] || wrong "a drive without a bucket has one" even.txt
+[ -z "$(median even.json burst_duration_s)" ] || wrong "a drive without a bucket has one" even.txt
 grep -q 'no bucket was emptied' even.json || wrong "it is not said that nothing fell" even.txt

@@ -18,10 +18,10 @@ END
 cat /proc/swaps >swaps.before
 assay run memory.toml . --quiet --json >memory.json 2>memory.txt || wrong "a small memory ends with $?" memory.txt
 for swap in file zswap zram; do
-    set=$(median memory.json set_reached_bytes swap $swap)
+    set=$(median memory.json working_set_reached_bytes swap $swap)
     [ "${set%.*}" = 37748736 ] || wrong "with $swap '$set' bytes of 36 MiB are reached" memory.txt
 done
-killed=$(median memory.json killed_share swap none)
+killed=$(median memory.json oom_killed_share swap none)
 [ "${killed%.*}" = 1 ] || wrong "without swap it is not killed but '$killed'" memory.txt
 cat /proc/swaps >swaps.after
 cmp -s swaps.before swaps.after || wrong "swap is left" swaps.after

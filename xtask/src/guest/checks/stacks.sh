@@ -64,9 +64,9 @@ probes = ["array-sync"]
 raid = ["raid5"]
 raid-sync = ["none", "4 MB/s"]' "64 KiB" "16 MiB" 1 | sed 's/operations = 50/time = "3 s"/' >sync.toml
 assay run sync.toml --quiet --json >sync.json 2>sync.txt || wrong "a synchronisation ends with $?" sync.txt
-rate=$(median sync.json sync_bytes_per_s raid-sync "4 MB/s")
+rate=$(median sync.json resync_bytes_per_s raid-sync "4 MB/s")
 holds "${rate:-0} > 0 && $rate < 8e6" || wrong "at 4 MB/s it is '$rate' bytes a second" sync.txt
-[ -z "$(median sync.json sync_bytes_per_s raid-sync none)" ] || wrong "equal members are synchronised" sync.txt
+[ -z "$(median sync.json resync_bytes_per_s raid-sync none)" ] || wrong "equal members are synchronised" sync.txt
 rm -r results
 
 for name in f2fs exfat vfat; do

@@ -142,7 +142,7 @@ pub const PHASES: &[Metric] = &[
 ];
 
 pub const UNTIL: Metric =
-    phase("boot_until_s", "time until the unit", "until the named unit had started");
+    phase("boot_unit_s", "time until the unit", "until the named unit had started");
 
 const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
     metric(name, Better::Lower, noun, summary)

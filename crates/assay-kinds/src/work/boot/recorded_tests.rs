@@ -32,7 +32,7 @@ fn a_containers_boots() {
     for boot in [&found[0], &found[2]] {
         assert_eq!(seconds(boot, "boot_kernel_s"), None);
         let userspace = seconds(boot, "boot_userspace_s").unwrap();
-        let until = seconds(boot, "boot_until_s").unwrap();
+        let until = seconds(boot, "boot_unit_s").unwrap();
         assert!(until > 0.0 && until <= userspace, "{until} of {userspace}");
         assert_eq!(boot.units[0].name, "slow-thing.service");
     }

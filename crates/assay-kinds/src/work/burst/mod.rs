@@ -124,28 +124,28 @@ static KEYS: Fields = Fields {
 };
 
 const FIRST: Metric = metric(
-    "burst_first_iops",
+    "burst_iops",
     Better::Higher,
     "first rate",
     "operations per second before the rate fell, or of all of the load where it did not",
 );
 
 const HELD: Metric = metric(
-    "burst_held_s",
+    "burst_duration_s",
     Better::Higher,
     "first rate held",
     "seconds for which the first rate was held; absent where it did not fall",
 );
 
 const BASE: Metric = metric(
-    "burst_base_iops",
+    "burst_baseline_iops",
     Better::Higher,
     "rate that remains",
     "operations per second after the rate fell; absent where it did not",
 );
 
 const CREDIT: Metric = metric(
-    "burst_bucket_operations",
+    "burst_credits",
     Better::Higher,
     "credit of the bucket",
     "operations above the rate that remains until it fell: what was in the bucket",
@@ -159,7 +159,7 @@ const REFILL: Metric = metric(
 );
 
 const BACK: Metric = metric(
-    "burst_back_s",
+    "burst_refill_s",
     Better::Lower,
     "until all credit is back",
     "seconds of rest until all of the credit is back; absent where no rest showed how fast it comes",

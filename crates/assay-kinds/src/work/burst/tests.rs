@@ -129,19 +129,19 @@ fn the_numbers_of_a_row_are_those_of_its_sentence() {
     let told = facts(&own, &[&measured]).unwrap();
     let Course::Fell(bucket) = told.course else { panic!("{told:?}") };
     let value = |metric: &str| own.value(metric, &measured).unwrap();
-    assert_eq!(value("burst_first_iops"), Ok(bucket.first_per_s.value));
-    assert_eq!(value("burst_held_s"), Ok(bucket.held_s.value));
-    assert_eq!(value("burst_base_iops"), Ok(bucket.base_per_s.value));
-    assert_eq!(value("burst_bucket_operations"), Ok(bucket.operations.value));
+    assert_eq!(value("burst_iops"), Ok(bucket.first_per_s.value));
+    assert_eq!(value("burst_duration_s"), Ok(bucket.held_s.value));
+    assert_eq!(value("burst_baseline_iops"), Ok(bucket.base_per_s.value));
+    assert_eq!(value("burst_credits"), Ok(bucket.operations.value));
     assert_eq!(value("burst_refill_iops"), Ok(bucket.refill_per_s.unwrap().value));
-    assert_eq!(value("burst_back_s"), Ok(bucket.back_s.unwrap().value));
+    assert_eq!(value("burst_refill_s"), Ok(bucket.back_s.unwrap().value));
     assert_eq!(own.value("iops", &measured), None);
     let mut even = emptied();
     even.first.truncate(25);
     let even = measured_of(even);
-    assert!(own.value("burst_first_iops", &even).unwrap().is_ok());
+    assert!(own.value("burst_iops", &even).unwrap().is_ok());
     assert!(
-        own.value("burst_held_s", &even).unwrap().unwrap_err().contains("did not fall in 25 s")
+        own.value("burst_duration_s", &even).unwrap().unwrap_err().contains("did not fall in 25 s")
     );
     let exhibit = Facts::exhibit(&[&told], &Bare);
     let row = &exhibit.table.rows[0];

@@ -93,7 +93,7 @@ static KEYS: Fields = Fields {
 };
 
 pub const CLAIMED: Metric = metric(
-    "capacity_claimed_bytes",
+    "capacity_announced_bytes",
     Better::Higher,
     "claimed capacity",
     "bytes that the target says it holds, or that a file system has free",
@@ -101,7 +101,7 @@ pub const CLAIMED: Metric = metric(
 .amount();
 
 pub const HELD: Metric = metric(
-    "capacity_held_bytes",
+    "capacity_usable_bytes",
     Better::Higher,
     "capacity",
     "bytes that the target was found to hold, of a sample with a bound that stands beside it; absent where \

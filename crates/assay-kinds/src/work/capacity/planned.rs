@@ -326,8 +326,8 @@ mod tests {
             on(area((8 << 20) + 77, true), &law(1_000_000, None), false, |run| planned.run(run));
         let ran = ran.unwrap();
         let value = |name: &str| ran.measured.values.get(name).copied();
-        assert_eq!(value("capacity_claimed_bytes"), Some(8_388_608.0));
-        assert_eq!(value("capacity_held_bytes"), Some(8_388_608.0));
+        assert_eq!(value("capacity_announced_bytes"), Some(8_388_608.0));
+        assert_eq!(value("capacity_usable_bytes"), Some(8_388_608.0));
         assert_eq!(value("capacity_checked_blocks"), Some(2048.0));
         assert_eq!(value("capacity_wrong_blocks"), Some(0.0));
         let claims = &ran.measured.claims;
@@ -342,7 +342,7 @@ mod tests {
         let lies =
             on(area(8 << 20, true), &law(1_000_000, Some(2 << 20)), false, |run| planned.run(run));
         let lies = lies.unwrap().measured.values;
-        assert_eq!(lies["capacity_held_bytes"], 2_097_152.0);
+        assert_eq!(lies["capacity_usable_bytes"], 2_097_152.0);
         assert_eq!(lies["capacity_wrong_blocks"], 1536.0);
         let stopped = on(area(8 << 20, true), &law(1, None), true, |run| planned.run(run)).unwrap();
         assert!(stopped.stopped);

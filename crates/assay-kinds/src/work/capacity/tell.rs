@@ -254,7 +254,7 @@ mod tests {
             waited_ns: None,
             claims: Claims::default(),
             // As an older version left it.
-            values: [("capacity_held_bytes".to_owned(), 7.0)].into(),
+            values: [("capacity_usable_bytes".to_owned(), 7.0)].into(),
             absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: detail.into(),

@@ -471,7 +471,7 @@ impl Kind for Asked {
                what is compared is the mean of a trial's runs. It has no terminal, what it prints is \
                thrown away unless `reads` or `same-output` ask for it, and all that it started has ended \
                before the next run begins. Numbers that it tells of itself (`reads`) are metrics like \
-               all others; their names begin with told_, and the first one is what verdicts are about. \
+               all others; their names begin with reported_, and the first one is what verdicts are about. \
                Of what they are read from the last 64 KiB of each trial are kept. Page faults and switches \
                are counted of each run, and instructions, cycles and cache misses where the kernel does \
                that. `{replicate}` and \

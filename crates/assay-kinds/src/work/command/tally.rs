@@ -483,18 +483,18 @@ mod tests {
         };
         let mut tally = Tally::default();
         for (own, sum) in [
-            (vec![number("told_b", 10.0), number("told_a", 1.0)], "aa"),
-            (vec![number("told_b", 20.0)], "bb"),
+            (vec![number("reported_b", 10.0), number("reported_a", 1.0)], "aa"),
+            (vec![number("reported_b", 20.0)], "bb"),
         ] {
             tally.add(&executed(20, 0, 0));
             tally.take(taken(own, sum));
         }
         let ran = tally.ran(&planned(false), 0, false);
-        assert_eq!(ran.measured.values["told_b"], 15.0);
-        assert!(ran.measured.absent["told_a"].contains("not every run"));
+        assert_eq!(ran.measured.values["reported_b"], 15.0);
+        assert!(ran.measured.absent["reported_a"].contains("not every run"));
         let detail = Detail::of(&ran.measured).unwrap();
         let names: Vec<&str> = detail.told.iter().map(|own| own.name.as_str()).collect();
-        assert_eq!(names, ["told_b", "told_a"]);
+        assert_eq!(names, ["reported_b", "reported_a"]);
         assert_eq!(detail.produced, [("aa".to_owned(), 1), ("bb".to_owned(), 1)].into());
         assert_eq!(detail.written.len(), 1);
         assert!(!ran.measured.notes.join("; ").contains("kept"), "{:?}", ran.measured.notes);

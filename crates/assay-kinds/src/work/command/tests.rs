@@ -662,7 +662,7 @@ fn numbers_that_runs_print_are_metrics_of_the_trial() {
     let fake = fake();
     fake.put_executions("sh -c work", [prints("1 ops/s\n"), prints("at first 9\r2 ops/s\n")]);
     let ran = trial(&fake, &reading("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap();
-    assert_eq!(value(&ran, "told_ops_per_s"), 1.5);
+    assert_eq!(value(&ran, "reported_ops_per_s"), 1.5);
     assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
     let detail = Detail::of(&ran.measured).unwrap();
     assert_eq!(detail.told[0].better, Better::Higher);
@@ -691,7 +691,7 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     let mut asked = reading("/a::lower");
     asked.reads[0].from = Some("a b.json".to_owned());
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
-    assert_eq!(value(&ran, "told_a"), 3.0);
+    assert_eq!(value(&ran, "reported_a"), 3.0);
     let written = &Detail::of(&ran.measured).unwrap().written;
     assert_eq!((written.len(), written[0].file.as_deref()), (1, Some("a b.json")));
     // What lies there before a run, and is the same after it, is of another run.
@@ -714,7 +714,7 @@ fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does
     let failed = Executed { ending: Ending::Exited(1), ..warned.clone() };
     let fake = fake();
     fake.put_executions("sh -c cat -- a.json", [warned]);
-    assert_eq!(value(&trial(&fake, &asked, 1000 * MS).unwrap(), "told_a"), 3.0);
+    assert_eq!(value(&trial(&fake, &asked, 1000 * MS).unwrap(), "reported_a"), 3.0);
     fake.put_executions("sh -c cat -- a.json", [failed]);
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert!(told.contains("exit code 1; it said: cannot change locale"), "{told}");

@@ -56,19 +56,19 @@ pub const METRICS: &[Metric] = &[
         "requests under way on average",
     ),
     metric(
-        "io_some_share",
+        "io_pressure_some_share",
         Better::Lower,
         "time waiting for devices",
         "share of the time in which some task waited for a device",
     ),
     metric(
-        "io_full_share",
+        "io_pressure_full_share",
         Better::Lower,
         "time all waited for devices",
         "share of the time in which all tasks waited for a device",
     ),
     metric(
-        "processors_busy_share",
+        "cpu_busy_share",
         Better::Lower,
         "processors' load",
         "share of the processors' time in which they worked",
@@ -98,9 +98,9 @@ pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> 
         "device_request_bytes" => share(moving.bytes as f64, moving.requests, IDLE),
         "device_read_share" => share(of("read").requests as f64, moving.requests, IDLE),
         "device_in_flight" => per_s(period.under_way_ns as f64 / 1e9),
-        "io_some_share" => pressure(|waited| waited.some_ns),
-        "io_full_share" => pressure(|waited| waited.full_ns),
-        "processors_busy_share" => told(&period.busy_ns).and_then(|ns| per_s(ns / 1e9)),
+        "io_pressure_some_share" => pressure(|waited| waited.some_ns),
+        "io_pressure_full_share" => pressure(|waited| waited.full_ns),
+        "cpu_busy_share" => told(&period.busy_ns).and_then(|ns| per_s(ns / 1e9)),
         _ => return None,
     })
 }
@@ -148,9 +148,9 @@ mod tests {
             ("device_request_bytes", 5_000.0),
             ("device_read_share", 0.75),
             ("device_in_flight", 2.0),
-            ("io_some_share", 0.5),
-            ("io_full_share", 0.25),
-            ("processors_busy_share", 0.75),
+            ("io_pressure_some_share", 0.5),
+            ("io_pressure_full_share", 0.25),
+            ("cpu_busy_share", 0.75),
         ];
         assert_eq!(told, expected);
         assert_eq!(value("iops", &period()), None);
@@ -169,14 +169,14 @@ mod tests {
         let empty = Period { span_ns: 0, ..period() };
         let why = Some(Err("the period had no length".to_owned()));
         assert_eq!(value("device_bytes_per_s", &empty), why);
-        assert_eq!(value("io_some_share", &empty), why);
+        assert_eq!(value("io_pressure_some_share", &empty), why);
         let blind = Period {
             pressure: Presence::absent("no PSI"),
             busy_ns: Presence::absent("no stat"),
             ..period()
         };
-        assert_eq!(value("io_full_share", &blind), Some(Err("no PSI".to_owned())));
-        assert_eq!(value("processors_busy_share", &blind), Some(Err("no stat".to_owned())));
+        assert_eq!(value("io_pressure_full_share", &blind), Some(Err("no PSI".to_owned())));
+        assert_eq!(value("cpu_busy_share", &blind), Some(Err("no stat".to_owned())));
     }
 
     #[test]

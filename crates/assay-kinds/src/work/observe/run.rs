@@ -218,8 +218,8 @@ mod tests {
         assert_eq!(value("device_requests_per_s"), 100.0);
         assert_eq!(value("device_request_bytes"), 4096.0);
         assert_eq!(value("device_read_share"), 1.0);
-        assert!((value("io_some_share") - 0.25).abs() < 1e-9);
-        assert!((value("processors_busy_share") - 0.5).abs() < 1e-9);
+        assert!((value("io_pressure_some_share") - 0.25).abs() < 1e-9);
+        assert!((value("cpu_busy_share") - 0.5).abs() < 1e-9);
         assert!(metrics::value("iops", &detail.period).is_none());
     }
 

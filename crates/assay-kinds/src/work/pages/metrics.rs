@@ -53,21 +53,21 @@ pub const SWAPPED_OUT: Metric = metric(
 );
 
 pub const SOME: Metric = metric(
-    "memory_some_share",
+    "memory_pressure_some_share",
     Better::Lower,
     "time waiting for memory",
     "share of the time in which some task of the machine waited for memory",
 );
 
 pub const FULL: Metric = metric(
-    "memory_full_share",
+    "memory_pressure_full_share",
     Better::Lower,
     "time standing still for memory",
     "share of the time in which all tasks that wanted to run waited for memory",
 );
 
 pub const REACHED: Metric = metric(
-    "set_reached_bytes",
+    "working_set_reached_bytes",
     Better::Higher,
     "size that fitted",
     "bytes of the set that held something: all of it, or less where the process was killed",
@@ -75,7 +75,7 @@ pub const REACHED: Metric = metric(
 .amount();
 
 pub const HELD: Metric = metric(
-    "set_per_memory",
+    "working_set_per_memory",
     Better::Higher,
     "set per memory",
     "bytes of the set per byte of memory that it took: resident, and what zram and zswap took for it; \
@@ -84,7 +84,7 @@ pub const HELD: Metric = metric(
 .amount();
 
 pub const EXPECTED: Metric = metric(
-    "set_per_memory_expected",
+    "working_set_per_memory_expected",
     Better::Higher,
     "expected set per memory",
     "the same as `assay calc zram` expects it of what was packed, at the ratio of 2 that the kernel's \
@@ -93,7 +93,7 @@ pub const EXPECTED: Metric = metric(
 .amount();
 
 pub const KILLED: Metric = metric(
-    "killed_share",
+    "oom_killed_share",
     Better::Lower,
     "share of the trials that were killed",
     "1 where the kernel killed the process for want of memory, else 0",

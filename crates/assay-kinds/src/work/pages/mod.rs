@@ -71,7 +71,7 @@ impl Kind for Asked {
                lies in swap must come back first. Where the set is larger than the limit and there is no \
                swap, the kernel kills the process: that is a result, with the bytes that were reached by \
                then. Swap in memory (zram, zswap) takes memory beside the limit of a control group \
-               (zswap's is inside it with version 2): the metric set_per_memory counts it. Whoever wants a \
+               (zswap's is inside it with version 2): the metric working_set_per_memory counts it. Whoever wants a \
                group needs root; huge pages are kept away.",
     };
     const KEYS: &'static Fields = &Fields { label: "pages", rows: parameters::KEYS };

@@ -107,13 +107,13 @@ fn what_the_process_says_becomes_numbers() {
     assert_eq!(value("major_faults_per_access"), Ok(0.55));
     let page = Fake::new().page_bytes() as f64;
     assert_eq!(value("swapped_out_bytes_per_s"), Ok(2200.0 * page));
-    assert_eq!(value("memory_full_share"), Err("no pressure here".to_owned()));
-    assert_eq!(value("set_reached_bytes"), Ok((576 * MIB) as f64));
-    assert_eq!(value("set_per_memory"), Ok(576.0 / 400.0));
+    assert_eq!(value("memory_pressure_full_share"), Err("no pressure here".to_owned()));
+    assert_eq!(value("working_set_reached_bytes"), Ok((576 * MIB) as f64));
+    assert_eq!(value("working_set_per_memory"), Ok(576.0 / 400.0));
     // 200 MiB at 2 : 1 and a thousandth.
-    let expected = value("set_per_memory_expected").unwrap();
+    let expected = value("working_set_per_memory_expected").unwrap();
     assert!((expected - 576.0 / 400.2).abs() < 1e-9, "{expected}");
-    assert_eq!(value("killed_share"), Ok(0.0));
+    assert_eq!(value("oom_killed_share"), Ok(0.0));
     assert_eq!(ran.measured.operations(), 2000);
     assert_eq!(ran.measured.detail.cut_short(), None);
     assert_eq!(ran.histograms["access"].len(), 2000);
@@ -129,8 +129,8 @@ fn a_process_that_was_killed_is_a_result_with_how_far_it_came() {
     let filling = killed(&[Line::Filled(100 * MIB), Line::Filled(300 * MIB)]);
     let why = "killed for want of memory with 300 MiB of 576 MiB";
     assert_eq!(filling.detail.cut_short().as_deref(), Some(why));
-    assert_eq!(filling.values["set_reached_bytes"], (300 * MIB) as f64);
-    assert_eq!(filling.values["killed_share"], 1.0);
+    assert_eq!(filling.values["working_set_reached_bytes"], (300 * MIB) as f64);
+    assert_eq!(filling.values["oom_killed_share"], 1.0);
     let rate = planned().value("accesses_per_s", &filling);
     assert_eq!(rate, Some(Err(why.to_owned())));
     let touching = killed(&[Line::Filled(576 * MIB), Line::Touching]);
@@ -145,7 +145,7 @@ fn who_was_killed_within_its_limit_held_what_it_reached_per_byte_of_it() {
         let planned = Planned { limit, ..planned() };
         let executed = executed(Ending::Signalled(9), lines, Presence::Present(1));
         let measured = ran(&planned, executed).unwrap().measured;
-        planned.value("set_per_memory", &measured).unwrap().ok()
+        planned.value("working_set_per_memory", &measured).unwrap().ok()
     };
     assert_eq!(held(320, &[Line::Filled(300 * MIB)]), Some(300.0 / 320.0));
     // What lay beside the limit is not known of one that came further, and nothing of none.
@@ -354,7 +354,7 @@ fn where_the_kernel_counts_no_kills_a_signal_under_a_limit_is_one() {
     let uncounted = || Presence::absent("version 1");
     let of = |planned: &Planned, ending| ran(planned, executed(ending, &[], uncounted()));
     let killed = of(&planned(), Ending::Signalled(9)).unwrap();
-    assert_eq!(killed.measured.values["killed_share"], 1.0);
+    assert_eq!(killed.measured.values["oom_killed_share"], 1.0);
     assert!(of(&planned(), Ending::Signalled(15)).is_err());
     let free = Planned { limit: None, ..planned() };
     assert!(of(&free, Ending::Signalled(9)).is_err(), "nothing but the user ends it");
@@ -367,8 +367,8 @@ fn a_process_that_was_stopped_or_said_nothing_is_told_apart() {
     assert!(stopped.stopped);
     let measured = &stopped.measured;
     assert_eq!((measured.cpu_ns, measured.elapsed_ns), (7, 2_000_000_000));
-    assert_eq!(measured.values["set_reached_bytes"], MIB as f64);
-    assert_eq!(measured.values["killed_share"], 0.0);
+    assert_eq!(measured.values["working_set_reached_bytes"], MIB as f64);
+    assert_eq!(measured.values["oom_killed_share"], 0.0);
     assert_eq!(measured.absent["accesses_per_s"], "it was stopped");
     let silent = executed(Ending::Exited(0), &[Line::Touching], Presence::Present(0));
     let told = ran(&planned(), silent).unwrap_err();
@@ -384,8 +384,8 @@ fn all_that_a_process_says_has_its_metric() {
     let lines = [Line::Done(Box::new(own))];
     let ran = ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
     let measured = &ran.measured;
-    assert_eq!(measured.values["memory_some_share"], 0.25);
-    assert_eq!(measured.values["memory_full_share"], 1.0, "never more than all of it");
+    assert_eq!(measured.values["memory_pressure_some_share"], 0.25);
+    assert_eq!(measured.values["memory_pressure_full_share"], 1.0, "never more than all of it");
     assert_eq!(measured.values["access_cpu_ns"], 200_000.0);
     let page = Fake::new().page_bytes() as f64;
     assert_eq!(measured.values["swapped_in_bytes_per_s"], 1100.0 * page);
@@ -417,7 +417,7 @@ fn nothing_is_packed_below_a_mebibyte() {
     own.held = held(0, 0);
     let lines = [Line::Done(Box::new(own))];
     let ran = ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
-    let told = planned().value("set_per_memory_expected", &ran.measured);
+    let told = planned().value("working_set_per_memory_expected", &ran.measured);
     assert_eq!(told, Some(Err("nothing lay packed in memory".to_owned())));
 }
 
@@ -498,7 +498,7 @@ fn a_pilot_holds_a_set_that_fits() {
 fn who_is_killed_before_the_first_step_has_reached_nothing() {
     let killed = executed(Ending::Signalled(9), &[], Presence::Present(1));
     let measured = ran(&planned(), killed).unwrap().measured;
-    assert_eq!(measured.values["set_reached_bytes"], 0.0);
+    assert_eq!(measured.values["working_set_reached_bytes"], 0.0);
     let why = "killed for want of memory with 0 B of 576 MiB";
     assert_eq!(measured.detail.cut_short().as_deref(), Some(why));
 }

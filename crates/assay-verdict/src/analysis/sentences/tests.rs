@@ -26,7 +26,7 @@ fn one_trial_has_no_spread_and_amounts_need_none() {
     assert_eq!(of(&[95, 95]).summary.last().unwrap(), TRUSTED_ONE);
     let mut counted = of(&[95]);
     for cell in &mut counted.cells {
-        cell.metric = "durability_lost_cuts".to_owned();
+        cell.metric = "durability_failures".to_owned();
     }
     assert!(!super::are_of_one_trial(&counted));
 }

@@ -137,7 +137,7 @@ mod tests {
     fn unknown_direction_gets_ratio_without_verdict() {
         for (metric, option) in [
             ("widgets/s", "--better widgets/s=higher"),
-            ("told_score", "--reads FORMAT::higher"),
+            ("reported_score", "--reads FORMAT::higher"),
             ("queue_length", "--better queue_length=higher"),
         ] {
             let found = study(metric, Better::Unknown, [&OLD, &NEW]).findings();

@@ -258,7 +258,7 @@ impl Lab {
 fn counted(at: usize, lives: &[(f64, f64)], bytes: u64, phase: f64, lab: &Lab) -> Work {
     const STEP: f64 = 4.0 * MS;
     let sum: f64 = lives.iter().map(|(from, to)| to - from).sum();
-    let told_ms = ((phase + sum) / MS).floor() - (phase / MS).floor();
+    let reported_ms = ((phase + sum) / MS).floor() - (phase / MS).floor();
     let mut edges: Vec<(f64, bool)> =
         lives.iter().flat_map(|(from, to)| [(*from, true), (*to, false)]).collect();
     edges.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
@@ -271,13 +271,13 @@ fn counted(at: usize, lives: &[(f64, f64)], bytes: u64, phase: f64, lab: &Lab) -
         }
         flying += if begins { 1 } else { -1 };
     }
-    let served = Served { requests: lives.len() as u64, bytes, sum_ns: told_ms * MS };
+    let served = Served { requests: lives.len() as u64, bytes, sum_ns: reported_ms * MS };
     let is_read = matches!(lab.pattern, Pattern::Pinned);
     Work {
         device: format!("sd{at}"),
         reads: if is_read { served } else { Served::default() },
         writes: if is_read { Served::default() } else { served },
-        busy_ns: (busy * STEP).min(told_ms * MS),
+        busy_ns: (busy * STEP).min(reported_ms * MS),
     }
 }
 

@@ -117,14 +117,14 @@ mod in_full {
         let Some(document) = found(true, "150 s") else { return };
         if is_kept_from_it(&document) {
             // What never came at the first rate has emptied nothing, and that is what must be said.
-            assert_eq!(value(&document, "burst_bucket_operations"), None, "{}", document["burst"]);
+            assert_eq!(value(&document, "burst_credits"), None, "{}", document["burst"]);
             return;
         }
         for (metric, wanted) in [
-            ("burst_bucket_operations", CREDIT),
-            ("burst_base_iops", BASE),
+            ("burst_credits", CREDIT),
+            ("burst_baseline_iops", BASE),
             ("burst_refill_iops", BASE),
-            ("burst_held_s", CREDIT / (FIRST - BASE)),
+            ("burst_duration_s", CREDIT / (FIRST - BASE)),
         ] {
             let told = value(&document, metric);
             let near = told.is_some_and(|told| (told / wanted - 1.0).abs() <= 0.15);
@@ -139,8 +139,8 @@ mod in_full {
     fn a_device_with_one_rate_has_no_bucket() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let Some(document) = found(false, "60 s") else { return };
-        assert_eq!(value(&document, "burst_held_s"), None, "{}", document["burst"]);
-        let first = value(&document, "burst_first_iops").unwrap();
+        assert_eq!(value(&document, "burst_duration_s"), None, "{}", document["burst"]);
+        let first = value(&document, "burst_iops").unwrap();
         assert!((first / FIRST - 1.0).abs() <= 0.15, "{first}");
         let text = document["burst"][0]["text"].as_str().unwrap();
         assert!(text.ends_with("no bucket was emptied."), "{text}");

@@ -47,11 +47,11 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
         cells.iter().find(own).and_then(|cell| cell["median"].as_f64())
     };
     let set = (32_u64 << 20) as f64 * 2.5;
-    assert_eq!(mean("250-percent", "none", "killed_share"), Some(1.0));
-    assert!(mean("250-percent", "none", "set_reached_bytes").unwrap() < 0.5 * set);
+    assert_eq!(mean("250-percent", "none", "oom_killed_share"), Some(1.0));
+    assert!(mean("250-percent", "none", "working_set_reached_bytes").unwrap() < 0.5 * set);
     assert_eq!(mean("250-percent", "none", "accesses_per_s"), None);
-    assert_eq!(mean("250-percent", "zram", "set_reached_bytes"), Some(set));
-    assert_eq!(mean("fits", "none", "killed_share"), Some(0.0));
+    assert_eq!(mean("250-percent", "zram", "working_set_reached_bytes"), Some(set));
+    assert_eq!(mean("fits", "none", "oom_killed_share"), Some(0.0));
     assert!(found["answers"].as_array().unwrap().len() >= 3);
     let sentence = found["summary"].to_string();
     assert!(sentence.contains("killed"), "{sentence}");
