@@ -1,5 +1,7 @@
 //! Power cuts of virtual machines over drives of known behavior, for the guest step of the tests.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,13 +66,36 @@ impl Bench {
         Ok(Self { assay: Assay::new(program, scratch.path()), scratch, kernel })
     }
 
-    /// Runs a trial; that a promise was lost is no error of it.
+    /// Runs a trial. Lost writes are not an error.
     pub fn run(&self, trial: Trial<'_>) -> Done<Came> {
+        self.run_study(&trial.study(), trial.cuts)
+    }
+
+    /// Cuts gzip of a file, with these flags.
+    pub fn run_gzip(&self, flags: &str, cuts: u64) -> Done<Came> {
+        std::fs::write(self.scratch.path().join("gzip.sh"), include_str!("guest/gzip.sh"))
+            .and_then(|()| {
+                std::fs::set_permissions(
+                    self.scratch.path().join("gzip.sh"),
+                    Permissions::from_mode(0o755),
+                )
+            })
+            .map_err(|error| error.to_string())?;
+        let study = format!(
+            "format = \"assay-study/1\"\ntitle = \"gzip\"\nreplicates = 1\nseed = 1\nlead_in = \"none\"\n\
+             [[workload]]\nname = \"gzip\"\ndurability = {{ writer = \"command\", on = \"ext4\", \
+             command = \"gzip.sh fill {flags}\", check = \"gzip.sh check\", needs = [\"gzip\", \"./gzip.sh\"], \
+             cuts = {cuts} }}\n"
+        );
+        self.run_study(&study, cuts)
+    }
+
+    fn run_study(&self, text: &str, cuts: u64) -> Done<Came> {
         let path = self.scratch.path().join("cuts.toml");
-        std::fs::write(&path, trial.study()).map_err(|error| error.to_string())?;
+        std::fs::write(&path, text).map_err(|error| error.to_string())?;
         let [path, kernel] = [&path, &self.kernel].map(|own| own.display().to_string());
         let words = ["run", &path, "--vm-kernel", &kernel, "--quiet", "--json"];
-        let ended = self.assay.run(&words, LIMIT * (trial.cuts as u32 + 2))?;
+        let ended = self.assay.run(&words, LIMIT * (cuts as u32 + 2))?;
         let found =
             ended.json().map_err(|_| format!("exit code {}: {}", ended.code, ended.stderr))?;
         let row = &found["durability"][0];

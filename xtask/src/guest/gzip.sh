@@ -1,0 +1,10 @@
+#!/bin/sh
+# Is a file safe once gzip has ended? Without --synchronous it removes its input before the output is on the drive.
+# FLAGS are the words behind `fill`.
+case $1 in
+fill)
+    shift
+    head -c 3000000 /dev/urandom >input && sync && gzip -1 "$@" input && echo done
+    ;;
+check) [ ! -s "$ASSAY_PROMISED" ] || [ -f input ] || gzip -t input.gz ;;
+esac
