@@ -625,7 +625,7 @@ fn levels_that_cannot_be_had_are_left_out_and_a_baseline_is_refused() {
 fn levels_that_the_kernel_refuses_together_are_left_out_together() {
     let fake = machine();
     let mut request = schedulers(&["mq-deadline", "none"]);
-    let lengths = ["64", "256"].map(str::to_owned).to_vec();
+    let lengths = ["64", "1024"].map(str::to_owned).to_vec();
     request.study.factors.insert("queue-depth".to_owned(), lengths);
     request.study.baseline.insert("queue-depth".to_owned(), "64".to_owned());
     let finished = run(&fake, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
@@ -634,7 +634,7 @@ fn levels_that_the_kernel_refuses_together_are_left_out_together() {
         .iter()
         .map(|refusal| refusal.levels.values().map(String::as_str).collect())
         .collect();
-    assert_eq!(refused, [["256", "none"]]);
+    assert_eq!(refused, [["1024", "none"]]);
     assert!(finished.trials.iter().all(|trial| trial.record.measured.is_some()));
     assert!(is_put_back(&fake));
 }

@@ -307,7 +307,7 @@ impl State {
         }
         // As in the kernel: without a scheduler no queue is longer than the device's.
         let scheduler = self.text(&path.with_file_name("scheduler"));
-        let is_too_long = kept.trim().parse().is_ok_and(|length: u64| length > 128);
+        let is_too_long = kept.trim().parse().is_ok_and(|length: u64| length > 1023);
         if path.ends_with("queue/nr_requests") && scheduler.contains("[none]") && is_too_long {
             return Err(Errno::INVAL.into());
         }
