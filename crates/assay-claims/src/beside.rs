@@ -1,4 +1,4 @@
-//! The published table of places that `assay compare --by place --beside` shows.
+//! The published table of places that `assay compare --by platform --published` shows.
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::reference::Library;
@@ -18,7 +18,7 @@ const ARTICLE: &str = "000";
 pub fn beside(name: &str) -> Outcome<Beside> {
     if name.strip_prefix("article-").unwrap_or(name) != ARTICLE {
         return Err(Failure::mistake(format!(
-            "--beside {name}: only article-{ARTICLE} has a table of places"
+            "--published {name}: only article-{ARTICLE} has a table of places"
         )));
     }
     let sheet = Library::shipped().sheet(DATA)?;

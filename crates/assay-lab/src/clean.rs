@@ -45,9 +45,9 @@ impl Spoken {
     }
 
     /// Whether something is suspect for a reason that the tool itself must not give on a quiet
-    /// device; other processes (`foreign`) and the hypervisor (`steal`) are not its fault.
+    /// device; other processes (`foreign-io`) and the hypervisor (`steal`) are not its fault.
     pub fn is_falsely_suspect(&self) -> bool {
-        self.suspect.keys().any(|rule| !["foreign", "steal"].contains(&rule.as_str()))
+        self.suspect.keys().any(|rule| !["foreign-io", "steal"].contains(&rule.as_str()))
     }
 
     pub fn line(&self) -> String {

@@ -397,7 +397,8 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let study = site.study("copy = [\"a\", \"b\"]", 3, "time = \"3 s\", settle = \"200 ms\"")?;
     let device = format!("{}p1", site.device.device());
     let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
-    let refused = nobody.run(&["run", "live", "--set", "scheduler=none,bfq", &device], LIMIT)?;
+    let refused =
+        nobody.run(&["run", "production", "--set", "scheduler=none,bfq", &device], LIMIT)?;
     Ok((found, refused.stderr))
 }
 

@@ -1,64 +1,61 @@
-//! What identical arms showed, as text.
+//! The result of an A/A test as text.
 
 use super::layout::{text_of, wrap};
 use super::table::{columns, table};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
-use assay_verdict::analysis::Null;
+use assay_verdict::analysis::AaTest;
 
-/// The self-test as text.
-pub fn render(null: &Null, width: usize) -> String {
+/// Renders the table of workloads and what it means.
+pub fn render(test: &AaTest, width: usize) -> String {
     let width = width.clamp(20, 80);
-    let rows: Vec<Vec<String>> = null
-        .workloads
-        .iter()
-        .map(|one| {
-            vec![
-                one.workload.clone(),
-                noun(&one.metric).to_owned(),
-                format!("{} of {}", one.told_apart, one.pairs),
-                show::share(one.largest_ratio - 1.0),
-                show::share(one.spread),
-                one.detects.map_or_else(|| "-".to_owned(), show::share),
-            ]
-        })
-        .collect();
-    let head = columns(&["workload", "metric", ">told apart", ">furthest", ">spread", ">detects"]);
-    let mut text = format!("assay selftest --null  {}\n\n", null.id);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for one in &test.workloads {
+        rows.push(vec![
+            one.workload.clone(),
+            noun(&one.metric).to_owned(),
+            format!("{} of {}", one.false_positives, one.pairs),
+            show::share(one.largest_ratio - 1.0),
+            show::share(one.sd),
+            one.min_detectable.map_or_else(|| "-".to_owned(), show::share),
+        ]);
+    }
+    let head =
+        columns(&["workload", "metric", ">significant", ">largest", ">SD", ">min detectable"]);
+    let mut text = format!("assay aa-test  {}\n\n", test.id);
     text.push_str(&table(&head, &rows, width));
     text.push('\n');
     let mut lines = Vec::new();
-    for sentence in sentences(null) {
+    for sentence in sentences(test) {
         lines.extend(wrap(&sentence, "- ", 2, width));
     }
     text.push_str(&text_of(&lines));
     text
 }
 
-fn sentences(null: &Null) -> Vec<String> {
-    let pairs: usize = null.workloads.iter().map(|one| one.pairs).sum();
-    let apart: usize = null.workloads.iter().map(|one| one.told_apart).sum();
+fn sentences(test: &AaTest) -> Vec<String> {
+    let pairs: usize = test.workloads.iter().map(|one| one.pairs).sum();
+    let significant: usize = test.workloads.iter().map(|one| one.false_positives).sum();
     let expected = show::three_digits(pairs as f64 / 20.0);
-    let (arms, n) = null.workloads.first().map_or((0, 0), |one| (one.arms, one.n));
-    let mut told = vec![
+    let (copies, n) = test.workloads.first().map_or((0, 0), |one| (one.copies, one.n));
+    let mut sentences = vec![
         format!(
-            "{arms} identical settings, {n} replicates: a test at 5 % told {apart} of {pairs} pairs \
-             apart; about {expected} are expected where nothing is wrong (pairs that share a setting \
-             go together)."
+            "{copies} identical configurations, {n} replicates: {significant} of {pairs} pairs differ \
+             significantly at 5%; about {expected} would by chance."
         ),
         format!(
             "A study would have called {} of {} comparisons with the first copy better or worse{}.",
-            null.false_verdicts,
-            null.verdicts,
-            if null.false_verdicts > 0 { ", which is false" } else { "" }
+            test.false_verdicts,
+            test.verdicts,
+            if test.false_verdicts > 0 { ", which is wrong" } else { "" }
         ),
-        "Furthest: the two copies that lie furthest apart. Spread: of differences within a \
-         replicate. Detects: the smallest difference that so many replicates find in four of five \
-         cases, one comparison alone."
+        "Largest: the largest difference of two copies. SD: standard deviation of the differences \
+         within a replicate. Min detectable: the smallest difference that one comparison detects \
+         with 80% power."
             .to_owned(),
     ];
-    let telling =
-        null.checks.iter().filter(|check| !["order", "time"].contains(&check.name.as_str()));
-    told.extend(telling.map(|check| check.text.clone()));
-    told
+    let noteworthy =
+        test.checks.iter().filter(|check| !["order", "time"].contains(&check.name.as_str()));
+    sentences.extend(noteworthy.map(|check| check.text.clone()));
+    sentences
 }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod aa_test;
 pub mod articles;
 pub mod collection;
 pub mod document;
@@ -20,7 +21,6 @@ pub mod figures;
 pub mod html;
 mod layout;
 pub mod markdown;
-pub mod null;
 pub mod preview;
 pub mod svg;
 pub mod table;

@@ -438,7 +438,7 @@ fn gate(plan: &Plan) -> Option<String> {
     });
     Some(format!(
         "exit code 1 where a setting is surely worse than the baseline by more than {}{}{}",
-        allowance(own.allowed, own.more),
+        allowance(own.max_regression, own.more),
         metric.unwrap_or_default(),
         ends.unwrap_or_default()
     ))

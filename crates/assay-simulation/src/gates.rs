@@ -61,12 +61,12 @@ impl Case {
     fn of(metric: Metric, arms: usize, replicates: usize, loss: f64) -> Self {
         let world = World { shift: metric.shift(loss) / POWER, ..World::null(arms, replicates) };
         let gate = Gate {
-            allowed: ALLOWED,
+            max_regression: ALLOWED,
             more: None,
-            sees: None,
+            must_detect: None,
             metric: None,
             until_decided: false,
-            allow_missing: false,
+            allow_inconclusive: false,
         };
         let question = Question { gate: Some(gate), ..Question::of(arms, world.turns) };
         Self { metric, world, question }

@@ -24,7 +24,7 @@ pub fn make(bench: &mut Bench) -> Done<()> {
     let folder = bench.folder.join("cards");
     write_cards(&folder)?;
     let folder = folder.display().to_string();
-    bench.add("collection", &["collection", "build", "--in", &folder])
+    bench.add("collection", &["collection", "build", "--dir", &folder])
 }
 
 /// Writes the cards as rows.

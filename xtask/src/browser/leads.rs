@@ -54,7 +54,7 @@ const NAME_LETTERS: usize = 60;
 const LEADS: [(&str, &str, bool); 6] = [
     ("surface", "r0-surface-surface", true),
     ("flash", "r0-card-iops", true),
-    ("power", "r0-energy-energy-j", true),
+    ("energy", "r0-energy-energy-j", true),
     ("sustained", "r0-series-rate-sustained", true),
     ("windows", "r0-classes-watched-reads-latencies", true),
     ("check", "r0-percentiles", false),
@@ -68,9 +68,9 @@ pub fn make(bench: &mut Bench) -> Done<()> {
     let flash = study(bench, "flash.toml", &format!("{FLASH_ANYWHERE}\n[[workload]]{work}"))?;
     bench.says(&["run", &flash, CARD, "--seed", "7", "--quick", "--quiet"])?;
     bench.add("flash", &["report"])?;
-    bench.says(&["run", "power", SLOWER, SIMULATED, "--seed", "7", "--quick", "--quiet"])?;
+    bench.says(&["run", "energy", SLOWER, SIMULATED, "--seed", "7", "--quick", "--quiet"])?;
     meter(&bench.assay.home().join("results").join(bench.newest()?))?;
-    bench.add("power", &["report"])?;
+    bench.add("energy", &["report"])?;
     bench.says(&["check", "--sustained", "--budget", "20s", SIZED, "--quiet"])?;
     bench.add("sustained", &["report"])?;
     let [before, after] = windows::make(&bench.folder.join("watched"))?;

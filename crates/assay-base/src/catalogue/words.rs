@@ -139,7 +139,7 @@ pub static WORDS: &[Word] = &[
         &[],
         "the highest rate of operations at which a percentile of the response surely stays below a limit",
         "Beside it stands the lowest rate at which it surely does not; of what lies between the two nothing \
-         is known. `load-limit` looks for both.",
+         is known. `max-rate` looks for both.",
     ),
     word(
         "noise floor",

@@ -29,7 +29,7 @@ pub struct Flat {
     /// Price of a gigabyte.
     pub price_per_gb: Option<f64>,
     pub currency: String,
-    /// `trusted`, `suspect`, `invalid`, `published`; `foreign` before it where somebody else measured it.
+    /// `trusted`, `suspect`, `invalid`, `published`; `foreign-io` before it where somebody else measured it.
     pub trust: String,
     /// Day.
     pub date: String,

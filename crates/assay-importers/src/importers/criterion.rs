@@ -21,7 +21,7 @@ pub const IMPORTER: Importer = Importer {
         text: "One file is one run of its benchmarks: the samples within a process share whatever \
                that process met, so they are no trials. The number is the mean time of one \
                iteration. The path below target/criterion names the benchmark. Run the benchmark several times, \
-               and name the files with --arm.",
+               and name the files with --set.",
     },
     recognises: |start| {
         let sample = head::has_keys(start, &["sampling_mode", "iters", "times"]);

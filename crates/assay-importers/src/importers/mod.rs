@@ -284,7 +284,7 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
             if let Some((name, level)) = file.arm.iter().next() {
                 return Err(Failure::mistake(format!(
                     "{}: a table says itself what it compares: give it a column factor:{name} with \
-                     {level} in it instead of --arm {name}={level}",
+                     {level} in it instead of --set {name}={level}",
                     file.name
                 )));
             }

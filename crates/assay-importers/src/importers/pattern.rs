@@ -21,7 +21,7 @@ pub fn levels(pattern: &str, name: &str) -> Outcome<Option<Arm>> {
 }
 
 fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
-    let wrong = |what: &str| Failure::mistake(format!("--names {pattern}: {what}"));
+    let wrong = |what: &str| Failure::mistake(format!("--filename-pattern {pattern}: {what}"));
     let mut parts = Vec::new();
     let mut rest = pattern;
     let mut open = false;

@@ -19,7 +19,7 @@ pub const IMPORTER: Importer = Importer {
         text: "Each device of a file is one run, by the means of its reports (waits weighed by the \
                requests); the first report of iostat, which is the mean since the machine was \
                started, is left out where others follow. What was done meanwhile it does not say: \
-               name it with --arm.",
+               name it with --set.",
     },
     recognises: |start| head::has_keys(start, &["sysstat", "hosts"]),
     reads: Reads::Runs(read),

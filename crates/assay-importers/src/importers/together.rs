@@ -135,7 +135,7 @@ fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>
     for name in &given {
         if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
             return Err(Failure::mistake(format!(
-                "{}: no --arm says its {}, as of other files; say it of each",
+                "{}: no --set says its {}, as of other files; say it of each",
                 file.name,
                 quoted(name)
             )));
@@ -325,7 +325,7 @@ impl All<'_> {
                 known_metrics.iter().flatten().map(|told| told.metric.as_str()).collect();
             if !names.contains(wanted.as_str()) {
                 return Err(Failure::mistake(format!(
-                    "--primary {wanted}: no run has this metric; {}",
+                    "--primary-metric {wanted}: no run has this metric; {}",
                     advice(wanted, names.iter().copied())
                 )));
             }

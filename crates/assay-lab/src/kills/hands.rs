@@ -18,12 +18,12 @@ const STUDIES: [(&str, &[&str]); 11] = [
     ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,7"]),
     ("filesystems", &["--set", "threads=1,8"]),
     ("write-cache", &[]),
-    ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
+    ("read-ahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
     ("starvation", &[]),
-    ("depth", &["--set", "depth=1,8"]),
+    ("queue-depth", &["--set", "depth=1,8"]),
     ("flash", &[]),
-    ("power", &[]),
-    ("stream", &[]),
+    ("energy", &[]),
+    ("large-files", &[]),
     ("surface", &[]),
 ];
 /// What asks a study to end.

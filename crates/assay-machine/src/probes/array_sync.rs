@@ -18,7 +18,7 @@ pub static PROBE: Entry = Entry {
         text: "Where the study names it: reads /proc/mdstat of the target's arrays \
                right before and right after the run. A metric is there where the \
                synchronisation went on all the time; one that ended in between has no rate. What the \
-               members move for it is then not others' traffic (rule `foreign`), and no \
+               members move for it is then not others' traffic (rule `foreign-io`), and no \
                amplification of the workload's. Costs a small file before and after. Needs no \
                rights, and an array of the md driver.",
     },
@@ -29,7 +29,7 @@ pub static PROBE: Entry = Entry {
         field("*.of_bytes", Unit::Bytes, "of each member in all (of raid10: of the array)"),
         field("*.span_ns", Unit::Nanoseconds, "between the two readings"),
     ],
-    rules: &["foreign"],
+    rules: &["foreign-io"],
     presentation: Presentation::Tailored,
     here: None,
 };

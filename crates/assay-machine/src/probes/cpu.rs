@@ -35,7 +35,7 @@ pub static PROBE: Entry = Entry {
         field("kernel_threads_ns", Unit::Nanoseconds, "that kernel threads ran, for whomever"),
         field("busy_ns", Unit::Nanoseconds, "that all processors together were busy"),
     ],
-    rules: &["starved"],
+    rules: &["cpu-starved"],
     presentation: Presentation::Tailored,
     here: None,
 };

@@ -14,7 +14,7 @@ pub static PROBE: Entry = Entry {
         name: "own-traffic",
         summary: "bytes that the tool itself moved through block devices",
         text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. \
-               Gives no metric: the rule `foreign` takes them from the bytes of the devices, and \
+               Gives no metric: the rule `foreign-io` takes them from the bytes of the devices, and \
                what remains was moved by others. Costs one small file before and after. Needs \
                no rights, and a kernel that accounts the traffic of processes.",
     },
@@ -22,7 +22,7 @@ pub static PROBE: Entry = Entry {
         field("read_bytes", Unit::Bytes, "fetched by this process"),
         field("write_bytes", Unit::Bytes, "sent by this process, or made dirty"),
     ],
-    rules: &["foreign"],
+    rules: &["foreign-io"],
     presentation: Presentation::Tailored,
     here: None,
 };

@@ -30,7 +30,7 @@ pub static PROBE: Entry = Entry {
         field("group.waited.*.some_ns", Unit::Nanoseconds, "the same of the control group"),
         field("group.waited.*.full_ns", Unit::Nanoseconds, "the same of the control group"),
     ],
-    rules: &["starved", "swap"],
+    rules: &["cpu-starved", "swap"],
     presentation: Presentation::Tailored,
     here: Some(|system| present(&machine(system), OFF).map(|_| "works".to_owned())),
 };

@@ -288,11 +288,11 @@ mod tests {
     #[test]
     fn texts_that_differ_in_numbers_become_one_with_ranges() {
         let told = with_ranges(vec![
-            remark("starved", "waited 41 % of the time on sda1, in 2 of 3 trials", "a"),
-            remark("starved", "waited 7.5 % of the time on sda1, in 3 of 3 trials", "b"),
-            remark("starved", "waited 1,200 % of the time on sda1, in 3 of 3 trials", "c"),
-            remark("starved", "waited 41 % of the time on sda2, in 2 of 3 trials", "d"),
-            remark("foreign", "waited 9 % of the time on sda1, in 1 of 3 trials", "e"),
+            remark("cpu-starved", "waited 41 % of the time on sda1, in 2 of 3 trials", "a"),
+            remark("cpu-starved", "waited 7.5 % of the time on sda1, in 3 of 3 trials", "b"),
+            remark("cpu-starved", "waited 1,200 % of the time on sda1, in 3 of 3 trials", "c"),
+            remark("cpu-starved", "waited 41 % of the time on sda2, in 2 of 3 trials", "d"),
+            remark("foreign-io", "waited 9 % of the time on sda1, in 1 of 3 trials", "e"),
         ]);
         let texts: Vec<(&str, String)> =
             told.iter().map(|one| (one.text.as_str(), one.rows.join(" "))).collect();

@@ -186,15 +186,15 @@ mod tests {
         let times = findings.cells.iter_mut().filter(is_time);
         for (cell, trust) in times.zip([Trust::Invalid, Trust::Suspect]) {
             cell.trust = Some(trust);
-            let rule = "foreign".to_owned();
+            let rule = "foreign-io".to_owned();
             cell.because = vec![Because { rule, trust, text: "others wrote".to_owned() }];
         }
         let after = entries(&findings, Better::Lower);
         assert_eq!(after.len(), before - 1);
         let told = left_out(&findings, Better::Lower);
         assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].ends_with("is left out: invalid (foreign: others wrote)"), "{told:?}");
-        let suspect = "suspect (foreign: others wrote)\n";
+        assert!(told[0].ends_with("is left out: invalid (foreign-io: others wrote)"), "{told:?}");
+        let suspect = "suspect (foreign-io: others wrote)\n";
         let doubted = |one: &&Value| one["extra"].as_str().unwrap().starts_with(suspect);
         assert_eq!(after.iter().filter(doubted).count(), 1);
         assert_eq!(left_out(&findings, Better::Higher), Vec::<String>::new());

@@ -59,8 +59,8 @@ fn of_gate(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)
     match gate.more {
         Some(more) => own.push(("allowed_loss", brief(more))),
         None => own.extend([
-            ("allowed_loss_percent", percent(gate.allowed)),
-            ("wanted_detectable_loss_percent", percent(gate.sees)),
+            ("allowed_loss_percent", percent(gate.max_regression)),
+            ("wanted_detectable_loss_percent", percent(gate.must_detect)),
         ]),
     }
     own.extend(gate.replicates.map(|count| ("replicates", count.to_string())));

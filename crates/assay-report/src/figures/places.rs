@@ -15,7 +15,7 @@ pub static PLACES: Drawing = Drawing {
     about: About {
         name: "places",
         summary: "the same work in several places, in per cent of one of them and in its own unit",
-        text: "Of `assay compare --by place`. The first figure has a bar for each workload in each \
+        text: "Of `assay compare --by platform`. The first figure has a bar for each workload in each \
                place: its speed in per cent of the baseline place, with the interval that holds for \
                all places of the workload at once. Then each workload has its numbers in their own \
                unit. Emulated places are hatched: they have no verdict. Published rows stand below \

@@ -170,7 +170,7 @@ impl Random {
                     _ => Trust::Trusted,
                 };
                 let rule = |trust| Because {
-                    rule: "starved".to_owned(),
+                    rule: "cpu-starved".to_owned(),
                     trust,
                     text: "it waited".to_owned(),
                 };

@@ -408,7 +408,7 @@ fn eight_arms() -> Findings {
             if is(&one.arm, "filesystem", "jfs") {
                 one.trust = Some(Trust::Suspect);
                 one.because = vec![Because {
-                    rule: "foreign".to_owned(),
+                    rule: "foreign-io".to_owned(),
                     trust: Trust::Suspect,
                     text: "other programs used the device (for example: sda moved 3 MiB in the \
                            250 ms before the trial)"

@@ -623,7 +623,7 @@ mod tests {
         };
         let check = again(Some("check"), false);
         assert_eq!(check, "assay check /small --area 47MiB");
-        assert_eq!(again(Some("stream"), false), "assay run stream /small --area 47MiB");
+        assert_eq!(again(Some("large-files"), false), "assay run large-files /small --area 47MiB");
         assert_eq!(again(Some("check"), true), "assay plan check /small --area 47MiB");
         // A study of one's own has a name that is not known here.
         assert_eq!(again(None, false), "assay run STUDY /small --area 47MiB");

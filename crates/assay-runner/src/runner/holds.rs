@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_study_locks_what_it_touches() {
-        assert_eq!(names("depth", false), ["8:0"]);
-        assert_eq!(names("live", false), ["8:0"]);
+        assert_eq!(names("queue-depth", false), ["8:0"]);
+        assert_eq!(names("production", false), ["8:0"]);
         assert_eq!(names("schedulers", false), ["8:0"]);
         assert_eq!(names("tunable", false), ["settings", "8:0"]);
         assert_eq!(names("small-memory", false).first().map(String::as_str), Some("settings"));
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_link_that_is_made_for_it_is_used_by_one_at_a_time() {
-        let mut demands = Demands::of(&presets::find("stack-limit").unwrap().unwrap());
+        let mut demands = Demands::of(&presets::find("stack-size").unwrap().unwrap());
         assert!(wanted(&demands, &[]).is_empty());
         demands.network.makes_link = true;
         let found: Vec<String> = wanted(&demands, &[]).into_iter().map(|own| own.name).collect();
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_it_makes_is_its_own_and_what_it_does_not_touch_is_free() {
         for (preset, lab) in
-            [("depth", true), ("schedulers", true), ("stack-limit", false), ("compile", false)]
+            [("queue-depth", true), ("schedulers", true), ("stack-size", false), ("compile", false)]
         {
             assert_eq!(names(preset, lab), [""; 0], "{preset}");
         }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn held(fake: &Fake, wait: Duration, stop: bool) -> (Outcome<Vec<Hold>>, Vec<Event>) {
-        let demands = Demands::of(&presets::find("depth").unwrap().unwrap());
+        let demands = Demands::of(&presets::find("queue-depth").unwrap().unwrap());
         let site = resolved(fake, "/home/me").unwrap();
         let places = [Place { site, law: None, consent: None, others: Vec::new() }];
         let (stop, mut told) = (AtomicBool::new(stop), Vec::new());

@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn silent_where_no_level_is_now() {
-        let depth = presets::find("depth").unwrap().unwrap();
+        let depth = presets::find("queue-depth").unwrap().unwrap();
         assert_eq!(resolved(&Fake::new(), depth.clone(), &[]).unwrap(), depth);
     }
 }

@@ -81,12 +81,12 @@ pub enum GateEnd {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GateAnswer {
     /// A loss up to this share is allowed.
-    pub allowed: f64,
+    pub max_regression: f64,
     /// In the place of a share: so much in the unit of a metric that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
     /// A row that would not have found a loss of this share makes no statement.
-    pub sees: f64,
+    pub must_detect: f64,
     /// The metric that is judged, where it is not the one that verdicts are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -95,7 +95,7 @@ pub struct GateAnswer {
     pub replicates: Option<u32>,
     /// Whether rows that make no statement are taken for green.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub allow_missing: bool,
+    pub allow_inconclusive: bool,
     /// How it ended.
     pub ended: GateEnd,
     /// The same in words, with the rows that it is about.
@@ -178,16 +178,31 @@ impl Gated {
 
 impl GateAnswer {
     /// What became of a gate by its rows.
-    pub fn of((allowed, sees): (f64, f64), allow_missing: bool, rows: Vec<Gated>) -> Self {
+    pub fn of(
+        (max_regression, must_detect): (f64, f64),
+        allow_inconclusive: bool,
+        rows: Vec<Gated>,
+    ) -> Self {
         let ended = if rows.iter().any(|row| row.ended == Ended::Fail) {
             GateEnd::Fail
-        } else if rows.is_empty() || !allow_missing && rows.iter().any(Gated::is_silent) {
+        } else if rows.is_empty() || !allow_inconclusive && rows.iter().any(Gated::is_silent) {
             GateEnd::NoStatement
         } else {
             GateEnd::Pass
         };
         let (more, metric, replicates, text) = (None, None, None, String::new());
-        Self { allowed, more, sees, metric, replicates, allow_missing, ended, text, rows }.told()
+        Self {
+            max_regression,
+            more,
+            must_detect,
+            metric,
+            replicates,
+            allow_inconclusive,
+            ended,
+            text,
+            rows,
+        }
+        .told()
     }
 
     /// The same inside of a study: the metric, where it was named, and the replicates of one that goes on
@@ -205,7 +220,7 @@ impl GateAnswer {
 
     /// What is allowed, in words: `5 %`, or `10` in the unit of the metric.
     pub fn allowance(&self) -> String {
-        allowance(self.allowed, self.more)
+        allowance(self.max_regression, self.more)
     }
 
     /// Whether a row passed and is surely within what is allowed.
@@ -213,7 +228,7 @@ impl GateAnswer {
         let is_less = match (self.more, row.amount) {
             // Where nothing more is allowed, what is surely not worse is within that.
             (Some(more), Some(amount)) => amount.surely <= more,
-            _ => row.surely.is_some_and(|most| most < self.allowed),
+            _ => row.surely.is_some_and(|most| most < self.max_regression),
         };
         row.ended == Ended::Pass && is_less
     }

@@ -198,21 +198,23 @@ mod tests {
     fn the_narrowest_intervals_are_chosen() {
         for (between, within_s) in [(0.01, 1e-6), (1e-6, 0.01), (1e-4, 1e-3)] {
             let scatter = Scatter { between, within_s };
-            let (chosen, plan) = settled("depth", Some(scatter), None);
+            let (chosen, plan) = settled("queue-depth", Some(scatter), None);
             let own = relative_width(&plan).unwrap();
             for replicates in WANTED..=MOST {
-                let (_, other) = settled("depth", Some(scatter), Some(replicates));
+                let (_, other) = settled("queue-depth", Some(scatter), Some(replicates));
                 assert!(own <= relative_width(&other).unwrap() + 1e-9, "{replicates}");
             }
             assert!(chosen.workload[0].work.time().unwrap().0 >= SHORTEST_TRIAL_NS);
         }
-        assert_eq!(settled("depth", None, None).0.replicates, WANTED);
+        assert_eq!(settled("queue-depth", None, None).0.replicates, WANTED);
     }
 
     #[test]
     fn a_quick_look_takes_the_time_that_it_has() {
         let scatter = Scatter { between: 1e-3, within_s: 1e-4 };
-        for (preset, most_s) in [("depth", 42.0), ("schedulers", 150.0), ("filesystems", 300.0)] {
+        for (preset, most_s) in
+            [("queue-depth", 42.0), ("schedulers", 150.0), ("filesystems", 300.0)]
+        {
             let (study, plan) = settled(preset, Some(scatter), None);
             let took = seconds(&plan);
             assert!(took < most_s * 1.05 && took > most_s * 0.5, "{preset}: {took:.0} s");
@@ -226,7 +228,7 @@ mod tests {
     #[test]
     fn trials_by_the_clock_are_long_enough_for_their_p99() {
         let trial_ns = |rates: &[&str]| {
-            let mut study = presets::find("depth").unwrap().unwrap().quick();
+            let mut study = presets::find("queue-depth").unwrap().unwrap().quick();
             let levels = rates.iter().map(|rate| (*rate).to_owned()).collect();
             study.factors = [("rate".to_owned(), levels)].into();
             study.baseline = [("rate".to_owned(), rates[0].to_owned())].into();
@@ -250,7 +252,7 @@ mod tests {
     fn replicates_that_would_not_end_in_time_are_not_taken() {
         let scatter = Scatter { between: 1e-3, within_s: 1e-4 };
         let replicates = |operation_ns: u64| {
-            let study = presets::find("readahead").unwrap().unwrap().quick().settled();
+            let study = presets::find("read-ahead").unwrap().unwrap().quick().settled();
             let mut survey = survey("a", 50_000);
             survey.area.fill_ns = 0;
             let names = || study.workload.iter().map(|work| work.name.clone());
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn replicates_that_were_named_stay_and_budgets_are_their_owners() {
-        assert_eq!(settled("depth", None, Some(4)).0.replicates, 4);
+        assert_eq!(settled("queue-depth", None, Some(4)).0.replicates, 4);
         let check = presets::check().unwrap();
         let same = settle(check.clone(), Quick { replicates: None }, &[survey("a", 50_000)]);
         assert_eq!(same, check);

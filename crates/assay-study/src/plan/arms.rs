@@ -269,16 +269,16 @@ fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
 
 fn gate(study: &Study) -> Option<Gate> {
     let own = study.gate.as_ref()?;
-    let (allowed, more) = match own.allowed {
+    let (max_regression, more) = match own.max_regression {
         Loss::Share(share) => (share.fraction(), None),
         Loss::Amount(amount) => (0.0, Some(amount)),
     };
     Some(Gate {
-        allowed,
+        max_regression,
         more,
-        sees: own.sees.map(assay_base::quantity::Percent::fraction),
+        must_detect: own.must_detect.map(assay_base::quantity::Percent::fraction),
         metric: own.metric.clone(),
         until_decided: study.stop.rule == StopRule::Gate,
-        allow_missing: own.allow_missing,
+        allow_inconclusive: own.allow_inconclusive,
     })
 }

@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn silent_where_work_alone_varies() {
-        let demands = Demands::of(&preset("depth"));
+        let demands = Demands::of(&preset("queue-depth"));
         assert!(!demands.changes() && !demands.made.any && !demands.gives_up_data());
         assert!(!demands.watches() && !demands.runs_programs() && !demands.kept.settings);
         assert_eq!(demands.network, Network::default());
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn others_work_is_watched() {
-        let live = Demands::of(&preset("live"));
+        let live = Demands::of(&preset("production"));
         assert!(live.watches() && live.sets() && live.kept.drives && !live.uses.directory);
     }
 
@@ -427,7 +427,7 @@ mod tests {
     /// What is made in a laboratory is of no concern to others; this machine's own interface is.
     #[test]
     fn a_link_of_this_machine_keeps_others_off_its_settings() {
-        let depth = preset("depth");
+        let depth = preset("queue-depth");
         let kept = |own: LinkNeeds| {
             Kept::of(&depth, &Ground::Named, &Network::of([own].into_iter())).settings
         };

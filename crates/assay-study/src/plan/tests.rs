@@ -102,7 +102,7 @@ fn a_lead_in_lasts_half_a_trial_but_at_least_its_ramp() {
 
 #[test]
 fn lead_ins_may_be_whole_or_none() {
-    let mut study = presets::find("depth").unwrap().unwrap().settled();
+    let mut study = presets::find("queue-depth").unwrap().unwrap().settled();
     let lead_ins = |study: &Study| {
         let plan = make(study, vec![survey("a", 100_000)], 1);
         let lead_ins = plan.trials.iter().filter(|trial| trial.lead_in);
@@ -161,7 +161,7 @@ fn a_slow_device_gets_a_queue_that_drains_in_time() {
 
 #[test]
 fn a_level_of_the_study_is_never_lowered() {
-    let mut study = presets::find("depth").unwrap().unwrap().settled();
+    let mut study = presets::find("queue-depth").unwrap().unwrap().settled();
     study.workload[0].work.set_span(Some("1 s".parse().unwrap()), None);
     for factor in ["depth", "threads"] {
         let levels = ["1", "64"].map(str::to_owned).to_vec();
@@ -181,7 +181,7 @@ fn a_level_of_the_study_is_never_lowered() {
 #[test]
 fn lead_ins_of_a_study_are_in_its_budget() {
     for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
-        let mut study = presets::find("depth").unwrap().unwrap().settled();
+        let mut study = presets::find("queue-depth").unwrap().unwrap().settled();
         study.lead_in = lead_in;
         study.budget = Some("5 min".parse().unwrap());
         for workload in &mut study.workload {
@@ -308,7 +308,7 @@ fn planned_under(
     levels: &[String],
     engine: Engine,
 ) -> Vec<io::Planned> {
-    let mut study = presets::find("depth").unwrap().unwrap();
+    let mut study = presets::find("queue-depth").unwrap().unwrap();
     study.baseline.clear();
     study.question.clear();
     study.factors = [(factor.to_owned(), levels.to_vec())].into();
@@ -331,7 +331,7 @@ const FOLLOWING: &[(&str, &[&str])] = &[
 #[test]
 fn levels_differ_in_nothing_but_their_factor() {
     let sample = io::Asked { depth: 8, ..io::Asked::sample() };
-    let mut own = presets::find("depth").unwrap().unwrap().workload.remove(0);
+    let mut own = presets::find("queue-depth").unwrap().unwrap().workload.remove(0);
     let mut compared = 0;
     let kind = KINDS.iter().find(|kind| kind.about.name == "io").unwrap();
     for parameter in (kind.parameters)() {
@@ -364,7 +364,7 @@ fn levels_differ_in_nothing_but_their_factor() {
 
 #[test]
 fn all_depths_of_a_comparison_have_one_engine() {
-    let mut own = presets::find("depth").unwrap().unwrap().workload.remove(0);
+    let mut own = presets::find("queue-depth").unwrap().unwrap().workload.remove(0);
     let engines = |own: &Workload, levels: &[&str], offered| -> Vec<Engine> {
         let levels: Vec<String> = levels.iter().map(|level| (*level).to_owned()).collect();
         planned_under(own, "depth", &levels, offered).iter().map(|io| io.engine).collect()

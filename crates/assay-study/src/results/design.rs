@@ -73,14 +73,14 @@ impl Design {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// A loss up to this share is allowed.
-    pub allowed: f64,
+    pub max_regression: f64,
     /// In the place of a share: so much in the unit of a metric that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
     /// A row that would not have found a loss of this share makes no statement; none leaves it to what is
     /// usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sees: Option<f64>,
+    pub must_detect: Option<f64>,
     /// The metric that is judged, where it is not the one that verdicts are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -89,7 +89,7 @@ pub struct Gate {
     pub until_decided: bool,
     /// Whether rows that make no statement are taken for green.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub allow_missing: bool,
+    pub allow_inconclusive: bool,
 }
 
 impl Gate {

@@ -102,7 +102,8 @@ impl Checker<'_> {
     fn gate(&mut self, study: &Study) {
         let Some(gate) = &study.gate else {
             if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
-                let hint = "add gate = { allowed = \"5 %\" }, or leave the rule out".to_owned();
+                let hint =
+                    "add gate = { max_regression = \"5 %\" }, or leave the rule out".to_owned();
                 self.value("stop/rule", "the rule gate needs a gate", Some(hint));
             }
             return;
@@ -115,10 +116,10 @@ impl Checker<'_> {
             let hint = "write order = \"chained\" or \"random\", or leave the gate out".to_owned();
             self.value("order", message, Some(hint));
         }
-        if study.stop.rule == StopRule::Gate && gate.sees.is_some() {
+        if study.stop.rule == StopRule::Gate && gate.must_detect.is_some() {
             let message = "a study that ends by its gate passes only what is surely within it";
             let hint = "leave out what a row would have to find, or the rule".to_owned();
-            self.value("gate/sees", message, Some(hint));
+            self.value("gate/must_detect", message, Some(hint));
         }
         let known = metrics_of(study);
         let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
@@ -132,28 +133,28 @@ impl Checker<'_> {
 
     /// What may be zero has no share, and what is compared by ratios no amount.
     fn allowance(&mut self, study: &Study, gate: &Gate) {
-        if ["gate/allowed", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
+        if ["gate/max_regression", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
             return;
         }
         let named = gate.metric.as_deref().or(study.primary.as_deref());
         let may_be_zero =
             named.and_then(metrics::find).is_some_and(|metric| metric.scale == Scale::Difference);
         let what = named.unwrap_or("what verdicts are about");
-        match (gate.allowed, may_be_zero) {
+        match (gate.max_regression, may_be_zero) {
             (Loss::Share(_), true) => {
                 let message = format!("{what} may be zero, and no share of it is a limit");
                 let hint = "name how much more is allowed, such as +10".to_owned();
-                self.value("gate/allowed", message, Some(hint));
+                self.value("gate/max_regression", message, Some(hint));
             }
             (Loss::Amount(_), false) => {
                 let message = format!("{what} is compared by ratios");
                 let hint = "name a share that is allowed, such as 5 %".to_owned();
-                self.value("gate/allowed", message, Some(hint));
+                self.value("gate/max_regression", message, Some(hint));
             }
-            (Loss::Amount(_), true) if gate.sees.is_some() => {
+            (Loss::Amount(_), true) if gate.must_detect.is_some() => {
                 let message = "a gate of an amount passes only what is surely within it";
                 let hint = "leave out what a row would have to find".to_owned();
-                self.value("gate/sees", message, Some(hint));
+                self.value("gate/must_detect", message, Some(hint));
             }
             _ => {}
         }

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_pass_over_the_area_stays_one_pass() {
-        let quick = preset("readahead").quick();
+        let quick = preset("read-ahead").quick();
         let stream = io::Asked::of(&quick.workload[1].work).unwrap();
         let bytes = stream.size.largest().0 * stream.operations.unwrap();
         assert!(bytes <= quick.area.size.unwrap().0, "{bytes}");
@@ -137,7 +137,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert!(room(preset("flash")) >= 2 * (600 << 20));
-        for name in ["filesystems", "schedulers", "stream", "surface", "readahead", "check"] {
+        for name in ["filesystems", "schedulers", "large-files", "surface", "read-ahead", "check"] {
             assert_eq!(room(preset(name)), LAB.0, "{name}");
         }
     }

@@ -189,7 +189,7 @@ pub static STUDY: Fields = Fields {
             "gate",
             Form::Table(&GATE),
             "how much worse than the baseline any setting may be: exit code 1 beyond that",
-            "gate = { allowed = \"5 %\" }",
+            "gate = { max_regression = \"5 %\" }",
         ),
         field(
             "factors",
@@ -461,17 +461,17 @@ pub static GATE: Fields = Fields {
     label: "gate",
     rows: &[
         needed(
-            "allowed",
+            "max_regression",
             Form::LossOrAmount,
-            "a loss up to this is allowed: a share, or of a count that may be zero so many more",
-            "allowed = \"5 %\"",
+            "a loss up to this is max_regression: a share, or of a count that may be zero so many more",
+            "max_regression = \"5 %\"",
         ),
         field(
-            "sees",
+            "must_detect",
             Form::Loss,
             "a row that would not have found a loss of this makes no statement; 30 % by default, and as \
              far beyond a gate above 5 %",
-            "sees = \"15 %\"",
+            "must_detect = \"15 %\"",
         ),
         field(
             "metric",
@@ -480,16 +480,16 @@ pub static GATE: Fields = Fields {
             "metric = \"peak_memory_bytes\"",
         ),
         field(
-            "allow_missing",
+            "allow_inconclusive",
             Form::Flag,
             "whether rows that make no statement are taken for green; false by default",
-            "allow_missing = true",
+            "allow_inconclusive = true",
         ),
         field(
-            "exit_blind",
+            "exit_inconclusive",
             Form::Whole { least: 1, most: 255 },
             "exit code where nothing can be said, in the place of 5",
-            "exit_blind = 125",
+            "exit_inconclusive = 125",
         ),
     ],
 };

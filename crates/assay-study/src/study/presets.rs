@@ -29,31 +29,31 @@ presets! { PRESETS in "studies/":
     "check",
     "capacity",
     "sustained",
-    "load-limit",
+    "max-rate",
     "load-curve",
-    "depth",
+    "queue-depth",
     "block-size",
     "flash",
-    "stream",
+    "large-files",
     "surface",
     "filesystems",
     "raid-chunk",
-    "raid-profile",
-    "raid-sync",
+    "btrfs-profile",
+    "raid-resync",
     "compression",
     "schedulers",
     "encryption",
-    "readahead",
+    "read-ahead",
     "write-cache",
     "starvation",
-    "power",
+    "energy",
     "tunable",
     "tune",
-    "live",
-    "stack-limit",
+    "production",
+    "stack-size",
     "small-memory",
     "compile",
-    "place",
+    "platform",
     "small-files",
     "bufferbloat",
     "usb-stick",
@@ -136,7 +136,7 @@ mod tests {
         }
         assert!(asked > 0);
         let kind = |name: &str| super::find(name).unwrap().unwrap().kind();
-        assert_eq!((kind("check"), kind("depth")), ("check", "study"));
+        assert_eq!((kind("check"), kind("queue-depth")), ("check", "study"));
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn presets_about_one_figure_show_it_first() {
         let lead = |name: &str| super::find(name).unwrap().unwrap().lead;
-        for (name, figure) in [("surface", "surface"), ("flash", "card"), ("power", "energy")] {
+        for (name, figure) in [("surface", "surface"), ("flash", "card"), ("energy", "energy")] {
             assert_eq!(lead(name).as_deref(), Some(figure), "{name}");
         }
         assert_eq!(lead("check"), None, "its numbers stand large");

@@ -168,7 +168,7 @@ mod tests {
             (with("order = \"chained\""), "random order"),
             (RACE.replace("= 20", "= 2"), "3 replicates at least"),
             (RACE.replace("= 20", "= 101"), "100 replicates at most"),
-            (with("gate = { allowed = \"5 %\" }"), "no gate"),
+            (with("gate = { max_regression = \"5 %\" }"), "no gate"),
             (with("control = true"), "no second copy"),
             (RACE.replace("closeness", "half_width"), "half-width"),
             (RACE.replace("rule = \"race\", ", ""), "closeness is for the rule race only"),

@@ -1,70 +1,70 @@
-//! Identical arms: how often this bench tells apart what does not differ.
+//! The A/A test: how often identical configurations differ significantly on this machine.
 
 use assay_stats::{Sample, smallest_detectable_shift};
 use assay_study::findings::{Cell, CellTrial, Check, Findings, Verdict};
 use assay_study::results::design::ALPHA;
 use serde::Serialize;
 
-/// Format of the document.
-pub const NULL_FORMAT: &str = "assay-null/1";
+pub const AA_TEST_FORMAT: &str = "assay-aa-test/1";
+/// Power of the smallest detectable difference.
+const POWER: f64 = 0.8;
 
-/// What identical arms showed.
+/// Result of an A/A test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Null {
+pub struct AaTest {
     pub format: String,
-    /// Id of the result.
+    /// ID of the result.
     pub id: String,
-    /// One entry a workload.
-    pub workloads: Vec<NullWorkload>,
-    /// Comparisons with the first copy, as a study makes them, that were called better or worse.
+    pub workloads: Vec<AaWorkload>,
+    /// Comparisons with the first copy that a study would have called better or worse.
     pub false_verdicts: usize,
-    /// All of those comparisons.
+    /// All comparisons with the first copy.
     pub verdicts: usize,
-    /// Drift, carry-over and the like.
+    /// Drift, carry-over and similar.
     pub checks: Vec<Check>,
 }
 
-/// Identical arms of one workload.
+/// The copies of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct NullWorkload {
+pub struct AaWorkload {
     pub workload: String,
     pub metric: String,
-    pub arms: usize,
-    /// Replicates that every pair has, at least.
+    pub copies: usize,
+    /// Complete replicates of the pair that has the fewest.
     pub n: usize,
     pub pairs: usize,
-    /// Pairs that a paired t test at 5 % tells apart; as many as 5 % of them are expected.
-    pub told_apart: usize,
-    /// The ratio of the pair that lies furthest apart, above 1.
+    /// Pairs that differ significantly in a paired t test at 5%. About 5% of all pairs are expected to.
+    pub false_positives: usize,
+    /// The largest ratio of two copies, above 1.
     pub largest_ratio: f64,
-    /// Spread of the differences within a replicate, as a share.
-    pub spread: f64,
-    /// The smallest difference that one comparison with as many replicates finds with 80 % power,
-    /// as a share.
-    pub detects: Option<f64>,
+    /// Standard deviation of the differences within a replicate, as a share.
+    pub sd: f64,
+    /// Smallest difference that one comparison of `n` replicates detects with 80% power, as a share.
+    pub min_detectable: Option<f64>,
 }
 
-/// What the identical arms of a study showed.
-pub fn null(findings: &Findings) -> Null {
+/// Compares all copies of each workload of a result with each other.
+pub fn aa_test(findings: &Findings) -> AaTest {
     let mut names: Vec<&str> = Vec::new();
     for cell in findings.cells.iter().filter(|cell| cell.primary) {
         if !names.contains(&cell.workload.as_str()) {
             names.push(&cell.workload);
         }
     }
-    let judged = findings.comparisons.iter().filter(|found| found.primary);
-    let told = |verdict: Option<Verdict>| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
-    Null {
-        format: NULL_FORMAT.to_owned(),
+    let compared = findings.comparisons.iter().filter(|found| found.primary);
+    let differs =
+        |verdict: Option<Verdict>| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
+    AaTest {
+        format: AA_TEST_FORMAT.to_owned(),
         id: findings.study.id.clone(),
         workloads: names.into_iter().filter_map(|name| of_workload(findings, name)).collect(),
-        false_verdicts: judged.clone().filter(|found| told(found.verdict)).count(),
-        verdicts: judged.filter(|found| found.verdict.is_some()).count(),
+        false_verdicts: compared.clone().filter(|found| differs(found.verdict)).count(),
+        verdicts: compared.filter(|found| found.verdict.is_some()).count(),
         checks: findings.checks.clone(),
     }
 }
 
-fn of_workload(findings: &Findings, workload: &str) -> Option<NullWorkload> {
+fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     let cells: Vec<&Cell> =
         findings.cells.iter().filter(|cell| cell.primary && cell.workload == workload).collect();
     let mut samples = Vec::new();
@@ -75,21 +75,22 @@ fn of_workload(findings: &Findings, workload: &str) -> Option<NullWorkload> {
         samples.iter().filter_map(|sample| sample.sd).map(|sd| sd * sd).collect();
     let sd = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
     let n = samples.iter().map(|sample| sample.n).min()?;
-    let apart = |sample: &&Sample| sample.p_value(0.0).is_some_and(|p| p < ALPHA);
-    Some(NullWorkload {
+    let is_significant = |sample: &&Sample| sample.p_value(0.0).is_some_and(|p| p < ALPHA);
+    Some(AaWorkload {
         workload: workload.to_owned(),
         metric: cells.first()?.metric.clone(),
-        arms: cells.len(),
+        copies: cells.len(),
         n,
         pairs: samples.len(),
-        told_apart: samples.iter().filter(apart).count(),
+        false_positives: samples.iter().filter(is_significant).count(),
         largest_ratio: samples.iter().map(|sample| sample.mean.abs()).fold(0.0, f64::max).exp(),
-        spread: sd.exp_m1(),
-        detects: smallest_detectable_shift(n, ALPHA, 0.8).map(|shift| (shift * sd).exp_m1()),
+        sd: sd.exp_m1(),
+        min_detectable: smallest_detectable_shift(n, ALPHA, POWER)
+            .map(|shift| (shift * sd).exp_m1()),
     })
 }
 
-/// Differences of two arms within their replicates, of the trials that their numbers sum up.
+/// Differences of the logarithms of two copies within their replicates.
 fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
     let others = second.counting();
     let level = |trial: &CellTrial| trial.value.filter(|value| *value > 0.0).map(f64::ln);

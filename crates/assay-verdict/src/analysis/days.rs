@@ -84,8 +84,8 @@ impl Days {
     /// How far days are taken to lie apart, and why.
     pub fn words(self) -> String {
         let why = match self.from {
-            Source::Usual => "nothing is known of these; --session-sd names another".to_owned(),
-            Source::Asked => "as --session-sd says".to_owned(),
+            Source::Usual => "nothing is known of these; --between-day-sd names another".to_owned(),
+            Source::Asked => "as --between-day-sd says".to_owned(),
             Source::Results(count) => format!("as {count} earlier results of this study do"),
         };
         let sd = show::percent(100.0 * self.sd);

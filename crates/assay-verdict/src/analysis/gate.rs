@@ -29,25 +29,25 @@ const USUAL_ALLOWED: f64 = 0.05;
 const USUAL_SEEN: f64 = 0.3;
 
 /// Rules whose word makes a row blind.
-const BLINDING: [&str; 2] = ["starved", "unstable"];
+const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
 
 /// What is asked of a gate, as shares.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     /// A loss up to this is allowed.
-    pub allowed: f64,
+    pub max_regression: f64,
     /// A row that would not have found a loss of this makes no statement.
-    pub sees: f64,
+    pub must_detect: f64,
     /// How far days lie apart.
     pub days: Days,
 }
 
 impl Gate {
     /// A gate that must see 30 %, and where it allows more than 5 %, as far beyond that.
-    pub fn new(allowed: f64) -> Self {
+    pub fn new(max_regression: f64) -> Self {
         let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
-        let sees = USUAL_SEEN.max(1.0 - (1.0 - allowed) * beyond);
-        Self { allowed, sees, days: Days::default() }
+        let must_detect = USUAL_SEEN.max(1.0 - (1.0 - max_regression) * beyond);
+        Self { max_regression, must_detect, days: Days::default() }
     }
 }
 
@@ -178,8 +178,8 @@ fn judged(
     match reach([earlier, later], few, rows, asked.days) {
         None => Gated::silent(name, NO_INTERVAL.to_owned()),
         Some(reach) => {
-            let allowed = Allowed::new(better, asked.allowed);
-            allowed.judge(name, later.mean - earlier.mean, reach, Green::Sees(asked.sees))
+            let allowed = Allowed::new(better, asked.max_regression);
+            allowed.judge(name, later.mean - earlier.mean, reach, Green::Sees(asked.must_detect))
         }
     }
 }
@@ -261,12 +261,12 @@ impl Allowed {
     }
 }
 
-fn blind(seen: f64, sees: f64) -> Ended {
-    let [seen, sees] = [seen, sees].map(percent);
+fn blind(seen: f64, must_detect: f64) -> Ended {
+    let [seen, must_detect] = [seen, must_detect].map(percent);
     // Rounded they may look the same.
-    let more = if seen == sees { "a little more than " } else { "" };
+    let more = if seen == must_detect { "a little more than " } else { "" };
     Ended::NoStatement(format!(
-        "only a loss of {more}{seen} would have been found, and --gate-sees asks for {sees}"
+        "only a loss of {more}{seen} would have been found, and --must-detect asks for {must_detect}"
     ))
 }
 
@@ -388,13 +388,13 @@ mod tests {
         assert_eq!(told(Better::Higher, &slower, &quiet).ended, Ended::Pass);
         let wild = told(Better::Higher, &[1000.0, 1500.0, 700.0], &[900.0, 1400.0, 800.0]);
         let Ended::NoStatement(reason) = wild.ended else { panic!("{wild:?}") };
-        assert!(reason.contains("--gate-sees asks for 30 %"), "{reason}");
+        assert!(reason.contains("--must-detect asks for 30 %"), "{reason}");
     }
 
     #[test]
     fn a_wide_gate_must_see_as_far_beyond_itself() {
         for (allowed, sees) in [(0.02, 0.3), (0.05, 0.3), (0.5, 0.6316)] {
-            assert!((Gate::new(allowed).sees - sees).abs() < 1e-4, "{allowed}");
+            assert!((Gate::new(allowed).must_detect - sees).abs() < 1e-4, "{allowed}");
         }
     }
 

@@ -68,14 +68,15 @@ fn answer(
     let starved = starved(design, asked, found);
     let missing: Vec<&Planned> = missing.chain(&starved).collect();
     let rows = compared.len() + missing.len();
-    let sees = asked.sees.unwrap_or_else(|| gate::Gate::new(asked.allowed).sees);
+    let must_detect =
+        asked.must_detect.unwrap_or_else(|| gate::Gate::new(asked.max_regression).must_detect);
     let alpha = error_of_family(design, rows.max(1));
     let replicates = replicates(found);
-    let judge = Judge { design, asked, found, unfinished, sees, alpha, replicates };
+    let judge = Judge { design, asked, found, unfinished, must_detect, alpha, replicates };
     let judged = compared.into_iter().map(|one| judge.row(one));
     let rows = judged.chain(missing.into_iter().map(|own| judge.missing(own))).collect();
     let replicates = asked.until_decided.then_some(replicates);
-    GateAnswer::of((asked.allowed, sees), asked.allow_missing, rows)
+    GateAnswer::of((asked.max_regression, must_detect), asked.allow_inconclusive, rows)
         .of_amount(asked.more)
         .of_study(asked.metric.clone(), replicates)
 }
@@ -119,7 +120,7 @@ struct Judge<'a> {
     asked: &'a Gate,
     found: &'a Findings,
     unfinished: bool,
-    sees: f64,
+    must_detect: f64,
     /// Error of a row, as its share of that of all.
     alpha: f64,
     /// Replicates that were run.
@@ -137,7 +138,7 @@ impl Judge<'_> {
         let row = match row.ended {
             Ended::Pass if has_zeros(one) => {
                 // A zero stays: it will not pass, and what is surely within the gate will not fail.
-                let lasting = row.surely.is_some_and(|most| most < self.asked.allowed);
+                let lasting = row.surely.is_some_and(|most| most < self.asked.max_regression);
                 Gated { lasting, ..Gated::silent(row.name, ZEROS.to_owned()) }
             }
             _ => row,
@@ -277,11 +278,12 @@ impl Judge<'_> {
         let Some((difference, reach)) = difference.zip(reach) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
-        let allowed = Allowed::new(one.better, self.asked.allowed);
+        let allowed = Allowed::new(one.better, self.asked.max_regression);
         if let Some(why) = split(|ratio| allowed.is_passed_by(ratio.ln()), one) {
             return Gated::silent(name, why);
         }
-        let green = if self.asked.until_decided { Green::Within } else { Green::Sees(self.sees) };
+        let green =
+            if self.asked.until_decided { Green::Within } else { Green::Sees(self.must_detect) };
         let row = allowed.judge(name, difference, reach, green);
         let bound = if row.ended == Ended::Fail { -reach[0] } else { reach[0] };
         Gated { surely: Some(allowed.share(allowed.worse(difference) + bound)), ..row }

@@ -3,6 +3,7 @@
 //! Whatever was measured becomes [`Measurements`] first, and [`judge`] draws the findings from
 //! them: a study that ran here and a table that was brought along go the same way.
 
+mod aa_test;
 mod acknowledged;
 mod across;
 mod borrowed;
@@ -26,7 +27,6 @@ mod kinds;
 mod lines;
 mod memory;
 mod metrics;
-mod null;
 pub mod places;
 mod played;
 mod published;
@@ -47,10 +47,10 @@ mod verdicts;
 mod watched;
 mod windows;
 
+pub use aa_test::{AaTest, AaWorkload, aa_test};
 pub use across::{RESULT, compare};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
-pub use null::{Null, NullWorkload, null};
 pub use race::log as race_log;
 pub use sessions::compare_sides;
 pub use stopping::{Enough, enough};

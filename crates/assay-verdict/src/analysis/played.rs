@@ -311,12 +311,12 @@ mod tests {
         let gated = |metric: Option<&str>, starved: bool| {
             let mut bench = bench(Clock::Open, 1, 0.0);
             bench.plan.design.gate = Some(Gate {
-                allowed: 0.2,
+                max_regression: 0.2,
                 more: None,
-                sees: None,
+                must_detect: None,
                 metric: metric.map(str::to_owned),
                 until_decided: false,
-                allow_missing: false,
+                allow_inconclusive: false,
             });
             let mut second = bench.trials.iter_mut().filter(|trial| trial.record.workload == 1);
             if let Some(trial) = second.next().filter(|_| starved) {

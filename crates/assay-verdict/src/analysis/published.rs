@@ -121,10 +121,10 @@ mod tests {
         assert_eq!((bare.text.as_str(), bare.value), ("1042.523 s", Some(1042.523)));
         let access = one("surface", "SSD 520, as \"sub 0.1\"", "latency_mean_ns");
         assert_eq!((access.text.as_str(), whole(&access)), ("0.1 ms", Some(100_000.0)));
-        let third = one("power", "SSD, dd write 16 GB", "energy_j");
+        let third = one("energy", "SSD, dd write 16 GB", "energy_j");
         assert_eq!((third.text.as_str(), third.value), ("1/3", Some(1.0 / 3.0)));
         assert_eq!(third.ratio.as_deref(), Some("target"));
-        let pegasus = one("stream", "Pegasus2 R4 RAID5 4x3TB, BlackMagic", rate);
+        let pegasus = one("large-files", "Pegasus2 R4 RAID5 4x3TB, BlackMagic", rate);
         assert_eq!((pegasus.text.as_str(), whole(&pegasus)), ("530 MB/s", Some(530e6)));
     }
 

@@ -1,4 +1,4 @@
-//! `acknowledged`: syncs end before their medium can hold what was written.
+//! `cached-sync`: syncs end before their medium can hold what was written.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -17,7 +17,7 @@ use super::host_cache::hides_its_cache;
 use super::{Case, Remark, SPEED, TruthRule};
 
 /// Name of the rule.
-pub const NAME: &str = "acknowledged";
+pub const NAME: &str = "cached-sync";
 
 /// Nanoseconds in which the fastest flash programs a page: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash
 /// Memory to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).

@@ -1,4 +1,4 @@
-//! `behind`: an open loop did not hold its schedule.
+//! `late-submission`: an open loop did not hold its schedule.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -14,7 +14,7 @@ const HELD: f64 = 0.005;
 pub struct Behind;
 
 static ABOUT: About = About {
-    name: "behind",
+    name: "late-submission",
     summary: "operations were not issued when they were meant to start",
     text: "In an open loop operations start by the clock. Where more than 0.5 % of them were handed \
            over more than 1 ms late it is told, and why. All places in flight were taken: the drive was \

@@ -162,7 +162,7 @@ fn from_the_host(case: &Case<'_>) -> Option<Remark> {
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
-    // Past the page cache nothing but blocks that it took away itself explains it: `emptied` says it better.
+    // Past the page cache nothing but blocks that it took away itself explains it: `trimmed-area` says it better.
     let is_taken_away = emptied::clears(case);
     if is_taken_away && case.workload.work.touches().direct {
         return None;

@@ -1,4 +1,4 @@
-//! `depth`: fewer operations were in flight than was asked for.
+//! `low-queue-depth`: fewer operations were in flight than was asked for.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -23,7 +23,7 @@ const FEWEST_LOOKS: u64 = 8;
 pub struct Depth;
 
 static ABOUT: About = About {
-    name: "depth",
+    name: "low-queue-depth",
     summary: "the device had far fewer operations in flight than was asked for",
     text: "The kernel sums the time that requests spend at the device; divided by the time \
            of the run that is the mean number in flight. Below half of what was asked for, \

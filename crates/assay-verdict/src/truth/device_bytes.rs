@@ -80,7 +80,7 @@ fn is_cached(case: &Case<'_>) -> bool {
 }
 
 fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
-    // Where memory answered, `cached` says it better, and of blocks that are gone `emptied`.
+    // Where memory answered, `cached` says it better, and of blocks that are gone `trimmed-area`.
     if compression(case).is_some() || emptied::clears(case) || is_cached(case) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! `different-work`: runs that were to produce the same did not, so one may have been faster by doing less.
+//! `output-mismatch`: runs that were to produce the same did not, so one may have been faster by doing less.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const NUMBER_PRINTED: &str = "; the number that is read from what it prints is a
 
 pub struct DifferentWork;
 
-pub const NAME: &str = "different-work";
+pub const NAME: &str = "output-mismatch";
 
 static ABOUT: About = About {
     name: NAME,

@@ -1,4 +1,4 @@
-//! `emptied`: work found blocks that its own trims or zeroing had taken away.
+//! `trimmed-area`: work found blocks that its own trims or zeroing had taken away.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -16,7 +16,7 @@ const LEAST_SHARE: f64 = 0.9;
 pub struct Emptied;
 
 static ABOUT: About = About {
-    name: "emptied",
+    name: "trimmed-area",
     summary: "its own trims or zeroing took away what the work was to find",
     text: "Before each trial that trims or zeroes the area is written anew. Where a trial without writes takes \
            away more bytes than its area holds, or than the part that they go to most (by a law of access, or \

@@ -1,4 +1,4 @@
-//! `fewer-hosts`: hosts of a fleet were lost while it ran.
+//! `missing-hosts`: hosts of a fleet were lost while it ran.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -8,7 +8,7 @@ use super::{Case, MOVED, Remark, TruthRule};
 
 pub struct FewerHosts;
 
-pub const NAME: &str = "fewer-hosts";
+pub const NAME: &str = "missing-hosts";
 
 static ABOUT: About = About {
     name: NAME,

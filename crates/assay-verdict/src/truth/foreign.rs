@@ -1,4 +1,4 @@
-//! `foreign`: somebody else used the device.
+//! `foreign-io`: somebody else used the device.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ const IDLE_GAP: u64 = 256 << 10;
 pub struct Foreign;
 
 static ABOUT: About = About {
-    name: "foreign",
+    name: "foreign-io",
     summary: "other programs used the device right before or during the trial",
     text: "Judged where the tool itself moves nothing: in the idle gap before each trial, \
            on every device that is shared, and by the direction that the workload does not \

@@ -345,7 +345,10 @@ mod tests {
             let changes = |nature| rule.changes().contains(&nature);
             assert!(!changes(Nature::Amount) || changes(Nature::Traffic), "{name}");
         }
-        assert!(!may_change("starved", Nature::Amount) && !may_change("starved", Nature::Traffic));
+        assert!(
+            !may_change("cpu-starved", Nature::Amount)
+                && !may_change("cpu-starved", Nature::Traffic)
+        );
         assert!(may_change("cached", Nature::Traffic) && !may_change("cached", Nature::Amount));
         assert!(may_change("oom", Nature::Amount));
         assert!(may_change("a rule of a later version", Nature::Amount));

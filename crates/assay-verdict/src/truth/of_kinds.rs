@@ -57,7 +57,7 @@ mod tests {
             let detail = Detail { phases: vec![phase], emptied_bytes: None };
             trial.measured.as_mut()?.detail = detail.into();
         }
-        let rule = RULES.iter().find(|rule| rule.about().name == "tree-cut")?;
+        let rule = RULES.iter().find(|rule| rule.about().name == "truncated-tree")?;
         bench.judge(*rule)
     }
 

@@ -1,4 +1,4 @@
-//! `skew`: the windows of the hosts of a fleet lie beside each other.
+//! `host-skew`: the windows of the hosts of a fleet lie beside each other.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -14,7 +14,7 @@ const SHARED: f64 = 0.95;
 pub struct Skew;
 
 static ABOUT: About = About {
-    name: "skew",
+    name: "host-skew",
     summary: "hosts of a fleet did not measure at the same time",
     text: "Rates of hosts add up where all of them were at work. Windows are cut to what all share; where that is \
            less than 95 % of the longest one, hosts were at work while others were not, the storage was met by fewer \

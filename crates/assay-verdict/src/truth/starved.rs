@@ -1,4 +1,4 @@
-//! `starved`: the measuring threads waited for a processor.
+//! `cpu-starved`: the measuring threads waited for a processor.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ const SHORTEST_NS: u64 = 50_000_000;
 pub struct Starved;
 
 static ABOUT: About = About {
-    name: "starved",
+    name: "cpu-starved",
     summary: "other programs had the processors while the measuring threads wanted them",
     text: "The kernel counts how long each thread was ready to run and waited for a processor \
            (/proc/PID/schedstat). Above 10 % of the time of a trial, while others used the \

@@ -1,4 +1,4 @@
-//! `wrong-data`: what was written is not what was read again.
+//! `data-mismatch`: what was written is not what was read again.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -10,7 +10,7 @@ use super::evidence::in_trials;
 use super::{ALL, Case, Remark, TruthRule};
 
 /// Its name, for those who end a command by it.
-pub const NAME: &str = "wrong-data";
+pub const NAME: &str = "data-mismatch";
 
 pub struct WrongData;
 

@@ -1,4 +1,4 @@
-//! `assay selftest`: what this machine makes of no difference at all.
+//! `assay aa-test`: the noise floor of this machine, from identical configurations.
 
 use clap::Args;
 
@@ -9,33 +9,30 @@ use assay_study::study::{StopRule, Study};
 use assay_system::system::System;
 use assay_verdict::analysis;
 
-/// Identical arms, until there are enough pairs of them to speak of.
-const USUAL_ARMS: u32 = 4;
+/// Copies of the baseline: six pairs to compare.
+const DEFAULT_COPIES: u32 = 4;
 
-/// What this machine makes of identical settings: false positives, noise, detectable difference
+/// Measure the noise floor with identical configurations
 ///
-/// Runs a study with copies of its baseline in the place of its settings. Whatever differs between
-/// them is noise; pairs that are told apart are false positives of this machine.
+/// Runs a study with copies of its baseline instead of its configurations. Whatever differs between the copies is noise,
+/// and a significant difference is a false positive of this machine.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay selftest --null                       with the workloads of assay check, here
-  assay selftest --null check /mnt/card       the same, there
-  assay selftest --null depth.toml /mnt/card  with those of a study, there
-  assay selftest --null --arms 6 --replicates 10")]
+  assay aa-test                       the workloads of assay check, in this directory
+  assay aa-test check /mnt/card       the same on a card
+  assay aa-test depth.toml /mnt/card  the workloads of a study file
+  assay aa-test --copies 6 --replicates 10")]
 pub struct Arguments {
-    /// Run identical settings
-    #[arg(long, required = true)]
-    null: bool,
     /// A study file, or the name of a shipped study
     #[arg(value_name = "STUDY", default_value = "check")]
     study: String,
     /// Directory, file or block device instead of the study's own
     #[arg(value_name = "TARGET")]
     target: Option<String>,
-    /// Identical settings
-    #[arg(long, value_name = "N", default_value_t = USUAL_ARMS)]
-    arms: u32,
+    /// Number of identical configurations
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_COPIES)]
+    copies: u32,
     /// Complete passes over all settings
     #[arg(long, value_name = "N", default_value_t = assay_study::study::DEFAULT_REPLICATES)]
     replicates: u32,
@@ -50,16 +47,16 @@ pub struct Arguments {
 }
 
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
-    if !(2..=26).contains(&arguments.arms) {
-        return Err(Failure::mistake(format!("--arms {}: say 2 to 26", arguments.arms)));
+    if !(2..=26).contains(&arguments.copies) {
+        return Err(Failure::mistake(format!("--copies {}: use 2 to 26", arguments.copies)));
     }
     if !(3..=1000).contains(&arguments.replicates) {
         return Err(Failure::mistake(format!(
-            "--replicates {}: say 3 to 1000; fewer give no interval",
+            "--replicates {}: use 3 to 1000; fewer give no confidence interval",
             arguments.replicates
         )));
     }
-    let study = null_study(studies::load(system, &arguments.study)?, &arguments);
+    let study = identical(studies::load(system, &arguments.study)?, &arguments);
     let own = study.target.iter().map(assay_study::study::Target::word).next();
     let target = arguments.target.or(own).unwrap_or_else(|| ".".to_owned());
     let request = Request {
@@ -69,19 +66,19 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     };
     let ran = running::run(system, request, arguments.how.quiet)?;
     running::end(system, ran, |findings, _| {
-        let null = analysis::null(findings);
+        let test = analysis::aa_test(findings);
         if arguments.how.json {
-            output::json(&null);
+            output::json(&test);
         } else {
-            output::text(&assay_report::null::render(&null, output::columns(system)));
+            output::text(&assay_report::aa_test::render(&test, output::columns(system)));
         }
         Ok(())
     })
 }
 
-/// The study with copies of its baseline in the place of its arms.
-fn null_study(study: Study, arguments: &Arguments) -> Study {
-    let copies = ('a'..='z').take(arguments.arms as usize).map(String::from).collect();
+/// Returns the study with copies of its baseline instead of its configurations.
+fn identical(study: Study, arguments: &Arguments) -> Study {
+    let copies = ('a'..='z').take(arguments.copies as usize).map(String::from).collect();
     let mut study = Study { replicates: arguments.replicates, seed: arguments.seed, ..study };
     if study.preset.as_deref() == Some("check") {
         // The budget of a check is for its own seven trials a replicate.

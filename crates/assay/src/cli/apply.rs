@@ -207,7 +207,7 @@ mod tests {
         }
         if trust > Trust::Trusted {
             let text = "somebody else wrote meanwhile".to_owned();
-            cell.because.push(Because { rule: "foreign".to_owned(), trust, text });
+            cell.because.push(Because { rule: "foreign-io".to_owned(), trust, text });
             cell.trust = Some(trust);
         }
         let standing = Standing::of(&findings, &best);

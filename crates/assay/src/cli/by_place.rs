@@ -1,4 +1,4 @@
-//! `--by place`: results of several machines in one table, in per cent of one of them.
+//! `--by platform`: results of several machines in one table, in per cent of one of them.
 
 use clap::{Args, ValueEnum};
 
@@ -13,26 +13,25 @@ use assay_verdict::analysis::places::{self, Brought, Question};
 /// What results are set beside each other by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
-    /// The place where they were measured: bare metal, a guest, a container
-    Place,
+    /// The platform where they were measured: bare metal, a VM, a container
+    Platform,
 }
 
 /// Results of several places.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ByPlace {
-    /// One table of all places, each in per cent of the baseline place
+    /// Show one table of all platforms, in percent of the baseline
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<By>,
-    /// What the place of a result is called, once for each [default: what was found there]
+    /// Name the platform of a result [default: the detected one]
     #[arg(long, value_name = "ID=NAME", requires = "by")]
-    label: Vec<String>,
-    /// The place that the others are per cent of, or a result of it [default: bare metal, else the
-    /// first]
-    #[arg(long, value_name = "PLACE", requires = "by")]
+    platform: Vec<String>,
+    /// Choose the baseline platform, by its name or a result [default: bare metal, else the first]
+    #[arg(long, value_name = "ID", requires = "by")]
     baseline: Option<String>,
-    /// Set a published table beside it, such as article-000
-    #[arg(long, value_name = "ARTICLE", requires = "by")]
-    beside: Option<String>,
+    /// Add a published table, e.g. article-000
+    #[arg(long, value_name = "TABLE", requires = "by")]
+    published: Option<String>,
 }
 
 impl ByPlace {
@@ -54,17 +53,17 @@ impl ByPlace {
     ) -> Outcome<Findings> {
         let mut brought =
             words.iter().map(|word| store::brought(system, word)).collect::<Outcome<Vec<_>>>()?;
-        for label in &self.label {
+        for label in &self.platform {
             name(words, &mut brought, label)?;
         }
-        let beside = self.beside.as_deref().map(beside);
+        let published = self.published.as_deref().map(beside);
         let found: Vec<Findings> = brought.iter().map(|one| one.findings.clone()).collect();
         let days = days.unwrap_or_else(|| store::days::apart(system, &found));
         let question = Question {
             days,
             baseline: self.baseline.clone(),
             margin,
-            beside: beside.transpose()?.into_iter().collect(),
+            beside: published.transpose()?.into_iter().collect(),
         };
         places::by_place(&brought, question)
     }
@@ -72,7 +71,7 @@ impl ByPlace {
 
 /// Gives the place of a result the name of a label.
 fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
-    let mistake = |what: &str| Failure::mistake(format!("--label {label}: {what}"));
+    let mistake = |what: &str| Failure::mistake(format!("--platform {label}: {what}"));
     // Ids have no `=`, names may.
     let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));
     let (id, name) = parts

@@ -20,18 +20,18 @@ use assay_system::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay collection add 20261120-1031 --device \"SanDisk 32 GB\" --claimed A1
+  assay collection add 20261120-1031 --device \"SanDisk 32 GB\" --rated A1
   assay collection build -o cards.html              one page that sorts and filters
   assay collection export -o cards.csv
   assay collection export --format markdown -o cards.md
 
 The first rows are those that the source articles print, marked as published.
-A folder of one's own is named with --in; without it, it lies beside the results.")]
+A folder of one's own is named with --dir; without it, it lies beside the results.")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// Folder of the collection
-    #[arg(long = "in", value_name = "FOLDER", global = true)]
+    #[arg(long = "dir", value_name = "DIR", global = true)]
     folder: Option<PathBuf>,
 }
 

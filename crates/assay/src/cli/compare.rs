@@ -26,7 +26,7 @@ use assay_verdict::analysis::gate::{self, Gate, Gated};
 /// suggested, only the detectable difference is shown. Three results or more on each side tell days from differences:
 /// then one may be better, worse or equivalent.
 ///
-/// --by place makes one table of many machines: each workload in each place, in per cent of the
+/// --by platform makes one table of many machines: each workload in each place, in per cent of the
 /// baseline place. Places with fewer than three results suggest no direction; emulated places have
 /// numbers, but no verdict. There is no mean over workloads: no
 /// single number says what a place costs.
@@ -37,8 +37,8 @@ Examples:
   assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
                                                          undetectable
   assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%  each result is one number
-  assay compare --by place BARE GUEST CONTAINER          per cent of bare metal, by workload
-  assay compare --by place A B --label B=\"KVM, 2 CPUs\" --beside article-000")]
+  assay compare --by platform BARE GUEST CONTAINER          per cent of bare metal, by workload
+  assay compare --by platform A B --platform B=\"KVM, 2 CPUs\" --published article-000")]
 pub struct Arguments {
     /// Ids, the beginnings of some, or paths of bundles: the first one is the baseline, unless
     /// --against names it
@@ -60,7 +60,7 @@ pub struct Arguments {
     /// How far single results of different days scatter (default: as five or more earlier results of
     /// this study do, else 3%)
     #[arg(long, value_name = "SHARE")]
-    session_sd: Option<String>,
+    between_day_sd: Option<String>,
     /// One JSON document instead of the tables
     #[arg(long)]
     json: bool,
@@ -71,8 +71,9 @@ impl Gating {
     fn gate(&self, days: Days) -> Outcome<Option<Gate>> {
         let Some(text) = &self.gate else { return Ok(None) };
         let gate = Gate { days, ..Gate::new(share("--gate", text)?) };
-        let sees = self.gate_sees.as_deref().map(|text| share("--gate-sees", text)).transpose()?;
-        Ok(Some(Gate { sees: sees.unwrap_or(gate.sees), ..gate }))
+        let sees =
+            self.must_detect.as_deref().map(|text| share("--must-detect", text)).transpose()?;
+        Ok(Some(Gate { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
     }
 }
 
@@ -127,7 +128,7 @@ impl Against {
 
     /// The code that the caller has for 5.
     pub fn blind(&self) -> Option<u8> {
-        self.gating.exit_blind
+        self.gating.exit_inconclusive
     }
 
     /// Prints what was found, and what it says beside the earlier result. With `--json` there is one
@@ -160,17 +161,17 @@ impl Against {
         let results = vec![id];
         let against = against.into_iter().collect();
         let places = ByPlace::default();
-        let (margin, session_sd) = (None, None);
+        let (margin, between_day_sd) = (None, None);
         let arguments =
-            Arguments { results, against, gating, junit, places, margin, session_sd, json };
+            Arguments { results, against, gating, junit, places, margin, between_day_sd, json };
         run(system, &arguments)
     }
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     arguments.junit.check(system, arguments.gating.gate.is_some())?;
-    let given = arguments.session_sd.as_deref();
-    let given = given.map(|text| share("--session-sd", text)).transpose()?.map(Days::asked);
+    let given = arguments.between_day_sd.as_deref();
+    let given = given.map(|text| share("--between-day-sd", text)).transpose()?.map(Days::asked);
     if arguments.places.is_asked() {
         return by_place(system, arguments, given);
     }
@@ -194,14 +195,15 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let mut found = compare_sides(&earlier, &later, arguments, (asked, days))?;
     if let Some(asked) = asked {
         let rows = rows(&earlier, &later, !arguments.against.is_empty(), asked);
-        let allow_missing = arguments.gating.allow_missing;
-        let answer = GateAnswer::of((asked.allowed, asked.sees), allow_missing, rows);
+        let allow_inconclusive = arguments.gating.allow_inconclusive;
+        let answer =
+            GateAnswer::of((asked.max_regression, asked.must_detect), allow_inconclusive, rows);
         found.checks.extend(answer.lines().into_iter().map(|line| Check::new("gate", line)));
         found.gate = Some(answer);
     }
     show(system, &found, arguments.json);
     let ended = found.gate.as_ref().map_or(Ok(()), gates::ended);
-    let ended = ended.map_err(|failure| failure.blind_by(arguments.gating.exit_blind));
+    let ended = ended.map_err(|failure| failure.blind_by(arguments.gating.exit_inconclusive));
     let written = arguments.junit.write(system, &found);
     running::gravest([written, ended].into_iter().filter_map(Result::err).collect())
 }
@@ -210,7 +212,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn by_place(system: &dyn System, arguments: &Arguments, days: Option<Days>) -> Outcome<()> {
     if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
         return Err(Failure::mistake(
-            "--by place has no sides and no gate: leave out --against and --gate; --baseline names \
+            "--by platform has no sides and no gate: leave out --against and --gate; --baseline names \
              the place that the others are per cent of",
         ));
     }
@@ -239,7 +241,11 @@ fn compare_sides(
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
         let given = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
-        return store::compared_sides(earlier, later, given.or(asked.map(|gate| gate.allowed)));
+        return store::compared_sides(
+            earlier,
+            later,
+            given.or(asked.map(|gate| gate.max_regression)),
+        );
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(Failure::mistake(

@@ -64,7 +64,7 @@ fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
         if has("block devices") && has("file systems") {
             ["assay run schedulers --lab --quick", "on loop devices of its own: nothing is touched"]
         } else {
-            ["assay run depth --quick", "how many operations in flight?"]
+            ["assay run queue-depth --quick", "how many operations in flight?"]
         },
         if has("block latency") {
             ["assay watch", "what the disks do at this moment"]

@@ -24,7 +24,7 @@ const ON_A_TARGET: [&str; 5] = [
     "assay run --quiet /study.toml /home/me",
     "assay run --quiet --replicates 4 /study.toml /home/me",
     "assay run --quiet --set depth=1,2 /study.toml /home/me",
-    "assay selftest --null --quiet --seed 1 --arms 2 --replicates 3 /study.toml /home/me",
+    "assay aa-test --quiet --seed 1 --copies 2 --replicates 3 /study.toml /home/me",
 ];
 
 /// Options of `check` whose work takes all of a place and ends when it is through, each with each of its values: on
@@ -95,7 +95,7 @@ format     = "assay-study/1"
 title      = "A gate"
 replicates = 3
 seed       = 11
-gate       = { allowed = "5 %" }
+gate       = { max_regression = "5 %" }
 
 [factors]
 depth = [4, 1]

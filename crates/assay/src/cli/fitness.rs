@@ -72,7 +72,7 @@ mod tests {
         fake.write_whole(Path::new("/other.toml"), file("").as_bytes()).unwrap();
         for (word, told) in [
             ("/other.toml", "/other.toml does not say what a place is to be good enough for"),
-            ("depth", "depth does not say"),
+            ("queue-depth", "queue-depth does not say"),
             (
                 "postgres",
                 "nobody published what `postgres` needs, as far as is known here: there is etcd,",

@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// Commands that are looked for by those who know of them: their names are enough.
 const FURTHER: &[&str] =
-    &["articles", "calc", "collection", "completions", "peer", "selftest", "verify"];
+    &["aa-test", "articles", "calc", "collection", "completions", "peer", "verify"];
 
 /// Columns before a summary: the indent, the longest name, and a gap.
 const INDENT: usize = 11;

@@ -27,16 +27,16 @@ pub struct Gating {
     /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
     /// beyond a gate above 5%)
     #[arg(long, value_name = "SHARE", requires = "gate")]
-    pub gate_sees: Option<String>,
+    pub must_detect: Option<String>,
     /// Rows that make no statement do not fail a gate
     #[arg(long, requires = "gate")]
-    pub allow_missing: bool,
+    pub allow_inconclusive: bool,
     /// Exit code in the place of 5, such as 125, which git bisect run skips
     ///
     /// By a code above 127 git bisect run aborts.
     #[arg(long, value_name = "CODE", requires = "gate",
         value_parser = clap::value_parser!(u8).range(1..))]
-    pub exit_blind: Option<u8>,
+    pub exit_inconclusive: Option<u8>,
 }
 
 /// What pages of CI are told of a gate.
@@ -121,15 +121,15 @@ impl GateArguments {
     /// The user's mistake.
     pub fn put(&self, study: &mut Study) -> Outcome<()> {
         let Some(text) = &self.gating.gate else { return Ok(()) };
-        let sees = self.gating.gate_sees.as_deref();
+        let sees = self.gating.must_detect.as_deref();
         study.gate = Some(study::Gate {
-            allowed: text
+            max_regression: text
                 .parse::<Loss>()
                 .map_err(|error| Failure::mistake(format!("--gate: {error}")))?,
-            sees: sees.map(|text| percent("--gate-sees", text)).transpose()?,
+            must_detect: sees.map(|text| percent("--must-detect", text)).transpose()?,
             metric: self.gate_metric.clone(),
-            allow_missing: self.gating.allow_missing,
-            exit_blind: self.gating.exit_blind,
+            allow_inconclusive: self.gating.allow_inconclusive,
+            exit_inconclusive: self.gating.exit_inconclusive,
         });
         Ok(())
     }
@@ -137,8 +137,8 @@ impl GateArguments {
     /// The options that were typed, with the keys that they set.
     pub fn typed(&self) -> impl Iterator<Item = Typed> {
         let options = [
-            ("--gate", &self.gating.gate, "gate/allowed"),
-            ("--gate-sees", &self.gating.gate_sees, "gate/sees"),
+            ("--gate", &self.gating.gate, "gate/max_regression"),
+            ("--must-detect", &self.gating.must_detect, "gate/must_detect"),
             ("--gate-metric", &self.gate_metric, "gate/metric"),
         ];
         let typed = |(option, text, path): (&str, &Option<String>, &str)| {
@@ -186,7 +186,7 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
 
 /// What to do about a gate that could not see.
 const WAY_ON: &str = "what to do: measure again on a quiet machine, with more replicates where trials \
-                      are too few or too far apart (--allow-missing lets such rows pass unjudged)";
+                      are too few or too far apart (--allow-inconclusive lets such rows pass unjudged)";
 
 /// How a gate ends a command: 1 where a row failed, 5 where none did and one makes no statement.
 ///
@@ -206,7 +206,7 @@ pub fn ended(gate: &GateAnswer) -> Outcome<()> {
 pub fn unmeasured(failure: Failure, gate: Option<&study::Gate>) -> Failure {
     match gate {
         Some(gate) if failure.kind == Kind::Broken => {
-            Failure::partial(failure.message).blind_by(gate.exit_blind)
+            Failure::partial(failure.message).blind_by(gate.exit_inconclusive)
         }
         _ => failure,
     }
@@ -232,19 +232,22 @@ mod tests {
     }
 
     fn depth() -> Study {
-        presets::find("depth").unwrap().unwrap()
+        presets::find("queue-depth").unwrap().unwrap()
     }
 
     #[test]
     fn the_line_is_the_gate_of_the_study() {
-        let words = ["--gate", "2.5%", "--gate-sees", "150%", "--gate-metric", "iops"];
-        let more = ["--allow-missing", "--exit-blind", "125"];
+        let words = ["--gate", "2.5%", "--must-detect", "150%", "--gate-metric", "iops"];
+        let more = ["--allow-inconclusive", "--exit-inconclusive", "125"];
         let mut study = depth();
         line(&[&words[..], &more].concat()).unwrap().put(&mut study).unwrap();
         let gate = study.gate.unwrap();
-        assert_eq!((gate.allowed, gate.sees), (Loss::Share(Percent(2.5)), Some(Percent(150.0))));
-        assert_eq!((gate.metric.as_deref(), gate.exit_blind), (Some("iops"), Some(125)));
-        assert!(gate.allow_missing);
+        assert_eq!(
+            (gate.max_regression, gate.must_detect),
+            (Loss::Share(Percent(2.5)), Some(Percent(150.0)))
+        );
+        assert_eq!((gate.metric.as_deref(), gate.exit_inconclusive), (Some("iops"), Some(125)));
+        assert!(gate.allow_inconclusive);
         let mut study = depth();
         line(&[]).unwrap().put(&mut study).unwrap();
         assert_eq!(study.gate, None);
@@ -253,17 +256,17 @@ mod tests {
     #[test]
     fn what_is_no_gate_is_refused() {
         for words in [
-            &["--gate", "5%", "--exit-blind", "0"][..],
-            &["--gate", "5%", "--exit-blind", "256"],
-            &["--exit-blind", "125"],
+            &["--gate", "5%", "--exit-inconclusive", "0"][..],
+            &["--gate", "5%", "--exit-inconclusive", "256"],
+            &["--exit-inconclusive", "125"],
             &["--gate-metric", "iops"],
-            &["--allow-missing"],
+            &["--allow-inconclusive"],
         ] {
             assert!(line(words).is_err(), "{words:?}");
         }
         let mut counted = depth();
         line(&["--gate", "+10"]).unwrap().put(&mut counted).unwrap();
-        assert_eq!(counted.gate.unwrap().allowed, Loss::Amount(10.0));
+        assert_eq!(counted.gate.unwrap().max_regression, Loss::Amount(10.0));
         let told = line(&["--gate", "+much"]).unwrap().put(&mut depth()).unwrap_err();
         assert!(told.message.starts_with("--gate: `+much` is no amount"), "{told}");
         let told = line(&["--gate", "much"]).unwrap().put(&mut depth()).unwrap_err();
@@ -325,7 +328,7 @@ mod tests {
             study.gate
         };
         let plain = gate(&["--gate", "5%"]);
-        let blind = gate(&["--gate", "5%", "--exit-blind", "125"]);
+        let blind = gate(&["--gate", "5%", "--exit-inconclusive", "125"]);
         let code = |failure: Failure, gate: Option<&study::Gate>| {
             unmeasured(failure, gate).kind.exit_code()
         };

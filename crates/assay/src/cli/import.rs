@@ -45,10 +45,10 @@ const LARGEST_BYTES: u64 = 1 << 30;
 #[command(after_help = "\
 Examples:
   assay import run*.json              results of fio: what differs is compared
-  assay import --arm scheduler=bfq b1.json --arm scheduler=none n1.json n2.json
-  assay import --names {scheduler}-{run}.json --in-order *.json
+  assay import --set scheduler=bfq b1.json --set scheduler=none n1.json n2.json
+  assay import --filename-pattern {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
-  assay import trials.csv --primary duration_s --title cards
+  assay import trials.csv --primary-metric duration_s --title cards
   assay import trace.txt              blkparse's text or fio's iolog: recorded requests
   assay import card.assay             a whole result, then it is in assay list
 
@@ -73,19 +73,19 @@ pub struct Arguments {
     named: Named,
     /// Levels from the names of files, such as {scheduler}-qd{depth}-*.json
     #[arg(long, value_name = "PATTERN")]
-    names: Option<String>,
+    filename_pattern: Option<String>,
     /// The files were made in the order in which they are named
     #[arg(long)]
     in_order: bool,
     /// Level that the others are compared with, once for each factor [default: the first row's]
-    #[arg(long, value_name = "NAME=LEVEL")]
+    #[arg(long, value_name = "FACTOR=VALUE")]
     baseline: Vec<String>,
     /// Difference that does not matter, such as 2% [default: 5%]
     #[arg(long, value_name = "PERCENT")]
     margin: Option<String>,
     /// Metric that verdicts are about [default: the first one of each workload]
     #[arg(long, value_name = "METRIC")]
-    primary: Option<String>,
+    primary_metric: Option<String>,
     /// Better direction of a metric, such as score=higher
     #[arg(long, value_name = "METRIC=DIRECTION")]
     better: Vec<String>,
@@ -186,12 +186,12 @@ fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Pat
 /// An option that is given and says something of numbers alone.
 fn of_numbers(arguments: &Arguments, several: bool) -> Option<&'static str> {
     let all = [
-        ("--arm", arguments.named.files.iter().any(|(_, arm)| !arm.is_empty())),
-        ("--names", arguments.names.is_some()),
+        ("--set", arguments.named.files.iter().any(|(_, arm)| !arm.is_empty())),
+        ("--filename-pattern", arguments.filename_pattern.is_some()),
         ("--in-order", arguments.in_order),
         ("--baseline", !arguments.baseline.is_empty()),
         ("--margin", arguments.margin.is_some()),
-        ("--primary", arguments.primary.is_some()),
+        ("--primary-metric", arguments.primary_metric.is_some()),
         ("--better", !arguments.better.is_empty()),
         ("--json of several files", arguments.json && several),
     ];
@@ -268,15 +268,15 @@ fn twice(runs: &[Brought]) -> Option<(&str, &str)> {
     })
 }
 
-/// Files with what `--arm` and `--names` say of them.
+/// Files with what `--set` and `--filename-pattern` say of them.
 fn named_arms(arguments: &Arguments) -> Outcome<Vec<(String, Arm)>> {
     let mut files = arguments.named.files.clone();
-    if let Some(pattern) = &arguments.names {
+    if let Some(pattern) = &arguments.filename_pattern {
         for (file, arm) in &mut files {
             let name = last(file);
             let Some(levels) = pattern::levels(pattern, &name)? else {
                 return Err(Failure::mistake(format!(
-                    "--names {pattern}: the name {name} does not fit it"
+                    "--filename-pattern {pattern}: the name {name} does not fit it"
                 )));
             };
             // `{run}` tells runs of one arm apart and is no setting.
@@ -316,7 +316,7 @@ fn baseline(words: &[String]) -> Outcome<Arm> {
             parts.filter(|(name, level)| !name.is_empty() && !level.is_empty())
         else {
             return Err(Failure::mistake(format!(
-                "--baseline {word}: say NAME=LEVEL, such as filesystem=ext4"
+                "--baseline {word}: say FACTOR=VALUE, such as filesystem=ext4"
             )));
         };
         if let Some(other) = arm.insert(name.to_owned(), level.to_owned()) {
@@ -447,7 +447,7 @@ fn about(
         imported: system.now(),
         baseline: baseline.clone(),
         margin,
-        primary: arguments.primary.clone(),
+        primary: arguments.primary_metric.clone(),
         trials: 0,
         files: if is_table { Vec::new() } else { sources },
         in_order: arguments.in_order && !is_table,
@@ -497,14 +497,14 @@ fn show(system: &dyn System, arguments: &Arguments, findings: &Findings) {
     ));
 }
 
-/// Files, each with the levels that the `--arm` before it say.
+/// Files, each with the levels that the `--set` before it say.
 #[derive(Clone, Debug, Default)]
 struct Named {
     files: Vec<(String, Arm)>,
 }
 
 const FILE: &str = "files";
-const ARM: &str = "arm";
+const ARM: &str = "set";
 
 impl Args for Named {
     fn augment_args(command: clap::Command) -> clap::Command {
@@ -515,9 +515,9 @@ impl Args for Named {
             .num_args(1..)
             .action(ArgAction::Append);
         let arm = Arg::new(ARM)
-            .long("arm")
-            .value_name("NAME=LEVEL")
-            .help("Level of a setting in the files that follow, as far as the next --arm")
+            .long("set")
+            .value_name("FACTOR=VALUE")
+            .help("Level of a setting in the files that follow, as far as the next --set")
             .action(ArgAction::Append);
         command.arg(file).arg(arm)
     }
@@ -554,7 +554,7 @@ impl FromArgMatches for Named {
             let Some((name, level)) =
                 parts.filter(|(name, level)| !name.is_empty() && !level.is_empty())
             else {
-                let told = format!("--arm {word}: say NAME=LEVEL, such as scheduler=bfq\n");
+                let told = format!("--set {word}: say FACTOR=VALUE, such as scheduler=bfq\n");
                 return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, told));
             };
             arm.insert(name.to_owned(), level.to_owned());

@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   assay note 20261120-1031 \"with the new cable\"
   assay note 20261120-1031 --title \"SanDisk card, slot 2\"
-  assay note 20261120-1031 --place \"KVM, 2 processors\"   what compare --by place calls it";
+  assay note 20261120-1031 --platform \"KVM, 2 processors\"   what compare --by platform calls it";
 
 /// What a kind says of labels for its trials.
 fn labels() -> Option<&'static RecordLabels> {
@@ -22,7 +22,7 @@ fn labels() -> Option<&'static RecordLabels> {
 
 fn about() -> String {
     let of_trials = labels().map_or_else(String::new, |labels| format!("; {}", labels.about));
-    format!("Notes, a title or a place for a result{of_trials}")
+    format!("Add a note, title or platform name to a result{of_trials}")
 }
 
 fn long_about() -> String {
@@ -45,23 +45,23 @@ pub struct NoteArguments {
     #[arg(value_name = "ID", help = ids())]
     result: String,
     /// The note
-    #[arg(required_unless_present_any = ["place", "title"])]
+    #[arg(required_unless_present_any = ["platform", "title"])]
     text: Option<String>,
-    /// Another title for the result
+    /// Set the title
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// What the place where it was measured is called; empty for what was found
+    /// Name the platform; empty for the detected name
     #[arg(long, value_name = "NAME")]
-    place: Option<String>,
+    platform: Option<String>,
 }
 
 /// Runs `assay note`.
 pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
     if let Some((entry, recording, which)) = named(&arguments.result) {
-        let more = arguments.place.is_some() || arguments.title.is_some();
+        let more = arguments.platform.is_some() || arguments.title.is_some();
         let Some(text) = arguments.text.filter(|_| !more) else {
             return Err(Failure::mistake(format!(
-                "a {} has a label, but no --place and no --title",
+                "a {} has a label, but no --platform and no --title",
                 recording.one
             )));
         };
@@ -72,7 +72,7 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
         if arguments.title.is_some() {
             label.title = arguments.title;
         }
-        if let Some(name) = arguments.place {
+        if let Some(name) = arguments.platform {
             label.place = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         }
     })

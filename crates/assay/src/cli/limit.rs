@@ -47,14 +47,14 @@ mod tests {
 
     #[test]
     fn a_limit_is_one_of_memory_or_of_the_response() {
-        let told = with("load-limit", "p99<2ms").unwrap();
+        let told = with("max-rate", "p99<2ms").unwrap();
         assert_eq!(told.question[0].limit.as_deref(), Some("p99 < 2 ms"));
         let before = presets::find("small-memory").unwrap().unwrap();
         assert_ne!(with("small-memory", "32MiB").unwrap().workload, before.workload);
         for (name, limit, told) in [
-            ("load-limit", "64MiB", "--limit: `64MiB` is no limit of a response"),
+            ("max-rate", "64MiB", "--limit: `64MiB` is no limit of a response"),
             ("small-memory", "p99<2ms", "--limit: "),
-            ("depth", "64MiB", "--limit: nothing in this study has a limit"),
+            ("queue-depth", "64MiB", "--limit: nothing in this study has a limit"),
         ] {
             let message = with(name, limit).unwrap_err().message;
             assert!(message.starts_with(told), "{name}: {message}");

@@ -29,7 +29,7 @@ use assay_verdict::truth;
 #[command(after_help = "\
 Examples:
   assay list            the results so far, newest first
-  assay list --drive vda --preset depth    some of them
+  assay list --drive vda --preset check    some of them
   assay list drives     drives, their health, and the ids that --destroy takes
   assay list fitness    what a place may be good enough for, and who says so
   assay list factors    settings that a study file may vary

@@ -41,11 +41,12 @@ const COMMANDS: &[(&str, &str)] = &[
 const OPTIONS: &[(&str, &[&str])] = &[
     ("--bs", &["--set size=LEVEL"]),
     ("--conclude", &["--cleanup"]),
-    ("--duration", &["--budget", "--for"]),
+    ("--duration", &["--budget"]),
+    ("--every", &["--interval"]),
     ("--export-json", &["--json"]),
     ("--export-markdown", &["--markdown", "--format"]),
     ("--fast", &["--quick"]),
-    ("--interval", &["--every"]),
+    ("--for", &["--duration"]),
     ("--iodepth", &["--set depth=LEVEL"]),
     ("--max-runs", &["--runs", "--replicates"]),
     ("--min-runs", &["--runs", "--replicates"]),
@@ -55,11 +56,11 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("--reference", &["--baseline"]),
     ("--repeat", &["--replicates"]),
     ("--runs", &["--replicates"]),
-    ("--runtime", &["--budget", "--for"]),
+    ("--runtime", &["--budget", "--duration"]),
     ("--shell", &["--no-shell"]),
     ("--size", &["--area"]),
     ("--threads", &["--set threads=LEVEL"]),
-    ("--time", &["--budget", "--for"]),
+    ("--time", &["--budget", "--duration"]),
     ("-N", &["--no-shell"]),
     ("-i", &["--ignore-failure"]),
     ("-p", &["--prepare"]),
@@ -260,11 +261,11 @@ mod tests {
             hint(&told).map(str::to_owned)
         };
         let is = |line: &str, ours: &str| assert_eq!(hint(line).as_deref(), Some(ours), "{line}");
-        is("assay watch --time 10s", "--for");
-        is("assay watch --duration=10s", "--for");
-        is("assay peer --runtime 1h", "--for");
+        is("assay watch --time 10s", "--duration");
+        is("assay watch --for=10s", "--duration");
+        is("assay peer --runtime 1h", "--duration");
         is("assay check --time 10s", "--budget");
-        is("assay run depth --duration 10s", "--budget");
+        is("assay run queue-depth --duration 10s", "--budget");
         is("assay report --export-markdown a.md", "--format");
         is("assay compare A B --export-json", "--json");
         is("assay advise confirm --runs 10", "--replicates");

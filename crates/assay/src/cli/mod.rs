@@ -1,5 +1,6 @@
 //! Commands: each file parses its arguments, calls the library, and prints.
 
+mod aa_test;
 mod add;
 mod advise;
 mod advised;
@@ -58,7 +59,6 @@ mod revisions;
 mod run;
 mod running;
 mod schemas;
-mod selftest;
 mod show;
 mod stacks;
 mod studies;
@@ -103,7 +103,7 @@ Honest speed of storage, and how far each number can be trusted. Begin with:
 
   assay check --quick     this directory, in about 15 s; needs no root
   assay check /mnt/card   a card, a stick or another drive, in about a minute
-  assay run depth         a study: settings compared, with verdicts
+  assay run queue-depth   a study: settings compared, with verdicts
   assay list presets      which studies there are
 
   assay show              the newest result again
@@ -116,8 +116,8 @@ const EXAMPLES: &str = "\
 Examples:
   assay check                    honest speed of the storage under this directory
   assay check --quick /mnt/card  the same for a card, in about 15 s
-  assay run depth /mnt/card      a study: settings compared, with verdicts
-  assay plan depth /mnt/card     what that would do, and what it can detect
+  assay run queue-depth          a study: settings compared, with verdicts
+  assay plan queue-depth         what that would do, and what it can detect
   assay import trials.csv        verdicts on numbers of your own
   assay show                     the newest result again
   assay watch                    what the disks do at this moment
@@ -140,7 +140,7 @@ enum Command {
     Report(report::Arguments),
     Compare(compare::Arguments),
     Advise(advise::Arguments),
-    Selftest(selftest::Arguments),
+    AaTest(aa_test::Arguments),
     Watch(watch::Arguments),
     Verify(verify::Arguments),
     List(list::Arguments),
@@ -263,7 +263,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Advise(arguments) => advise::run(system, &arguments),
-        Command::Selftest(arguments) => selftest::run(system, arguments),
+        Command::AaTest(arguments) => aa_test::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::Report(arguments) => report::run(system, &arguments),
         Command::Watch(arguments) => watch::run(system, &arguments),

@@ -165,10 +165,10 @@ const LAST: Table = &[
             first("watch", trials),
             first("against", trials),
             first("gate", trials),
-            more("gate-sees", trials),
+            more("must-detect", trials),
             more("gate-metric", trials),
-            more("allow-missing", trials),
-            more("exit-blind", trials),
+            more("allow-inconclusive", trials),
+            more("exit-inconclusive", trials),
             more("junit", trials),
             first("json", every),
             more("markdown", every),
@@ -374,29 +374,29 @@ mod tests {
     fn a_study_has_its_own_options_and_no_others() {
         // Each with a study that it is for, and one that it is not for.
         for (option, study, other) in [
-            ("limit", "small-memory", "depth"),
-            ("limit", "load-limit", "depth"),
-            ("harm", "live", "depth"),
-            ("time", "depth", "stack-limit"),
-            ("race", "depth", "schedulers"),
-            ("race", "live", "schedulers"),
-            ("confirm", "depth", "schedulers"),
-            ("source", "compile", "depth"),
-            ("as-root", "compile", "depth"),
-            ("claimed", "flash", "depth"),
-            ("like", "compression", "depth"),
-            ("destroy", "depth", "stack-limit"),
+            ("limit", "small-memory", "queue-depth"),
+            ("limit", "max-rate", "queue-depth"),
+            ("harm", "production", "queue-depth"),
+            ("time", "queue-depth", "stack-size"),
+            ("race", "queue-depth", "schedulers"),
+            ("race", "production", "schedulers"),
+            ("confirm", "queue-depth", "schedulers"),
+            ("source", "compile", "queue-depth"),
+            ("as-root", "compile", "queue-depth"),
+            ("claimed", "flash", "queue-depth"),
+            ("like", "compression", "queue-depth"),
+            ("destroy", "queue-depth", "stack-size"),
             ("vm-cpus", "durability", "compile"),
         ] {
             assert!(of(study).contains(option), "--{option} is missing in {study}");
             assert!(!of(other).contains(option), "--{option} is in {other}");
         }
         if let Some((entry, recording)) = recorded::kind() {
-            let (own, other) = (of(entry.about.name), of("live"));
+            let (own, other) = (of(entry.about.name), of("production"));
             for option in recording.options.all() {
                 assert!(own.contains(option.name) && !other.contains(option.name), "{option:?}");
             }
-            assert!(!own.contains("replicates") && of("depth").contains("replicates"));
+            assert!(!own.contains("replicates") && of("queue-depth").contains("replicates"));
         }
         for (name, _) in presets::all() {
             let own = of(name);

@@ -153,7 +153,7 @@ fn formats() -> String {
          are one study: what differs among the runs of a workload is compared, equal runs are \
          replicates, and the order is that of their times. Runs in lumps, or in an order that is \
          not told, have ratios and no verdicts; `--in-order` says that the files are named in the \
-         order in which they were made. `--arm NAME=LEVEL` and `--names PATTERN` say what the files \
+         order in which they were made. `--set FACTOR=VALUE` and `--filename-pattern PATTERN` say what the files \
          do not. A file of another tool may have {} at most.\n",
         Bytes(LARGEST_RUNS_BYTES)
     );

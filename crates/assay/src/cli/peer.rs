@@ -29,7 +29,7 @@ Examples:
   assay peer --token-file token                        for a try on this machine
   assay peer --listen 192.168.1.2:7710 --token-file token
                                                        for another machine
-  assay peer --listen [::]:7710 --for 2h               on all addresses, for two hours
+  assay peer --listen [::]:7710 --duration 2h               on all addresses, for two hours
 
 A token: (umask 077; head -c 24 /dev/urandom | base64 > token)")]
 pub struct Arguments {
@@ -39,12 +39,12 @@ pub struct Arguments {
     /// A file with the token, which nobody else may read
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// End after this time
-    #[arg(long = "for", value_name = "TIME", default_value = "24h")]
-    time: String,
-    /// The rate in each direction at most
+    /// Exit after this time
+    #[arg(long, value_name = "DURATION", default_value = "24h")]
+    duration: String,
+    /// Limit the rate per direction
     #[arg(long, value_name = "RATE", default_value = "10 Gbit/s")]
-    most: String,
+    max_rate: String,
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
@@ -55,10 +55,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             protocol::PORT
         ))
     })?;
-    let time: Time =
-        arguments.time.parse().map_err(|error| Failure::mistake(format!("--for: {error}")))?;
-    let most: BitRate =
-        arguments.most.parse().map_err(|error| Failure::mistake(format!("--most: {error}")))?;
+    let time: Time = arguments
+        .duration
+        .parse()
+        .map_err(|error| Failure::mistake(format!("--duration: {error}")))?;
+    let most: BitRate = arguments
+        .max_rate
+        .parse()
+        .map_err(|error| Failure::mistake(format!("--max-rate: {error}")))?;
     let token = known(system, arguments)?;
     let limits = Limits { bytes_per_s: (most.0 / 8).max(1) };
     let refused = |error| Failure::refused(format!("{address} cannot be listened at: {error}"));

@@ -199,13 +199,13 @@ mod tests {
         assert!(times > 1, "{text}");
         assert_eq!(preview.made, times);
         assert!(text.contains(&format!("to make {times} file systems and to write")), "{text}");
-        let (preview, text, _) = planned(study("depth"), |_| true);
+        let (preview, text, _) = planned(study("queue-depth"), |_| true);
         assert!(preview.makes.is_empty() && !text.contains("to make"), "{text}");
     }
 
     #[test]
     fn each_host_is_told_with_what_happens_there_and_one_alone_is_none() {
-        let study = presets::find("depth").unwrap().unwrap().settled();
+        let study = presets::find("queue-depth").unwrap().unwrap().settled();
         let (alone, text, _) = planned(study, |_| true);
         assert!(alone.hosts.is_empty() && !text.contains("on each of"), "{text}");
         let host = |rank: u32| PreviewHost {
@@ -235,7 +235,7 @@ mod tests {
     const LONGER_S: [(&str, f64, &str); 4] = [
         ("filesystems", 300.0, "160 cells, of which six replicates do not fit into less"),
         ("boot", 2200.0, "seven starts of the machine, each held to take five minutes"),
-        ("live", 240.0, "a period of others' work is as long as their habits"),
+        ("production", 240.0, "a period of others' work is as long as their habits"),
         ("tune", 4500.0, "a race: these are the most, and few settings run to its end"),
     ];
 

@@ -130,7 +130,7 @@ mod tests {
     use assay_study::study::{file, presets};
 
     fn depth() -> Study {
-        presets::find("depth").unwrap().unwrap()
+        presets::find("queue-depth").unwrap().unwrap()
     }
 
     fn asked(race: bool, closeness: Option<&str>) -> RaceArguments {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn under_others_work_settings_win_by_what_readers_wait() {
-        let live = || presets::find("live").unwrap().unwrap();
+        let live = || presets::find("production").unwrap().unwrap();
         let mut study = live();
         asked(true, None).put(&mut study, None).unwrap();
         assert_eq!(study.primary.as_deref(), Some(OTHERS_PRIMARY));
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_most_load_is_no_race() {
-        let mut study = presets::find("load-limit").unwrap().unwrap();
+        let mut study = presets::find("max-rate").unwrap().unwrap();
         let failure = asked(true, None).put(&mut study, None).unwrap_err();
         assert!(failure.message.contains("most load"), "{failure}");
         assert!(asked(false, None).put(&mut study, None).is_ok());

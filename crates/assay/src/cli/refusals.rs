@@ -41,14 +41,14 @@ fn is_command(line: &str) -> bool {
 /// Lines that are refused, with what is said and the next command.
 const REFUSED: [(&str, &str, &str); 12] = [
     ("check /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
-    ("plan depth /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
+    ("plan queue-depth /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
     ("run /bin/tool", "is a program, not a study", "assay run --command /bin/tool"),
     ("plan jobs.fio", "there is no file `jobs.fio` here", "assay list presets"),
     ("run xyzzy", "no preset and no file called `xyzzy`", "assay list presets"),
     (
-        "run stream /small",
+        "run large-files /small",
         "/small has 95 MiB free, less than the area of",
-        "assay run stream /small --area 47MiB",
+        "assay run large-files /small --area 47MiB",
     ),
     (
         "check /small --area 1GiB",
@@ -64,12 +64,12 @@ const REFUSED: [(&str, &str, &str); 12] = [
     (
         "plan schedulers /home/me",
         "scheduler alone is compared where it is",
-        "assay run live /home/me --set scheduler=none,mq-deadline,kyber,bfq",
+        "assay run production /home/me --set scheduler=none,mq-deadline,kyber,bfq",
     ),
     (
         "plan schedulers /home/me",
         "name one, or try it with --lab",
-        "assay run depth /home/me --set depth=8 --set scheduler=none,mq-deadline,kyber,bfq",
+        "assay run queue-depth /home/me --set depth=8 --set scheduler=none,mq-deadline,kyber,bfq",
     ),
     ("run 'sleep 1'", "to time a command", "assay run --command 'sleep 1'"),
 ];
@@ -94,7 +94,7 @@ fn each_refusal_names_the_next_command() {
 
 #[test]
 fn the_smaller_area_that_a_refusal_names_is_planned() {
-    const PLAN: &str = "plan stream /small";
+    const PLAN: &str = "plan large-files /small";
     let fake = machine();
     for (free, area) in [(100_000_000, "47MiB"), (20 << 20, "16MiB")] {
         fake.add(&format!("space /small {free} 200000000\n")).unwrap();
@@ -179,5 +179,5 @@ fn every_command_in_backquotes_that_a_source_tells_is_one() {
         }
     }
     assert!(seen > 25, "{seen}");
-    assert!(!is_command("assay run depth --areal 1GiB") && !is_command("assay chekc"));
+    assert!(!is_command("assay run queue-depth --areal 1GiB") && !is_command("assay chekc"));
 }

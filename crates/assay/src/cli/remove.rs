@@ -13,16 +13,16 @@ use assay_system::system::{System, identity};
 #[command(after_help = "\
 Examples:
   assay remove 20261120-103107-a3f9
-  assay remove --trees                what runs with --rev have built")]
+  assay remove --builds                what runs with --rev have built")]
 pub struct Arguments {
     /// Ids, or beginnings that fit one result only
-    #[arg(value_name = "ID", required_unless_present = "trees")]
+    #[arg(value_name = "ID", required_unless_present = "builds")]
     results: Vec<String>,
-    /// The trees that runs with --rev have made
+    /// Delete the cached builds of --rev
     ///
     /// They are built again by the next one; those that are in use stay.
     #[arg(long)]
-    trees: bool,
+    builds: bool,
 }
 
 /// Runs the command: every id is looked up before anything is removed.
@@ -35,7 +35,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         })?;
         output::message(&format!("{} removed", directory.display()));
     }
-    if arguments.trees { trees(system) } else { Ok(()) }
+    if arguments.builds { trees(system) } else { Ok(()) }
 }
 
 /// Removes the trees of revisions that nobody has.

@@ -27,7 +27,7 @@ Examples:
   assay report                          the newest result, as assay-ID.html
   assay report 20261120-1031 -o a.html  one result, in a file of that name
   assay report 20261120 20261119        two results: compared, then each
-  assay report --by place BARE GUEST    places in per cent of bare metal, then each
+  assay report --by platform BARE GUEST    places in per cent of bare metal, then each
   assay report --all -o site            a page of each result, and an index
   assay report --format markdown        text for a wiki, with its figures beside it")]
 pub struct Arguments {
@@ -157,7 +157,7 @@ fn read(system: &dyn System, directory: &Path) -> Outcome<SiteResult> {
 fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<Vec<Evidence>> {
     let wanted: Vec<Option<&str>> = match words {
         [] if places.is_asked() => {
-            return Err(Failure::mistake("--by place needs results: name one for each place"));
+            return Err(Failure::mistake("--by platform needs results: name one for each place"));
         }
         [] => vec![None],
         some => some.iter().map(|word| Some(word.as_str())).collect(),

@@ -21,17 +21,17 @@ use assay_verdict::analysis;
 /// The examples of the help; that of recorded work stands among them.
 const FIRST: &str = "\
 Examples:
-  assay plan depth                       what it would do, how long, what it detects
-  assay run depth                        run it in this directory
+  assay plan queue-depth                 what it would do, how long, what it detects
+  assay run queue-depth                  run it in this directory
   assay run depth.toml /mnt/card         a study file, there
-  assay run depth --set depth=1,4,16     other levels, or another factor
-  assay run depth --budget 10m --json    end with the replicate nearest to 10 min
-  assay run depth --gate 5%              exit code 1 where a setting is worse
+  assay run queue-depth --set depth=1,4  other levels, or another factor
+  assay run queue-depth --budget 10m     end with the replicate nearest to 10 min
+  assay run queue-depth --gate 5%        exit code 1 where a setting is worse
   assay run --rev main,HEAD --command X  two commits, each in its own tree
-  assay run depth --watch                with a live page of the device meanwhile
+  assay run queue-depth --watch          with a live page of the device meanwhile
   assay run durability --set grade=kill
                                          cuts the power of virtual machines
-  srun -N4 --ntasks-per-node=1 assay run depth /mnt/x --fleet n0:7711
+  srun -N4 --ntasks-per-node=1 assay run queue-depth /mnt/x --fleet n0:7711
                                          on four hosts at once
 ";
 const LAST: &str = "  assay run small-memory --help          the options of that study alone

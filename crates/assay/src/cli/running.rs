@@ -227,7 +227,7 @@ pub fn end(
     show: impl FnOnce(&Findings, bool) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut matters = matters(&mut finished);
-    let blind = finished.study.gate.as_ref().and_then(|gate| gate.exit_blind);
+    let blind = finished.study.gate.as_ref().and_then(|gate| gate.exit_inconclusive);
     if !finished.interrupted {
         let is_kept = finished.directory.is_some();
         let findings = kept(system, finished);
@@ -608,7 +608,7 @@ mod tests {
         let said = |text: &str| text.starts_with("2 of 3 hosts");
         assert!(findings.checks.iter().any(|own| own.name == "hosts" && said(&own.text)));
         let mut told = findings.cells.iter().flat_map(|cell| &cell.because);
-        assert!(told.any(|because| because.rule == "fewer-hosts"));
+        assert!(told.any(|because| because.rule == "missing-hosts"));
     }
 
     #[test]

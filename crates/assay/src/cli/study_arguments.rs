@@ -192,7 +192,7 @@ pub struct StudyArguments {
 }
 
 /// Presets about one setting, whichever it is.
-const EXAMPLES: &[&str] = &["starvation", "tunable", "live"];
+const EXAMPLES: &[&str] = &["starvation", "tunable", "production"];
 
 /// Replicates at most of a study that ends when it is decided, where none are named: without a budget, and with one,
 /// which then ends it. A plan has every trial of them.
@@ -619,10 +619,10 @@ mod tests {
 
     #[test]
     fn an_area_is_as_large_as_the_line_says() {
-        let sized = study(&["depth", "--area", "64MiB"]).unwrap();
+        let sized = study(&["queue-depth", "--area", "64MiB"]).unwrap();
         assert_eq!(sized.area.size, Some(Bytes(64 << 20)));
-        assert_ne!(study(&["depth"]).unwrap().area.size, sized.area.size);
-        let told = study(&["depth", "--area", "1KiB"]).unwrap_err().message;
+        assert_ne!(study(&["queue-depth"]).unwrap().area.size, sized.area.size);
+        let told = study(&["queue-depth", "--area", "1KiB"]).unwrap_err().message;
         assert!(told.contains("the smallest area is"), "{told}");
         let told = study(&["--command", "true", "--area", "64MiB"]).unwrap_err().message;
         assert!(told.starts_with("--area: no work of this study"), "{told}");
@@ -632,26 +632,28 @@ mod tests {
     #[test]
     fn an_option_that_makes_a_study_invalid_is_named_as_it_was_typed() {
         for (words, told) in [
-            (vec!["depth", "--set", "depth=1,x"], "--set depth=1,x: "),
-            (vec!["depth", "--set", "depht=1,2"], "--set depht=1,2: there is no factor"),
-            (vec!["depth", "--replicates", "0"], "--replicates 0: "),
-            (vec!["depth", "--primary", "speed"], "--primary speed: "),
-            (vec!["depth", "--baseline", "depth=7"], "--baseline depth=7: "),
-            (vec!["depth", "--set", "depth=1..8"], "--set depth=1..8: "),
+            (vec!["queue-depth", "--set", "depth=1,x"], "--set depth=1,x: "),
+            (vec!["queue-depth", "--set", "depht=1,2"], "--set depht=1,2: there is no factor"),
+            (vec!["queue-depth", "--replicates", "0"], "--replicates 0: "),
+            (vec!["queue-depth", "--primary", "speed"], "--primary speed: "),
+            (vec!["queue-depth", "--baseline", "depth=7"], "--baseline depth=7: "),
+            (vec!["queue-depth", "--set", "depth=1..8"], "--set depth=1..8: "),
         ] {
             let message = study(&words).unwrap_err().message;
             assert!(message.starts_with(told), "{words:?}: {message}");
             assert!(!message.contains("as changed") && !message.contains("depth:"), "{message}");
         }
-        let message = study(&["depth", "--set", "depth=1..8"]).unwrap_err().message;
+        let message = study(&["queue-depth", "--set", "depth=1..8"]).unwrap_err().message;
         assert!(message.ends_with("--set depth=1,2,4,8"), "{message}");
-        let both = study(&["depth", "--set", "depth=x", "--set", "threads=y"]).unwrap_err().message;
+        let both =
+            study(&["queue-depth", "--set", "depth=x", "--set", "threads=y"]).unwrap_err().message;
         assert!(both.contains("--set depth=x: ") && both.contains("--set threads=y: "), "{both}");
     }
 
     #[test]
     fn options_that_fit_say_nothing() {
-        let words = ["depth", "--set", "depth=1,2", "--replicates", "4", "--baseline", "depth=2"];
+        let words =
+            ["queue-depth", "--set", "depth=1,2", "--replicates", "4", "--baseline", "depth=2"];
         let fits = study(&words).unwrap();
         assert_eq!((fits.replicates, &*fits.baseline["depth"]), (4, "2"));
     }
@@ -660,29 +662,35 @@ mod tests {
     fn a_part_of_a_job_file_is_no_part_of_commands_or_presets() {
         let words = ["assay", "run", "--partly", "--command", "true"].map(std::ffi::OsString::from);
         assert!(super::super::read(&words, 80).unwrap_err().to_string().contains("--partly"));
-        assert!(study(&["depth", "--partly"]).unwrap_err().message.contains("leave it out"));
+        assert!(study(&["queue-depth", "--partly"]).unwrap_err().message.contains("leave it out"));
     }
 
     #[test]
     fn a_gate_of_the_line_is_one_of_the_study_and_may_end_it() {
-        let gated = study(&["depth", "--gate", "5%"]).unwrap();
+        let gated = study(&["queue-depth", "--gate", "5%"]).unwrap();
         let allowed = Loss::Share(Percent(5.0));
-        assert_eq!((gated.gate.unwrap().allowed, gated.stop.rule), (allowed, StopRule::Fixed));
-        let ended = study(&["depth", "--gate", "5%", "--until", "gate"]).unwrap();
+        assert_eq!(
+            (gated.gate.unwrap().max_regression, gated.stop.rule),
+            (allowed, StopRule::Fixed)
+        );
+        let ended = study(&["queue-depth", "--gate", "5%", "--until", "gate"]).unwrap();
         assert_eq!((ended.stop.rule, ended.replicates), (StopRule::Gate, MOST_UNTIL_DECIDED));
-        let until = ["depth", "--gate", "5%", "--until", "gate", "--budget", "40s"];
+        let until = ["queue-depth", "--gate", "5%", "--until", "gate", "--budget", "40s"];
         assert_eq!(study(&until).unwrap().replicates, MOST_WITHIN_BUDGET);
         let named = study(&[&until[..], &["--replicates", "7"]].concat()).unwrap();
         assert_eq!(named.replicates, 7);
-        assert_eq!(study(&["depth"]).unwrap().gate, None);
+        assert_eq!(study(&["queue-depth"]).unwrap().gate, None);
         for (words, told) in [
-            (&["depth", "--until", "gate"][..], "--until gate: the study has no gate of its own"),
-            (&["depth", "--until", "now"], "--until now: say --until decided"),
-            (&["--command", "true", "--gate", "5%"], "a gate compares the settings of a study"),
-            (&["depth", "--gate", "5%", "--gate-sees", "x"], "--gate-sees: "),
             (
-                &["depth", "--gate", "5%", "--gate-sees", "9%", "--until", "gate"],
-                "--gate-sees 9%: a study that ends by its gate",
+                &["queue-depth", "--until", "gate"][..],
+                "--until gate: the study has no gate of its own",
+            ),
+            (&["queue-depth", "--until", "now"], "--until now: say --until decided"),
+            (&["--command", "true", "--gate", "5%"], "a gate compares the settings of a study"),
+            (&["queue-depth", "--gate", "5%", "--must-detect", "x"], "--must-detect: "),
+            (
+                &["queue-depth", "--gate", "5%", "--must-detect", "9%", "--until", "gate"],
+                "--must-detect 9%: a study that ends by its gate",
             ),
         ] {
             let message = study(words).unwrap_err().message;
@@ -698,8 +706,9 @@ mod tests {
         let two = ["--command", "true", "--command", "false"];
         let own = of(&two, "peak_memory_bytes").unwrap().gate.unwrap();
         assert_eq!(own.metric.as_deref(), Some("peak_memory_bytes"));
-        assert!(of(&two, "energy_j").is_ok() && of(&["depth"], "latency_p99_ns").is_ok());
-        for (words, metric) in [(&two[..], "iops"), (&["depth"], "peak_memory_bytes"), (&two, "x")]
+        assert!(of(&two, "energy_j").is_ok() && of(&["queue-depth"], "latency_p99_ns").is_ok());
+        for (words, metric) in
+            [(&two[..], "iops"), (&["queue-depth"], "peak_memory_bytes"), (&two, "x")]
         {
             let message = of(words, metric).unwrap_err().message;
             let told = format!("--gate-metric {metric}: nothing in this study has the metric");
@@ -735,11 +744,11 @@ mod tests {
             study(&[&two[..], &gate, more].concat())
         };
         let own = of("+10", "major_faults", &["--until", "gate"]).unwrap().gate.unwrap();
-        assert_eq!(own.allowed, Loss::Amount(10.0));
+        assert_eq!(own.max_regression, Loss::Amount(10.0));
         assert!(of("5%", "minor_faults", &[]).is_ok());
-        let sees = ["--gate-sees", "9%"];
+        let sees = ["--must-detect", "9%"];
         for (gate, metric, more, told) in [
-            ("+10", "major_faults", &sees[..], "--gate-sees 9%: a gate of an amount"),
+            ("+10", "major_faults", &sees[..], "--must-detect 9%: a gate of an amount"),
             ("5%", "major_faults", &[], "--gate 5%: major_faults may be zero"),
             ("+10", "minor_faults", &[], "--gate +10: minor_faults is compared by ratios"),
         ] {

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_study_without_virtual_machines_is_refused() {
-        let depth = || presets::find("depth").unwrap().unwrap();
+        let depth = || presets::find("queue-depth").unwrap().unwrap();
         let line = Line::try_parse_from(["assay", "--vm-cpus", "1"]).unwrap();
         let failure = line.vm.for_machines(depth(), false).unwrap_err();
         assert_eq!(failure.kind, Kind::Mistake);

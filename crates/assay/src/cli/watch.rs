@@ -31,29 +31,29 @@ const SHORTEST: Time = Time(100_000_000);
 /// A page of the terminal that grows while you look: latencies of reads, writes, flushes and
 /// discards, each in its histogram. Nothing is run and nothing is changed. Latency by class needs
 /// root; without it there are rates and means. Through a pipe it prints a line each second, and at
-/// the end (Ctrl-C, or --for) histograms and a table.
+/// the end (Ctrl-C, or --duration) histograms and a table.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay watch                        all disks that do something
   assay watch /home                  the disks below a directory
-  assay watch nvme0n1 --for 60s      a minute, then histograms and a table
-  assay watch sda --for 1min --record before
+  assay watch nvme0n1 --duration 60s      a minute, then histograms and a table
+  assay watch sda --duration 1min --record before
                                      the same, kept: change something, watch again, then compare
-  assay watch sda --for 5min --record-requests busy
+  assay watch sda --duration 5min --record-requests busy
                                      the same, and every request with its time, place and size
-  assay watch sda --for 10s --json   for scripts
+  assay watch sda --duration 10s --json   for scripts
   assay watch sda | tee watch.txt    a line each second")]
 pub struct Arguments {
     /// Devices (sda, /dev/sda), or directories or files on them; all disks without one
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
-    /// End after this time, such as 10s, and print what was seen
-    #[arg(long = "for", value_name = "TIME")]
-    time: Option<String>,
-    /// Time between two readings
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    every: String,
+    /// Stop after this time and print a summary
+    #[arg(long, value_name = "DURATION")]
+    duration: Option<String>,
+    /// Set the time between readings
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    interval: String,
     /// Keep what was seen as a result with this title, or in this directory (with a /)
     #[arg(long, value_name = "DIR|NAME")]
     record: Option<String>,
@@ -69,8 +69,9 @@ pub struct Arguments {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let every = interval("--every", &arguments.every)?;
-    let time = arguments.time.as_deref().map(|text| interval("--for", text)).transpose()?;
+    let every = interval("--interval", &arguments.interval)?;
+    let time =
+        arguments.duration.as_deref().map(|text| interval("--duration", text)).transpose()?;
     let to = arguments.record.as_deref().or(arguments.record_requests.as_deref());
     let wish = to.map(|to| wish(system, to)).transpose()?;
     let disks = disks::named(system, &arguments.devices)?;

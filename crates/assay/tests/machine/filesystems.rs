@@ -58,7 +58,7 @@ fn btrfs_keeps_few_random_writes_in_flight() {
         nothing_is_invalid(document);
         // Where others have the processors, a trial is too short to tell how many there were.
         let told_of = |rule| says(document, "random-write-q32", rule, "suspect");
-        assert!(told_of("depth") || told_of("starved"), "{}", told(document));
+        assert!(told_of("low-queue-depth") || told_of("cpu-starved"), "{}", told(document));
     }
 }
 

@@ -20,7 +20,7 @@ pub const WRITES: [&str; 4] =
     ["sequential-write", "random-write-q1", "random-write-q32", "sync-write"];
 
 /// Rules that say that others had the processors.
-const TAKEN: [&str; 2] = ["starved", "steal"];
+const TAKEN: [&str; 2] = ["cpu-starved", "steal"];
 
 /// What a document says of processors that others had, where its numbers are suspect for that: on such a machine nothing
 /// has to be found.

@@ -38,7 +38,7 @@ fn study(arrivals: &str) -> String {
 fn is_said(document: &Value, name: &str) -> bool {
     let own = cells(document).iter().filter(|cell| cell["workload"] == name);
     let mut because = own.filter_map(|cell| cell["because"].as_array()).flatten();
-    because.any(|one| one["rule"] == "behind")
+    because.any(|one| one["rule"] == "late-submission")
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
          dd if={path} of=/dev/null bs=16k count=50 iflag=direct; sleep 0.05; done 2>/dev/null"
     );
     let busy = Running::start(Command::new("sh").args(["-c", &script])).unwrap();
-    let words = ["watch", &name, "--for", "3s", "--quiet", "--record-requests", "busy"];
+    let words = ["watch", &name, "--duration", "3s", "--quiet", "--record-requests", "busy"];
     let seen = assay.run(&words, LIMIT).unwrap();
     assert_eq!(seen.code, 0, "{}", seen.stderr);
     drop(busy);
@@ -73,7 +73,7 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     let count: f64 = acts.map(|own| own["recorded"]["operations"].as_f64().unwrap()).sum();
     let left_out = told["left_out"].as_f64().unwrap();
     let is_held = late <= 0.05 && added <= 0.05 && left_out <= 0.01 * (count + left_out);
-    assert_eq!(!found.to_string().contains("\"unfaithful\""), is_held, "{told}");
+    assert_eq!(!found.to_string().contains("\"replay-mismatch\""), is_held, "{told}");
 }
 
 /// Whether it is the same work: all of it, at its times, in as long. Where it is not, as others have the processors,
@@ -95,7 +95,7 @@ fn is_faithful(found: &Value) -> bool {
         && (number("played_ns") / number("recorded_ns") - 1.0).abs() <= 0.005;
     let in_place = told["fitted"]["jumps_changed"].as_f64().unwrap() <= 0.05;
     let is_faithful = all_there && in_time && in_place && left_out <= 0.01 * (count + left_out);
-    assert_eq!(!found.to_string().contains("\"unfaithful\""), is_faithful, "{told}");
+    assert_eq!(!found.to_string().contains("\"replay-mismatch\""), is_faithful, "{told}");
     // Of what was issued nothing is lost on the way.
     if is_faithful && number("late_share") == 0.0 {
         assert!(acts.iter().all(|own| own["recorded"] == own["played"]), "{told}");
@@ -214,7 +214,7 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
     );
     let busy = Running::start(Command::new("sh").args(["-c", &script])).unwrap();
     let [one, other] = [&bench.device, &second].map(LoopDevice::name);
-    let words = ["watch", one, other, "--for", "2s", "--quiet", "--record-requests", "two"];
+    let words = ["watch", one, other, "--duration", "2s", "--quiet", "--record-requests", "two"];
     let seen = bench.assay.run(&words, LIMIT).unwrap();
     assert_eq!(seen.code, 0, "{}", seen.stderr);
     drop(busy);
@@ -291,7 +291,7 @@ fn assert_worse(own: &Value, found: &Value) {
 }
 
 fn is_same_work(found: &Value) -> bool {
-    !found.to_string().contains("\"unfaithful\"")
+    !found.to_string().contains("\"replay-mismatch\"")
 }
 
 const WRITES: &str = "if=/dev/zero of=DEVICE bs=16k oflag=direct conv=notrunc";

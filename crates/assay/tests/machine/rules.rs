@@ -151,7 +151,8 @@ fn another_writer_is_foreign() {
     let target = word(volume.directory());
     let ended = assay(&volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
     let document = of(&ended);
-    let foreign = READS.iter().filter(|name| says(&document, name, "foreign", "suspect")).count();
+    let foreign =
+        READS.iter().filter(|name| says(&document, name, "foreign-io", "suspect")).count();
     assert_eq!(foreign, READS.len(), "{}", told(&document));
     let disturbed = cells(&document).iter().flat_map(|cell| cell["trials"].as_array().unwrap());
     assert!(disturbed.into_iter().any(|trial| trial["status"] == "disturbed"));
@@ -172,7 +173,7 @@ fn busy_processors_are_told_first() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let _hogs = Neighbour::computing(8);
     let document = reads(&volume, "400 ms");
-    assert!(says(&document, "it", "starved", "suspect"), "{}", told(&document));
+    assert!(says(&document, "it", "cpu-starved", "suspect"), "{}", told(&document));
     let first = document["summary"][0].as_str().unwrap();
     assert!(first.contains("other programs had the processors"), "{first}");
 }
@@ -228,7 +229,7 @@ fn another_reader_is_foreign() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let _reader = Neighbour::reading(volume.device().unwrap().device());
     let document = reads(&volume, "400 ms");
-    assert!(says(&document, "it", "foreign", "suspect"), "{}", told(&document));
+    assert!(says(&document, "it", "foreign-io", "suspect"), "{}", told(&document));
 }
 
 #[test]
@@ -287,7 +288,7 @@ fn psync_cannot_keep_32_in_flight() {
         "64 MiB",
         "pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 32, engine = \"psync\"",
     );
-    assert!(says(&document, "it", "depth", "suspect"), "{}", told(&document));
+    assert!(says(&document, "it", "low-queue-depth", "suspect"), "{}", told(&document));
 }
 
 /// Without locked memory the kernel refuses rings to an ordinary user, as containers often do.

@@ -124,7 +124,7 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
     bench.run(&study);
     let before = bench.image();
     let document = bench.run(&study);
-    assert!(!document.to_string().contains("wrong-data"), "{document}");
+    assert!(!document.to_string().contains("data-mismatch"), "{document}");
     let sound = bench.image();
     let (code, report) = bench.verify(&[]);
     assert_eq!((code, &report["verified"]["sound"]), (0, &Value::from(BLOCKS)), "{report}");
@@ -260,5 +260,5 @@ fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
     let shown = assay.run(&["show"], LIMIT).unwrap();
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     let told = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("lost or changed") && told.contains("wrong-data"), "{told}");
+    assert!(told.contains("lost or changed") && told.contains("data-mismatch"), "{told}");
 }

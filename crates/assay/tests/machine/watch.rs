@@ -271,7 +271,7 @@ fn a_pipe_gets_lines_and_the_printed_form() {
     }
     let bench = Bench::new("pipe");
     let _busy = bench.busy();
-    let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms"]);
+    let mut command = bench.assay.command(&["watch", bench.name(), "--interval", "200ms"]);
     let (running, output) = Running::start_reading(&mut command).unwrap();
     let mut lines = BufReader::new(output).lines();
     let heading = lines.next().unwrap().unwrap();
@@ -296,7 +296,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     }
     let bench = Bench::new("gone");
     let program = env!("CARGO_BIN_EXE_assay");
-    for more in ["--every 100ms", "--for 300ms", "--for 300ms --json"] {
+    for more in ["--interval 100ms", "--duration 300ms", "--duration 300ms --json"] {
         let script = format!("({program} watch {} {more}; echo code $? >&2) | true", bench.name());
         let output =
             Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
@@ -313,7 +313,7 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
     let bench = Bench::new("kept");
     let _busy = bench.busy();
     let kept = word(&bench.scratch.path().join("kept/one"));
-    let mut words = vec!["watch", bench.name(), "--for", "1s", "--json", "--record", "before"];
+    let mut words = vec!["watch", bench.name(), "--duration", "1s", "--json", "--record", "before"];
     let first = bench.assay.run(&words, LIMIT).unwrap();
     let document = first.json().unwrap();
     assert_eq!((first.code, &document["format"]), (0, &Value::from("assay-watch/1")));
@@ -338,7 +338,7 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
         vec!["show", &kept, "--full"],
         vec!["compare", id, &kept],
         vec!["report", id, "-o", "-"],
-        vec!["report", id, &kept, "-o", &markdown, "--format", "markdown"],
+        vec!["report", id, &kept, "-o", &markdown, "--durationmat", "markdown"],
     ] {
         let ended = bench.assay.run(&words, LIMIT).unwrap();
         assert_eq!(ended.code, 0, "{words:?}: {}", ended.stderr);
@@ -354,7 +354,8 @@ const READ: u64 = 41;
 
 /// What is told of a device of which blocks are written and read so long after its watch was started.
 fn counted(bench: &Bench, wait: Duration) -> Value {
-    let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms", "--json"]);
+    let mut command =
+        bench.assay.command(&["watch", bench.name(), "--interval", "200ms", "--json"]);
     let mut running = Running::start(&mut command).unwrap();
     std::thread::sleep(wait);
     assert!(!running.has_ended());
@@ -409,7 +410,8 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     }
     let bench = Bench::new("requests");
     let busy = bench.busy();
-    let words = ["watch", bench.name(), "--for", "2s", "--json", "--record-requests", "every one"];
+    let words =
+        ["watch", bench.name(), "--duration", "2s", "--json", "--record-requests", "every one"];
     let seen = bench.assay.run(&words, LIMIT).unwrap();
     assert_eq!(seen.code, 0, "{}", seen.stderr);
     drop(busy);
@@ -436,7 +438,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     assert!(text.contains("requests of") && text.contains("in order"), "{text}");
 
     let log = bench.scratch.path().join("log");
-    let export = ["export", "every one", "--format", "fio-iolog", "-o", &word(&log)];
+    let export = ["export", "every one", "--durationmat", "fio-iolog", "-o", &word(&log)];
     assert_eq!(bench.assay.run(&export, LIMIT).unwrap().code, 0);
     let lines = fs::read_to_string(&log).unwrap();
     let reads = lines.lines().filter(|line| line.contains(" read ")).count() as u64;
@@ -455,11 +457,12 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
         assert_eq!(told["jobs"][0]["read"]["total_ios"].as_u64(), Some(reads), "{told}");
     }
 
-    let plain = ["watch", bench.name(), "--for", "300ms", "--quiet", "--record", "plain"];
+    let plain = ["watch", bench.name(), "--duration", "300ms", "--quiet", "--record", "plain"];
     assert_eq!(bench.assay.run(&plain, LIMIT).unwrap().code, 0);
     let shown = bench.assay.run(&["show", "plain", "--json"], LIMIT).unwrap().json().unwrap();
     assert!(shown.get("requests").is_none(), "{shown}");
-    let export = bench.assay.run(&["export", "plain", "--format", "fio-iolog"], LIMIT).unwrap();
+    let export =
+        bench.assay.run(&["export", "plain", "--durationmat", "fio-iolog"], LIMIT).unwrap();
     assert!(export.code == 2 && export.stderr.contains("--record-requests"), "{}", export.stderr);
     let none = bench.assay.run(&["watch", "--record-requests", "all"], LIMIT).unwrap();
     assert_eq!(none.code, 2, "{}", none.stderr);

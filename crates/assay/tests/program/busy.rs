@@ -5,7 +5,7 @@ use assay_lab::needs::is_crowded;
 /// Whether a gate made no statement, and said that it was as others, or the host, had the processors.
 pub fn says_so(code: i32, told: &str) -> bool {
     let says = |words: &str| told.contains(words);
-    code == 5 && (says("starved") || says("is suspect (steal)") || says("undisturbed pairs"))
+    code == 5 && (says("cpu-starved") || says("is suspect (steal)") || says("undisturbed pairs"))
 }
 
 /// The same of runs that are so short that nobody says it of them: they scatter so far that a gate sees nothing.
@@ -15,7 +15,7 @@ pub fn is_kept_from_them(code: i32, told: &str) -> bool {
 
 #[test]
 fn only_a_gate_that_is_silent_for_others_is_excused() {
-    let starved = "no statement about command: the baseline is starved: programs waited";
+    let starved = "no statement about command: the baseline is cpu-starved: programs waited";
     assert!(says_so(5, starved));
     assert!(says_so(5, "undecided (the number of the baseline is suspect (steal))"));
     assert!(says_so(5, "new: 2 undisturbed pairs with the baseline, and it takes 3"));

@@ -62,7 +62,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     let home = home("ten-contributions");
     let (whole, word) = folder(&home, "cards");
     let first = home.file("first.json", text(&row("The first card", 30.0)));
-    home.text(&["collection", "add", &first, "--in", &word]);
+    home.text(&["collection", "add", &first, "--dir", &word]);
     git(&whole, &["init", "-q", "-b", "main"]);
     git(&whole, &["add", "-A"]);
     git(&whole, &["commit", "-qm", "a collection"]);
@@ -75,7 +75,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
                 &format!("{contributor}.json"),
                 text(&row(&device, 19.0 + f64::from(contributor))),
             );
-            home.text(&["collection", "add", &sent, "--in", &word]);
+            home.text(&["collection", "add", &sent, "--dir", &word]);
         } else {
             let text = hostile(contributor as usize - 7);
             let path = whole.join("rows").join(file::name(&text));
@@ -91,7 +91,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
         git(&whole, &["merge", "-q", "--no-edit", &format!("c{contributor}")]);
     }
     let page = home.file("page.html", "");
-    let told = home.run(&["collection", "build", "--in", &word, "-o", &page]);
+    let told = home.run(&["collection", "build", "--dir", &word, "-o", &page]);
     assert_eq!(told.code, 0, "{}", told.stderr);
     assert_eq!(told.stderr.matches(" was left out: ").count(), 3, "{}", told.stderr);
     let page = fs::read_to_string(page).unwrap();
@@ -109,7 +109,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
         assert!(page.contains(why), "{why}");
     }
     assert!(page.len() < 3_000_000 && !page.contains("xxxxxxxxxxxxxxxxxxxx"));
-    let asked = home.json(&["collection", "export", "--format", "json", "--in", &word]);
+    let asked = home.json(&["collection", "export", "--format", "json", "--dir", &word]);
     let mut devices: Vec<&str> = asked["rows"]
         .as_array()
         .unwrap()
@@ -126,8 +126,8 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
     let home = home("collection-tricks");
     let (whole, word) = folder(&home, "cards");
     let sent = home.file("row.json", text(&row("A card", 20.0)));
-    let added = home.text(&["collection", "add", &sent, "--in", &word]);
-    let again = home.run(&["collection", "add", &sent, "--in", &word]);
+    let added = home.text(&["collection", "add", &sent, "--dir", &word]);
+    let again = home.run(&["collection", "add", &sent, "--dir", &word]);
     assert!(again.stderr.contains("was there already"), "{}", again.stderr);
     let rows = whole.join("rows");
     let secret = home.file("secret.json", text(&row("A secret card", 99.0)));
@@ -136,16 +136,16 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
     fs::write(rows.join("loose.json"), text(&row("A loose card", 98.0))).unwrap();
     fs::create_dir_all(rows.join("ab")).unwrap();
     fs::write(rows.join("ab/changed.json"), text(&row("A changed card", 97.0))).unwrap();
-    let listed = home.run(&["collection", "export", "--in", &word]);
+    let listed = home.run(&["collection", "export", "--dir", &word]);
     assert_eq!(listed.stderr.matches(" was left out: ").count(), 4, "{}", listed.stderr);
     for name in ["secret", "loose", "changed"] {
         assert!(!listed.stdout.contains(&format!("A {name} card")), "{}", listed.stdout);
     }
     assert!(listed.stdout.contains("A card"));
     fs::remove_file(whole.join(added.trim())).unwrap();
-    assert!(!home.text(&["collection", "export", "--in", &word]).contains("A card"));
+    assert!(!home.text(&["collection", "export", "--dir", &word]).contains("A card"));
     fs::write(whole.join("collection.json"), "{ \"format\": \"assay-collection/2\" }").unwrap();
-    assert!(home.refused(2, &["collection", "export", "--in", &word]).contains("another format"));
+    assert!(home.refused(2, &["collection", "export", "--dir", &word]).contains("another format"));
 }
 
 #[test]
@@ -153,16 +153,16 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
 fn a_result_becomes_rows_without_whose_it_was() {
     let home = home("collection-result");
     let (_, word) = folder(&home, "cards");
-    let empty = home.refused(2, &["collection", "export", "--in", &word]);
+    let empty = home.refused(2, &["collection", "export", "--dir", &word]);
     assert!(empty.contains("is no collection yet"), "{empty}");
     let other = DRIVE.replace("100us", "200us");
     home.text(&["check", DRIVE, &other, "--quick", "--seed", "7", "--quiet"]);
     let id = home.json(&["show", "--json"])["study"]["id"].as_str().unwrap().to_owned();
-    let sold = ["--claimed", "1440 IOPS read", "--price", "12.50 GBP"];
-    let added = home.text(&[&["collection", "add", &id, "--in", &word], &sold[..]].concat());
+    let sold = ["--rated", "1440 IOPS read", "--price", "12.50 GBP"];
+    let added = home.text(&[&["collection", "add", &id, "--dir", &word], &sold[..]].concat());
     assert_eq!(added.lines().count(), 2, "a row a target: {added}");
     let page = home.file("page.html", "");
-    home.text(&["collection", "build", "--in", &word, "-o", &page]);
+    home.text(&["collection", "build", "--dir", &word, "-o", &page]);
     let page = fs::read_to_string(page).unwrap();
     // No drive did this, and neither its law nor a folder of this machine is told.
     assert!(
@@ -171,10 +171,10 @@ fn a_result_becomes_rows_without_whose_it_was() {
     assert!(page.contains("1440 IOPS read: reached (random reading: "), "claims by interval");
     for (words, told) in [
         (&["add", "no-such-result"][..], "no-such-result"),
-        (&["add", "no-such-result", "--claimed", "V31"], "is no claim"),
+        (&["add", "no-such-result", "--rated", "V31"], "is no claim"),
         (&["build", "-o", "/proc/x/page.html"], "cannot be written"),
     ] {
-        let words = [&["collection"], words, &["--in", &word]].concat();
+        let words = [&["collection"], words, &["--dir", &word]].concat();
         let ended = home.run(&words);
         assert!(
             [2, 3].contains(&ended.code) && ended.stderr.contains(told),
@@ -182,9 +182,9 @@ fn a_result_becomes_rows_without_whose_it_was() {
             ended.stderr
         );
     }
-    let table = home.text(&["collection", "export", "--in", &word]);
+    let table = home.text(&["collection", "export", "--dir", &word]);
     assert_eq!(table.lines().count(), 1 + 9 + 2, "{table}");
-    let lines = home.text(&["collection", "export", "--in", &word, "--format", "markdown"]);
+    let lines = home.text(&["collection", "export", "--dir", &word, "--format", "markdown"]);
     assert_eq!(lines.lines().filter(|line| line.starts_with("| ")).count(), 2 + 9 + 2, "{lines}");
 }
 
@@ -197,7 +197,7 @@ fn a_result_in_which_trials_were_disturbed_is_a_row_with_the_trials_that_its_num
     let trials = home.assay.home().join("results").join(&id).join("trials.jsonl");
     let before = fs::read_to_string(&trials).unwrap();
     let row = || {
-        let added = home.text(&["collection", "add", &id, "--in", &word]);
+        let added = home.text(&["collection", "add", &id, "--dir", &word]);
         file::read(&fs::read_to_string(whole.join(added.trim())).unwrap()).unwrap()
     };
     let undisturbed = row();
@@ -228,7 +228,7 @@ fn a_folder_has_pages_for_all_devices() {
         "collection",
         "add",
         &home.file("row.json", text(&row("Card 0", 5.0))),
-        "--in",
+        "--dir",
         &word,
     ]);
     for index in 0..400 {
@@ -238,7 +238,7 @@ fn a_folder_has_pages_for_all_devices() {
         fs::write(path, text).unwrap();
     }
     let (site, site_word) = folder(&home, "site");
-    home.text(&["collection", "build", "--in", &word, "-o", &site_word]);
+    home.text(&["collection", "build", "--dir", &word, "-o", &site_word]);
     let index = fs::read_to_string(site.join("index.html")).unwrap();
     let mut broken = String::new();
     for link in index.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
@@ -260,7 +260,7 @@ fn ones_own_collection_begins_with_the_published_rows() {
     let home = home("collection-first");
     let told = home.text(&["collection", "export"]);
     assert!(told.contains("Intel SSD 520") && told.contains("published"), "{told}");
-    let refused = home.refused(2, &["collection", "export", "--in", "nowhere"]);
+    let refused = home.refused(2, &["collection", "export", "--dir", "nowhere"]);
     assert!(refused.contains("is no collection yet"), "{refused}");
     let own = home.scratch.path().join("home/collection");
     assert!(!own.exists(), "who asks writes nothing into it");
@@ -274,18 +274,18 @@ fn what_is_no_folder_no_row_and_no_collection_is_named() {
         (home.file("notes.txt", "notes"), home.file("row.json", text(&row("Card", 21.0))));
     for (words, why) in [
         (
-            vec!["collection", "add", &notes, "--in", &word],
+            vec!["collection", "add", &notes, "--dir", &word],
             "is no result, no bundle of assay export",
         ),
-        (vec!["collection", "add", &sent, "--in", &notes], "is no folder"),
-        (vec!["collection", "export", "--in", &notes], "is no folder"),
+        (vec!["collection", "add", &sent, "--dir", &notes], "is no folder"),
+        (vec!["collection", "export", "--dir", &notes], "is no folder"),
         (vec!["collection", "build", "-o", &notes], "is no folder"),
     ] {
         let refused = home.refused(2, &words);
         assert!(refused.contains("notes.txt ") && refused.contains(why), "{refused}");
     }
-    let added = home.run(&["collection", "add", &sent, "--in", &word]);
+    let added = home.run(&["collection", "add", &sent, "--dir", &word]);
     assert!(added.stderr.contains("Card: added to "), "{}", added.stderr);
-    let again = home.run(&["collection", "add", &sent, "--in", &word]);
+    let again = home.run(&["collection", "add", &sent, "--dir", &word]);
     assert!(again.stderr.contains("Card: was there already in "), "{}", again.stderr);
 }

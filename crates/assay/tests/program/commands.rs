@@ -163,7 +163,7 @@ fn what_was_measured_before_is_a_gate() {
     let bench = Bench::new("commands-gate");
     bench.text(&[&["--command", "sleep 0.01"][..], &SHORT].concat());
     let earlier = bench.results().remove(0);
-    let gate = ["--against", &earlier, "--gate", "50%", "--gate-sees", "400%"];
+    let gate = ["--against", &earlier, "--gate", "50%", "--must-detect", "400%"];
     let slow = bench.words(&[&["--command", "sleep 0.1"][..], &SHORT, &gate].concat());
     let ended = bench.home.run(&slow);
     let told = format!("{}{}", ended.stdout, ended.stderr);

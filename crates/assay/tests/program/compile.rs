@@ -1,4 +1,4 @@
-//! The shipped studies `compile` and `place`, on trees that take no time to build.
+//! The shipped studies `compile` and `platform`, on trees that take no time to build.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -135,11 +135,11 @@ fn mistakes_with_trees_are_told() {
     assert!(no_directory.contains("this is no directory"), "{no_directory}");
     let nowhere = refused(&["run", "compile", target, "--source", "/nowhere/at/all"]);
     assert!(nowhere.contains("No such file"), "{nowhere}");
-    let other = refused(&["run", "depth", target, "--build", "make"]);
+    let other = refused(&["run", "queue-depth", target, "--build", "make"]);
     assert!(other.contains("--build is for studies that build a tree, such as compile"), "{other}");
 }
 
-/// As in `place` where there is no compiler.
+/// As in `platform` where there is no compiler.
 #[test]
 fn work_that_may_be_left_out_is_absent_with_its_reason_and_the_rest_runs() {
     let bench = Bench::new("compile-optional");
@@ -173,7 +173,7 @@ fn work_that_may_be_left_out_is_absent_with_its_reason_and_the_rest_runs() {
 #[test]
 fn how_to_do_it_by_hand_is_told() {
     let bench = Bench::new("compile-by-hand");
-    let told = bench.home.text(&["plan", "place", bench.target(), "--commands"]);
+    let told = bench.home.text(&["plan", "platform", bench.target(), "--commands"]);
     for word in
         ["perf bench syscall basic", "stress-ng --fork 1", "hyperfine", "assay tree assay-tree"]
     {

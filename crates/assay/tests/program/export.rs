@@ -137,8 +137,8 @@ fn what_comes_in_wrongly_is_told() {
     opened.set_len(2 << 30).unwrap();
     let told = home.told(2, &["import", &large]);
     assert!(told.contains("is fio-json of 2 GiB; at most 64 MiB"), "{told}");
-    assert!(home.told(2, &["import", "--arm", "x", fio]).contains("NAME=LEVEL"));
-    let named = home.told(2, &["import", "--names", "{a}-x.json", fio]);
+    assert!(home.told(2, &["import", "--set", "x", fio]).contains("FACTOR=VALUE"));
+    let named = home.told(2, &["import", "--filename-pattern", "{a}-x.json", fio]);
     assert!(named.contains("does not fit"), "{named}");
 }
 

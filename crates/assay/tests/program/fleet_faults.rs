@@ -160,7 +160,7 @@ fn the_others_go_on_without_one_where_that_is_asked_for() {
             "{other:?}"
         );
         assert_eq!(findings["hosts"]["left"], 2, "{}", findings["hosts"]);
-        assert!(findings.to_string().contains("fewer-hosts"), "every number says so");
+        assert!(findings.to_string().contains("missing-hosts"), "every number says so");
         let path = came.ranks.own(0).unwrap();
         let plan = fs::read_to_string(path.join("plan.json")).unwrap();
         let plan: Value = serde_json::from_str(&plan).unwrap();

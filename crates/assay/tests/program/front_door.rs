@@ -81,7 +81,7 @@ fn help_is_found_by_each_way_and_in_each_width() {
     assert!(printed(&home, &["help", "advise", "confirm"], "80").contains("--workload"));
     assert!(printed(&home, &["run", "-h"], "80").lines().count() <= 40);
     for words in
-        [&["--help"][..], &["run", "-h"], &["run", "depth", "--help"], &["help", "restore"]]
+        [&["--help"][..], &["run", "-h"], &["run", "queue-depth", "--help"], &["help", "restore"]]
     {
         let page = printed(&home, words, "40");
         // What has no gap cannot be broken: a name with its value.

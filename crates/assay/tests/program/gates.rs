@@ -58,18 +58,18 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     let ends: Vec<&str> = rows(&both).iter().map(|row| row["ended"].as_str().unwrap()).collect();
     assert_eq!(ends, ["fail", "pass"]);
     // It would have found more than a loss of 20 % alone, and is asked for less.
-    let less = [&ALIKE[..], &["--gate-sees", "20%"]].concat();
+    let less = [&ALIKE[..], &["--must-detect", "20%"]].concat();
     let (blind, told) = ended(&home, 5, &less);
     assert_eq!(blind["gate"]["ended"], "no-statement");
     assert!(
-        told.contains("--gate-sees asks for 20 %") && told.contains("--allow-missing"),
+        told.contains("--must-detect asks for 20 %") && told.contains("--allow-inconclusive"),
         "{told}"
     );
-    ended(&home, 125, &[&less[..], &["--exit-blind", "125"]].concat());
-    ended(&home, 0, &[&less[..], &["--allow-missing"]].concat());
+    ended(&home, 125, &[&less[..], &["--exit-inconclusive", "125"]].concat());
+    ended(&home, 0, &[&less[..], &["--allow-inconclusive"]].concat());
     // The code of those who are blind is not that of those who see.
-    ended(&home, 1, &[&WORSE[..], &["--exit-blind", "125"]].concat());
-    ended(&home, 0, &[&ALIKE[..], &["--exit-blind", "125"]].concat());
+    ended(&home, 1, &[&WORSE[..], &["--exit-inconclusive", "125"]].concat());
+    ended(&home, 0, &[&ALIKE[..], &["--exit-inconclusive", "125"]].concat());
     let (few, told) = ended(&home, 5, &[&WORSE[..], &["--replicates", "2"]].concat());
     assert!(rows(&few)[0]["reason"].as_str().unwrap().contains("it takes 3"), "{told}");
 }
@@ -211,7 +211,7 @@ fn a_gate_of_nothing_is_a_mistake() {
         (&["--gate", "much"], "--gate: "),
         (&["--gate", "5%", "--gate-metric", "peak_memory_bytes"], "it has iops, "),
         (&["--gate-metric", "iops"], "--gate"),
-        (&["--gate", "5%", "--exit-blind", "0"], "--exit-blind"),
+        (&["--gate", "5%", "--exit-inconclusive", "0"], "--exit-inconclusive"),
         (&["--gate", "5%", "--gate-metric", "iops", "--against", "x"], "--against"),
         (&["--gate", "5%", "--against", "no-such-result"], "no-such-result"),
     ] {
@@ -219,7 +219,7 @@ fn a_gate_of_nothing_is_a_mistake() {
         assert!(said.contains(told), "{words:?}: {said}");
     }
     // A study file has the same key.
-    let gate = "gate = { allowed = \"20 %\", metric = \"latency_mean_ns\", exit_blind = 9 }\n";
+    let gate = "gate = { max_regression = \"20 %\", metric = \"latency_mean_ns\", exit_inconclusive = 9 }\n";
     let kept = home.file("gate.toml", STUDY.replace("\n[factors]", &format!("{gate}\n[factors]")));
     let failed = home.run(&["run", &kept, DRIVE, "--json", "--set", "depth=4,8"]);
     // Eight in flight wait twice as long for four servers as four do.
@@ -233,7 +233,7 @@ fn a_gate_of_nothing_is_a_mistake() {
 fn a_machine_that_refuses_is_not_an_inconclusive_gate() {
     let home = home("gates-refused");
     let study = "format = \"assay-study/1\"\ntitle = \"refused\"\n\
-        gate = { allowed = \"5 %\", exit_blind = 125 }\n\
+        gate = { max_regression = \"5 %\", exit_inconclusive = 125 }\n\
         [factors]\nmode = [\"a\", \"b\"]\n[[workload]]\nname = \"echo\"\n\
         command = { run = \"echo {mode}\", needs = [\"no-such-program\"], runs = 1 }\n";
     let file = home.file("refused.toml", study);

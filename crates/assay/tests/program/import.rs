@@ -23,7 +23,7 @@ fn examples(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Options from a first line `# options: --baseline NAME=LEVEL --primary METRIC --margin 2%`.
+/// Options from a first line `# options: --baseline NAME=LEVEL --primary-metric METRIC --margin 2%`.
 fn options(text: &str) -> Options {
     let mut options = Options::default();
     let line = text.lines().next().and_then(|line| line.strip_prefix("# options: "));
@@ -34,7 +34,7 @@ fn options(text: &str) -> Options {
                 let (name, level) = level.split_once('=').unwrap();
                 options.baseline.insert(name.to_owned(), level.to_owned());
             }
-            ["--primary", metric] => options.primary = Some((*metric).to_owned()),
+            ["--primary-metric", metric] => options.primary = Some((*metric).to_owned()),
             ["--margin", margin] => {
                 options.margin = Some(margin.parse::<Percent>().unwrap().fraction());
             }

@@ -67,7 +67,8 @@ fn the_bundle_holds_the_file_as_it_was() {
     let home = home("import-bundle");
     let windows = format!("\u{feff}{}", CSV.replace('\n', "\r\n"));
     let file = home.file("card.csv", &windows);
-    let words = ["import", &file, "--margin", "2%", "--primary", "duration_s", "--title", "cards"];
+    let words =
+        ["import", &file, "--margin", "2%", "--primary-metric", "duration_s", "--title", "cards"];
     let ended = home.run(&words);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let id = results(&home)[0]["id"].as_str().unwrap().to_owned();
@@ -165,13 +166,13 @@ fn options_that_cannot_be_meant_are_refused() {
     let home = home("import-options");
     let file = home.file("card.csv", CSV);
     let said = |words: &[&str]| home.told(2, &[&["import", &file], words].concat());
-    assert!(said(&["--baseline", "ext4"]).contains("NAME=LEVEL"));
+    assert!(said(&["--baseline", "ext4"]).contains("FACTOR=VALUE"));
     assert!(said(&["--baseline", "filesystem=ext5"]).contains("did you mean `ext4`?"));
     let twice = ["--baseline", "filesystem=ext4", "--baseline", "filesystem=xfs"];
     assert!(said(&twice).contains("two levels of filesystem"));
     assert!(said(&["--margin", "5"]).contains("5 %"));
     assert!(said(&["--margin", "0%"]).contains("above 0 %"));
-    assert!(said(&["--primary", "iops"]).contains("no row has this metric"));
+    assert!(said(&["--primary-metric", "iops"]).contains("no row has this metric"));
     assert!(results(&home).is_empty());
 }
 

@@ -86,7 +86,7 @@ fn a_rate_that_is_not_carried_is_told_by_its_rule() {
     let [cell] = cells(&found, "response_p99_ns")[..] else { panic!("one cell") };
     assert_eq!(cell["trust"], "suspect", "{cell}");
     let because = cell["because"].as_array().unwrap();
-    let behind = because.iter().find(|one| one["rule"] == "behind").unwrap();
+    let behind = because.iter().find(|one| one["rule"] == "late-submission").unwrap();
     assert!(behind["text"].as_str().unwrap().contains("never issued"), "{behind}");
     // What was carried is what the drive can, and not what was asked.
     let [iops] = cells(&found, "iops")[..] else { panic!("one cell") };

@@ -72,7 +72,7 @@ fn a_command_that_is_none_is_found() {
     let refused = |text: &str| call(text).and_then(|words| refusal(&words));
     for right in [
         "assay check --quick /mnt",
-        "sudo assay run live --set scheduler=none",
+        "sudo assay run production --set scheduler=none",
         "assay collection add",
     ] {
         assert_eq!(refused(right), None);

@@ -1,4 +1,4 @@
-//! `assay compare --by place`: results of several machines in one table, without root.
+//! `assay compare --by platform`: results of several machines in one table, without root.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -39,12 +39,12 @@ fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() 
         writeln!(tidy, "1,work,published_percent:higher,{percent},{place}").unwrap();
     }
     let id = imported(&home, "virtualisation.csv", &tidy);
-    let found = home.json(&["compare", "--by", "place", &id, "--json"]);
+    let found = home.json(&["compare", "--by", "platform", &id, "--json"]);
     assert_eq!(
         (&found["format"], &found["places"]["baseline"]),
         (&"assay-findings/1".into(), &"bare metal".into())
     );
-    let text = home.text(&["compare", "--by", "place", &id]);
+    let text = home.text(&["compare", "--by", "platform", &id]);
     for published in ARTICLE.lines().skip(2) {
         let fields: Vec<&str> = published.split(',').collect();
         let (place, seconds, percent) = (fields[0], fields[1], fields[3]);
@@ -58,7 +58,7 @@ fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() 
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("19.06 % was printed, but 1042.523 of 8876.945 s are 11.74 %"), "{text}");
-    let mut narrow = home.assay.command(&["compare", "--by", "place", &id]);
+    let mut narrow = home.assay.command(&["compare", "--by", "platform", &id]);
     let narrow = run(narrow.env("COLUMNS", "40"), Duration::from_secs(100)).unwrap().stdout;
     assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
 }
@@ -79,11 +79,11 @@ fn two(home: &Home) -> [String; 2] {
 fn places_are_named_by_labels_and_notes_and_published_rows_stand_beside() {
     let home = home("places-labels");
     let [bare, guest] = two(&home);
-    let told = home.told(2, &["compare", "--by", "place", &bare, &guest]);
-    assert!(told.contains(&format!("--label {bare}=NAME")), "{told}");
-    home.text(&["note", &bare, "--place", "bare metal"]);
+    let told = home.told(2, &["compare", "--by", "platform", &bare, &guest]);
+    assert!(told.contains(&format!("--platform {bare}=NAME")), "{told}");
+    home.text(&["note", &bare, "--platform", "bare metal"]);
     let label = format!("{guest}=KVM = mine");
-    let words = ["compare", "--by", "place", &bare, &guest, "--label", &label];
+    let words = ["compare", "--by", "platform", &bare, &guest, "--platform", &label];
     let found = home.json(&[&words[..], &["--json"]].concat());
     let names: Vec<&str> = found["places"]["places"]
         .as_array()
@@ -96,7 +96,7 @@ fn places_are_named_by_labels_and_notes_and_published_rows_stand_beside() {
     assert!((row["percent"].as_f64().unwrap() - 50.0).abs() < 0.1, "{row}");
     assert_eq!(found["comparisons"][0]["kind"], "other-day-or-machine");
     assert_eq!(found["comparisons"][0]["verdict"], "inconclusive");
-    let text = home.text(&[&words[..], &["--beside", "article-000"]].concat());
+    let text = home.text(&[&words[..], &["--published", "article-000"]].concat());
     let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("suggest no direction; a loss of"), "{text}");
     assert!(!text.contains("suggests worse"), "{text}");
@@ -112,18 +112,18 @@ fn a_page_and_a_markdown_report_have_both_charts() {
     let home = home("places-report");
     let [bare, guest] = two(&home);
     for (id, name) in [(&bare, "bare metal"), (&guest, "guest")] {
-        home.text(&["note", id, "--place", name]);
+        home.text(&["note", id, "--platform", name]);
     }
     let page = home.scratch.path().join("places.html");
     let page = page.to_str().unwrap();
-    home.text(&["report", "--by", "place", &bare, &guest, "--beside", "000", "-o", page]);
+    home.text(&["report", "--by", "platform", &bare, &guest, "--published", "000", "-o", page]);
     let html = std::fs::read_to_string(page).unwrap();
     for id in ["r0-places-percent", "r0-places-compile-duration-s", "as published"] {
         assert!(html.contains(id), "{id}");
     }
     let text = home.scratch.path().join("places.md");
     let text = text.to_str().unwrap();
-    home.text(&["report", "--by", "place", &bare, &guest, "--format", "markdown", "-o", text]);
+    home.text(&["report", "--by", "platform", &bare, &guest, "--format", "markdown", "-o", text]);
     let told = std::fs::read_to_string(text).unwrap();
     assert!(told.contains("places-percent.svg") && told.contains("% of base"), "{told}");
 }
@@ -133,23 +133,25 @@ fn what_makes_no_table_of_places_is_refused_with_what_to_do() {
     let home = home("places-refused");
     let [bare, guest] = two(&home);
     let label = |id: &str, name: &str| format!("{id}={name}");
-    let by = |more: &[&str]| home.told(2, &[&["compare", "--by", "place"], more].concat());
-    assert!(by(&[&bare, "--label", &label(&bare, "a")]).contains("name a result of another place"));
+    let by = |more: &[&str]| home.told(2, &[&["compare", "--by", "platform"], more].concat());
+    assert!(
+        by(&[&bare, "--platform", &label(&bare, "a")]).contains("name a result of another place")
+    );
     assert!(by(&[&bare, &bare]).contains("is named twice"));
-    assert!(by(&[&bare, &guest, "--label", "a"]).contains("say ID=NAME"));
-    assert!(by(&[&bare, &guest, "--label", "nothing=a"]).contains("none of the results"));
+    assert!(by(&[&bare, &guest, "--platform", "a"]).contains("say ID=NAME"));
+    assert!(by(&[&bare, &guest, "--platform", "nothing=a"]).contains("none of the results"));
     let named = [label(&bare, "a"), label(&guest, "b")];
-    let both = [&*bare, &*guest, "--label", &*named[0], "--label", &*named[1]];
+    let both = [&*bare, &*guest, "--platform", &*named[0], "--platform", &*named[1]];
     assert!(by(&[&both[..], &["--baseline", "c"]].concat()).contains("there are a and b"));
-    assert!(by(&[&both[..], &["--beside", "004"]].concat()).contains("only article-000"));
+    assert!(by(&[&both[..], &["--published", "004"]].concat()).contains("only article-000"));
     assert!(by(&[&both[..], &["--gate", "5%"]].concat()).contains("has no sides and no gate"));
-    assert!(home.told(2, &["compare", &bare, &guest, "--label", "a=b"]).contains("--by"));
-    assert!(home.told(2, &["report", "--by", "place"]).contains("name one for each place"));
+    assert!(home.told(2, &["compare", &bare, &guest, "--platform", "a=b"]).contains("--by"));
+    assert!(home.told(2, &["report", "--by", "platform"]).contains("name one for each place"));
     // A margin is for sides of days, or for places.
     assert!(home.told(2, &["compare", &bare, &guest, "--margin", "5%"]).contains("--margin needs"));
     let other =
         imported(&home, "x.csv", "replicate,workload,metric,value\n1,sort,duration_s:lower,1\n");
     let named = [label(&bare, "a"), label(&other, "b")];
-    let told = by(&[&bare, &other, "--label", &named[0], "--label", &named[1]]);
+    let told = by(&[&bare, &other, "--platform", &named[0], "--platform", &named[1]]);
     assert!(told.contains("a has compile; b has sort"), "{told}");
 }

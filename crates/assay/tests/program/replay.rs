@@ -117,7 +117,7 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     let primary = cells.iter().find(|cell| cell["primary"] == true).unwrap();
     assert_eq!(primary["metric"], "response_p99_ns");
     assert_ne!(primary["trust"], "invalid", "{primary}");
-    assert!(!found.to_string().contains("unfaithful"));
+    assert!(!found.to_string().contains("replay-mismatch"));
     let played = found["study"]["id"].as_str().unwrap();
     let page = home.text(&["show", played]);
     assert!(page.contains("recorded and played"), "{page}");
@@ -194,7 +194,7 @@ fn what_is_clipped_is_called_so() {
     let own = &found["replay"][0];
     assert_eq!(own["fidelity"]["fitted"]["clipped"], COUNT / 5, "{own}");
     assert!(own["text"].as_str().unwrap().contains("480 were clipped"), "{own}");
-    assert!(found.to_string().contains("\"unfaithful\""), "{own}");
+    assert!(found.to_string().contains("\"replay-mismatch\""), "{own}");
 }
 
 #[test]
@@ -208,11 +208,11 @@ fn no_number_stands_on_what_a_drive_did_not_carry() {
     let primary = cells.iter().find(|cell| cell["primary"] == true).unwrap();
     assert_eq!(primary["trust"], "invalid", "{primary}");
     let because = primary["because"].as_array().unwrap();
-    assert!(because.iter().any(|one| one["rule"] == "unfaithful"), "{primary}");
+    assert!(because.iter().any(|one| one["rule"] == "replay-mismatch"), "{primary}");
     // As fast as it goes it is the same work.
     let file = home.file("closed.toml", study(&id, ", clock = \"closed\""));
     let found = home.json(&["run", &file, SLOW, "--json", "--quiet"]);
-    assert!(!found.to_string().contains("unfaithful"));
+    assert!(!found.to_string().contains("replay-mismatch"));
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_paced_play_is_the_same_work_at_the_speed_of_each_drive() {
     let file = home.file("paced.toml", study(&id, ", clock = \"paced\""));
     let took = [FAST, "simulated:exponential,mean=10ms"].map(|drive| {
         let found = home.json(&["run", &file, drive, "--json", "--quiet"]);
-        assert!(!found.to_string().contains("unfaithful"), "{found}");
+        assert!(!found.to_string().contains("replay-mismatch"), "{found}");
         let cells = found["cells"].as_array().unwrap();
         assert!(cells.iter().any(|cell| cell["primary"] == true && cell["metric"] == "iops"));
         let told = &found["replay"][0]["fidelity"];
@@ -250,7 +250,7 @@ fn several_devices_are_played_by_one_clock_where_they_are_named() {
     assert_eq!(told["placing"], "joined", "{told}");
     assert_eq!(told["acts"]["read"]["played"]["operations"], COUNT / 5 * 3, "{told}");
     assert!(told["arrival_distance"].as_f64().unwrap() < 0.02, "{told}");
-    assert!(!found.to_string().contains("unfaithful"), "{found}");
+    assert!(!found.to_string().contains("replay-mismatch"), "{found}");
 }
 
 #[test]

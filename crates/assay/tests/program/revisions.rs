@@ -89,7 +89,7 @@ fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
     assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 2);
     assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
     assert_eq!(sides.trees().len(), 2);
-    sides.bench.home.text(&["remove", "--trees"]);
+    sides.bench.home.text(&["remove", "--builds"]);
     assert!(sides.trees().is_empty());
 }
 
@@ -120,7 +120,7 @@ fn a_revision_that_does_not_build_ends_it_before_anything_is_run() {
     }
     // A gate makes no statement on such a commit.
     for (code, gate) in
-        [(5, &["--gate", "5%"][..]), (125, &["--gate", "5%", "--exit-blind", "125"])]
+        [(5, &["--gate", "5%"][..]), (125, &["--gate", "5%", "--exit-inconclusive", "125"])]
     {
         let told = sides.bench.home.told(code, &[&words, gate].concat());
         assert!(told.contains("does not build"), "{told}");
@@ -215,7 +215,7 @@ fn a_study_goes_on_in_the_same_commits_though_the_branch_has_moved() {
     running.signal("INT").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 130);
     sides.repository.commit("bench.sh", "exit 1\n").unwrap();
-    sides.bench.home.text(&["remove", "--trees"]);
+    sides.bench.home.text(&["remove", "--builds"]);
     assert!(sides.trees().is_empty());
     let found = sides.bench.home.json(&["restore", "resume", "--json", "--quiet"]);
     assert_eq!(measured(&found), ["main", "old"]);

@@ -33,17 +33,17 @@ fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
     let (one, other) = ("echo a; sleep 0.01", "echo b; sleep 0.2");
     let two = ["--command", one, "--command", other];
     let found = bench.json(&[&two[..], &["--same-output"], &SHORT].concat());
-    let rows = said(&found, "different-work");
+    let rows = said(&found, "output-mismatch");
     assert!(rows.len() >= 2 && rows.iter().all(|(trust, _)| trust == "invalid"), "{rows:?}");
     assert!(rows[0].1.contains("what was compared did different work"), "{rows:?}");
     assert_eq!(*verdict(&found), Value::Null, "{found:#}");
     // Nobody asked, or they print the same.
     let unasked = bench.json(&[&two[..], &SHORT].concat());
-    assert!(said(&unasked, "different-work").is_empty());
+    assert!(said(&unasked, "output-mismatch").is_empty());
     let same =
         ["--command", "echo a; sleep 0.01", "--command", "echo a; sleep 0.2", "--same-output"];
     let found = bench.json(&[&same[..], &SHORT].concat());
-    assert!(said(&found, "different-work").is_empty());
+    assert!(said(&found, "output-mismatch").is_empty());
     assert_ne!(*verdict(&found), Value::Null);
     let id = found["study"]["id"].as_str().unwrap();
     let result = bench.home.assay.home().join("results").join(id);
@@ -60,7 +60,7 @@ fn runs_of_one_command_that_differ_are_invalid() {
     let bench = Bench::new("same-output-runs");
     let line = "echo x >> count; wc -l < count; sleep 0.01";
     let found = bench.json(&[&["--command", line, "--same-output"], &SHORT[..]].concat());
-    let rows = said(&found, "different-work");
+    let rows = said(&found, "output-mismatch");
     assert!(rows[0].0 == "invalid" && rows[0].1.contains("different results"), "{rows:?}");
 }
 
@@ -77,10 +77,10 @@ fn a_file_or_a_directory_is_what_is_compared() {
     for path in ["--same-output=out", "--same-output=file"] {
         let found =
             bench.json(&[&["--command", &one, "--command", &same, path], &SHORT[..]].concat());
-        assert!(said(&found, "different-work").is_empty(), "{path}");
+        assert!(said(&found, "output-mismatch").is_empty(), "{path}");
         let found =
             bench.json(&[&["--command", &one, "--command", &other, path], &SHORT[..]].concat());
-        let rows = said(&found, "different-work");
+        let rows = said(&found, "output-mismatch");
         assert!(rows.iter().any(|(trust, _)| trust == "invalid"), "{path}: {found:#}");
     }
     let told =
@@ -94,7 +94,7 @@ fn other_exit_codes_are_told_without_being_asked() {
     let bench = Bench::new("same-output-codes");
     let two = ["--command", "sleep 0.01", "--command", "sleep 0.01; exit 3", "--ignore-failure"];
     let found = bench.json(&[&two[..], &SHORT].concat());
-    let rows = said(&found, "different-work");
+    let rows = said(&found, "output-mismatch");
     assert!(rows.iter().all(|(trust, _)| trust == "trusted"), "{rows:?}");
     assert!(
         rows[0].1.contains("exit code 0 of") && rows[0].1.contains("exit code 3 of"),
@@ -102,5 +102,5 @@ fn other_exit_codes_are_told_without_being_asked() {
     );
     let two = ["--command", "sleep 0.01", "--command", "sleep 0.01; true"];
     let found = bench.json(&[&two[..], &SHORT].concat());
-    assert!(said(&found, "different-work").is_empty(), "{found:#}");
+    assert!(said(&found, "output-mismatch").is_empty(), "{found:#}");
 }

@@ -1,4 +1,4 @@
-//! The shipped study `stack-limit` for real: what is reserved grows with the limit, what is used does not.
+//! The shipped study `stack-size` for real: what is reserved grows with the limit, what is used does not.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn mean(found: &Value, metric: &str, limit: &str) -> f64 {
 #[ignore = "nightly: 5 s"]
 fn a_reserved_stack_is_not_used_memory() {
     let home = home("stack-limit");
-    let found = home.json(&["run", "stack-limit", DRIVE, "--replicates", "2", "--quiet", "--json"]);
+    let found = home.json(&["run", "stack-size", DRIVE, "--replicates", "2", "--quiet", "--json"]);
     for (limit, bytes) in [("8 MiB", 8_388_608.0), ("256 KiB", 262_144.0)] {
         let reserved = mean(&found, "stacks_virtual_bytes", limit);
         let each = reserved / THREADS / bytes;
@@ -36,5 +36,5 @@ fn a_reserved_stack_is_not_used_memory() {
     }
     let asked = found["answers"].as_array().unwrap();
     assert_eq!(asked.len(), 3);
-    assert!(home.text(&["plan", "stack-limit", "--commands"]).contains("ulimit -s 256"));
+    assert!(home.text(&["plan", "stack-size", "--commands"]).contains("ulimit -s 256"));
 }

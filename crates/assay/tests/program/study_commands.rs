@@ -1,4 +1,4 @@
-//! `assay run`, `plan`, `resume`, `compare`, `confirm` and `selftest` as a user or a script meets
+//! `assay run`, `plan`, `resume`, `compare`, `confirm` and `aa-test` as a user or a script meets
 //! them: the built program on the simulated drive, without root.
 
 use std::fs;
@@ -66,11 +66,11 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
 #[test]
 fn a_mistake_on_the_line_names_the_option_as_it_was_typed() {
     let home = home("typed");
-    let told = home.told(2, &["plan", "depth", DRIVE, "--set", "depth=1..8", "--seed", "7"]);
+    let told = home.told(2, &["plan", "queue-depth", DRIVE, "--set", "depth=1..8", "--seed", "7"]);
     assert!(told.contains("--set depth=1..8: "), "{told}");
     assert!(told.contains("--set depth=1,2,4,8"), "{told}");
     assert!(!told.contains("--seed") && !told.contains(":1:"), "{told}");
-    home.text(&["plan", "depth", DRIVE, "--set", "depth=1,2", "--seed", "7"]);
+    home.text(&["plan", "queue-depth", DRIVE, "--set", "depth=1,2", "--seed", "7"]);
 }
 
 #[test]
@@ -152,15 +152,18 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
     let home = home("live");
     let file = home.file("depth.toml", STUDY);
     for (words, part) in [
-        (["live", "--set", "write-cache=flushes,no-flushes", "."], "write-cache is not changed"),
-        (["live", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
         (
-            ["live", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."],
+            ["production", "--set", "write-cache=flushes,no-flushes", "."],
+            "write-cache is not changed",
+        ),
+        (["production", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
+        (
+            ["production", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."],
             "how it is allowed",
         ),
-        (["live", "--harm", "7x", "."], "off, 1.5x, 2x"),
-        (["live", "--time", "1s", "."], "at least 3 s"),
-        (["live", "--set", "copy=a,b", DRIVE], "nobody works on a simulated drive"),
+        (["production", "--harm", "7x", "."], "off, 1.5x, 2x"),
+        (["production", "--time", "1s", "."], "at least 3 s"),
+        (["production", "--set", "copy=a,b", DRIVE], "nobody works on a simulated drive"),
         ([&file, "--harm", "2x", DRIVE], "--harm is for others' work"),
     ] {
         for command in ["plan", "run"] {
@@ -169,7 +172,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
         }
     }
     // Without root, the devices of --lab are refused before the study is.
-    home.told(if assay_lab::is_root() { 2 } else { 3 }, &["run", "live", "--lab"]);
+    home.told(if assay_lab::is_root() { 2 } else { 3 }, &["run", "production", "--lab"]);
 }
 
 #[test]
@@ -209,8 +212,8 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     let says =
         |part: &str| checks.iter().any(|check| check["text"].as_str().unwrap().contains(part));
     assert!(says("125us") && says("days are taken to scatter by 3 %"), "{checks:?}");
-    let wide = home.json(&["compare", &fast, &slow, "--session-sd", "10%", "--json"]);
-    assert!(wide.to_string().contains("scatter by 10 % (as --session-sd says)"), "{wide}");
+    let wide = home.json(&["compare", &fast, &slow, "--between-day-sd", "10%", "--json"]);
+    assert!(wide.to_string().contains("scatter by 10 % (as --between-day-sd says)"), "{wide}");
     let seen = |found: &Value| primary(found)[0]["would_see"][0].as_f64().unwrap();
     assert!(seen(&wide) < seen(&found));
 
@@ -266,7 +269,7 @@ fn a_gate_that_cannot_see_is_not_green() {
         let told = blind(first, second);
         assert!(told.contains("makes no statement: b: "), "{told}");
         assert!(told.contains("does not have it") && !told.contains("b: no statement"), "{told}");
-        home.text(&["compare", first, second, "--gate", "5%", "--allow-missing"]);
+        home.text(&["compare", first, second, "--gate", "5%", "--allow-inconclusive"]);
     }
     // Ten times slower, and two trials cannot tell.
     let few = study(2, &["a", "b"]);
@@ -317,7 +320,7 @@ fn a_gate_that_cannot_see_is_not_green() {
     home.told(2, &["compare", &new, "--against", &old, "--margin", "5%"]);
     home.told(2, &["compare", &new, "--against", &old, &more[0]]);
     home.told(2, &["compare", &new, &old, "--against", &more[0], &old, "--gate", "5%"]);
-    home.told(2, &["compare", &old, &new, "--gate-sees", "10%"]);
+    home.told(2, &["compare", &old, &new, "--must-detect", "10%"]);
 }
 
 #[test]
@@ -373,17 +376,16 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
 #[test]
 #[ignore = "nightly: 2 s"]
 fn identical_arms_tell_what_the_machine_makes_of_nothing() {
-    let home = home("selftest");
+    let home = home("aa-test");
     let file = home.file("depth.toml", STUDY);
-    let null = home.json(&["selftest", "--null", &file, DRIVE, "--seed", "3", "--json"]);
-    assert_eq!(null["format"], "assay-null/1");
+    let null = home.json(&["aa-test", &file, DRIVE, "--seed", "3", "--json"]);
+    assert_eq!(null["format"], "assay-aa-test/1");
     let work = &null["workloads"][0];
-    assert_eq!((&work["arms"], &work["pairs"], &work["n"]), (&4.into(), &6.into(), &6.into()));
+    assert_eq!((&work["copies"], &work["pairs"], &work["n"]), (&4.into(), &6.into(), &6.into()));
     assert!(null["false_verdicts"].as_u64().unwrap() <= 1, "{null}");
-    let text = home.text(&["selftest", "--null", "check", DRIVE, "--replicates", "3"]);
-    assert!(text.contains("sync-write") && text.contains("identical settings"), "{text}");
-    home.told(2, &["selftest", "--null", "check", DRIVE, "--arms", "1"]);
-    home.told(2, &["selftest"]);
+    let text = home.text(&["aa-test", "check", DRIVE, "--replicates", "3"]);
+    assert!(text.contains("sync-write") && text.contains("identical configurations"), "{text}");
+    home.told(2, &["aa-test", "check", DRIVE, "--copies", "1"]);
 }
 
 #[test]

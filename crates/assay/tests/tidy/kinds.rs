@@ -161,7 +161,7 @@ fn a_name_of_a_kind_is_seen() {
     // What small files have, too, is no name of reads and writes.
     let io = names(KINDS[0]);
     assert!(
-        ["io", "depth"].iter().all(|own| io.contains(*own)) && !io.contains("threads"),
+        ["io", "access"].iter().all(|own| io.contains(*own)) && !io.contains("threads"),
         "{io:?}"
     );
 }

@@ -116,7 +116,7 @@ fn mistakes_name_what_there_is() {
     let files =
         [file("a", &[("s", "none")], &[("", 1.0, None)]), file("b", &[], &[("", 2.0, None)])];
     assert!(
-        of(&files, &Options::default()).unwrap_err().message.contains("b: no --arm says its s")
+        of(&files, &Options::default()).unwrap_err().message.contains("b: no --set says its s")
     );
     let files = &files[..1];
     let baseline = |name: &str, level: &str| Options {

@@ -221,7 +221,7 @@ fn primary_notes(table: &Table, options: &Options, primaries: &[usize]) -> Vec<S
     }
     let note = |(metric, workloads): (usize, Vec<&str>)| {
         format!(
-            "verdicts about {} are on {}, the first metric there; --primary names another",
+            "verdicts about {} are on {}, the first metric there; --primary-metric names another",
             list(&workloads),
             table.metrics.all[metric].name
         )

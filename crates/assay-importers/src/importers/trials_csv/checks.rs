@@ -156,7 +156,10 @@ fn primary(header: &Header, table: &Table, wanted: Option<&str>, mistakes: &mut 
     if names.clone().any(|name| name == wanted) || table.metrics.all.is_empty() {
         return;
     }
-    let text =
-        format!("--primary {}: no row has this metric; {}", quoted(wanted), advice(wanted, names));
+    let text = format!(
+        "--primary-metric {}: no row has this metric; {}",
+        quoted(wanted),
+        advice(wanted, names)
+    );
     mistakes.at(&header.cell(header.line, header.metric.unwrap_or(0), ""), &text);
 }

@@ -1,4 +1,4 @@
-//! `tree-cut`: a phase of small files ended before it came to all of them.
+//! `truncated-tree`: a phase of small files ended before it came to all of them.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -10,7 +10,7 @@ use crate::work::{self, Judged, Measured};
 
 pub(super) const TREE_CUT: OwnRule = OwnRule {
     about: About {
-        name: "tree-cut",
+        name: "truncated-tree",
         summary: "a phase of small files ended before it came to all of them",
         text: "Each phase has a share of a trial's time and begins no file after it. Where that ended it, \
                its rate is of fewer files than were asked for; where creating ended early, all that \

@@ -1,4 +1,4 @@
-//! `lossy`: much of what the latency of a link is told from did not come back.
+//! `packet-loss`: much of what the latency of a link is told from did not come back.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -13,7 +13,7 @@ const MOST_LOST: f64 = 0.1;
 
 pub(super) const LOSSY: OwnRule = OwnRule {
     about: About {
-        name: "lossy",
+        name: "packet-loss",
         summary: "much of what the latency of a link is told from did not come back",
         text: "Latency and grade of a link are of the datagrams that came back. A short queue that drops \
                a tenth or more of them has a low latency and is no good link: who waits for what was \

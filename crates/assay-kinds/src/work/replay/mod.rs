@@ -184,7 +184,7 @@ impl Kind for Asked {
                memory each (92 where they are paced), before the clock starts. Each class (reads, writes, flushes, \
                trims, zeroings) has rows and a verdict of its own beside those of all together, by its mean \
                response or, without a clock, its mean latency. How faithful the play was is told beside its \
-               numbers, and rule `unfaithful` takes numbers back that are of other work.",
+               numbers, and rule `replay-mismatch` takes numbers back that are of other work.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =

@@ -1,4 +1,4 @@
-//! Rule `unfaithful`: what was played is not the work that was recorded.
+//! Rule `replay-mismatch`: what was played is not the work that was recorded.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -9,7 +9,7 @@ use crate::work::{self, Judged, Measured};
 
 pub(super) const UNFAITHFUL: OwnRule = OwnRule {
     about: About {
-        name: "unfaithful",
+        name: "replay-mismatch",
         summary: "what was played is not the work that was recorded",
         text: "Told where counts or bytes of a kind of request differ by more than 1 %, where the starts are more \
                than 0.02 (Kolmogorov's distance; one request, where there are fewer than 50) from the recorded ones, \

@@ -109,7 +109,7 @@ impl Kind for Asked {
                time of each slice of equal size is kept, and where direct I/O is refused each is synced \
                within its time. Where it is not, slices of 8 MiB and more follow each other without a break \
                for about a second; what the drive rests between them is kept beside, and told above 5 % of \
-               the time (rule `rested`). Where the rate changes by a quarter or more, which is found by \
+               the time (rule `write-gaps`). Where the rate changes by a quarter or more, which is found by \
                halving the series at its change points with allowance for slices that are like their \
                neighbours, a level ends; the interval of the place is that of all splits that explain the \
                series nearly as well. A rate is the bytes of its slices over their time, its interval that \

@@ -1,4 +1,4 @@
-//! What the drive rested between the slices of a long write, and rule `rested`, which says so.
+//! What the drive rested between the slices of a long write, and rule `write-gaps`, which says so.
 //!
 //! Nobody rests on purpose: making threads and rings, syncing and keeping what was measured takes a moment
 //! between two jobs. Where slices are short, moments add up, and a drive may make room in them.
@@ -17,7 +17,7 @@ const TOLD: f64 = 0.05;
 
 pub(super) const RESTED: OwnRule = OwnRule {
     about: About {
-        name: "rested",
+        name: "write-gaps",
         summary: "a drive that was to be written to without a break rested for more than 5 % of the time",
         text: "The time between the slices of a long write is kept beside that of the slices. A drive may \
                make room in it, so that its rate falls later than under a write without a break, or not at \

@@ -87,7 +87,7 @@ pub(crate) fn flash() -> Evidence {
 /// Two targets whose energy something tells.
 pub(crate) fn power() -> Evidence {
     let mut found = fixture("study-two-targets");
-    found.study.lead = lead_of("power");
+    found.study.lead = lead_of("energy");
     let joules = |cell: &Cell| Cell {
         metric: "energy_j".to_owned(),
         primary: false,
@@ -181,7 +181,7 @@ fn what_the_study_says_leads_and_nothing_is_lost() {
     for (name, said, else_) in [
         ("whole-surface", vec!["surface-surface", "surface-access"], "percentiles"),
         ("flash", vec!["card-iops"], "bars-iops"),
-        ("power", vec!["energy-energy-j"], "effects-iops-random-write"),
+        ("energy", vec!["energy-energy-j"], "effects-iops-random-write"),
     ] {
         let evidence = of(name);
         assert_eq!(leading(evidence), said, "{name}");
@@ -204,13 +204,13 @@ fn what_cannot_be_drawn_does_not_lead() {
 
 #[test]
 fn energy_that_nothing_tells_has_no_bars() {
-    let mut evidence = of("power").clone();
+    let mut evidence = of("energy").clone();
     evidence.findings.cells.retain(|cell| cell.metric != "energy_j");
     let drawn = |evidence: &Evidence| {
         all(evidence).iter().filter(|figure| figure.id.starts_with("energy")).count()
     };
-    assert_eq!([drawn(of("power")), drawn(&evidence)], [1, 0]);
-    let mut invalid = of("power").clone();
+    assert_eq!([drawn(of("energy")), drawn(&evidence)], [1, 0]);
+    let mut invalid = of("energy").clone();
     for cell in invalid.findings.cells.iter_mut().filter(|cell| cell.metric == "energy_j") {
         cell.trust = Some(assay_study::findings::Trust::Invalid);
     }

@@ -10,7 +10,7 @@ const SERVICE: f64 = 5000.0;
 const MOST_TRIALS: usize = 54;
 
 fn study(limit: &str) -> Study {
-    let mut study = presets::find("load-limit").unwrap().unwrap();
+    let mut study = presets::find("max-rate").unwrap().unwrap();
     study.question[0].limit = Some(limit.to_owned());
     study
 }
@@ -283,7 +283,7 @@ fn a_plan_as_it_ran_has_the_rates_of_its_records() {
 
 #[test]
 fn silent_for_every_other_study() {
-    let study = presets::find("depth").unwrap().unwrap();
+    let study = presets::find("queue-depth").unwrap().unwrap();
     let plan = make(&study, vec![survey("a", 100_000)], 7);
     assert!(!course::is_of(&plan) && limit(&study).is_none() && asked(&plan.design).is_none());
     for trial in &plan.trials {

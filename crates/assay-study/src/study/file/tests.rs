@@ -91,11 +91,11 @@ fn full() -> Study {
     study.stop.looks = vec![6, 12];
     study.stop.half_width = Some(Percent(3.0));
     study.gate = Some(Gate {
-        allowed: Loss::Share(Percent(120.0)),
-        sees: Some(Percent(300.0)),
+        max_regression: Loss::Share(Percent(120.0)),
+        must_detect: Some(Percent(300.0)),
         metric: Some("latency_p99_ns".to_owned()),
-        allow_missing: true,
-        exit_blind: Some(125),
+        allow_inconclusive: true,
+        exit_inconclusive: Some(125),
     });
     study.factors =
         [levels("size", &["4 KiB", "1 MiB"]), levels("direct", &["true", "false"])].into();

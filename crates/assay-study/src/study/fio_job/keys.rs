@@ -251,7 +251,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
 
 /// What engines do that are no other way to the same blocks.
 const ENGINES: &[(&str, &str)] = &[
-    ("null", "nothing is read or written; assay selftest --null tells what this program takes"),
+    ("null", "nothing is read or written; assay aa-test measures the noise of this machine"),
     ("cpuio", "processors are kept busy, and nothing is read or written"),
     ("exec", "a program is run; nothing of a job file is ever executed"),
     ("mmap", "files are read and written as memory"),

@@ -13,14 +13,14 @@ use super::*;
 const LOW: [f64; 5] = [500.0, 512.0, 495.0, 505.0, 498.0];
 const HIGH: [f64; 5] = [520.0, 540.0, 510.0, 531.0, 515.0];
 
-fn asked(allowed: f64) -> Gate {
+fn asked(max_regression: f64) -> Gate {
     Gate {
-        allowed,
+        max_regression,
         more: None,
-        sees: None,
+        must_detect: None,
         metric: None,
         until_decided: false,
-        allow_missing: false,
+        allow_inconclusive: false,
     }
 }
 
@@ -124,17 +124,17 @@ fn numbers_that_do_not_count_make_no_statement() {
     let blind = gated(because("unstable", Trust::Suspect), asked(0.02));
     assert!(silence(&blind).ends_with("is unstable: why"), "{}", silence(&blind));
     // What is suspect otherwise counts, and the words say so.
-    let suspect = gated(because("foreign", Trust::Suspect), asked(0.02));
+    let suspect = gated(because("foreign-io", Trust::Suspect), asked(0.02));
     assert_eq!(row(&suspect).ended, Ended::Fail);
-    assert!(told(&suspect).text.contains("is suspect (foreign)"), "{}", told(&suspect).text);
+    assert!(told(&suspect).text.contains("is suspect (foreign-io)"), "{}", told(&suspect).text);
     // Nor does a note: what waited for processors was left out.
-    for rule in ["foreign", "starved"] {
+    for rule in ["foreign-io", "cpu-starved"] {
         let trusted = gated(because(rule, Trust::Trusted), asked(0.02));
         assert_eq!(row(&trusted).ended, Ended::Fail);
         assert!(!told(&trusted).text.contains("suspect"));
     }
-    let starved = gated(because("starved", Trust::Suspect), asked(0.02));
-    assert!(silence(&starved).ends_with("is starved: why"), "{}", silence(&starved));
+    let starved = gated(because("cpu-starved", Trust::Suspect), asked(0.02));
+    assert!(silence(&starved).ends_with("is cpu-starved: why"), "{}", silence(&starved));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn what_leaves_no_verdict_leaves_no_gate() {
     assert_eq!(silence(&gated(study, asked(0.02))), "trials are still to come");
     let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), asked(0.02));
     assert_eq!(silence(&few), "it has 2 undisturbed pairs with the baseline, and it takes 3");
-    let allowed = Gate { allow_missing: true, ..asked(0.02) };
+    let allowed = Gate { allow_inconclusive: true, ..asked(0.02) };
     let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), allowed);
     assert_eq!((told(&few).ended, few.answers[0].verdict), (GateEnd::Pass, Claim::NoData));
 }
@@ -218,10 +218,10 @@ fn arms_that_change_each_other_are_judged_where_both_orders_agree() {
     assert_eq!(row(&gated(in_two_orders([1.0, 1.0]), asked(0.05))).ended, Ended::Pass);
 }
 
-fn until(study: Study, allowed: f64) -> Findings {
+fn until(study: Study, max_regression: f64) -> Findings {
     let mut study = study;
     study.measured.design.stopping = Stopping::Open { half_width: None };
-    gated(study, Gate { until_decided: true, ..asked(allowed) })
+    gated(study, Gate { until_decided: true, ..asked(max_regression) })
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The same work in several places (`compare --by place`): each place in per cent of one of them, a
+//! The same work in several places (`compare --by platform`): each place in per cent of one of them, a
 //! workload at a time and never as a mean over workloads. R13c holds: places are other machines, so
 //! numbers only suggest; a place with three results or more has its days as the unit; fewer say nothing of
 //! days and suggest no direction (R13d); and an emulated place has numbers, but no verdict.

@@ -112,8 +112,8 @@ fn measured(one: &Brought) -> Outcome<Spot> {
     let name = name.ok_or_else(|| {
         let id = &findings.study.id;
         Failure::mistake(format!(
-            "{id} does not tell where it was measured: name its place with --label {id}=NAME, or for \
-             good with assay note {id} --place NAME"
+            "{id} does not tell where it was measured: name its place with --platform {id}=NAME, or for \
+             good with assay note {id} --platform NAME"
         ))
     })?;
     let (found, sort) = found.unzip();

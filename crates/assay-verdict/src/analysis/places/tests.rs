@@ -462,7 +462,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let mut nowhere = kvm;
     nowhere.findings.environment.place = None;
     nowhere.findings.environment.unknown = Unknown::ALL.to_vec();
-    assert!(refused(&[bare.clone(), nowhere], none()).contains("--label k=NAME"));
+    assert!(refused(&[bare.clone(), nowhere], none()).contains("--platform k=NAME"));
     let mut named = table("place,seconds\nx,1\ny,2\n");
     named.label = Some("z".to_owned());
     assert!(refused(&[bare, named], none()).contains("names its places itself (x and y)"));

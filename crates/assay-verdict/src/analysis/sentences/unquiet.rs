@@ -4,8 +4,8 @@ use super::super::rows::Row;
 
 /// What each rule that blames others says of them.
 const BLAMED: [(&str, &str); 5] = [
-    ("foreign", "other programs used the drive"),
-    ("starved", "other programs had the processors"),
+    ("foreign-io", "other programs used the drive"),
+    ("cpu-starved", "other programs had the processors"),
     ("steal", "the hypervisor gave the processors to others"),
     ("swap", "the machine swapped"),
     ("throttled", "the processors or the drive were slowed down"),

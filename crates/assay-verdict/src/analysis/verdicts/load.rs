@@ -310,15 +310,15 @@ mod tests {
     fn a_gate_says_nothing_of_what_the_load_may_hide_also_where_no_verdict_does() {
         let gated = |margin: Option<f64>, rate: f64| -> GateAnswer {
             let mut study = study(1.0, rate);
-            let (sees, metric) = (None, None);
+            let metric = None;
             study.measured.design.margin = margin;
             study.measured.design.gate = Some(Gate {
-                allowed: 0.1,
+                max_regression: 0.1,
                 more: None,
-                sees,
+                must_detect: None,
                 metric,
                 until_decided: false,
-                allow_missing: false,
+                allow_inconclusive: false,
             });
             study.findings().gate.unwrap()
         };

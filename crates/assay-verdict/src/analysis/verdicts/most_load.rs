@@ -15,7 +15,7 @@ use assay_study::study::limit::bracket::{self, Bracket, Seen, Standing};
 use super::words::most_load as words;
 
 /// The rule of schedules that were not held.
-const BEHIND: &str = "behind";
+const BEHIND: &str = "late-submission";
 
 /// The question of a study that looks for the most load.
 pub(super) fn asked(design: &Design) -> Option<(&Ask, Limit)> {

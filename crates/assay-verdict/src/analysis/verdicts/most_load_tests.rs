@@ -158,9 +158,9 @@ fn a_rate_that_fails_because_it_fell_behind_is_not_doubted_for_that() {
         }
         answered(study).verdict
     };
-    assert_eq!(with(4800.0, "behind"), Claim::Supported);
-    assert_eq!(with(4800.0, "foreign"), Claim::NotShown);
-    assert_eq!(with(4000.0, "behind"), Claim::NotShown);
+    assert_eq!(with(4800.0, "late-submission"), Claim::Supported);
+    assert_eq!(with(4800.0, "foreign-io"), Claim::NotShown);
+    assert_eq!(with(4000.0, "late-submission"), Claim::NotShown);
 }
 
 #[test]

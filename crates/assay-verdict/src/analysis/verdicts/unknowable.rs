@@ -161,12 +161,12 @@ mod tests {
         let ended = |better| {
             let mut study = study("widgets/s", better, [&OLD, &NEW]);
             study.measured.design.gate = Some(Gate {
-                allowed: 0.05,
+                max_regression: 0.05,
                 more: None,
-                sees: None,
+                must_detect: None,
                 metric: None,
                 until_decided: false,
-                allow_missing: false,
+                allow_inconclusive: false,
             });
             study.findings().gate.unwrap()
         };

@@ -22,7 +22,7 @@ fn shallow_queues_are_suspect() {
     let depth = |requested, reached| ImportEvidence::Depth { requested, reached };
     let (trust_of, texts) = said("iops", &[&[depth(32.0, 1.0)]]);
     assert_eq!(trust_of, Some(Trust::Suspect));
-    assert_eq!(texts, ["depth: queue depth was 1, 32 requested"]);
+    assert_eq!(texts, ["low-queue-depth: queue depth was 1, 32 requested"]);
     assert_eq!(trust(depth(2.0, 1.0)), Some(Trust::Suspect));
     assert_eq!(trust(depth(32.0, 15.9)), Some(Trust::Suspect));
     for sound in [depth(32.0, 16.0), depth(32.0, 63.0), depth(1.0, 1.0), depth(2.0, 1.5)] {

@@ -18,25 +18,25 @@ use assay_system::system::{FileKind, System};
 #[command(after_help = "\
 Examples:
   assay collection add 20261120-1031                     a check, or a run of flash
-  assay collection add 20261120-1031 --claimed \"V30, A2\" --price \"12.50 GBP\"
+  assay collection add 20261120-1031 --rated \"V30, A2\" --price \"12.50 GBP\"
   assay collection add card.assay                        what assay export wrote, as foreign
   assay collection add row.json                          a row of another collection")]
 pub(super) struct Arguments {
     /// Ids of results, files of assay export --format bundle, or rows
     #[arg(value_name = "RESULT|FILE", required = true)]
     sources: Vec<String>,
-    /// What the device is called, instead of the model that it tells
+    /// Name the device [default: its model]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// What is printed on it: "95 MB/s", "1440 IOPS read", "V30, A1"
-    #[arg(long, value_name = "CLAIMS")]
-    claimed: Option<String>,
-    /// What it costs, such as "12.50 GBP"
+    /// Ratings printed on it, e.g. "95 MB/s, V30, A1"
+    #[arg(long, value_name = "RATINGS")]
+    rated: Option<String>,
+    /// Set the price, e.g. "12.50 GBP"
     #[arg(long, value_name = "PRICE")]
     price: Option<String>,
-    /// What you want to be called
+    /// Your name
     #[arg(long, value_name = "NAME")]
-    by: Option<String>,
+    contributor: Option<String>,
     /// Keep serial number and target in the row
     #[arg(long)]
     with_identity: bool,
@@ -57,11 +57,11 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
 }
 
 fn extra(arguments: &Arguments) -> Outcome<Extra> {
-    let claimed = match &arguments.claimed {
+    let claimed = match &arguments.rated {
         None => Vec::new(),
         Some(text) => {
             let read: Result<Claimed, String> = text.parse();
-            let read = read.map_err(|error| Failure::mistake(format!("--claimed: {error}")))?;
+            let read = read.map_err(|error| Failure::mistake(format!("--rated: {error}")))?;
             read.claims.into_iter().map(|(text, _)| text).collect()
         }
     };
@@ -73,7 +73,7 @@ fn extra(arguments: &Arguments) -> Outcome<Extra> {
         device: arguments.device.clone(),
         claimed,
         price: arguments.price.clone(),
-        by: arguments.by.clone(),
+        by: arguments.contributor.clone(),
         identity: arguments.with_identity,
         foreign: false,
     })

@@ -33,7 +33,7 @@ fn quick_checks_raise_no_alarm() {
     let spoken: Vec<Spoken> = (0..count(1, 3)).map(|_| one()).collect();
     let lines: Vec<String> = spoken.iter().map(Spoken::line).collect();
     // What was measured beside busy processors is no clean check.
-    let alone = |spoken: &Spoken| !spoken.suspect.contains_key("starved");
+    let alone = |spoken: &Spoken| !spoken.suspect.contains_key("cpu-starved");
     let clean: Vec<Spoken> = spoken.into_iter().filter(alone).collect();
     assert!(clean.is_empty() || fault(&clean).is_none(), "{}", lines.join("\n"));
 }

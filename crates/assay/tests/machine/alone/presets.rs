@@ -53,23 +53,23 @@ reduced! {
     burst: "burst" &[];
     block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
     compression: "compression" &[];
-    depth: "depth" &["--set", "depth=1,8"];
+    depth: "queue-depth" &["--set", "depth=1,8"];
     durability: "durability" &["--set", "synced-by=none,fdatasync"];
     encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
     filesystems: "filesystems" &["--set", "threads=1,8"];
     load_curve: "load-curve" &["--set", "rate=8000/s,16000/s"];
     fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
-    power: "power" &[];
+    power: "energy" &[];
     pts_iops: "pts-iops" &[];
     pts_latency: "pts-latency" &[];
     pts_throughput: "pts-throughput" &[];
     pts_write_saturation: "pts-write-saturation" &[];
-    raid_profile: "raid-profile" &[];
-    readahead: "readahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
+    raid_profile: "btrfs-profile" &[];
+    readahead: "read-ahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
     small_files: "small-files" &["--set", "filesystem=ext4"];
-    stack_limit: "stack-limit" &[];
+    stack_limit: "stack-size" &[];
     starvation: "starvation" &[];
-    stream: "stream" &[];
+    stream: "large-files" &[];
     surface: "surface" &[];
     tunable: "tunable" &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,10"];
     // What a kernel for servers has, too.
@@ -79,17 +79,17 @@ reduced! {
 
 #[test]
 fn every_shipped_study_is_known_here() {
-    // They run beside their own tests: `live` wants work that goes on, work that is recorded a journal, and the
-    // two that build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, `load-limit`, `tune`,
+    // They run beside their own tests: `production` wants work that goes on, work that is recorded a journal, and the
+    // two that build a compiler. `raid-chunk` and `raid-resync` want md: see `xtask lab`. `small-memory`, `max-rate`, `tune`,
     // those that `check` runs by an option and those that load links have tests of their own.
     let others = [
         "check",
         "compile",
-        "live",
-        "load-limit",
-        "place",
+        "production",
+        "max-rate",
+        "platform",
         "raid-chunk",
-        "raid-sync",
+        "raid-resync",
         "small-memory",
         "tune",
     ];

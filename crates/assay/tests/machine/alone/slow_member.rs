@@ -85,8 +85,9 @@ fn the_slow_member_of_a_mirror_is_named_and_none_where_both_are_alike() {
     };
     let through = lane.through();
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
-    let watch =
-        usual.start(&["watch", &word(mirror.mounted.point()), "--for", "2m", "--json"]).unwrap();
+    let watch = usual
+        .start(&["watch", &word(mirror.mounted.point()), "--duration", "2m", "--json"])
+        .unwrap();
     let found = told(&mirror.study(&usual.through(&through)));
     let expected = format!("{} is the slow member of btrfs of ", slow.name());
     assert!(!found.is_empty() && found.iter().all(|text| text.starts_with(&expected)), "{found:?}");
