@@ -558,6 +558,8 @@ pub struct Listed {
     pub trials: usize,
     /// Trials of the plan.
     pub planned: usize,
+    /// Whether its process ended before the last trial without a reason.
+    pub interrupted: bool,
     /// Drive and file system of each target.
     pub drives: Vec<String>,
     /// What it says, where that was kept.
@@ -606,14 +608,18 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
     let drives = environment.drives();
+    let (trials, planned) =
+        (trials::count(system, directory).unwrap_or_default(), plan.trials.len());
+    let gone = || ended(system, directory).is_none() && !is_running(system, directory);
     Ok(Listed {
         kind: study.kind().to_owned(),
         targets: study.targets(),
         title: label(system, directory).title.unwrap_or(study.title),
         started: environment.started,
         bytes: bytes_below(system, directory),
-        trials: trials::count(system, directory).unwrap_or_default(),
-        planned: plan.trials.len(),
+        trials,
+        planned,
+        interrupted: trials < planned && gone(),
         drives,
         headline: headline::of(system, directory),
         foreign: foreign::is_one(system, directory),

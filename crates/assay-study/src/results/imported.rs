@@ -188,6 +188,7 @@ pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outco
         bytes: bundle::bytes_below(system, directory),
         trials: about.trials,
         planned: about.trials,
+        interrupted: false,
         drives: Vec::new(),
         headline: headline::of(system, directory),
         foreign: foreign::is_one(system, directory),

@@ -400,6 +400,11 @@ impl Plan {
         block_latency::is_asked(&self.probes)
     }
 
+    /// Whether nothing is run: others' work was watched, or recorded.
+    pub fn is_only_watched(&self) -> bool {
+        self.workloads.iter().all(|own| own.work.is_only_watched())
+    }
+
     /// Whether all of it is done in virtual machines that it makes: it touches nothing of where it was called.
     pub fn is_in_machines(&self) -> bool {
         !self.workloads.is_empty() && self.workloads.iter().all(|own| own.work.makes_machines())

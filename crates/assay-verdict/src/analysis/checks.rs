@@ -10,6 +10,9 @@ use assay_study::results::record::{Status, TrialRecord};
 
 use super::time::Time;
 
+/// What is said of a recording without its end.
+const CUT: &str = "the recording was cut before its end, or still runs; export and replay read the requests up to there";
+
 /// How many trials there are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
@@ -51,7 +54,7 @@ impl Counts {
 /// Order, missing trials, disturbed trials, failed trials.
 pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<Check> {
     let &Counts { run, repeats, .. } = counts;
-    let watched = plan.workloads.iter().all(|workload| workload.work.is_only_watched());
+    let watched = plan.is_only_watched();
     // Disturbed trials count in numbers that nothing is made of.
     let judged = plan.design.margin.is_some() || course::is_of(plan);
     let is_race = matches!(plan.design.stopping, Stopping::Race { .. });
@@ -62,6 +65,7 @@ pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<C
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
     match ended {
         Some(why) if !why.is_empty() => found.push(check("stopping", why.to_owned())),
+        _ if watched && run < planned => found.push(check("incomplete", CUT.to_owned())),
         _ if run - repeats < planned => {
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };

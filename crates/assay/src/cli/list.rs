@@ -163,7 +163,8 @@ fn says(entry: &Listed) -> String {
     told.extend(entry.foreign.then(|| "foreign".to_owned()));
     told.extend((!entry.drives.is_empty()).then(|| entry.drives.join(" and ")));
     let missing = entry.trials < entry.planned;
-    told.extend(missing.then(|| format!("{} of {} trials", entry.trials, entry.planned)));
+    let why = if entry.interrupted { "interrupted, " } else { "" };
+    told.extend(missing.then(|| format!("{why}{} of {} trials", entry.trials, entry.planned)));
     let mut text = told.join("; ");
     if let Some(headline) = &entry.headline {
         let trust = (!headline.trust.is_empty()).then(|| format!(" ({})", headline.trust));

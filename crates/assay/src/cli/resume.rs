@@ -47,6 +47,13 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if bundle::is_running(system, &acting.directory) {
         return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
     }
+    if acting.stored.plan.is_only_watched() {
+        let id = &acting.stored.id;
+        return Err(Failure::refused(format!(
+            "{id} is a recording that was cut, which cannot be resumed: record again with assay watch, and delete \
+             this one with assay remove {id}"
+        )));
+    }
     if plan::recorded::asked(&acting.stored.study).is_some() {
         return reboots::resume(system, arguments.result.as_deref(), false, arguments.how);
     }

@@ -83,7 +83,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let stream = stream(system, at_end).filter(|_| !arguments.quiet);
     let screen = stream.map(|stream| Screen::open(stream, looks(system))).transpose()?;
     let into = wish.as_ref().filter(|_| each);
-    let recording = into.map(|wish| Recording::begin(system, &wish.directory, &disks));
+    let recording = into.map(|wish| Recording::begin(system, wish, &disks));
     let mut recording = recording.transpose()?;
     let mut sampler = Sampler::new(system, disks, tracing);
     let mut state = State::begin(&mut sampler);

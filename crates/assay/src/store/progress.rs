@@ -116,6 +116,11 @@ impl Watched {
         Ok(watched)
     }
 
+    /// Whether it runs nothing, such as the recording of the page that asks.
+    pub fn is_recording(&self) -> bool {
+        self.plan.is_only_watched()
+    }
+
     /// Reads what is new.
     pub fn look(&mut self, system: &dyn System) {
         let before = (self.ran.len(), self.log.len());

@@ -48,6 +48,13 @@ pub struct Wish {
     pub title: String,
 }
 
+impl Wish {
+    /// That nothing can be written there.
+    pub fn unwritten(&self, error: &std::io::Error) -> Failure {
+        Failure::refused(format!("{} cannot be written: {error}", self.directory.display()))
+    }
+}
+
 /// Rows per second of what was watched.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
@@ -110,6 +117,35 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
     known.latency_buckets = buckets.into_iter().map(|(at, many)| [at, many]).collect();
 }
 
+/// Creates the bundle with everything but its trial. A recording does so twice: at its start, which does not know
+/// its time, and at its end.
+///
+/// # Errors
+/// Refused where it cannot be written.
+pub fn begin<'s>(
+    system: &'s dyn System,
+    wish: &Wish,
+    started: &str,
+    names: &[String],
+    span_ns: u64,
+) -> Outcome<Bundle<'s>> {
+    let probes = [block_latency::PROBE.about.name];
+    let study = study(&wish.title, &probes)?;
+    let plan = plan(&names.join(" "), span_ns, &probes);
+    let environment = Environment {
+        format: environment::FORMAT.to_owned(),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.to_owned(),
+        machine: machine::machine(system),
+        sites: vec![site(system, names)?],
+        surroundings: Surroundings::default(),
+        observer: None,
+        fleet: None,
+    };
+    let begun = Bundle::create(system, &wish.directory, &study, &plan, &environment);
+    begun.map_err(|error| wish.unwritten(&error))
+}
+
 /// Writes the bundle.
 ///
 /// # Errors
@@ -124,26 +160,10 @@ pub fn write(
     let started = state.started();
     let names: Vec<String> =
         state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
-    let probes = [block_latency::PROBE.about.name];
-    let study = study(&wish.title, &probes)?;
-    let plan = plan(&names.join(" "), state.whole.span_ns, &probes);
-    let environment = Environment {
-        format: environment::FORMAT.to_owned(),
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
-        started: started.to_owned(),
-        machine: machine::machine(system),
-        sites: vec![site(system, &names)?],
-        surroundings: Surroundings::default(),
-        observer: None,
-        fleet: None,
-    };
+    let bundle = begin(system, wish, started, &names, state.whole.span_ns)?;
     let evidence = evidence(&state.whole, &names);
     let mut record = record(started, state.whole.span_ns, requests, evidence);
-    let refused = |error: std::io::Error| {
-        Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
-    };
-    let bundle =
-        Bundle::create(system, &wish.directory, &study, &plan, &environment).map_err(refused)?;
+    let refused = |error| wish.unwritten(&error);
     bundle.append(&mut record, &Histograms::new(), rows.kept()).map_err(refused)?;
     bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
 }

@@ -1,21 +1,23 @@
-//! Every request of the watched disks, one by one: taken from the kernel at each reading, written into the bundle
-//! that is to be, and counted on the way. Memory does not grow with the time that it takes.
+//! Every request of the watched disks, one by one: taken from the kernel at each reading, written into the bundle,
+//! and counted on the way. Memory does not grow with the time that it takes.
 
 mod beyond;
 
-use std::path::Path;
-
 use assay_base::calc::requests::{Counter, Recorded, Request};
-use assay_base::failure::{Failure, Outcome};
+use assay_base::failure::Outcome;
+use assay_study::results::bundle::Bundle;
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_system::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
 
+use super::record::{self, Wish};
 use super::sampler::{Disk, Sampler};
 use beyond::Before;
 
 /// A recording that goes on.
 pub struct Recording<'s> {
     system: &'s dyn System,
+    /// Its lock says that the recording goes on.
+    _bundle: Bundle<'s>,
     begun_ns: u64,
     writer: Writer<'s>,
     counter: Counter,
@@ -25,11 +27,12 @@ pub struct Recording<'s> {
 }
 
 impl<'s> Recording<'s> {
-    /// Begins one in a directory, which it makes.
+    /// Begins a recording in a bundle, which it creates first, so that a killed recording is a result that commands
+    /// list, show and remove.
     ///
     /// # Errors
     /// Refused where it cannot be written.
-    pub fn begin(system: &'s dyn System, directory: &Path, disks: &[Disk]) -> Outcome<Self> {
+    pub fn begin(system: &'s dyn System, wish: &Wish, disks: &[Disk]) -> Outcome<Self> {
         let of = |disk: &Disk| RecordedDevice {
             name: disk.name.clone(),
             bytes: devices::drive(system, &disk.name).size_bytes,
@@ -40,21 +43,15 @@ impl<'s> Recording<'s> {
             begun_ns: system.monotonic_ns(),
             devices: disks.iter().map(of).collect(),
         };
-        let there = system.status(directory).is_ok();
-        let writer = system
-            .create_directory(directory)
-            .and_then(|()| Writer::create(system, directory, &header));
-        let writer = writer.map_err(|error| {
-            if !there {
-                // The first error is the one to tell.
-                let _ = system.remove_directory(directory);
-            }
-            Failure::refused(format!("{} cannot be written: {error}", directory.display()))
-        })?;
-        let begun_ns = header.begun_ns;
         let before = Before::read(system, disks);
+        let names: Vec<String> = disks.iter().map(|disk| disk.name.clone()).collect();
+        let bundle = record::begin(system, wish, &header.started, &names, 0)?;
+        let writer = Writer::create(system, &wish.directory, &header);
+        let writer = writer.map_err(|error| wish.unwritten(&error))?;
+        let begun_ns = header.begun_ns;
         let named = header.devices.into_iter().map(|device| (device.name, device.bytes));
-        Ok(Self { system, begun_ns, writer, counter: Counter::new(named), before, cut: None })
+        let counter = Counter::new(named);
+        Ok(Self { system, _bundle: bundle, begun_ns, writer, counter, before, cut: None })
     }
 
     /// Takes what ended since the last time.

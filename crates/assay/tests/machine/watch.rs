@@ -467,3 +467,50 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     let none = bench.assay.run(&["watch", "--record-requests", "all"], LIMIT).unwrap();
     assert_eq!(none.code, 2, "{}", none.stderr);
 }
+
+/// `list`, `show`, `restore` and `remove` know what a killed recording left.
+#[test]
+#[ignore = "nightly: 4 s"]
+fn killed_recording_is_a_result_that_was_cut() {
+    if !has(&[LOSETUP]) {
+        return;
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return skip("this kernel has no BTF");
+    }
+    let bench = Bench::new("cut");
+    let _busy = bench.busy();
+    // Root resumes only what nobody else can write.
+    let home = bench.scratch.home().unwrap();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let run = |words: &[&str]| assay.run(words, LIMIT).unwrap();
+    let list = || run(&["list", "--json"]).json().unwrap()["items"].clone();
+    let words = ["watch", bench.name(), "--quiet", "--record-requests", "cut one"];
+    let mut running = assay.start(&words).unwrap();
+    running.until(LIMIT, || list()[0]["title"] == "cut one").unwrap();
+    assert_eq!(list()[0]["interrupted"], false);
+    let resumed = run(&["restore", "resume"]);
+    assert!(resumed.code != 0 && resumed.stderr.contains("is running"), "{}", resumed.stderr);
+    running.signal("KILL").unwrap();
+    assert_eq!(running.end(LIMIT).unwrap().code, 137);
+
+    let listed = list();
+    assert_eq!((&listed[0]["interrupted"], &listed[0]["trials"]), (&true.into(), &0.into()));
+    let id = listed[0]["id"].as_str().unwrap();
+    assert!(run(&["list"]).stdout.contains("interrupted,"), "{}", run(&["list"]).stdout);
+    let shown = run(&["show", "cut one"]);
+    assert!(shown.code == 0 && shown.stdout.contains("the recording was cut"), "{shown:?}");
+    let restored = run(&["restore"]);
+    assert!(
+        restored.code == 0 && restored.stdout.contains("everything is as it was"),
+        "{restored:?}"
+    );
+    let resumed = run(&["restore", "resume", id]);
+    let remove = format!("assay remove {id}");
+    assert!(resumed.code == 3 && resumed.stderr.contains(&remove), "{resumed:?}");
+    let log = bench.scratch.path().join("log");
+    let export = run(&["export", id, "--format", "fio-iolog", "-o", &word(&log)]);
+    assert_eq!(export.code, 0, "{}", export.stderr);
+    assert_eq!(run(&["remove", id]).code, 0);
+    assert_eq!(list(), Value::Array(Vec::new()));
+}

@@ -55,6 +55,7 @@ impl Studies {
                 let directory = results.join(id);
                 if bundle::is_running(system, &directory)
                     && let Ok(watched) = Watched::new(system, &directory)
+                    && !watched.is_recording()
                 {
                     return Some(watched);
                 }

@@ -1,7 +1,7 @@
 //! Requests that another tool recorded elsewhere, as a bundle like that of requests that were recorded here.
 
 use assay_base::calc::requests::Recorded;
-use assay_base::failure::{Failure, Outcome};
+use assay_base::failure::Outcome;
 use assay_base::presence::Presence;
 use assay_machine::probes::block_latency::{self, counts::BlockLatency};
 use assay_study::plan::recorded;
@@ -55,9 +55,7 @@ pub fn write_brought(
     };
     let evidence = Evidence { block_latency: latencies, ..Evidence::absent(ELSEWHERE) };
     let mut record = record(started, span_ns, Some(requests), evidence);
-    let refused = |error: std::io::Error| {
-        Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
-    };
+    let refused = |error| wish.unwritten(&error);
     let bundle =
         Bundle::create(system, &wish.directory, &study, &own, &environment).map_err(refused)?;
     bundle.append(&mut record, &Histograms::new(), &[]).map_err(refused)?;

@@ -59,6 +59,10 @@ fn place() -> PathBuf {
     PathBuf::from("/results/one")
 }
 
+fn wish() -> Wish {
+    Wish { directory: place(), title: "busy".to_owned() }
+}
+
 #[test]
 fn every_request_is_kept_and_what_they_come_to_is_shown() {
     let fake = machine();
@@ -66,7 +70,7 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
     let all: Vec<BlockRequest> = (1..101).map(request).collect();
     let (first, last) = all.split_at(60);
     let tracing = told(vec![first.to_vec(), last.to_vec()], 7);
-    let mut recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
     let mut sampler = Sampler::new(&fake, disks, tracing);
     let mut state = State::begin(&mut sampler);
     ten_seconds(&fake);
@@ -76,8 +80,7 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
     assert_eq!((recorded.requests, recorded.unrecorded, cut), (100, 7, None));
     assert_eq!(recorded.devices["loop3"].classes["write"].requests, 25);
 
-    let wish = Wish { directory: place(), title: "busy".to_owned() };
-    record::write(&fake, &wish, &state, &Rows::default(), Some(recorded.clone())).unwrap();
+    record::write(&fake, &wish(), &state, &Rows::default(), Some(recorded.clone())).unwrap();
     let kept: Vec<BlockRequest> =
         Reader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
     assert_eq!(kept, all);
@@ -88,6 +91,28 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
     let findings = store::findings_at(&fake, &place()).unwrap();
     let text = serde_json::to_string(&findings).unwrap();
     assert!(text.contains("Recorded 100 requests of loop3"), "{text}");
+}
+
+/// Dropped without its end, as by `kill -9`.
+#[test]
+fn cut_recording_is_listed_and_shown_as_cut() {
+    let fake = machine();
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    let many: Vec<BlockRequest> = (1..300_000).map(request).collect();
+    let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![many], 0));
+    let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
+    recording.take(&mut sampler);
+    drop(recording);
+    let listed = bundle::listed(&fake, &place()).unwrap();
+    assert_eq!((listed.title.as_str(), listed.trials, listed.planned), ("busy", 0, 1));
+    assert!(listed.interrupted && listed.bytes > 0);
+    let findings = store::findings_at(&fake, &place()).unwrap();
+    let text = serde_json::to_string(&findings.checks).unwrap();
+    assert!(text.contains("the recording was cut"), "{text}");
+    store::evidence_at(&fake, &place()).unwrap();
+    let kept: Vec<BlockRequest> =
+        Reader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
+    assert!(!kept.is_empty() && kept.len() < 299_999);
 }
 
 #[test]
@@ -101,13 +126,13 @@ fn without_a_recording_nothing_is_told_of_one() {
     let mut state = State::begin(&mut sampler);
     ten_seconds(&fake);
     state.look(&mut sampler);
-    let wish = Wish { directory: place(), title: "quiet".to_owned() };
-    record::write(&fake, &wish, &state, &Rows::default(), None).unwrap();
+    record::write(&fake, &wish(), &state, &Rows::default(), None).unwrap();
     let text = serde_json::to_string(&store::findings_at(&fake, &place()).unwrap()).unwrap();
     assert!(!text.contains("Recorded ") && Reader::open(&fake, &place()).is_err());
     // Its means tell no requests: the recording is cut and says why.
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
-    let mut recording = Recording::begin(&fake, Path::new("/results/two"), &disks).unwrap();
+    let two = Wish { directory: PathBuf::from("/results/two"), ..wish() };
+    let mut recording = Recording::begin(&fake, &two, &disks).unwrap();
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     assert_eq!(recorded.requests, 0);
@@ -121,7 +146,7 @@ fn what_cannot_be_written_is_counted_and_said() {
     // So many that a piece is full, and none can be appended any more.
     let many: Vec<BlockRequest> = (1..300_000).map(request).collect();
     let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![many], 0));
-    let mut recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
     fake.remove_directory(&place()).unwrap();
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
@@ -152,7 +177,7 @@ fn that_the_kernel_lost_events_is_said() {
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
     let lost = Each { lost_events: 3, ..told_each(vec![vec![request(1)]], 0) };
     let tracing = Tracing::On { tracer: Box::new(lost), means: Means::Bpf, instead: None };
-    let mut recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
     let mut sampler = Sampler::new(&fake, disks, tracing);
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
@@ -169,7 +194,7 @@ fn finished_beside(gained_bytes: [u64; 2], makes_requests: bool) -> Recorded {
     }
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
     let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![], 0));
-    let recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    let recording = Recording::begin(&fake, &wish(), &disks).unwrap();
     let [read, written] = gained_bytes.map(|bytes| bytes / 512);
     let stat = format!("9 0 {read} 0 9 0 {written} 0 0 0 0 0 0 0 0 0 0\n");
     fake.put(format!("{PLACE}/stat"), stat);
