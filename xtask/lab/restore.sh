@@ -14,7 +14,7 @@ case $count in
     for i in $(seq 1 40); do sleep 1; done
     systemctl status assay-reboots.service --no-pager 2>&1 | tail -4
     assay show; echo "exit code $?"
-    assay restore resume; echo "exit code $?"
+    assay resume; echo "exit code $?"
     exit 0 ;;
 esac
 exit 0

@@ -235,7 +235,7 @@ pub const FACTORS: [Words; 10] = [
             "`replay`: what was written and flushed is logged, and the log is cut as often as is asked. `kill`: each cut \
              takes the power of a virtual machine while its drive has a volatile cache, and the next one \
              reads what is there. `plug`: you cut the power of this machine when you are told to, once a trial; a \
-             `peer` keeps what was promised, and `assay restore resume` judges after the next start.",
+             `peer` keeps what was promised, and `assay resume` judges after the next start.",
         ],
         "[\"replay\", \"kill\", \"plug\"]",
     ),

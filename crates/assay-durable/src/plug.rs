@@ -300,7 +300,7 @@ impl Plug<'_> {
         let result = self.notes()?.result();
         Ok(format!(
             "pull the plug now, or cut the power at the wall: no shutdown, no reset. It writes until then, for {} at \
-             most. When the machine is up again: assay restore resume {result}",
+             most. When the machine is up again: assay resume {result}",
             show::duration(self.course.time_ns as f64)
         ))
     }
@@ -375,9 +375,7 @@ impl Plug<'_> {
 
     fn waits_words(&self, why: &str) -> Result<String, String> {
         let result = self.notes()?.result();
-        Ok(format!(
-            "a cut waits to be judged: {why}; then go on with: assay restore resume {result}"
-        ))
+        Ok(format!("a cut waits to be judged: {why}; then go on with: assay resume {result}"))
     }
 
     /// How many rounds the peer had heard of.

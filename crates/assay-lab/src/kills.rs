@@ -275,7 +275,7 @@ impl Site {
         }
         if trials > 1 && number.is_multiple_of(10) && !number.is_multiple_of(3) {
             let destroy = format!("{}:128MiB", self.device.name());
-            let ended = self.assay.run(&["restore", "resume", id, "--destroy", &destroy], LIMIT)?;
+            let ended = self.assay.run(&["resume", id, "--destroy", &destroy], LIMIT)?;
             if ended.code != 0 {
                 let done =
                     ended.stderr.contains("nothing is left") || ended.stderr.contains("complete");

@@ -131,7 +131,7 @@ fn record(
     mut site: Site,
 ) -> Done<Value> {
     let time = format!("{seconds}s");
-    let words = ["watch", device.name(), "--duration", &time, "--quiet", "--record-requests", name];
+    let words = ["watch", device.name(), "--duration", &time, "--quiet", "--record-trace", name];
     let seen = assay.run(&words, LIMIT)?;
     if site.work.has_ended() {
         return Err(format!("{name} ended while it was recorded: {}", seen.stderr));

@@ -34,7 +34,7 @@ mount -t ext4 "$disk" /srv || exit 8
 if [ "$starts" = 1 ]; then
     assay run /lab/study.toml /srv/work --quiet --json >/tmp/found 2>/tmp/said &
 else
-    assay restore resume --quiet --json >/tmp/found 2>/tmp/said &
+    assay resume --quiet --json >/tmp/found 2>/tmp/said &
 fi
 own=$!
 while kill -0 $own 2>/dev/null; do

@@ -272,7 +272,7 @@ fn nobody_who_cuts_is_no_cut() {
     assert!(told.contains("nobody cut the power"), "{told}");
     let [call] = &fake.called()[..] else { panic!("{:?}", fake.called()) };
     assert!(call.contains("pull the plug now"), "{call}");
-    assert!(call.contains("assay restore resume 20261126-1000-plug"), "{call}");
+    assert!(call.contains("assay resume 20261126-1000-plug"), "{call}");
     assert!(notes.is_over() && fake.kept().is_empty());
 }
 

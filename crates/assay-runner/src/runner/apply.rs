@@ -171,7 +171,7 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
         let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
         let own = own.join("\n");
         format!(
-            "# Written by assay advise apply {id}; assay restore undo {id} takes it away.\n{own}\n"
+            "# Written by assay advise apply {id}; assay advise undo {id} takes it away.\n{own}\n"
         )
     };
     keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
@@ -221,7 +221,7 @@ pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Out
             Ok(Applied::Before)
         } else {
             Err(Failure::refused(format!(
-                "{} was applied before and is not in place, or only in part: run assay restore undo {} first",
+                "{} was applied before and is not in place, or only in part: run assay advise undo {} first",
                 own.id, own.id
             )))
         };
@@ -293,7 +293,7 @@ fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     };
     match known.iter().find(|other| other.undos().iter().any(sets)) {
         Some(other) => Err(Failure::refused(format!(
-            "{} has set the same permanently: run assay restore undo {} first",
+            "{} has set the same permanently: run assay advise undo {} first",
             other.id, other.id
         ))),
         None => Ok(()),
@@ -342,7 +342,7 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
         return Ok(report);
     }
     Err(Failure::not_restored(format!(
-        "not everything was undone: {}; free it, then run assay restore undo {} again",
+        "not everything was undone: {}; free it, then run assay advise undo {} again",
         report.failed.join("; "),
         standing.id
     )))
@@ -359,7 +359,7 @@ pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
             Ok(now) if now != *written => {
                 return Err(Failure::refused(format!(
                     "{} has been changed since assay wrote it, so it is left alone; remove it or put \
-                     back what assay wrote, then run assay restore undo {} again. It holds now:\n{}",
+                     back what assay wrote, then run assay advise undo {} again. It holds now:\n{}",
                     path.display(),
                     standing.id,
                     now.trim_end()

@@ -58,12 +58,12 @@ pub fn consented_again(
     identity::stake(system, &open.site)?;
     let options = resume_options(system, overwritten.iter().map(|place| &place.site), consented);
     Err(Failure::mistake(format!(
-        "the study overwrites {}; go on with: assay restore resume {id}{options}",
+        "the study overwrites {}; go on with: assay resume {id}{options}",
         open.site.target
     )))
 }
 
-/// What must follow `assay restore resume ID` so that a study that overwrites these devices goes on as it was begun: the
+/// What must follow `assay resume ID` so that a study that overwrites these devices goes on as it was begun: the
 /// consents of its user.
 pub fn resume_options<'s>(
     system: &dyn System,

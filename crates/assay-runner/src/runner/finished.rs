@@ -25,7 +25,7 @@ pub struct Finished {
     pub trials: Vec<Trial>,
     /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
     pub interrupted: bool,
-    /// Options with which `assay restore resume ID` goes on with it: the consents of its user.
+    /// Options with which `assay resume ID` goes on with it: the consents of its user.
     pub resume_options: String,
     /// What became of that device.
     pub gone: Option<String>,

@@ -135,7 +135,7 @@ fn unit(
          [Service]\n\
          Type=simple\n\
          {environment}\
-         ExecStart=\"{program}\" restore resume --after-boot {id}\n\
+         ExecStart=\"{program}\" resume --after-boot {id}\n\
          Restart=no\n\
          TimeoutStopSec=10\n\
          \n\
@@ -182,7 +182,7 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
 }
 
 /// What of this process looked on.
-const OBSERVER: &str = "assay restore resume was started early in each boot by a unit of its own and waited until \
+const OBSERVER: &str = "assay resume was started early in each boot by a unit of its own and waited until \
                         the start-up was over: it looked every 5 s";
 
 fn undo_of(unit: &str) -> Undo {

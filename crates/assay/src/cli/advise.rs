@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
 
-use super::{advised, apply as applying, confirm, output};
+use super::{advised, apply as applying, confirm, output, undo};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_report::document::{Stands, no_advice};
@@ -20,7 +20,7 @@ use assay_study::results::plan::arm_words;
 use assay_study::study::words;
 use assay_system::system::System;
 
-/// What a result advises, with its evidence; confirm it, apply it
+/// Recommend settings; confirm, apply and undo them
 ///
 /// Each advice stands with the comparisons that it rests on, their intervals and how far their
 /// numbers can be trusted. Nothing is changed.
@@ -32,7 +32,8 @@ Examples:
   assay advise                          of the newest result
   assay advise 20261120-1031 --json     for scripts
   assay advise confirm 20261120-1031    fresh trials of the best setting
-  assay advise apply 20261120-1204      what would be written (--yes does it)"
+  assay advise apply 20261120-1204      what would be written (--yes does it)
+  assay advise undo                     undo what was applied last"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -49,19 +50,21 @@ pub struct Arguments {
 enum Step {
     Confirm(confirm::Arguments),
     Apply(applying::Arguments),
+    Undo(undo::Arguments),
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     match &arguments.step {
         Some(Step::Confirm(own)) => confirm::run(system, own),
         Some(Step::Apply(own)) => applying::run(system, own),
+        Some(Step::Undo(own)) => undo::run(system, own),
         None => advise(system, arguments),
     }
 }
 
 /// What a word meant that is no result and nearly a step: both stand in one place.
 fn near(failure: Failure, word: Option<&str>) -> Failure {
-    let meant = word.and_then(|word| words::did_you_mean(word, &["confirm", "apply"]));
+    let meant = word.and_then(|word| words::did_you_mean(word, &["confirm", "apply", "undo"]));
     match meant {
         Some(meant) => Failure { message: format!("{}; {meant}", failure.message), ..failure },
         None => failure,

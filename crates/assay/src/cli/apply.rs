@@ -23,13 +23,13 @@ use assay_system::system::System;
 /// with --accept-suspect alone, invalid ones never. Each setting is written now, and a file brings it back at
 /// each start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies
 /// below /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is
-/// not edited: their lines are shown. assay restore undo undoes it.
+/// not edited: their lines are shown. assay advise undo undoes it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay advise apply 20261120-1031         what would be written
   assay advise apply 20261120-1031 --yes   write it (root)
-  assay restore undo                       undo it")]
+  assay advise undo                       undo it")]
 pub struct Arguments {
     /// Id of the result of assay advise confirm, or the beginning of it
     #[arg(value_name = "ID")]
@@ -152,7 +152,7 @@ fn tell(
 /// What came of it, in a line.
 fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
     match done {
-        Some(Applied::Now) => format!("done; assay restore undo {id} undoes it"),
+        Some(Applied::Now) => format!("done; assay advise undo {id} undoes it"),
         Some(Applied::Before) => "everything was so already".to_owned(),
         None if proposal.settings.is_empty() && proposal.files.is_empty() => {
             "nothing of it is a setting that assay can make permanent".to_owned()
@@ -225,7 +225,7 @@ mod tests {
         assert!(told.contains("`assay advise apply --help`"), "{told}");
         assert!(CONSENTS.iter().all(|option| !told.contains(option)), "{told}");
         let done = outcome("20261120-1031", &proposal, Some(Applied::Now));
-        assert_eq!(done, "done; assay restore undo 20261120-1031 undoes it");
+        assert_eq!(done, "done; assay advise undo 20261120-1031 undoes it");
     }
 
     #[test]

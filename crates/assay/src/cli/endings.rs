@@ -269,7 +269,7 @@ fn interrupted() -> (Fake, String) {
         }
     });
     let id = finished.unwrap().id;
-    (fake, format!("assay restore resume --quiet {id}"))
+    (fake, format!("assay resume --quiet {id}"))
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
     let ended = running::close(&fake, ran.unwrap().into()).unwrap_err();
     assert_eq!(ended.kind, Kind::Interrupted, "{ended}");
     let id = results(&fake).into_iter().next().unwrap();
-    let ended = run(&fake, &format!("assay restore resume --quiet {id}")).unwrap_err();
+    let ended = run(&fake, &format!("assay resume --quiet {id}")).unwrap_err();
     assert_eq!(ended.kind, Kind::Gate, "{ended}");
     assert!(ended.message.starts_with("the gate of 5 % failed: read (depth 1): "), "{ended}");
 }

@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Compare settings", &["plan", "run", "compare", "advise"]),
     ("Look", &["show", "list", "report"]),
     ("Keep and share", &["note", "remove", "import", "export"]),
-    ("Machine", &["doctor", "restore"]),
+    ("Machine", &["doctor", "resume", "restore"]),
 ];
 
 /// Commands that are looked for by those who know of them: their names are enough.

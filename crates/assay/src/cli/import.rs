@@ -35,7 +35,7 @@ const LARGEST_BYTES: u64 = 1 << 30;
 /// the baseline as a study of assay does, and keeps that as a result. The files of another tool are
 /// one study; each table is one by itself.
 ///
-/// Requests one by one (blkparse, fio-iolog) become a recording, as assay watch --record-requests makes
+/// Requests one by one (blkparse, fio-iolog) become a recording, as assay watch --record-trace makes
 /// one: shown and played again.
 ///
 /// A file of assay export --format bundle is a whole result. It is kept and marked as foreign: shown,

@@ -8,7 +8,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("bench", "check"),
     ("benchmark", "check"),
     ("cleanup", "restore"),
-    ("continue", "restore resume"),
+    ("continue", "resume"),
     ("delete", "remove"),
     ("diff", "compare"),
     ("history", "list results"),
@@ -24,7 +24,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("recommend", "advise"),
     ("recover", "restore"),
     ("results", "list results"),
-    ("revert", "restore undo"),
+    ("revert", "advise undo"),
     ("rm", "remove"),
     ("save", "export"),
     ("serve", "report --all"),
@@ -208,8 +208,8 @@ mod tests {
         assert!(hints > 500, "{hints}");
         // Other slips are helped with as ever.
         assert!(told("assay check --quik").unwrap().contains("--quick"));
-        let told = told("assay restore undo --yes").unwrap();
-        assert!(told.contains("this command asks nothing: leave it out. See assay restore undo"));
+        let told = told("assay advise undo --yes").unwrap();
+        assert!(told.contains("this command asks nothing: leave it out. See assay advise undo"));
     }
 
     /// What a text says that was meant.

@@ -1,14 +1,13 @@
-//! `assay restore`: puts the machine back after a run that was killed. What else is picked up again
-//! stands below it.
+//! `assay restore`: restores the machine after a run that was killed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde::Serialize;
 
-use super::{output, resume, undo};
+use super::output;
 use crate::revisions::{self, Lying, Removal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
@@ -25,35 +24,22 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Id of the journal of name spaces that were found.
 const NETWORK_SPACES: &str = "network-name-spaces";
 
-/// After a crash: put the machine back, go on, take a setting back
+/// Restore settings, mounts and devices after a crash
 ///
 /// Undoes, last change first, what the journals of runs that are gone tell: settings, mounts, loop
 /// devices, files. What is as it was already is left alone, so it can be run again at any time.
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_help = "\
+#[command(after_help = "\
 Examples:
   assay restore             put everything back, and say what
-  assay restore --dry-run   only say what would be put back
-  assay restore resume      go on with the study that was interrupted
-  assay restore undo        undo what assay advise apply made permanent"
-)]
+  assay restore --dry-run   only say what would be put back")]
 pub struct Arguments {
-    #[command(subcommand)]
-    other: Option<Other>,
     /// Only say what would be put back
     #[arg(long)]
     dry_run: bool,
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-enum Other {
-    Resume(resume::Arguments),
-    Undo(undo::Arguments),
 }
 
 /// What was found that killed runs left, and what became of it.
@@ -93,14 +79,6 @@ struct Restored {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    match &arguments.other {
-        Some(Other::Resume(own)) => resume::run(system, own),
-        Some(Other::Undo(own)) => undo::run(system, own),
-        None => put_back(system, arguments),
-    }
-}
-
-fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let found = settled(system, &guard::journals(&home))?;
     let mut told =
@@ -214,7 +192,7 @@ fn trees(system: &dyn System, home: &Path, dry_run: bool, told: &mut Restored) {
 }
 
 /// Returns the files of studies whose next start judges what a power cut left. They are named and not removed: only
-/// `assay restore resume` knows what was promised of them.
+/// `assay resume` knows what was promised of them.
 fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
     let mut found = BTreeMap::new();
     for directory in store::kept(system)? {
@@ -229,7 +207,7 @@ fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
         }
     }
     let named = found.iter().map(|(path, id)| {
-        format!("{}, which assay restore resume {id} judges and removes", path.display())
+        format!("{}, which assay resume {id} judges and removes", path.display())
     });
     Ok(named.collect())
 }
@@ -343,7 +321,7 @@ mod tests {
     }
 
     fn kind(fake: &Fake, dry_run: bool) -> Option<(Kind, String)> {
-        let failure = run(fake, &Arguments { other: None, dry_run, json: true }).err()?;
+        let failure = run(fake, &Arguments { dry_run, json: true }).err()?;
         Some((failure.kind, failure.message))
     }
 
@@ -364,7 +342,7 @@ mod tests {
         assert!(fake.files().contains_key(&bad));
         fake.remove(bad);
         assert_eq!(kind(&fake, true), None);
-        run(&fake, &Arguments { other: None, dry_run: false, json: false }).unwrap();
+        run(&fake, &Arguments { dry_run: false, json: false }).unwrap();
     }
 
     #[test]

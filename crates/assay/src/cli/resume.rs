@@ -1,4 +1,4 @@
-//! `assay restore resume`: go on with a study that was interrupted.
+//! `assay resume`: go on with a study that was interrupted.
 
 use clap::Args;
 
@@ -18,8 +18,8 @@ use assay_system::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay restore resume                  the newest result
-  assay restore resume 20261120-1031    the one whose id begins so")]
+  assay resume                  the newest result
+  assay resume 20261120-1031    the one whose id begins so")]
 pub struct Arguments {
     /// Id, or the beginning of one [default: the newest]
     #[arg(value_name = "ID")]

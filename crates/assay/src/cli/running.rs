@@ -416,7 +416,7 @@ fn interrupted(finished: &Finished) -> Failure {
 fn onward(finished: &Finished, by: &str) -> String {
     match finished.environment.fleet {
         Some(_) => String::new(),
-        None => format!("{by}: assay restore resume {}{}", finished.id, finished.resume_options),
+        None => format!("{by}: assay resume {}{}", finished.id, finished.resume_options),
     }
 }
 
@@ -597,7 +597,7 @@ mod tests {
                 .message
         };
         assert!(!told(fleet).contains("resume"));
-        assert!(told(finished()).contains("go on with: assay restore resume"));
+        assert!(told(finished()).contains("go on with: assay resume"));
     }
 
     #[test]
@@ -617,7 +617,7 @@ mod tests {
         let id = finished.id.clone();
         let (_, told) = code_and_words(finished);
         assert!(told.starts_with("the first 3 of 6 trials are kept"), "{told}");
-        assert!(told.ends_with(&format!("assay restore resume {id}")), "{told}");
+        assert!(told.ends_with(&format!("assay resume {id}")), "{told}");
         let (code, told) = code_and_words(full_after(0));
         assert!(code == 5 && told.starts_with("none of the 6 trials are kept"), "{told}");
         let homeless = Finished { directory: None, ..self::finished() };
@@ -632,7 +632,7 @@ mod tests {
         let (id, count) = (kept.id.clone(), kept.trials.len());
         let (code, told) = code_and_words(kept);
         assert!(told.contains(&format!("{count} finished trials are kept: assay show {id}")));
-        assert!(code == 3 && told.ends_with(&format!("assay restore resume {id}")), "{told}");
+        assert!(code == 3 && told.ends_with(&format!("assay resume {id}")), "{told}");
         let (code, told) = code_and_words(lost(0));
         assert!(code == 3 && told.ends_with("nothing is kept"), "{told}");
         let left = Some(Failure::not_restored("run assay restore"));

@@ -1,4 +1,4 @@
-//! `assay restore undo`: takes back what `assay advise apply` made permanent.
+//! `assay advise undo`: takes back what `assay advise apply` made permanent.
 
 use clap::Args;
 use serde::Serialize;
@@ -16,8 +16,8 @@ use assay_system::system::journal::{Report, Unfinished};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay restore undo                          the last one that was applied
-  assay restore undo 20261120-1031 --dry-run  only say what would be undone")]
+  assay advise undo                          the last one that was applied
+  assay advise undo 20261120-1031 --dry-run  only say what would be undone")]
 pub struct Arguments {
     /// Id of what was applied, or the beginning of it [default: the last one]
     #[arg(value_name = "ID")]

@@ -40,7 +40,7 @@ Examples:
   assay watch nvme0n1 --duration 60s      a minute, then histograms and a table
   assay watch sda --duration 1min --record before
                                      the same, kept: change something, watch again, then compare
-  assay watch sda --duration 5min --record-requests busy
+  assay watch sda --duration 5min --record-trace busy
                                      the same, and every request with its time, place and size
   assay watch sda --duration 10s --json   for scripts
   assay watch sda | tee watch.txt    a line each second")]
@@ -59,7 +59,7 @@ pub struct Arguments {
     record: Option<String>,
     /// The same, with every request of the devices: time, class, place and size, no contents (root)
     #[arg(long, value_name = "DIR|NAME", requires = "devices", conflicts_with = "record")]
-    record_requests: Option<String>,
+    record_trace: Option<String>,
     /// One JSON document at the end instead of the text
     #[arg(long)]
     json: bool,
@@ -72,11 +72,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let every = interval("--interval", &arguments.interval)?;
     let time =
         arguments.duration.as_deref().map(|text| interval("--duration", text)).transpose()?;
-    let to = arguments.record.as_deref().or(arguments.record_requests.as_deref());
+    let to = arguments.record.as_deref().or(arguments.record_trace.as_deref());
     let wish = to.map(|to| wish(system, to)).transpose()?;
     let disks = disks::named(system, &arguments.devices)?;
     let stop = running::stop_on_signals(&running::LOOKS)?;
-    let each = arguments.record_requests.is_some();
+    let each = arguments.record_trace.is_some();
     let tracing =
         if each { Tracing::record(system, &disks)? } else { Tracing::begin(system, &disks) };
     let at_end = arguments.json || time.is_some() || arguments.quiet;

@@ -15,7 +15,7 @@ use assay_system::system::{BlockClass, BlockRequest, System};
 pub const ENTRY: About = About {
     name: "fio-iolog",
     summary: "recorded requests as a log that fio plays (read_iolog, version 3)",
-    text: "Of what `assay watch --record-requests` kept: a line a request with its time in microseconds, device, \
+    text: "Of what `assay watch --record-trace` kept: a line a request with its time in microseconds, device, \
            action (read, write, trim, datasync of a flush), offset and size. fio gives each its time again, and \
            writes what it likes where the log says write: --replay_redirect=FILE plays it elsewhere. What sets \
            bytes to zero without sending them, and what nobody saw arrive, has no line.",
@@ -54,7 +54,7 @@ impl<'s> Iolog<'s> {
     pub fn open(system: &'s dyn System, directory: &Path) -> Outcome<Self> {
         let reader = Reader::open(system, directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::mistake(
-                "the result has no recorded requests: assay watch DEVICE --record-requests NAME keeps some",
+                "the result has no recorded requests: assay watch DEVICE --record-trace NAME keeps some",
             ),
             _ => Failure::refused(format!("{FILE} cannot be read: {error}")),
         })?;
@@ -258,6 +258,6 @@ mod tests {
         let fake = Fake::new();
         fake.create_directory(Path::new("/results/one")).unwrap();
         let failure = Iolog::open(&fake, Path::new("/results/one")).map(|_| ()).unwrap_err();
-        assert!(failure.message.contains("--record-requests"), "{}", failure.message);
+        assert!(failure.message.contains("--record-trace"), "{}", failure.message);
     }
 }

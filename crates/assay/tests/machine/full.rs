@@ -48,7 +48,7 @@ fn a_disk_that_fills_up_during_a_study_keeps_what_it_took_and_resume_brings_the_
     let told = format!("the first {kept} of 600 trials are kept");
     assert!(ended.stderr.contains(&told), "{kept}: {}", ended.stderr);
     volume.remount("size=64m").unwrap();
-    let resumed = assay.run(&["restore", "resume", "--json", "--quiet"], LIMIT).unwrap();
+    let resumed = assay.run(&["resume", "--json", "--quiet"], LIMIT).unwrap();
     assert_eq!(resumed.code, 0, "{}", resumed.stderr);
     let kept = fs::read_to_string(bundle.join("trials.jsonl")).unwrap().lines().count();
     assert_eq!(kept, 600);

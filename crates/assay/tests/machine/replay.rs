@@ -34,7 +34,7 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
          dd if={path} of=/dev/null bs=16k count=50 iflag=direct; sleep 0.05; done 2>/dev/null"
     );
     let busy = Running::start(Command::new("sh").args(["-c", &script])).unwrap();
-    let words = ["watch", &name, "--duration", "3s", "--quiet", "--record-requests", "busy"];
+    let words = ["watch", &name, "--duration", "3s", "--quiet", "--record-trace", "busy"];
     let seen = assay.run(&words, LIMIT).unwrap();
     assert_eq!(seen.code, 0, "{}", seen.stderr);
     drop(busy);
@@ -214,7 +214,7 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
     );
     let busy = Running::start(Command::new("sh").args(["-c", &script])).unwrap();
     let [one, other] = [&bench.device, &second].map(LoopDevice::name);
-    let words = ["watch", one, other, "--duration", "2s", "--quiet", "--record-requests", "two"];
+    let words = ["watch", one, other, "--duration", "2s", "--quiet", "--record-trace", "two"];
     let seen = bench.assay.run(&words, LIMIT).unwrap();
     assert_eq!(seen.code, 0, "{}", seen.stderr);
     drop(busy);

@@ -125,7 +125,7 @@ fn a_killed_study_goes_on_by_its_own_plan() {
     let before = finished(&assay);
     let shown = of(&assay.run(&["show", "--json"], LIMIT).unwrap());
     assert!(shown["checks"].to_string().contains("incomplete"), "{}", shown["checks"]);
-    let document = of(&assay.run(&["restore", "resume", "--json"], LIMIT).unwrap());
+    let document = of(&assay.run(&["resume", "--json"], LIMIT).unwrap());
     assert_eq!(document["study"]["plan_sha256"], shown["study"]["plan_sha256"]);
     assert!(finished(&assay) > before);
     assert!(!document["checks"].to_string().contains("incomplete"), "{}", document["checks"]);
@@ -153,7 +153,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     running.signal("INT").unwrap();
     let ended = running.end(LIMIT).unwrap();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(ended.stderr.contains("assay restore resume 2"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("assay resume 2"), "{}", ended.stderr);
     is_as_before(&volume, used);
 }
 
@@ -182,14 +182,14 @@ fn studies_of_devices_go_on_by_the_line_that_is_printed() {
         let hint = if signal == "INT" {
             ended.stderr
         } else {
-            let refused = assay.run(&["restore", "resume", "--quiet"], LIMIT).unwrap();
+            let refused = assay.run(&["resume", "--quiet"], LIMIT).unwrap();
             assert_eq!(refused.code, 2, "{}", refused.stderr);
             refused.stderr
         };
-        let line = hint.split("assay restore resume ").nth(1).unwrap().lines().next().unwrap();
+        let line = hint.split("assay resume ").nth(1).unwrap().lines().next().unwrap();
         assert!(line.ends_with(&format!("--destroy {consent}")), "{hint}");
         let words: Vec<&str> = line.split(' ').collect();
-        let words = [&["restore", "resume", "--json", "--quiet"], &words[..]].concat();
+        let words = [&["resume", "--json", "--quiet"], &words[..]].concat();
         let document = of(&assay.run(&words, LIMIT).unwrap());
         assert!(!document["checks"].to_string().contains("incomplete"), "{}", document["checks"]);
         fs::remove_dir_all(home.join("results")).unwrap();

@@ -411,7 +411,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     let bench = Bench::new("requests");
     let busy = bench.busy();
     let words =
-        ["watch", bench.name(), "--duration", "2s", "--json", "--record-requests", "every one"];
+        ["watch", bench.name(), "--duration", "2s", "--json", "--record-trace", "every one"];
     let seen = bench.assay.run(&words, LIMIT).unwrap();
     assert_eq!(seen.code, 0, "{}", seen.stderr);
     drop(busy);
@@ -463,8 +463,8 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     assert!(shown.get("requests").is_none(), "{shown}");
     let export =
         bench.assay.run(&["export", "plain", "--durationmat", "fio-iolog"], LIMIT).unwrap();
-    assert!(export.code == 2 && export.stderr.contains("--record-requests"), "{}", export.stderr);
-    let none = bench.assay.run(&["watch", "--record-requests", "all"], LIMIT).unwrap();
+    assert!(export.code == 2 && export.stderr.contains("--record-trace"), "{}", export.stderr);
+    let none = bench.assay.run(&["watch", "--record-trace", "all"], LIMIT).unwrap();
     assert_eq!(none.code, 2, "{}", none.stderr);
 }
 
@@ -485,11 +485,11 @@ fn killed_recording_is_a_result_that_was_cut() {
     let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
     let run = |words: &[&str]| assay.run(words, LIMIT).unwrap();
     let list = || run(&["list", "--json"]).json().unwrap()["items"].clone();
-    let words = ["watch", bench.name(), "--quiet", "--record-requests", "cut one"];
+    let words = ["watch", bench.name(), "--quiet", "--record-trace", "cut one"];
     let mut running = assay.start(&words).unwrap();
     running.until(LIMIT, || list()[0]["title"] == "cut one").unwrap();
     assert_eq!(list()[0]["interrupted"], false);
-    let resumed = run(&["restore", "resume"]);
+    let resumed = run(&["resume"]);
     assert!(resumed.code != 0 && resumed.stderr.contains("is running"), "{}", resumed.stderr);
     running.signal("KILL").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 137);
@@ -505,7 +505,7 @@ fn killed_recording_is_a_result_that_was_cut() {
         restored.code == 0 && restored.stdout.contains("everything is as it was"),
         "{restored:?}"
     );
-    let resumed = run(&["restore", "resume", id]);
+    let resumed = run(&["resume", id]);
     let remove = format!("assay remove {id}");
     assert!(resumed.code == 3 && resumed.stderr.contains(&remove), "{resumed:?}");
     let log = bench.scratch.path().join("log");

@@ -114,5 +114,5 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     {
         assert!(home.refused(3, words).contains("was simulated"), "{words:?}");
     }
-    assert!(home.refused(2, &["restore", "undo"]).contains("nothing stands"));
+    assert!(home.refused(2, &["advise", "undo"]).contains("nothing stands"));
 }

@@ -282,11 +282,11 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     // As after a restart of a machine that keeps such things in memory.
     fs::remove_file(bench.path("data")).unwrap();
     fs::write(bench.path("broken"), "").unwrap();
-    let told = bench.home.told(3, &["restore", "resume", "--quiet"]);
+    let told = bench.home.told(3, &["resume", "--quiet"]);
     assert!(told.contains("cannot go on: setup-once `echo once"), "{told}");
     assert_eq!((lines("once"), lines("runs")), (2, 4));
     fs::remove_file(bench.path("broken")).unwrap();
-    bench.home.text(&["restore", "resume", "--quiet"]);
+    bench.home.text(&["resume", "--quiet"]);
     assert_eq!(lines("once"), 3);
     let id = bench.results().remove(0);
     let result = bench.home.assay.home().join("results").join(id);
@@ -306,7 +306,7 @@ fn a_study_that_sets_nothing_up_goes_on_with_its_trials_alone() {
     running.until(Duration::from_secs(60), || lines() == 4).unwrap();
     running.signal("INT").unwrap();
     assert_eq!(running.end(Duration::from_secs(60)).unwrap().code, 130);
-    bench.home.text(&["restore", "resume", "--quiet"]);
+    bench.home.text(&["resume", "--quiet"]);
     let id = bench.results().remove(0);
     let result = bench.home.assay.home().join("results").join(id);
     let log = fs::read_to_string(result.join("log.jsonl")).unwrap();
@@ -357,9 +357,7 @@ fn commands_of_a_result_that_was_brought_along_are_not_run() {
     let result = bench.home.assay.home().join("results").join(&id);
     fs::remove_file(&marker).unwrap();
     fs::set_permissions(result.join("plan.json"), fs::Permissions::from_mode(0o666)).unwrap();
-    for words in
-        [&["restore", "resume", &id, "--quiet"][..], &["advise", "confirm", &id, "--quiet"]]
-    {
+    for words in [&["resume", &id, "--quiet"][..], &["advise", "confirm", &id, "--quiet"]] {
         let told = bench.home.told(3, words);
         assert!(told.contains("plan.json: others may write to it"), "{told}");
     }

@@ -95,7 +95,7 @@ fn four_ranks_give_one_result() {
     assert!(page.contains("hosts") && page.contains("rank 3"), "{page}");
     let confirmed = homes[0].refused(3, &["advise", "confirm"]);
     assert!(confirmed.contains("several hosts together"), "{confirmed}");
-    let resumed = homes[0].refused(3, &["restore", "resume"]);
+    let resumed = homes[0].refused(3, &["resume"]);
     assert!(resumed.contains("nothing of it is set or gone on with"), "{resumed}");
 }
 

@@ -140,7 +140,7 @@ fn what_cannot_be_measured_is_told_in_a_line_that_names_the_next_command() {
     assert!(told.contains("is a program, not a study; to time it: `assay run --command"), "{told}");
     let told = home.refused(2, &["plan", "jobs.fio"]);
     assert!(told.contains("there is no file `jobs.fio` here") && told.len() < 160, "{told}");
-    let told = home.refused(2, &["restore", "undo", "--yes"]);
+    let told = home.refused(2, &["advise", "undo", "--yes"]);
     assert!(
         told.contains("this command asks nothing: leave it out.") && !told.contains("--destroy")
     );

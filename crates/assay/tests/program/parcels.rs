@@ -119,11 +119,8 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
     assert!(told.unwrap()["text"].as_str().unwrap().contains(id));
     assert!(other.text(&["list"]).contains("foreign"));
     assert!(other.run(&["report", &added, "-o", "-"]).stdout.contains("nobody here vouches"));
-    for words in [
-        ["advise", "apply", added.as_str()],
-        ["advise", "confirm", &added],
-        ["restore", "resume", &added],
-    ] {
+    for command in [&["advise", "apply"][..], &["advise", "confirm"], &["resume"]] {
+        let words = [command, &[&added]].concat();
         assert!(other.told(3, &words).contains("was measured elsewhere"), "{words:?}");
     }
     // It is never the newest, though nothing else is there.

@@ -82,12 +82,9 @@ fn a_program_that_was_killed_on_a_machine_that_has_its_power_is_no_cut() {
     let plugs = || names(&target).iter().filter(|name| name.starts_with(".assay-plug-")).count();
     assert_eq!(plugs(), 1, "{:?}", names(&target));
     let named = home.text(&["restore"]);
-    assert!(
-        named.contains(".assay-plug-") && named.contains(", which assay restore resume "),
-        "{named}"
-    );
+    assert!(named.contains(".assay-plug-") && named.contains(", which assay resume "), "{named}");
     assert_eq!(plugs(), 1);
-    let ended = ran(&home, &["restore", "resume", "--quiet", WAIT]);
+    let ended = ran(&home, &["resume", "--quiet", WAIT]);
     assert_eq!(ended.code, 5, "{}", ended.stderr);
     assert!(ended.stderr.contains("boot id is the same"), "{}", ended.stderr);
     assert_eq!(names(&target), [""; 0]);

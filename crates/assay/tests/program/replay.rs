@@ -259,7 +259,7 @@ fn a_recording_that_is_none_or_another_one_is_refused_before_anything_is_run() {
     let (bare, _) = result(&home);
     let file = home.file("bare.toml", study(&bare, ""));
     let told = home.run(&["plan", &file, FAST]);
-    assert!(told.code == 2 && told.stderr.contains("--record-requests"), "{}", told.stderr);
+    assert!(told.code == 2 && told.stderr.contains("--record-trace"), "{}", told.stderr);
     let file = home.file("nobody.toml", study("nobody", ""));
     let told = home.run(&["plan", &file, FAST]);
     assert!(told.code == 2 && told.stderr.contains("no result is called"), "{}", told.stderr);

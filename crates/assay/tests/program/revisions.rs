@@ -217,7 +217,7 @@ fn a_study_goes_on_in_the_same_commits_though_the_branch_has_moved() {
     sides.repository.commit("bench.sh", "exit 1\n").unwrap();
     sides.bench.home.text(&["remove", "--builds"]);
     assert!(sides.trees().is_empty());
-    let found = sides.bench.home.json(&["restore", "resume", "--json", "--quiet"]);
+    let found = sides.bench.home.json(&["resume", "--json", "--quiet"]);
     assert_eq!(measured(&found), ["main", "old"]);
     let workloads = found["workloads"].to_string();
     assert!(sides.ids.iter().all(|id| workloads.contains(id)), "{workloads}");

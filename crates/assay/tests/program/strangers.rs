@@ -15,12 +15,8 @@ use crate::{DEPTH, DRIVE, home};
 
 const PATTERN: &str = "/proc/sys/kernel/core_pattern";
 /// What acts upon a result, and how.
-const COMMANDS: [&[&str]; 4] = [
-    &["advise", "apply"],
-    &["advise", "apply", "--yes"],
-    &["advise", "confirm"],
-    &["restore", "resume"],
-];
+const COMMANDS: [&[&str]; 4] =
+    [&["advise", "apply"], &["advise", "apply", "--yes"], &["advise", "confirm"], &["resume"]];
 
 /// A home with the result of `confirm`, all of it simulated, and where that lies.
 fn confirmed(test: &str) -> (Home, PathBuf) {
@@ -197,7 +193,7 @@ fn no_text_of_a_result_is_obeyed_by_a_terminal() {
         &["advise", "apply", id],
         &["advise", "apply", id, "--yes"],
         &["advise", "confirm", id],
-        &["restore", "resume", id],
+        &["resume", id],
         &["show", "\u{1b}[2J\u{202e}no-such-result"],
     ];
     for words in lines {

@@ -144,7 +144,7 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
         assert!(told.contains(part), "{words:?}: {told}");
     }
     home.told(2, &["run", "no-such-study", DRIVE]);
-    home.told(2, &["restore", "resume"]);
+    home.told(2, &["resume"]);
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn looks_end_a_study_early_and_say_so() {
     assert_eq!(primary(&found)[0]["n"], 3);
     let shown = home.json(&["show", id(&found), "--json"]);
     assert_eq!(shown, found);
-    assert!(home.refused(2, &["restore", "resume", id(&found)]).contains("has ended"));
+    assert!(home.refused(2, &["resume", id(&found)]).contains("has ended"));
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn a_killed_study_goes_on_where_it_was() {
     let begun = home.json(&["show", id(&whole), "--json"]);
     assert!(primary(&begun).iter().all(|one| one["verdict"] == "inconclusive"), "{begun}");
     assert!(begun["advice"].as_array().unwrap().is_empty());
-    let resumed = home.json(&["restore", "resume", id(&whole), "--json"]);
+    let resumed = home.json(&["resume", id(&whole), "--json"]);
     assert_eq!(without_identity(resumed), without_identity(whole));
 }
 

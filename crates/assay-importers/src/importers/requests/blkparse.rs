@@ -15,7 +15,7 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "blkparse",
         summary: "requests one by one: the text that blkparse makes of a blktrace",
-        text: "It becomes a recording, as assay watch --record-requests makes one: shown, exported and played again \
+        text: "It becomes a recording, as assay watch --record-trace makes one: shown, exported and played again \
                (the work replay). Arrival is Q, end is C, size and place are those \
                of the hand-over (D); what has no end in the text is left out and counted. Lines need the usual form of \
                blkparse (without -f); names of programs are not kept.",

@@ -12,7 +12,7 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "fio-iolog",
         summary: "requests one by one: fio's log of them (write_iolog), versions 2 and 3",
-        text: "It becomes a recording, as assay watch --record-requests makes one: shown, exported and played again \
+        text: "It becomes a recording, as assay watch --record-trace makes one: shown, exported and played again \
                (the work replay). sync and datasync are flushes, trim is a discard. \
                A log does not say when requests ended.",
     },

@@ -126,7 +126,7 @@ const FIGURE: FactsFigure = FactsFigure {
     about: About {
         name: "requests",
         summary: "recorded requests by class: rates, working set, sizes, distances, order, re-use, bursts",
-        text: "Of a result of `assay watch --record-requests`: arrivals and the bytes touched so far over the time, shares \
+        text: "Of a result of `assay watch --record-trace`: arrivals and the bytes touched so far over the time, shares \
                of sizes and of distances in powers of two, how many are in order and go where their class had been, and \
                how bursty their arrivals are. Of more than six classes those with the most requests are drawn.",
     },

@@ -175,7 +175,7 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "replay",
         summary: "requests of a device that were recorded, played again",
-        text: "What `assay watch DEVICE --record-requests NAME` kept is played by one thread: each request at its \
+        text: "What `assay watch DEVICE --record-trace NAME` kept is played by one thread: each request at its \
                time, of its kind and size, at its place. Flushes are fdatasync; a write that had to lie on the \
                medium (FUA) is a write with an fdatasync behind it, and counts once; what is written is random. \
                Offsets stay as they were where the area is as large as the recorded device, are shifted where it \

@@ -489,7 +489,7 @@ impl Recipe for Area {
             Wanted::File => Kept::default(),
             Wanted::Zram(algorithm) => {
                 let text = format!(
-                    "# Written by assay advise apply {id}; assay restore undo {id} takes it away.\n[zram0]\nzram-size = {}\n\
+                    "# Written by assay advise apply {id}; assay advise undo {id} takes it away.\n[zram0]\nzram-size = {}\n\
                      compression-algorithm = {algorithm}\n",
                     self.size.0 >> 20
                 );

@@ -173,7 +173,7 @@ fn an_application_that_was_cut_off_is_taken_back_first() {
     let _ = go(&Faulty::dying(&fake, 7));
     let refusal = go(&fake).unwrap_err();
     assert!(
-        refusal.message.contains(&format!("assay restore undo {} first", of_first().id())),
+        refusal.message.contains(&format!("assay advise undo {} first", of_first().id())),
         "{refusal}"
     );
 }

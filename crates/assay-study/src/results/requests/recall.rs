@@ -73,7 +73,7 @@ fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
     let results = identity::results_directories(system).map_err(|failure| failure.to_string())?;
     let mut kept = results.iter().map(|results| results.join(&source.id));
     kept.find(|directory| system.status(directory).is_ok()).ok_or_else(|| {
-        format!("the recording {} is gone: make another with --record-requests", source.id)
+        format!("the recording {} is gone: make another with --record-trace", source.id)
     })
 }
 
@@ -133,7 +133,7 @@ fn hash(system: &dyn System, directory: &Path) -> io::Result<String> {
 
 fn told(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::NotFound {
-        return "the result has no recorded requests: assay watch DEVICE --record-requests NAME keeps some"
+        return "the result has no recorded requests: assay watch DEVICE --record-trace NAME keeps some"
             .to_owned();
     }
     error.to_string()
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!((part.requests(), part.length_ns), (10, 9_000_000));
         let gone = Fake::new();
         gone.set_variable("ASSAY_HOME", HOME);
-        assert!(recalled(&gone, &own).unwrap_err().contains("--record-requests"));
+        assert!(recalled(&gone, &own).unwrap_err().contains("--record-trace"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Requests one by one that other tools wrote, as a recording: what `assay watch --record-requests` keeps.
+//! Requests one by one that other tools wrote, as a recording: what `assay watch --record-trace` keeps.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};

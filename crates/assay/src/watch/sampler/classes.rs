@@ -53,13 +53,13 @@ impl Tracing {
     /// Refused where there are none here.
     pub fn record(system: &dyn System, disks: &[Disk]) -> Outcome<Self> {
         if let Some(reason) = disks.iter().find_map(|disk| disk.unseen.as_deref()) {
-            return Err(Failure::refused(format!("--record-requests: {reason}")));
+            return Err(Failure::refused(format!("--record-trace: {reason}")));
         }
         let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
         match system.trace_block(&numbers, TraceMeans::BpfRequests) {
             Ok(tracer) => Ok(Self::On { tracer, means: Means::Bpf, instead: None }),
             Err(error) => Err(Failure::refused(format!(
-                "--record-requests takes a program in the kernel, and {}",
+                "--record-trace takes a program in the kernel, and {}",
                 reason(&error)
             ))),
         }

@@ -99,7 +99,7 @@ struct Undone<'a>(&'a Assay);
 impl Drop for Undone<'_> {
     fn drop(&mut self) {
         // After a test that succeeded nothing is left to undo, and it says so.
-        let _ = self.0.run(&["restore", "undo"], LIMIT);
+        let _ = self.0.run(&["advise", "undo"], LIMIT);
     }
 }
 
@@ -231,7 +231,7 @@ fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
         for words in [
             &["advise", "apply", wanted, "--yes"][..],
             &["advise", "confirm", wanted],
-            &["restore", "resume", wanted],
+            &["resume", wanted],
         ] {
             let ended = assay.run(words, LIMIT).unwrap();
             assert!([2, 3].contains(&ended.code), "{words:?}: {}{}", ended.stdout, ended.stderr);
@@ -292,7 +292,7 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     assert!(nothing.stdout.contains("everything is as it was"), "{}", nothing.stdout);
     let again = assay.run(&with, LIMIT).unwrap();
     assert!(again.stdout.contains("everything was so already"), "{}", again.stdout);
-    let undone = assay.run(&["restore", "undo"], LIMIT).unwrap();
+    let undone = assay.run(&["advise", "undo"], LIMIT).unwrap();
     assert_eq!(undone.code, 0, "{}", undone.stderr);
     assert!(!Path::new(&kept).exists());
     assert_eq!(fs::read_to_string(SETTING).unwrap(), before);

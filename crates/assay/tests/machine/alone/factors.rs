@@ -120,7 +120,7 @@ fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     assert_eq!(ended.code, 130, "{}", ended.stderr);
     assert_eq!(left(&home), Vec::<String>::new());
     let before = trials();
-    let found = home.json(&["restore", "resume", "--json", "--quiet"]);
+    let found = home.json(&["resume", "--json", "--quiet"]);
     assert_eq!(left(&home), Vec::<String>::new());
     assert!(trials() > before);
     let cells = found["cells"].as_array().unwrap();

@@ -49,7 +49,7 @@ fn a_drive_that_is_pulled_ends_the_study_and_the_next_of_its_name_is_not_touched
     let (ended, setting) = live::pulled(program(), "80").unwrap();
     assert_eq!((ended.code, setting.as_str()), (3, "80"), "{}", ended.stderr);
     assert!(ended.stderr.contains("is gone: another device has its name now"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("assay restore resume"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("assay resume"), "{}", ended.stderr);
 }
 
 /// Whether a comparison tells what both were on average, of their rows or of the pairs alone; where others left

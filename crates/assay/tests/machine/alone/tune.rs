@@ -78,7 +78,7 @@ fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
         assert_eq!(restored.code, 0, "kill {kill}: {}", restored.stderr);
         assert_eq!(condition(&volume, &assay), before, "kill {kill}");
         assert_eq!(trials(&assay), kept, "kill {kill}: a trial was lost");
-        running = assay.start(&["restore", "resume", "--quiet"]).unwrap();
+        running = assay.start(&["resume", "--quiet"]).unwrap();
     }
     let ended = running.end(LIMIT).unwrap();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
