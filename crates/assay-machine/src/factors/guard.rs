@@ -1,7 +1,7 @@
 //! Changes the machine for a study, and puts everything back: read the original, write it to the
 //! journal, change, read back and compare.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::{
     Journal, Mark, Report, Undo, excluded_by, make_own_directory, setting_value,
 };
-use assay_system::system::{Act, DeviceNumber, System, devices, sysfs};
+use assay_system::system::{Act, DeviceNumber, FileKind, System, devices, sysfs};
 
 use super::layers::Extent;
 use super::{Setting, has_role, located};
@@ -26,6 +26,17 @@ pub use builder::Builder;
 const MOST_PARTITIONS: u32 = 128;
 /// Where the kernel shows control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+/// Directories whose settings change each other. In others a value that changes may be a counter.
+const COMPARED: &[&str] = &["sys/vm", "queue", "iosched"];
+/// Errors of settings that have no value.
+const WITHOUT_VALUE: [io::ErrorKind; 4] = [
+    io::ErrorKind::NotFound,
+    io::ErrorKind::PermissionDenied,
+    io::ErrorKind::InvalidInput,
+    io::ErrorKind::Unsupported,
+];
+/// Times that settings are restored at most: one may change another that was right already.
+const ROUNDS: u32 = 3;
 /// Lock of those who change settings: two runs would take each other's for the originals.
 pub const SETTINGS: &str = "settings";
 
@@ -43,6 +54,10 @@ pub struct Guard<'a> {
     partitions: BTreeMap<(String, u64), u32>,
     /// The devices that the study began on: no other under their names is changed.
     known: Vec<Mark>,
+    /// Values that settings were set to at least once.
+    tried: BTreeSet<(PathBuf, String)>,
+    /// Settings that the kernel changed with another one, by the path of that.
+    beside: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
 }
 
 impl Drop for Guard<'_> {
@@ -79,6 +94,8 @@ impl<'a> Guard<'a> {
             made: 0,
             partitions: BTreeMap::new(),
             known: Vec::new(),
+            tried: BTreeSet::new(),
+            beside: BTreeMap::new(),
         })
     }
 
@@ -119,7 +136,8 @@ impl<'a> Guard<'a> {
             return Ok(report);
         }
         Err(Failure::not_restored(format!(
-            "not everything was put back: {}; free it, then run assay restore",
+            "not everything was put back: {}; free it, or restart the machine, which resets settings; \
+             then run assay restore",
             report.failed.join("; ")
         )))
     }
@@ -144,10 +162,105 @@ impl<'a> Guard<'a> {
             return Ok(());
         }
         let device = setting.device.as_deref().map(|name| Mark::of(self.system, name));
-        for beside in &setting.also {
-            let original = self.read(beside).map_err(|error| refused(error.to_string()))?;
-            self.record(Undo::Setting { path: beside.clone(), original, device: device.clone() })?;
+        let is_first = !self.tried.iter().any(|(known, _)| known == path);
+        let own = (path.clone(), setting.value.clone());
+        if self.tried.contains(&own) {
+            return self.change(&setting, now, device, is_first);
         }
+        // What changes with it is known only afterwards: all that may change is noted before.
+        let neighbors = self.neighbors(path, device.as_ref())?;
+        let is_new = |undo: &&Undo| !self.undos().iter().any(|known| known.is_for_the_same(undo));
+        let mut noted: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
+        self.journal.as_mut().ok_or_else(closed)?.note(self.system, noted.clone(), false)?;
+        let mut changed = self.change(&setting, now.clone(), device.clone(), is_first);
+        let mut others = self.differing(&neighbors);
+        if is_first && changed.is_ok() && !neighbors.is_empty() {
+            // The way back may change what by chance had the new value already.
+            let back = Setting { value: now.clone(), ..setting.clone() };
+            let undone = self.change(&back, setting.value.clone(), device.clone(), false);
+            changed = undone.map_err(|failure| {
+                Failure::refused(format!("its value cannot be put back: {}", failure.message))
+            });
+            others.extend(self.differing(&neighbors));
+            changed = changed.and_then(|()| self.change(&setting, now, device, false));
+        }
+        if changed.is_ok() {
+            self.tried.insert(own);
+        }
+        noted.retain(|undo| undo.setting().is_some_and(|(path, _)| !others.contains(path)));
+        self.beside.entry(setting.path.clone()).or_default().extend(others);
+        self.journal.as_mut().ok_or_else(closed)?.note(self.system, noted, true)?;
+        changed
+    }
+
+    /// Settings that are not as they were.
+    fn differing(&self, before: &[Undo]) -> BTreeSet<PathBuf> {
+        let others = before.iter().filter(|undo| !self.holds(undo));
+        others.filter_map(|undo| Some(undo.setting()?.0.to_owned())).collect()
+    }
+
+    /// Settings that the kernel was seen to change with one, as they are now.
+    pub fn beside(&self, setting: &Setting) -> Vec<Setting> {
+        let Ok(own) = located(self.system, setting.clone()) else { return Vec::new() };
+        let others = self.beside.get(&own.path).into_iter().flatten();
+        let now = |path: &PathBuf| {
+            let (path, device) = (path.clone(), own.device.clone());
+            Some(Setting { value: self.read(&path).ok()?, path, device })
+        };
+        others.filter_map(now).collect()
+    }
+
+    /// How the settings next to one are undone that the kernel may change with it. The schedulers' come first, so that
+    /// they are restored last: a queue depth changes them. Of a pair the other one is known.
+    fn neighbors(&self, path: &Path, device: Option<&Mark>) -> Outcome<Vec<Undo>> {
+        let (mut found, directory) = (Vec::new(), path.parent().unwrap_or(path));
+        if !COMPARED.iter().any(|end| directory.ends_with(end)) {
+            return Ok(found);
+        }
+        let pair = excluded_by(path);
+        for directory in [directory.join("iosched"), directory.to_owned()] {
+            let failed = |error| Failure::refused(format!("{}: {error}", directory.display()));
+            let names = sysfs::there(self.system.list(&directory)).map_err(failed)?;
+            for other in names.unwrap_or_default().iter().map(|name| directory.join(name)) {
+                let status = sysfs::there(self.system.status(&other)).map_err(failed)?;
+                let is_setting = status
+                    .is_some_and(|own| own.kind == FileKind::File && own.mode & 0o600 == 0o600);
+                if !is_setting || other == path || pair.as_ref() == Some(&other) {
+                    continue;
+                }
+                match self.read(&other) {
+                    Ok(original) => {
+                        found.push(Undo::Setting {
+                            path: other,
+                            original,
+                            device: device.cloned(),
+                        });
+                    }
+                    // The kernel does not support it now, or not for this user.
+                    Err(error) if WITHOUT_VALUE.contains(&error.kind()) => {}
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a setting is as an undo would make it.
+    fn holds(&self, undo: &Undo) -> bool {
+        undo.setting()
+            .is_none_or(|(path, original)| self.read(path).is_ok_and(|now| now == original))
+    }
+
+    /// Changes a setting that has another value now.
+    fn change(
+        &mut self,
+        setting: &Setting,
+        now: String,
+        device: Option<Mark>,
+        is_first: bool,
+    ) -> Outcome<()> {
+        let path = &setting.path;
+        let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
         let own = Undo::Setting { path: path.clone(), original: now.clone(), device };
         let undo = self.way_back(own);
         if let Undo::Setting { path: other, original, .. } = &undo
@@ -159,7 +272,7 @@ impl<'a> Guard<'a> {
             let (path, value) = if is_back { (&other, &original) } else { (path, &setting.value) };
             return self.put(undo, path, value).map_err(|failure| refused(failure.message));
         }
-        if !self.undos().iter().any(|known| known.is_for_the_same(&undo)) {
+        if is_first {
             // What cannot be written back must not be changed.
             self.put(undo.clone(), path, &now).map_err(|failure| {
                 refused(format!("its value cannot be put back: {}", failure.message))
@@ -225,19 +338,19 @@ impl<'a> Guard<'a> {
     /// Writes all settings back, for now.
     pub fn settings_back(&self) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        let settings =
-            journal.undos().iter().rev().filter(|undo| matches!(undo, Undo::Setting { .. }));
-        settings.into_iter().try_for_each(|undo| journal.take_back(self.system, undo))
+        for _ in 0..ROUNDS {
+            let settings = journal.undos().iter().rev().filter(|undo| undo.setting().is_some());
+            settings.into_iter().try_for_each(|undo| journal.take_back(self.system, undo))?;
+            if self.is_as_found() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Whether every setting that was ever changed is as it was found.
     pub fn is_as_found(&self) -> bool {
-        self.undos().iter().all(|undo| match undo {
-            Undo::Setting { path, original, .. } => {
-                self.read(path).is_ok_and(|now| now == *original)
-            }
-            _ => true,
-        })
+        self.undos().iter().all(|undo| self.holds(undo))
     }
 
     /// What will be undone, the first change first.

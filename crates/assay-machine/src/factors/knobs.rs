@@ -1,6 +1,5 @@
 //! Settings of queues, memory and processors: one row each.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_base::catalogue::About;
@@ -22,8 +21,6 @@ pub(super) struct Knob {
     example: &'static str,
     place: Place,
     level: Level,
-    /// Files beside it that the kernel changes with it.
-    also: &'static [&'static str],
     /// A level that may cost data, and how.
     risky: Option<(&'static str, &'static str)>,
     /// Whether it may be changed under a mounted device at work: nothing on it changes, and nothing
@@ -73,7 +70,6 @@ pub(super) static SCHEDULER: Knob = Knob {
     example: "[\"none\", \"mq-deadline\", \"kyber\", \"bfq\"]",
     place: Place::Queue("scheduler"),
     level: Level::Word,
-    also: &["nr_requests", "wbt_lat_usec"],
     risky: None,
     live: true,
 };
@@ -87,7 +83,6 @@ pub(super) static QUEUE_DEPTH: Knob = Knob {
     example: "[64, 256]",
     place: Place::Queue("nr_requests"),
     level: Level::Number(u32::MAX as u64),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -103,7 +98,6 @@ pub(super) static READ_AHEAD: Knob = Knob {
     example: "[\"0 KiB\", \"128 KiB\", \"4 MiB\"]",
     place: Place::ReadAhead,
     level: Level::Kib,
-    also: &[],
     risky: None,
     live: true,
 };
@@ -125,7 +119,6 @@ pub(super) static WRITE_CACHE: Knob = Knob {
         ("write-back", "write back"),
         ("write-through", "write through"),
     ]),
-    also: &["wbt_lat_usec"],
     risky: Some((
         "no-flushes",
         "with no-flushes the kernel sends no flushes: what was written is lost in a power cut \
@@ -143,7 +136,6 @@ pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
     example: "[\"off\", \"2 ms\", \"75 ms\"]",
     place: Place::Queue("wbt_lat_usec"),
     level: Level::Time(1_000),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -157,7 +149,6 @@ pub(super) static MERGES: Knob = Knob {
     example: "[\"all\", \"simple\", \"none\"]",
     place: Place::Queue("nomerges"),
     level: Level::Words(&[("all", "0"), ("simple", "1"), ("none", "2")]),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -171,7 +162,6 @@ pub(super) static MAX_SECTORS: Knob = Knob {
     example: "[\"128 KiB\", \"512 KiB\"]",
     place: Place::Queue("max_sectors_kb"),
     level: Level::Kib,
-    also: &[],
     risky: None,
     live: true,
 };
@@ -185,7 +175,6 @@ pub(super) static DIRTY_RATIO: Knob = Knob {
     example: "[\"5 %\", \"20 %\"]",
     place: Place::Machine("/proc/sys/vm/dirty_ratio"),
     level: Level::Share,
-    also: &[],
     risky: None,
     live: true,
 };
@@ -199,7 +188,6 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
     example: "[\"1 %\", \"10 %\"]",
     place: Place::Machine("/proc/sys/vm/dirty_background_ratio"),
     level: Level::Share,
-    also: &[],
     risky: None,
     live: true,
 };
@@ -213,7 +201,6 @@ pub(super) static DIRTY_EXPIRE: Knob = Knob {
     example: "[\"5 s\", \"30 s\"]",
     place: Place::Machine("/proc/sys/vm/dirty_expire_centisecs"),
     level: Level::Time(10_000_000),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -227,7 +214,6 @@ pub(super) static SWAPPINESS: Knob = Knob {
     example: "[10, 60, 180]",
     place: Place::Machine("/proc/sys/vm/swappiness"),
     level: Level::Number(200),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -242,7 +228,6 @@ pub(super) static PAGE_CLUSTER: Knob = Knob {
     example: "[0, 3]",
     place: Place::Machine("/proc/sys/vm/page-cluster"),
     level: Level::Number(10),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -256,7 +241,6 @@ pub(super) static CACHE_PRESSURE: Knob = Knob {
     example: "[50, 100, 200]",
     place: Place::Machine("/proc/sys/vm/vfs_cache_pressure"),
     level: Level::Number(i32::MAX as u64),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -271,7 +255,6 @@ pub(super) static GOVERNOR: Knob = Knob {
     example: "[\"powersave\", \"performance\"]",
     place: Place::Policies("scaling_governor"),
     level: Level::Word,
-    also: &[],
     risky: None,
     live: true,
 };
@@ -286,7 +269,6 @@ pub(super) static TURBO: Knob = Knob {
     example: "[\"off\", \"on\"]",
     place: Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),
     level: Level::Words(&[("off", "0"), ("on", "1")]),
-    also: &[],
     risky: None,
     live: true,
 };
@@ -335,7 +317,7 @@ impl Factor for Knob {
         let files = self.place.files(view)?;
         Ok(files
             .into_iter()
-            .map(|(path, device)| self.setting(path, device, &value, view))
+            .map(|(path, device)| Setting { path, device, value: value.clone() })
             .collect())
     }
 
@@ -365,25 +347,6 @@ impl Factor for Knob {
             [level] => Presence::Present(level.clone()),
             levels => Presence::absent(format!("its devices differ: {}", levels.join(", "))),
         }
-    }
-}
-
-impl Knob {
-    fn setting(
-        &self,
-        path: PathBuf,
-        device: Option<String>,
-        value: &str,
-        view: &View<'_>,
-    ) -> Setting {
-        let beside = self.also.iter().map(|name| path.with_file_name(name));
-        // One that is there and cannot be read stays in the list: it could not be put back.
-        let is_there = |path: &PathBuf| match view.system.read_text(path) {
-            Ok(_) => true,
-            Err(error) => error.kind() != io::ErrorKind::NotFound,
-        };
-        let also = beside.filter(is_there).collect();
-        Setting { path, value: value.to_owned(), device, also }
     }
 }
 

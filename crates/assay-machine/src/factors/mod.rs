@@ -71,8 +71,6 @@ pub struct Setting {
     pub value: String,
     /// Kernel name of the device that it belongs to, where it belongs to one.
     pub device: Option<String>,
-    /// Settings beside it that the kernel changes with it.
-    pub also: Vec<PathBuf>,
 }
 
 /// A setting under the one name that its file has, and with its device: names below /sys are many.
@@ -80,17 +78,14 @@ pub struct Setting {
 /// # Errors
 /// Why its place cannot be told: under another name it would be put back wrongly.
 pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String> {
-    let here = |path: &PathBuf| {
-        system.canonical(path).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    let path = here(&setting.path)?;
+    let named = &setting.path;
+    let path = system.canonical(named).map_err(|error| format!("{}: {error}", named.display()))?;
     let device = setting.device.or_else(|| {
         let mut parts = path.iter().skip_while(|part| *part != "block").skip(1);
         let name = parts.next()?.to_string_lossy().into_owned();
         devices::number_of(system, &name).map(|_| name)
     });
-    let also = setting.also.iter().map(here).collect::<Result<_, _>>()?;
-    Ok(Setting { also, path, device, value: setting.value })
+    Ok(Setting { path, device, value: setting.value })
 }
 
 /// Whether two levels are one amount, however it is written.

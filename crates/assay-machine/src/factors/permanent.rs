@@ -189,7 +189,7 @@ file /sys/class/block/vdb/size 1000
         let fake = Fake::recorded(DRIVES).unwrap();
         let device = device.map(str::to_owned);
         let (path, value) = (path.into(), value.to_owned());
-        permanent(&fake, &Setting { path, value, device, also: Vec::new() })
+        permanent(&fake, &Setting { path, value, device })
     }
 
     #[test]

@@ -345,8 +345,7 @@ fn a_value_that_the_kernel_rounds_is_found_and_one_that_cannot_be_put_back_is_le
         fake.set_manner(&path, Manner::RoundsTo(step));
         let before = fake.condition(Path::new(HOME));
         let mut guard = Guard::begin(&fake, Path::new(HOME), "x").unwrap();
-        let (device, also) = (None, Vec::new());
-        let setting = Setting { path: path.clone(), value: value.to_owned(), device, also };
+        let setting = Setting { path: path.clone(), value: value.to_owned(), device: None };
         let failure = guard.set(&setting).unwrap_err();
         let put_back = guard.finish().is_ok() && fake.condition(Path::new(HOME)) == before;
         (failure.message, put_back)

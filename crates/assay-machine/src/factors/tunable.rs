@@ -55,6 +55,8 @@ const LIVE: &[&str] = &[
 const NOT_LISTED: &[&str] = &[
     "/proc/sys/vm/hugetlb_shm_group",
     "/proc/sys/vm/legacy_va_layout",
+    // Linux 6.3 to 6.6 only raise it.
+    "/proc/sys/vm/memfd_noexec",
     "/proc/sys/vm/memory_failure_*",
     "/proc/sys/vm/mmap_*",
     "/proc/sys/vm/panic_on_oom",
@@ -69,7 +71,9 @@ static ABOUT: About = About {
     summary: "any setting below /sys or /proc/sys, by the path of its file",
     text: "For example `tunable:/proc/sys/vm/page-cluster` or, for a parameter of a module, \
            `tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active`. A level is written \
-           as it is and must read back the same. What lies elsewhere than in `/proc/sys/vm`, the \
+           as it is and must read back the same. Before the first trial the present value is written \
+           back to itself, and what the kernel changes in the same directory is noted: Assay restores \
+           it, too. Assay refuses a setting whose value cannot be restored. What lies elsewhere than in `/proc/sys/vm`, the \
            queues of block devices, zswap, zram and the limits of control groups wants \
            `--allow-tunable PATH` on the command line.",
 };
@@ -152,10 +156,20 @@ impl Factor for Tunable {
         let path = path_of(name).ok_or("name a file below /sys or /proc/sys")?;
         self.judge(level)?;
         stays(view, &path)?;
-        if let Err(error) = view.system.read_text(&path) {
-            return Err(format!("{} is {}", path.display(), sysfs::reason(&error)));
+        let is = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
+        let mode = view.system.status(&path).map_err(is)?.mode;
+        let fault = match (mode & 0o444, mode & 0o222) {
+            (0, _) => Some("it is write-only, so Assay cannot restore it"),
+            (_, 0) => Some("it is read-only"),
+            _ if setting_value(&view.system.read_text(&path).map_err(is)?).is_empty() => {
+                Some("it has no value now that Assay can restore")
+            }
+            _ => None,
+        };
+        if let Some(fault) = fault {
+            return Err(format!("cannot vary {}: {fault}", path.display()));
         }
-        Ok(vec![Setting { path, value: setting_value(level), device: None, also: Vec::new() }])
+        Ok(vec![Setting { path, value: setting_value(level), device: None }])
     }
 
     fn typed(&self, name: &str, level: &str, _: &Site) -> Vec<String> {
@@ -263,5 +277,29 @@ mod tests {
             assert!(set(path).unwrap_err().contains("is a link to"), "{path}");
         }
         assert!(Tunable.judge("1\u{1b}[2J").is_err());
+    }
+
+    #[test]
+    fn settings_without_a_value_to_restore_are_refused() {
+        let fake = assay_system::system::Fake::recorded(
+            "file /proc/sys/vm/drop_caches 0\n\
+             mode /proc/sys/vm/drop_caches 200\n\
+             file /sys/block/sda/queue/dax 0\n\
+             mode /sys/block/sda/queue/dax 444\n\
+             file /proc/sys/vm/swappiness 60\n",
+        )
+        .unwrap();
+        fake.put("/proc/sys/vm/stat_refresh", "");
+        let site = Site::loop_to_be(1 << 30);
+        let view = View { system: &fake, site: &site };
+        for (path, fault) in [
+            ("/proc/sys/vm/drop_caches", "it is write-only"),
+            ("/proc/sys/vm/stat_refresh", "it has no value"),
+            ("/sys/block/sda/queue/dax", "it is read-only"),
+        ] {
+            let told = Tunable.settings(&format!("{PREFIX}{path}"), "1", &view).unwrap_err();
+            assert!(told.starts_with(&format!("cannot vary {path}: {fault}")), "{told}");
+        }
+        assert!(Tunable.settings("tunable:/proc/sys/vm/swappiness", "1", &view).is_ok());
     }
 }

@@ -1,6 +1,7 @@
 mod execute;
 mod loops;
 mod mains;
+mod settings;
 mod signatures;
 mod workplace;
 

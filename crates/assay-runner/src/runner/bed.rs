@@ -21,7 +21,9 @@ use assay_study::results::plan::{Arm, Plan, PlannedTrial, Survey};
 use assay_study::study::Fresh;
 use assay_system::system::journal::{Mark, Report};
 use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{Caching, Consent, Hold, System, Watchdog, identity, journal, resolve};
+use assay_system::system::{
+    Caching, Consent, Hold, System, Watchdog, identity, journal, resolve, sysfs,
+};
 
 /// One place where trials can be run: a target, or what is made on it.
 struct Slot<'a> {
@@ -39,6 +41,11 @@ struct Slot<'a> {
 /// scheduler begins with a queue depth of its own), by factor and level: so that a level is the same
 /// whichever one it follows.
 type Companions = BTreeMap<(String, String), Vec<Setting>>;
+
+/// Whether a setting has a file now; trouble with reading must not look like none.
+fn is_there(system: &dyn System, setting: &Setting) -> bool {
+    !matches!(sysfs::there(system.read_text(&setting.path)), Ok(None))
+}
 
 /// What is made now for an arm.
 struct Up {
@@ -184,12 +191,14 @@ impl<'a> TestBed<'a> {
                 .map_err(|failure| failure.message)?;
         }
         self.see(index)?;
-        let wanted = self.wanted(index, &planned.arm)?;
+        let (said, companions) = self.wanted(index, &planned.arm)?;
         let Some(guard) = &mut self.guard else { return Ok(()) };
         if let Some(shaped) = plan.workloads[planned.workload].work.shaped() {
             factors::network::shape(self.system, guard, &shaped).map_err(|f| f.message)?;
         }
-        wanted.iter().try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
+        let companions = companions.iter().filter(|setting| is_there(self.system, setting));
+        let mut wanted = said.iter().chain(companions);
+        wanted.try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
     }
 
     /// What making took of what stands now, told once.
@@ -216,7 +225,7 @@ impl<'a> TestBed<'a> {
         if let Err(how) = self.see(index) {
             return Some(format!("after the trial: {how}"));
         }
-        let wanted = match self.wanted(index, &planned.arm) {
+        let (said, companions) = match self.wanted(index, &planned.arm) {
             Ok(wanted) => wanted,
             Err(reason) => return Some(format!("its settings cannot be read any more: {reason}")),
         };
@@ -225,7 +234,8 @@ impl<'a> TestBed<'a> {
         if let Some(Err(how)) = shaped.map(|own| factors::network::seen(self.system, &own)) {
             return Some(format!("after the trial: {how}"));
         }
-        wanted.into_iter().find_map(|setting| {
+        let companions = companions.into_iter().filter(|setting| is_there(self.system, setting));
+        said.into_iter().chain(companions).find_map(|setting| {
             let path = setting.path.display();
             match self.system.read_text(&setting.path) {
                 Ok(now) if journal::setting_value(&now) == setting.value => None,
@@ -259,7 +269,9 @@ impl<'a> TestBed<'a> {
         }
     }
 
-    fn wanted(&self, index: usize, arm: &Arm) -> Result<Vec<Setting>, String> {
+    /// The settings that an arm names, and those that the kernel sets beside them. The latter may not be there yet:
+    /// each scheduler has its own.
+    fn wanted(&self, index: usize, arm: &Arm) -> Result<(Vec<Setting>, Vec<Setting>), String> {
         let slot = &self.slots[index];
         let view = View { system: self.system, site: &slot.site };
         let (mut said, mut companions) = (Vec::new(), Vec::new());
@@ -273,14 +285,19 @@ impl<'a> TestBed<'a> {
         }
         // What the arm says itself counts; the rest is as the level alone would have it. Of several
         // that set one file beside their own, the first in rank brings the others along.
-        let mut wanted: Vec<Setting> = Vec::new();
-        for setting in said.into_iter().chain(companions.into_iter().cloned()) {
+        let (mut wanted, mut beside): (Vec<Setting>, Vec<Setting>) = (Vec::new(), Vec::new());
+        for setting in said {
             let setting = factors::located(self.system, setting)?;
             if !wanted.iter().any(|known| known.path == setting.path) {
                 wanted.push(setting);
             }
         }
-        Ok(wanted)
+        for setting in companions {
+            if !wanted.iter().chain(&beside).any(|known| known.path == setting.path) {
+                beside.push(setting.clone());
+            }
+        }
+        Ok((wanted, beside))
     }
 
     /// Makes what a slot stands on, unless it is up and fresh enough.

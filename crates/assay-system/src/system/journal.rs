@@ -58,6 +58,9 @@ struct Entry {
     lifetime: Lifetime,
     /// What is to be done.
     undo: Undo,
+    /// Whether there is nothing to undo after all: what was noted before a change did not change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    struck: bool,
 }
 
 /// The journal of a run that goes on.
@@ -169,11 +172,23 @@ impl Journal {
     /// Refused where the journal cannot be written: the change must not be made then.
     pub fn record(&mut self, system: &dyn System, undo: Undo) -> Outcome<Warrant> {
         if !is_placed(&self.undos, &undo) {
-            let entry = Entry { lifetime: undo.lifetime(), undo: undo.clone() };
-            self.append(system, &entry).map_err(|error| unwritable(&self.path, &error))?;
-            place(&mut self.undos, undo);
+            self.note(system, vec![undo], false)?;
         }
         Ok(Warrant(()))
+    }
+
+    /// Writes several lines at once: what is undone, or with `struck` what is not to be undone after all.
+    ///
+    /// # Errors
+    /// Refused where the journal cannot be written: the change must not be made then.
+    pub fn note(&mut self, system: &dyn System, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
+        let entry = |undo: Undo| Entry { lifetime: undo.lifetime(), undo, struck };
+        let entries: Vec<Entry> = undos.into_iter().map(entry).collect();
+        if !entries.is_empty() {
+            self.append(system, &entries).map_err(|error| unwritable(&self.path, &error))?;
+        }
+        entries.into_iter().for_each(|entry| place(&mut self.undos, entry));
+        Ok(())
     }
 
     /// Leave for a further step on something that stands: it is undone as it was noted, and keeps its
@@ -188,10 +203,12 @@ impl Journal {
         Err(Failure::refused(format!("the journal does not say: {undo}")))
     }
 
-    fn append(&mut self, system: &dyn System, entry: &Entry) -> io::Result<()> {
-        let line = line(entry)?;
-        let line = if self.torn { [b"\n".as_slice(), &line].concat() } else { line };
-        let written = system.append_own(&self.file, &line);
+    fn append(&mut self, system: &dyn System, entries: &[Entry]) -> io::Result<()> {
+        let mut lines = if self.torn { b"\n".to_vec() } else { Vec::new() };
+        for entry in entries {
+            lines.extend(line(entry)?);
+        }
+        let written = system.append_own(&self.file, &lines);
         self.torn = written.is_err();
         written
     }
@@ -352,8 +369,10 @@ fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
 
 /// Gives an undo its place: the last one, unless it needs no other. A file is only ever written on at its
 /// end: who reads it does the same line by line, and finds the order that the run had in mind.
-fn place(undos: &mut Vec<Undo>, undo: Undo) {
-    if !is_placed(undos, &undo) {
+fn place(undos: &mut Vec<Undo>, Entry { undo, struck, .. }: Entry) {
+    if struck {
+        undos.retain(|known| *known != undo);
+    } else if !is_placed(undos, &undo) {
         undos.retain(|known| *known != undo);
         undos.push(undo);
     }
@@ -399,7 +418,7 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
     }
     for (line, number) in lines {
         match line_of::<Entry>(line) {
-            Line::Whole(entry) => place(&mut found.undos, entry.undo),
+            Line::Whole(entry) => place(&mut found.undos, entry),
             Line::CutOff => {}
             damage @ Line::Damaged(_) => found.faults.extend(damage.fault(path, number)),
         }

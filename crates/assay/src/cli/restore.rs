@@ -246,7 +246,8 @@ impl Restored {
     fn ending(&self) -> Outcome<()> {
         if !self.failed.is_empty() {
             return Err(Failure::not_restored(format!(
-                "{} of {} cannot be put back: free what holds it, then run assay restore again",
+                "{} of {} cannot be put back: free what holds it, or restart the machine, which resets \
+                 settings; then run assay restore again",
                 self.failed.len(),
                 self.failed.len() + self.done.len() + self.nothing.len()
             )));

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use assay_system::system::{Fake, Faulty};
+use assay_system::system::fake::Manner;
+use assay_system::system::{Fake, Faulty, Half};
 
 use super::*;
 use crate::factors::layers::{Base, Device, Extent, Raised, Stack};
-use crate::factors::tests::{DISK, HOME, lab, machine, stack};
+use crate::factors::tests::{DISK, HOME, lab, machine, put_back, stack};
 
 const MIB: u64 = 1 << 20;
 
@@ -243,12 +244,8 @@ fn settings_go_back_for_now_and_everything_else_stays() {
     make(&mut guard, (&disk, extent(0..DISK)), "", false).unwrap();
     let path = Path::new("/sys/block/loop0/queue/read_ahead_kb");
     let value = || fake.read_text(path).unwrap().trim().to_owned();
-    let setting = |value: &str| Setting {
-        path: path.to_owned(),
-        value: value.to_owned(),
-        device: None,
-        also: Vec::new(),
-    };
+    let setting =
+        |value: &str| Setting { path: path.to_owned(), value: value.to_owned(), device: None };
     for wanted in ["4096", "512", "0"] {
         guard.set(&setting(wanted)).unwrap();
         assert_eq!(value(), wanted);
@@ -270,7 +267,6 @@ fn what_is_set_already_is_neither_written_nor_undone() {
         path: "/sys/block/loop0/queue/read_ahead_kb".into(),
         value: "128".to_owned(),
         device: None,
-        also: Vec::new(),
     };
     guard.set(&setting).unwrap();
     assert_eq!((fake.acted().len(), guard.undos().len()), (acts, undos));
@@ -328,7 +324,7 @@ fn what_the_kernel_denies_an_ordinary_user_says_to_become_root() {
             let Ok(mut guard) = begun else { return false };
             let path = Path::new("/proc/sys/vm/swappiness").to_owned();
             let value = "10".to_owned();
-            let set = guard.set(&Setting { path, value, device: None, also: Vec::new() });
+            let set = guard.set(&Setting { path, value, device: None });
             set.is_err_and(|failure| failure.message.ends_with("; become root"))
         };
         each_failing(kind, user, run).contains(&true)
@@ -345,7 +341,6 @@ fn no_setting_of_a_stranger_is_changed_whatever_names_it() {
         path: path.into(),
         value: value.to_owned(),
         device: None,
-        also: Vec::new(),
     };
     let levels = [
         set("/sys/block/loop0/queue/read_ahead_kb", "512"),
@@ -374,12 +369,8 @@ fn no_setting_of_a_stranger_is_changed_whatever_names_it() {
 #[test]
 fn settings_that_exclude_each_other_are_put_back() {
     let vm = |name: &str| Path::new("/proc/sys/vm").join(name);
-    let set = |name: &str, value: &str| Setting {
-        path: vm(name),
-        value: value.to_owned(),
-        device: None,
-        also: Vec::new(),
-    };
+    let set =
+        |name: &str, value: &str| Setting { path: vm(name), value: value.to_owned(), device: None };
     for ([bytes, ratio], [bytes_before, ratio_before], levels) in [
         (["dirty_bytes", "dirty_ratio"], ["0", "20"], vec![set("dirty_bytes", "67108864")]),
         (["dirty_bytes", "dirty_ratio"], ["67108864", "0"], vec![set("dirty_ratio", "5")]),
@@ -418,6 +409,70 @@ fn settings_that_exclude_each_other_are_put_back() {
     }
 }
 
+const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
+const CLUSTER: &str = "/proc/sys/vm/page-cluster";
+
+fn plain(path: &str, value: &str) -> Setting {
+    Setting { path: path.into(), value: value.to_owned(), device: None }
+}
+
+/// The guard knows nothing of these pairs: it compares. A run may die at any change.
+#[test]
+fn neighbors_that_a_setting_changes_are_restored() {
+    let queue = |name: &str| format!("/sys/devices/pci/block/sda/queue/{name}");
+    let (depth, batch) = (queue("nr_requests"), queue("iosched/async_depth"));
+    for (path, level, changed, is_mutual) in [
+        (SWAPPINESS, "10", CLUSTER, false),
+        // A pair of which one is 0 now.
+        (CLUSTER, "5", SWAPPINESS, true),
+        (&depth, "64", &batch, false),
+    ] {
+        let fake = machine();
+        fake.put(&depth, "256\n").put(&batch, "100\n");
+        if path == CLUSTER {
+            fake.put(CLUSTER, "0\n");
+        }
+        fake.set_manner(path, Manner::Zeroes(changed.into()));
+        if is_mutual {
+            fake.set_manner(changed, Manner::Zeroes(path.into()));
+        }
+        let before = fake.condition(Path::new(HOME));
+        let dies = |half: Half<'_>| {
+            let dead = fake.copy().unwrap();
+            half(&dead).unwrap();
+            put_back(&dead);
+            assert_eq!(dead.condition(Path::new(HOME)), before, "{path}");
+        };
+        let watched = Faulty::watched(&fake, &dies);
+        let mut guard = Guard::begin(&watched, Path::new(HOME), "20261122-1200-ab12").unwrap();
+        for _ in 0..2 {
+            guard.set(&plain(path, level)).unwrap();
+            assert_eq!(guard.beside(&plain(path, level)), [plain(changed, "0")]);
+            assert_eq!(guard.undos().len(), 2, "only what changed is noted");
+            guard.settings_back().unwrap();
+            assert!(guard.is_as_found());
+        }
+        guard.set(&plain(path, level)).unwrap();
+        guard.finish().unwrap();
+        assert_eq!(fake.condition(Path::new(HOME)), before, "{path}");
+    }
+}
+
+#[test]
+fn a_setting_that_never_comes_back_names_the_way_out() {
+    let fake = machine();
+    fake.set_manner(SWAPPINESS, Manner::Rises);
+    let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
+    let refused = guard.set(&plain(SWAPPINESS, "70")).unwrap_err();
+    assert!(refused.message.starts_with("its value cannot be put back"), "{refused}");
+    guard.set(&plain(CLUSTER, "5")).unwrap();
+    let failure = guard.finish().unwrap_err();
+    assert!(failure.message.contains("restart the machine"), "{failure}");
+    assert_eq!(fake.read_text(Path::new(CLUSTER)).unwrap(), "3\n", "the other one is back");
+    fake.put("/proc/sys/kernel/random/boot_id", "2222\n");
+    put_back(&fake);
+}
+
 #[test]
 fn a_limit_of_a_device_that_is_gone_is_not_put_back() {
     let fake = machine();
@@ -425,7 +480,7 @@ fn a_limit_of_a_device_that_is_gone_is_not_put_back() {
     fake.put(limit, "7:0 4000\n");
     let (mut guard, _) = with_a_disk(&fake);
     let (value, device) = ("7:0 1000".to_owned(), None);
-    guard.set(&Setting { path: limit.into(), value, device, also: Vec::new() }).unwrap();
+    guard.set(&Setting { path: limit.into(), value, device }).unwrap();
     fake.replug(Path::new("/dev/loop0"));
     guard.settings_back().unwrap();
     assert_eq!(fake.read_text(limit).unwrap().trim(), "7:0 1000");

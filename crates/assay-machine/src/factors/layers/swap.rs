@@ -311,7 +311,7 @@ impl Area {
             if !self.is_zswap() && is_there.is_ok_and(|found| found.is_none()) {
                 continue;
             }
-            builder.set(&Setting { path, value, device: None, also: Vec::new() })?;
+            builder.set(&Setting { path, value, device: None })?;
         }
         Ok(())
     }
@@ -501,7 +501,6 @@ impl Recipe for Area {
                     path: Path::new(PARAMETERS).join(name),
                     value,
                     device: None,
-                    also: Vec::new(),
                 };
                 let settings = self.parameters().into_iter().map(setting).collect();
                 Kept { settings, files: Vec::new() }

@@ -11,14 +11,14 @@ use assay_system::system::site::Backing;
 use assay_system::system::{lock_names, resolve};
 
 /// A loop device on a file in a directory; detached when dropped, before the directory goes.
-struct Loop {
+pub(super) struct Loop {
     path: String,
-    name: String,
+    pub(super) name: String,
     device: File,
 }
 
 impl Loop {
-    fn new(scratch: &Scratch, image: &str, mib: u64) -> Self {
+    pub(super) fn new(scratch: &Scratch, image: &str, mib: u64) -> Self {
         let open = |path: &Path| File::options().read(true).write(true).open(path).unwrap();
         let image = scratch.join(image);
         File::create_new(&image).unwrap().set_len(mib << 20).unwrap();

@@ -14,8 +14,8 @@ use assay_study::plan::arms;
 use assay_study::plan::design::{Demands, Design, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
 use assay_study::study::Prime;
+use assay_system::system::identity;
 use assay_system::system::site::Site;
-use assay_system::system::{identity, journal};
 
 impl TestBed<'_> {
     /// Surveys every place that the study's arms want, and tries every setting once.
@@ -233,15 +233,7 @@ impl TestBed<'_> {
                 other => other?,
             }
         }
-        let companions = wanted.iter().flat_map(|setting| {
-            let value = |path: &std::path::PathBuf| {
-                let text = self.system.read_text(path).ok()?;
-                let (value, device) = (journal::setting_value(&text), setting.device.clone());
-                Some(Setting { path: path.clone(), value, device, also: Vec::new() })
-            };
-            setting.also.iter().filter_map(value).collect::<Vec<_>>()
-        });
-        Ok(Ok(companions.collect()))
+        Ok(Ok(wanted.iter().flat_map(|setting| guard.beside(setting)).collect()))
     }
 
     /// Writes all of a device.

@@ -27,6 +27,10 @@ pub enum Manner {
     RoundsTo(u64),
     /// Refuses, as a read-only file does.
     ReadOnly,
+    /// Keeps what is written, and makes this other setting 0.
+    Zeroes(PathBuf),
+    /// Never takes a smaller number than it has.
+    Rises,
 }
 
 impl Fake {
@@ -292,8 +296,15 @@ impl State {
                 let number: u64 = value.trim().parse().map_err(|_| Errno::INVAL)?;
                 format!("{}\n", number / step * step)
             }
+            Some(Manner::Rises) if value.trim().parse::<u64>().ok() < now.trim().parse().ok() => {
+                return Err(Errno::INVAL.into());
+            }
+            Some(Manner::Zeroes(other)) => {
+                self.tree.put(other, Node::File(vec![b"0\n".to_vec()]));
+                format!("{}\n", value.trim())
+            }
             None if now.contains('[') => chosen(&now, value.trim()).ok_or(Errno::INVAL)?,
-            None => format!("{}\n", value.trim()),
+            Some(Manner::Rises) | None => format!("{}\n", value.trim()),
         };
         let changed = kept != now;
         // As in the kernel: of some pairs one is 0, which is no amount of bytes.

@@ -116,7 +116,7 @@ fn a_journal_that_vanishes_is_no_error_and_restoring_reads_it_again() {
     change_read_ahead(&fake);
     let before = left(&fake).remove(0);
     fake.put("/made", "x");
-    let entry = Entry { lifetime: Lifetime::Persistent, undo: file("/made") };
+    let entry = Entry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false };
     fake.append(&path(), &line(&entry).unwrap()).unwrap();
     let report = restore(&fake, &before).unwrap();
     assert_eq!((report.done.len(), report.failed.len()), (2, 0));
@@ -126,6 +126,23 @@ fn a_journal_that_vanishes_is_no_error_and_restoring_reads_it_again() {
     let gone = Faulty::new(&fake, 4, ErrorKind::NotFound);
     assert_eq!(left(&gone), []);
     assert!(gone.has_failed());
+}
+
+/// What was noted before a change and did not change: whatever changes it later is somebody else.
+#[test]
+fn struck_lines_are_not_undone() {
+    let fake = machine();
+    fake.put("/made", "x").put("/kept", "x");
+    let mut journal = Journal::begin(&fake, Path::new(HOME), ID).unwrap();
+    journal.note(&fake, vec![file("/made"), file("/kept")], false).unwrap();
+    journal.note(&fake, vec![file("/kept")], true).unwrap();
+    assert_eq!(journal.undos(), [file("/made")]);
+    drop(journal);
+    let left = left(&fake).remove(0);
+    assert_eq!((left.undos(), left.faults.len()), (&[file("/made")][..], 0));
+    restore(&fake, &left).unwrap();
+    let files = fake.files();
+    assert_eq!(["/made", "/kept"].map(|path| files.contains_key(Path::new(path))), [false, true]);
 }
 
 #[test]
@@ -263,7 +280,8 @@ fn one_unreadable_line_holds_back_no_readable_one() {
     let (head, setting) = text.split_once('\n').unwrap();
     fake.put("/made", "x");
     let made = String::from_utf8(
-        line(&Entry { lifetime: Lifetime::Persistent, undo: file("/made") }).unwrap(),
+        line(&Entry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false })
+            .unwrap(),
     );
     fake.put(path(), format!("{head}\n{}{{\"undo\":1}}\n{setting}", made.unwrap()));
     let found = left(&fake).remove(0);
@@ -661,7 +679,7 @@ fn a_loop_device_is_told_by_the_end_of_its_files_path_or_by_itself() {
 fn what_older_versions_noted_of_loop_devices_is_read() {
     let line = r#"{"lifetime":"volatile","undo":{"loop":{"file":"/room/disk"}}}"#;
     let undo = Undo::Loop { file: "/room/disk".into(), device: None };
-    let entry = Entry { lifetime: undo.lifetime(), undo };
+    let entry = Entry { lifetime: undo.lifetime(), undo, struck: false };
     assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), entry);
     assert_eq!(serde_json::to_string(&entry).unwrap(), line);
 }

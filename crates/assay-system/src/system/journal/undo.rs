@@ -235,6 +235,14 @@ impl Undo {
         }
     }
 
+    /// The setting that it brings back, and to what.
+    pub fn setting(&self) -> Option<(&Path, &str)> {
+        match self {
+            Self::Setting { path, original, .. } => Some((path, original)),
+            _ => None,
+        }
+    }
+
     /// Whether it brings something back that was there before, else it takes away what the tool made.
     /// Only what was made can be made again under its name, and stand on others then.
     pub(super) const fn has_original(&self) -> bool {
