@@ -29,14 +29,19 @@ pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     Ok(())
 }
 
-/// Devices that the trials of a plan overwrite, apart from those that the study makes itself.
+/// Devices that a study of this plan overwrites, apart from those that the study makes itself: by trials that write, or
+/// because the survey filled the area for trials that read, which only a consent allows.
 pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> Vec<&'p Place> {
-    let writes = demands.gives_up_data() || plan.workloads.iter().any(PlannedWorkload::writes);
-    if !writes || demands.own_target().is_some() {
+    if demands.own_target().is_some() {
         return Vec::new();
     }
+    let writes = demands.gives_up_data() || plan.workloads.iter().any(PlannedWorkload::writes);
+    let is_filled = |place: &Place| {
+        plan.surveys.iter().any(|own| own.area.written && own.target == place.site.target)
+    };
     let devices = places.iter().flat_map(Place::devices);
-    devices.filter(|place| place.site.kind == TargetKind::Device).collect()
+    let devices = devices.filter(|place| place.site.kind == TargetKind::Device);
+    devices.filter(|place| writes || is_filled(place)).collect()
 }
 
 /// Refuses to go on with a study that overwrites a device without a consent for it.
