@@ -114,7 +114,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     trees(system, &home, arguments.dry_run, &mut told);
     told.kept = files_of_cuts(system)?;
     told.tell(arguments);
-    told.ending()
+    told.ending()?;
+    if let Some(hint) = resume::hint(system).filter(|_| !arguments.json) {
+        output::message(&hint);
+    }
+    Ok(())
 }
 
 /// The lock of the laboratory, where a journal tells of its name spaces. They have the same names in every

@@ -4,11 +4,13 @@ use clap::Args;
 
 use super::study_arguments::Permitted;
 use super::{reboots, running};
-use crate::store::acting;
+use crate::store::acting::{self, Acting};
 use assay_base::failure::{Failure, Outcome};
 use assay_study::plan;
 use assay_study::plan::repeats::{Ran, repeats};
 use assay_study::results::bundle::{self, Stored};
+use assay_study::results::plan::Plan;
+use assay_study::results::record::Trial;
 use assay_study::results::vouch::Purpose;
 use assay_system::system::System;
 
@@ -64,16 +66,29 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 
 /// Refuses a study that has ended.
 fn unfinished(stored: &Stored) -> Outcome<()> {
-    let ran: Vec<Ran> = stored.trials.iter().map(|trial| Ran::from(&trial.record)).collect();
-    let wanted = stored.plan.trials.len() + repeats(&stored.plan, &ran).len();
-    // How many trials a race has is known when it is over.
-    let all_ran = ran.len() >= wanted && !plan::race::is_one(&stored.plan);
-    let ended = stored.ended.is_some() || all_ran;
-    if ended {
+    if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {
         return Err(Failure::mistake(format!(
             "{} has ended: assay show {} shows it, and assay run starts it anew",
             stored.id, stored.id
         )));
     }
     Ok(())
+}
+
+/// Whether no trial of a plan is left to run.
+pub(super) fn has_all_trials(plan: &Plan, trials: &[Trial]) -> bool {
+    let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+    // How many trials a race has is known when it is over.
+    ran.len() >= plan.trials.len() + repeats(plan, &ran).len() && !plan::race::is_one(plan)
+}
+
+/// How to go on with the newest result, if that is an unfinished study that may go on here.
+pub(super) fn hint(system: &dyn System) -> Option<String> {
+    let Acting { stored, directory, .. } = acting::open(system, None, Purpose::GoOn).ok()?;
+    let is_left = unfinished(&stored).is_ok()
+        && stored.environment.fleet.is_none()
+        && plan::recorded::asked(&stored.study).is_none()
+        && !bundle::is_running(system, &directory);
+    let id = stored.id;
+    is_left.then(|| format!("{id} is unfinished; go on with: assay resume {id}"))
 }

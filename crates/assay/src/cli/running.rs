@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::resume::has_all_trials;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{fitness, gate, output, progress::Progress, revisions};
@@ -412,12 +413,14 @@ fn interrupted(finished: &Finished) -> Failure {
     })
 }
 
-/// How to go on with a study; that of several hosts, whose others are not there any more, is not gone on with.
+/// How to go on with a study; nothing if all trials are kept, or if other hosts, which are not there any more, ran it.
 fn onward(finished: &Finished, by: &str) -> String {
-    match finished.environment.fleet {
-        Some(_) => String::new(),
-        None => format!("{by}: assay resume {}{}", finished.id, finished.resume_options),
+    let Finished { plan, trials, unkept, id, resume_options, .. } = finished;
+    let kept = unkept.as_ref().map_or(trials.len(), |unkept| unkept.trials).min(trials.len());
+    if finished.environment.fleet.is_some() || has_all_trials(plan, &trials[..kept]) {
+        return String::new();
     }
+    format!("{by}: assay resume {id}{resume_options}")
 }
 
 /// Where results are kept; none, with a message, where that cannot be told.
@@ -537,6 +540,13 @@ mod tests {
         runner::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
     }
 
+    /// The same, ended by a signal in its last trial.
+    fn begun() -> Finished {
+        let mut begun = Finished { interrupted: true, ..finished() };
+        begun.trials.pop();
+        begun
+    }
+
     fn full_after(trials: usize) -> Finished {
         let unkept = Unkept { trials, why: "/results: no space left".to_owned() };
         Finished { directory: None, unkept: Some(unkept), ..finished() }
@@ -597,7 +607,8 @@ mod tests {
                 .message
         };
         assert!(!told(fleet).contains("resume"));
-        assert!(told(finished()).contains("go on with: assay resume"));
+        assert!(told(begun()).contains("go on with: assay resume"));
+        assert!(!told(finished()).contains("resume"), "no trial is left");
     }
 
     #[test]
@@ -628,7 +639,7 @@ mod tests {
     fn a_device_that_is_gone_is_a_refusal_that_says_what_is_kept() {
         let gone = || Some("sdb is gone".to_owned());
         let lost = |trials| Finished { gone: gone(), interrupted: true, ..full_after(trials) };
-        let kept = Finished { gone: gone(), interrupted: true, ..finished() };
+        let kept = Finished { gone: gone(), ..begun() };
         let (id, count) = (kept.id.clone(), kept.trials.len());
         let (code, told) = code_and_words(kept);
         assert!(told.contains(&format!("{count} finished trials are kept: assay show {id}")));
