@@ -8,6 +8,7 @@ mod cold;
 mod factors;
 mod fleet;
 mod impatience;
+mod interrupted;
 mod live;
 mod memory;
 mod network;

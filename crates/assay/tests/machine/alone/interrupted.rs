@@ -1,0 +1,249 @@
+//! Every shipped study, ended by Ctrl-C and by `kill -9` at drawn moments. The line that is printed, typed as it stands,
+//! ends the study like a study that nobody interrupted, or is refused with a line that does.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+use assay_base::draws::Draws;
+use assay_lab::process::{self, Assay, Ended};
+use assay_lab::volume::{Filesystem, Volume};
+use assay_lab::{Done, LoopDevice};
+use assay_study::study::presets;
+use serde_json::Value;
+
+use crate::turn::{Need, assay, has, require, word};
+
+/// No run takes longer, with a load on the machine.
+const LIMIT: Duration = Duration::from_secs(600);
+const DEVICE_MIB: u64 = 1024;
+/// The moments are drawn from this, the name of the study and the signal.
+const SEED: u64 = 20_261_133;
+/// What ends a study: Ctrl-C, and what no program can catch.
+const SIGNALS: [&str; 2] = ["INT", "KILL"];
+/// How a study is shortened: the first of these with which its trials take `SECONDS`, else the shortest.
+const SHORTER: [&[&str]; 4] = [
+    &["--replicates", "2", "--time", "200ms"],
+    &["--replicates", "1", "--time", "200ms"],
+    &["--replicates", "3", "--time", "200ms"],
+    &["--time", "3s"],
+];
+const SECONDS: std::ops::Range<f64> = 2.0..60.0;
+/// Levels of factors that shipped studies have more of than a test has time for.
+const NARROWED: [&str; 3] = ["shaper=none,80 %", "threads=1,8", "scheduler=none,mq-deadline"];
+/// Exit codes of a study that ran to its end: as expected, with a finding that fails it, with trials that failed.
+const ENDS: [i32; 3] = [0, 1, 5];
+/// After which `assay restore` comes first: not everything was restored, or the study was killed.
+const UNRESTORED: [i32; 2] = [4, 128 + 9];
+
+#[test]
+#[ignore = "nightly: an hour"]
+fn every_shipped_study_goes_on_by_the_printed_line() {
+    let fitness = presets::fitness().map(|(name, _)| name);
+    go_on(presets::all().map(|(name, _)| name).chain(fitness));
+}
+
+/// A study whose device only the survey writes.
+#[test]
+fn a_shipped_study_goes_on_by_the_printed_line() {
+    go_on(["surface"].into_iter());
+}
+
+#[allow(clippy::print_stdout, reason = "a log shows which studies ran, and why others did not")]
+fn go_on(names: impl Iterator<Item = &'static str>) {
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
+    println!("the moments are drawn from {SEED}");
+    let mut failures = Vec::new();
+    for name in names {
+        for signal in SIGNALS {
+            // Other tests change settings of the machine, too.
+            let Some(_turn) = require(&[]) else { return };
+            match Site::new().and_then(|site| site.takes(name, signal)) {
+                Ok(told) => println!("{name}, {signal}: {told}"),
+                Err(error) => failures.push(format!("{name}, {signal}: {error}")),
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// A device, a directory and a home for one study.
+struct Site {
+    assay: Assay,
+    device: LoopDevice,
+    volume: Volume,
+}
+
+impl Site {
+    fn new() -> Done<Self> {
+        let volume = Volume::new(Filesystem::Ext4, DEVICE_MIB)?;
+        let device = LoopDevice::new(volume.scratch().path().join("other"), DEVICE_MIB)?;
+        Ok(Self { assay: assay(&volume), device, volume })
+    }
+
+    /// Interrupts a study at the first place where it runs, and goes on with it; says why if it runs nowhere.
+    fn takes(&self, name: &str, signal: &str) -> Done<String> {
+        let (device, folder) = (self.device.device(), word(self.volume.directory()));
+        let plan = self.run(&["plan", "depth", device, "--json"])?.json()?;
+        let consent = plan["stakes"][0]["destroy"].as_str().ok_or("no consent")?.to_owned();
+        let places: [&[&str]; 4] = [&[device, "--destroy", &consent], &[&folder], &["--lab"], &[]];
+        let mut reasons = Vec::new();
+        for place in places {
+            let shortened = self.shortened(name, place);
+            let words = match &shortened {
+                Ok(words) => words.iter().map(String::as_str).collect::<Vec<_>>(),
+                Err(reason) => {
+                    reasons.push(reason.clone());
+                    continue;
+                }
+            };
+            let (shown, ended) = (words[2..].join(" "), self.interrupt(&words, signal)?);
+            // The program refuses before any trial.
+            if [2, 3].contains(&ended.code) {
+                reasons.push(ended.stderr.trim().to_owned());
+                continue;
+            }
+            let told = self.went_on(&words, &ended).map_err(|error| format!("{shown}: {error}"));
+            return told.map(|told| format!("{shown}: {told}"));
+        }
+        Ok(format!("does not run here: {}", reasons.join("; ")))
+    }
+
+    fn run(&self, words: &[&str]) -> Done<Ended> {
+        self.assay.run(words, LIMIT)
+    }
+
+    /// The words that run a study at a place in a short time; an error says why it cannot be run there.
+    fn shortened(&self, name: &str, place: &[&str]) -> Done<Vec<String>> {
+        let study = presets::find(name).ok_or("no such study")?.map_err(|own| own.message)?;
+        let varies =
+            |set: &&&str| study.factors.keys().any(|own| set.starts_with(&format!("{own}=")));
+        let narrowed = NARROWED.iter().filter(varies).flat_map(|&set| ["--set", set]);
+        let narrowed: Vec<&str> = narrowed.collect();
+        let mut shortest = (f64::INFINITY, Err(String::new()));
+        for shorter in SHORTER {
+            let words = [&[name], place, &narrowed, shorter].concat();
+            let ended = self.run(&[&["plan"], &words[..], &["--json"]].concat())?;
+            if ended.code != 0 {
+                shortest.1 = shortest.1.or(Err(ended.stderr.trim().to_owned()));
+                continue;
+            }
+            let takes = ended.json()?["trials_s"].as_f64().unwrap_or(f64::MAX);
+            let fits = SECONDS.contains(&takes);
+            if fits || takes < shortest.0 {
+                let words = ["run"].into_iter().chain(words).map(str::to_owned);
+                shortest = (takes, Ok(words.collect()));
+            }
+            if fits {
+                break;
+            }
+        }
+        shortest.1
+    }
+
+    /// Starts a study and sends a signal at a drawn moment: within its first two seconds, or within half a second after
+    /// a drawn trial.
+    fn interrupt(&self, words: &[&str], signal: &str) -> Done<Ended> {
+        let mut draws = Draws::new(SEED, &format!("{} {signal}", words[1]));
+        let is_early = draws.below(4) == 0;
+        let (part, after) = (draws.below(100), draws.below(if is_early { 2000 } else { 500 }));
+        let mut running = self.assay.start(&[words, &["--quiet"]].concat())?;
+        let is_there = |planned| self.finished().len() as u64 >= planned * part / 100;
+        let has_come = || is_early || self.planned_trials().is_some_and(is_there);
+        // A study that ends before is looked at all the same.
+        let _ = running.until(LIMIT, has_come);
+        sleep(Duration::from_millis(after));
+        if !running.has_ended() {
+            running.signal(signal)?;
+        }
+        running.end(LIMIT)
+    }
+
+    /// Types the line that is printed, then the line that its refusal prints; looks at the result.
+    fn went_on(&self, words: &[&str], ended: &Ended) -> Done<String> {
+        let (mut code, mut printed) = (ended.code, ended.stderr.clone());
+        if UNRESTORED.contains(&code) {
+            printed = self.restored()?.stderr;
+        }
+        let mut told = vec![format!("exit {code} after {} trials", self.finished().len())];
+        while let Some(line) = line_in(&printed).filter(|_| told.len() < 3 && !ENDS.contains(&code))
+        {
+            let ended = self.typed(&line)?;
+            (code, printed) = (ended.code, ended.stderr);
+            told.push(format!("`{line}` exit {code}"));
+        }
+        let (typed, told) = (told.len() - 1, told.join(", "));
+        self.is_whole(words, code, typed).map_err(|error| format!("{told}: {error}; {printed}"))?;
+        Ok(told)
+    }
+
+    /// Whether the result is that of a study that nobody interrupted, and nothing is left of the study.
+    fn is_whole(&self, words: &[&str], code: i32, typed: usize) -> Done<()> {
+        let left = self.restored()?.stdout;
+        if !left.starts_with("everything is as it was") {
+            return Err(format!("left: {left}"));
+        }
+        let Some(planned) = self.planned_trials() else {
+            return if typed == 0 { Ok(()) } else { Err("the result is gone".to_owned()) };
+        };
+        let mut orders = self.finished();
+        let all = orders.len();
+        orders.sort_unstable();
+        orders.dedup();
+        let shown = self.run(&["show", "--json"])?.json()?["checks"].to_string();
+        if orders.len() != all || shown.contains("\"incomplete\"") {
+            return Err(format!("{all} trials of {planned}, {} different: {shown}", orders.len()));
+        }
+        // A study that had all trials when the signal came has nothing to go on with.
+        if code == 0 || typed == 0 {
+            return Ok(());
+        }
+        let whole = self.run(&[words, &["--quiet"]].concat())?;
+        if whole.code == code { Ok(()) } else { Err(format!("uninterrupted: exit {}", whole.code)) }
+    }
+
+    /// Types a line in a shell in which `assay` is the program under test.
+    fn typed(&self, line: &str) -> Done<Ended> {
+        let shell = ["sh", "-c", "PATH=${0%/*}:$PATH; eval \"$1\""];
+        process::run(&mut self.assay.through(&shell).command(&[line]), LIMIT)
+    }
+
+    /// Restores, as soon as the process that was killed and its watchdog have let go of the journal.
+    fn restored(&self) -> Done<Ended> {
+        for _ in 0..20 {
+            let ended = self.run(&["restore"])?;
+            if ended.code == 0 {
+                return Ok(ended);
+            }
+            sleep(Duration::from_millis(500));
+        }
+        Err(format!("restore: {}", self.run(&["restore"])?.stdout))
+    }
+
+    /// A file of the only result.
+    fn stored(&self, name: &str) -> Option<String> {
+        let mut results = fs::read_dir(self.assay.home().join("results")).ok()?.flatten();
+        results.find_map(|entry| fs::read_to_string(entry.path().join(name)).ok())
+    }
+
+    /// Trials of the plan; none before the plan is stored.
+    fn planned_trials(&self) -> Option<u64> {
+        let plan: Value = serde_json::from_str(&self.stored("plan.json")?).ok()?;
+        Some(plan["trials"].as_array()?.len() as u64)
+    }
+
+    /// The place in the order of each trial that is stored; the last line may be cut off.
+    fn finished(&self) -> Vec<u64> {
+        let text = self.stored("trials.jsonl").unwrap_or_default();
+        let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        records.filter_map(|record| record["order"].as_u64()).collect()
+    }
+}
+
+/// The command to go on with that a text ends with.
+fn line_in(text: &str) -> Option<String> {
+    let at = text.rfind("assay restore resume ")?;
+    text[at..].lines().next().map(str::to_owned)
+}
