@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use super::output;
+use super::{output, resume};
 use crate::revisions::{self, Lying, Removal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};

@@ -86,7 +86,7 @@ impl Site {
     /// Interrupts a study at the first place where it runs, and goes on with it; says why if it runs nowhere.
     fn takes(&self, name: &str, signal: &str) -> Done<String> {
         let (device, folder) = (self.device.device(), word(self.volume.directory()));
-        let plan = self.run(&["plan", "depth", device, "--json"])?.json()?;
+        let plan = self.run(&["plan", "queue-depth", device, "--json"])?.json()?;
         let consent = plan["stakes"][0]["destroy"].as_str().ok_or("no consent")?.to_owned();
         let places: [&[&str]; 4] = [&[device, "--destroy", &consent], &[&folder], &["--lab"], &[]];
         let mut reasons = Vec::new();
@@ -244,6 +244,6 @@ impl Site {
 
 /// The command to go on with that a text ends with.
 fn line_in(text: &str) -> Option<String> {
-    let at = text.rfind("assay restore resume ")?;
+    let at = text.rfind("assay resume ")?;
     text[at..].lines().next().map(str::to_owned)
 }
