@@ -187,7 +187,9 @@ impl Journal {
         if !entries.is_empty() {
             self.append(system, &entries).map_err(|error| unwritable(&self.path, &error))?;
         }
-        entries.into_iter().for_each(|entry| place(&mut self.undos, entry));
+        for entry in entries {
+            place(&mut self.undos, entry);
+        }
         Ok(())
     }
 

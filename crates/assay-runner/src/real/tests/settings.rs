@@ -131,7 +131,9 @@ fn every_setting_of_this_kernel_is_restored_with_its_neighbors() {
     let scratch = Scratch(Path::new(MEMORY).join(format!("assay-test-{}", std::process::id())));
     std::fs::create_dir(&scratch.0).unwrap();
     let has = |taken: &BTreeSet<String>, names: &[&str]| {
-        names.iter().for_each(|name| assert!(taken.contains(*name), "{name}: {taken:?}"));
+        for name in names {
+            assert!(taken.contains(*name), "{name}: {taken:?}");
+        }
     };
     let vm = |name: &str| Path::new(VM).join(name);
     let bytes = [
