@@ -430,6 +430,12 @@ fn tree(asked: &Asked) -> Done<Tree> {
             tree.link(name, "/usr/bin/kmod");
         }
     }
+    // The shell of busybox runs its own tools before those of PATH: a script that calls gzip would not run the gzip that
+    // was copied.
+    if let Some(shell) = found("sh") {
+        tree.program(&shell)?;
+        tree.link("bin/sh", "/usr/bin/sh");
+    }
     tree.busybox()?;
     modules(&mut tree, asked)?;
     for (path, bytes) in &asked.files {
