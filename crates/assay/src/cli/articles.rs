@@ -9,7 +9,7 @@ use assay_base::failure::Outcome;
 use assay_claims::articles::{self, Article};
 use assay_system::system::System;
 
-/// The source articles, judged again from the numbers that they print
+/// Show published claims, checked against their own numbers
 ///
 /// All claims with a verdict: supported, contradicted, not shown, or no data. Each is computed from
 /// the published numbers; a test of Assay computes it again. Needs no hardware.

@@ -15,7 +15,7 @@ use super::output;
 use assay_base::failure::Outcome;
 use assay_system::system::System;
 
-/// Arithmetic behind a setting: display modes, RAID, compressed swap, memory regions, long tests
+/// Compute display modes, RAID, zram, memory maps, test times
 ///
 /// Each calculation only computes and prints: no privileges, no device is touched, nothing is set.
 #[derive(Debug, Args)]

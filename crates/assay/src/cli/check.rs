@@ -17,7 +17,7 @@ const QUICK_BUDGET: &str = "15 s";
 /// any difference shows.
 const COMPARED: u32 = 6;
 
-/// Honest speed of the storage under a directory, a file or a device
+/// Benchmark a directory, file or block device (about 1 minute)
 ///
 /// Writes an area of its own with random data, then reads and writes in it with seven workloads,
 /// three times each in random order (six times where targets are compared), and says how far each number
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Time for each target, such as 5m [default: 60 s]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Judge whether it is good enough for this, such as etcd (assay list fitness), or by a study file
+    /// Judge whether it is good enough for this, such as etcd (assay list requirements), or by a study file
     ///
     /// Bounds that somebody published, compared with the intervals of what is measured: exit code 0 where
     /// all surely hold, 1 where one surely does not, else 5. A file of one's own has fit = "..." and questions

@@ -13,7 +13,7 @@ use crate::store::collection::Index;
 use assay_base::failure::Outcome;
 use assay_system::system::System;
 
-/// Many results as one table: cards, sticks and drives, claimed against measured
+/// Maintain a table of many drives
 ///
 /// A collection is a folder of small files, one a row, that git merges without conflicts: a community
 /// keeps one by pull requests. Whose device and machine it was is left out unless that is asked for.

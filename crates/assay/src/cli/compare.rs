@@ -16,7 +16,7 @@ use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::gate::{self, Gate, Gated};
 
-/// Compare results of different days or machines
+/// Compare results from different days or machines
 ///
 /// The first result is what the others are compared with.
 ///

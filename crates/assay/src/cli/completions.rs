@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 
-/// Completions for a shell, on standard output
+/// Print shell completions
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

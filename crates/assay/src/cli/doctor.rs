@@ -10,7 +10,7 @@ use assay_report::table::{self, Column};
 use assay_runner::runner::abilities::{self, Ability};
 use assay_system::system::System;
 
-/// What can be measured on this machine, what is missing for the rest
+/// Show what this machine can measure, and what is missing
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  assay doctor")]
 pub struct Arguments {

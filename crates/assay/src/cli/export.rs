@@ -14,7 +14,7 @@ use assay_report::exporters::{self, EXPORTERS, Exporter};
 use assay_study::findings::Findings;
 use assay_system::system::System;
 
-/// A result in the format of another tool, or whole as one file
+/// Export a result as CSV, JSON, JUnit, fio JSON or a bundle
 ///
 /// The numbers of the trials that count, without names of hosts, serial numbers and paths. What a
 /// format cannot say is left out: assay list exporters. A bundle is the whole result, with all that was

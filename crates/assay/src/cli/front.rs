@@ -4,15 +4,14 @@ use clap::Command;
 
 /// The groups in the order of reading, and the commands of each in the order of use.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Measure", &["check", "watch"]),
-    ("Compare settings", &["plan", "run", "compare", "advise"]),
-    ("Look", &["show", "list", "report"]),
-    ("Keep and share", &["note", "remove", "import", "export"]),
-    ("Machine", &["doctor", "resume", "restore"]),
+    ("Measure", &["check", "watch", "doctor"]),
+    ("Experiment", &["plan", "run", "advise"]),
+    ("Results", &["list", "show", "compare", "report", "import", "export", "note", "remove"]),
+    ("Recovery", &["resume", "restore"]),
 ];
 
-/// Commands that are looked for by those who know of them: their names are enough.
-const FURTHER: &[&str] =
+/// Commands that few need; the page only names them.
+const OTHER: &[&str] =
     &["aa-test", "articles", "calc", "collection", "completions", "peer", "verify"];
 
 /// Columns before a summary: the indent, the longest name, and a gap.
@@ -22,16 +21,15 @@ const INDENT: usize = 11;
 const NARROW: usize = 30;
 
 /// The end of the page.
-pub(super) const CODES: &str = "Exit codes: 0 done, 1 a gate or a bound failed or data are wrong, 2 a mistake in the \
-                     command, 3 the machine refused, 4 not put back, 5 trials were lost, or a gate or a bound is blind, \
-                     130 interrupted.";
+pub(super) const CODES: &str = "Exit codes: 0 success; 1 regression, failed bound or corrupt data; 2 usage error; 3 not possible \
+                                on this machine; 4 settings not restored; 5 inconclusive or trials lost; 130 interrupted.";
 
 /// The page in this width, of the commands that this build has.
 pub(super) fn page(definition: &Command, width: usize) -> String {
     let about = definition.get_about().map(ToString::to_string).unwrap_or_default();
     let mut lines = wrapped("", &about, 0, width);
     lines.push(String::new());
-    let usage = "assay COMMAND [--help], or assay alone to see where to begin";
+    let usage = "assay <COMMAND> [OPTIONS]; assay COMMAND --help shows options and examples";
     lines.extend(wrapped("Usage: ", usage, 7, width));
     for (heading, names) in GROUPS {
         lines.extend([String::new(), format!("{heading}:")]);
@@ -43,7 +41,7 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
         }
     }
     lines.push(String::new());
-    lines.extend(wrapped("Further: ", &FURTHER.join(", "), 2, width));
+    lines.extend(wrapped("Other: ", &OTHER.join(", "), 2, width));
     lines.extend(wrapped("", CODES, 0, width));
     lines.join("\n") + "\n"
 }
@@ -76,13 +74,13 @@ mod tests {
     #[test]
     fn every_command_stands_in_one_place() {
         let listed: Vec<&str> =
-            GROUPS.iter().flat_map(|(_, names)| *names).chain(FURTHER).copied().collect();
+            GROUPS.iter().flat_map(|(_, names)| *names).chain(OTHER).copied().collect();
         let once: BTreeSet<&str> = listed.iter().copied().collect();
         assert_eq!(once.len(), listed.len(), "one stands twice");
         let definition = definition();
         let there: BTreeSet<&str> = definition.get_subcommands().map(Command::get_name).collect();
         assert_eq!(there, once);
-        assert!(listed.len() - FURTHER.len() <= 16, "too many in sight");
+        assert!(listed.len() - OTHER.len() <= 16, "too many in sight");
     }
 
     #[test]

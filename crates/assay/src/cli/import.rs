@@ -29,7 +29,7 @@ use assay_system::system::{Caching, FileKind, System, identity};
 /// Files above this are no tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;
 
-/// Judge numbers of other tools, or take in the result of somebody else
+/// Import results of fio, hyperfine and other tools
 ///
 /// Reads what other tools wrote (assay list importers), or tables of trials, compares the settings with
 /// the baseline as a study of assay does, and keeps that as a result. The files of another tool are

@@ -24,20 +24,19 @@ use assay_study::study::{Study, fields, presets};
 use assay_system::system::{System, identity};
 use assay_verdict::truth;
 
-/// What there is: results, drives, presets, factors, metrics, words
+/// List results, drives, presets, factors, metrics and rules
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay list            the results so far, newest first
-  assay list --drive vda --preset check    some of them
-  assay list drives     drives, their health, and the ids that --destroy takes
-  assay list fitness    what a place may be good enough for, and who says so
-  assay list factors    settings that a study file may vary
-  assay list probes     what is read around each trial
-  assay list rules      the rules that judge each number
-  assay list words      what the words of reports mean
-  assay list schema     JSON Schema of study files, for editors
-  assay list schema findings    JSON Schema of the output of assay show --json")]
+  assay list                        results, newest first
+  assay list --drive vda            only results of this drive
+  assay list drives                 drives, their health and their IDs for --destroy
+  assay list requirements           published requirements, their bounds and sources
+  assay list factors                settings that a study can vary
+  assay list probes                 what is read around each trial
+  assay list rules                  rules that rate each number
+  assay list glossary               terms of reports
+  assay list schema findings        JSON Schema of assay show --json")]
 pub struct Arguments {
     /// What to list
     #[arg(value_enum, default_value_t = Kind::Results)]
@@ -62,28 +61,28 @@ enum Kind {
     Results,
     /// Drives of this machine
     Drives,
-    /// Studies that are shipped
+    /// Studies that come with Assay
     Presets,
-    /// What `assay check --for` knows the needs of
-    Fitness,
+    /// Requirements for `assay check --for`
+    Requirements,
     /// Workloads of `assay check`
     Workloads,
     /// Settings that a study may vary
     Factors,
     /// Metrics and their units
     Metrics,
-    /// What watches each trial
+    /// What is read around each trial
     Probes,
-    /// Rules that judge how far a number can be trusted
+    /// Rules that rate how far to trust each number
     Rules,
     /// Kinds of files that `assay import` reads
     Importers,
     /// Formats that `assay export` writes
     Exporters,
-    /// What reports draw, in the order of reading
+    /// Figures of reports
     Figures,
-    /// The words of reports, with their meaning
-    Words,
+    /// Terms of reports
+    Glossary,
     /// JSON Schema of study files, or of the JSON output of show or watch
     Schema,
 }
@@ -115,7 +114,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Results => results(system, arguments)?,
         Kind::Drives => drives(system),
         Kind::Presets => presets_listed()?,
-        Kind::Fitness => fitness()?,
+        Kind::Requirements => fitness()?,
         Kind::Importers => importers(),
         Kind::Exporters => exporters(),
         Kind::Figures => figures(),
@@ -124,7 +123,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Metrics => metrics(),
         Kind::Probes => probes(system),
         Kind::Rules => rules(),
-        Kind::Words => entries("words", ["word", "means"], WORDS.iter().map(|word| word.about)),
+        Kind::Glossary => entries("glossary", ["term", "means"], WORDS.iter().map(|word| word.about)),
         Kind::Schema => {
             let document = arguments.document.unwrap_or(schemas::Document::Study);
             output::document(&schemas::schema(document));
@@ -269,7 +268,7 @@ fn fitness() -> Outcome<Listing> {
         })
     });
     Ok(Listing {
-        name: "fitness",
+        name: "requirements",
         columns: table::columns(&["for", "what it needs", "published"]),
         rows: rows.collect(),
         items: studies.iter().map(|(_, study)| json!(study)).collect(),

@@ -86,7 +86,7 @@ pub use pages::reference_pages;
 #[cfg(feature = "schema")]
 pub use schemas::generated_schemas;
 
-/// Carefully controlled performance studies of storage and the machine around it.
+/// Benchmark storage; compare settings, commands and commits.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version = VERSION, about, propagate_version = true)]
 pub struct Arguments {
@@ -99,14 +99,14 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ASSAY_BUILT
 
 /// What a newcomer reads who types the name alone.
 const GUIDE: &str = "\
-Honest speed of storage, and how far each number can be trusted. Begin with:
+Benchmark storage; compare settings, commands and commits. Start with:
 
   assay check --quick     this directory, in about 15 s; needs no root
-  assay check /mnt/card   a card, a stick or another drive, in about a minute
-  assay run queue-depth   a study: settings compared, with verdicts
-  assay list presets      which studies there are
+  assay check /mnt/card   a card, stick or other drive, in about a minute
+  assay run queue-depth   a study that compares settings
+  assay list presets      the studies that come with Assay
 
-  assay show              the newest result again
+  assay show              the latest result again
   assay doctor            what this machine can measure
   assay --help            all commands
 ";
@@ -114,15 +114,15 @@ Honest speed of storage, and how far each number can be trusted. Begin with:
 /// What a manual page shows.
 const EXAMPLES: &str = "\
 Examples:
-  assay check                    honest speed of the storage under this directory
+  assay check                    benchmark this directory
   assay check --quick /mnt/card  the same for a card, in about 15 s
-  assay run queue-depth          a study: settings compared, with verdicts
-  assay plan queue-depth         what that would do, and what it can detect
-  assay import trials.csv        verdicts on numbers of your own
-  assay show                     the newest result again
-  assay watch                    what the disks do at this moment
-  assay list presets             which studies are shipped
-  assay articles                 published figures, judged again
+  assay run queue-depth          run a study that compares settings
+  assay plan queue-depth         what that would run, change and detect
+  assay import trials.csv        import numbers of your own
+  assay show                     the latest result again
+  assay watch                    live I/O latency and throughput
+  assay list presets             the studies that come with Assay
+  assay articles                 published claims, checked
 ";
 
 /// Columns of pages that are kept, and of help where there is no terminal.

@@ -35,7 +35,7 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
         ("factors.md".to_owned(), factors()),
         ("figures.md".to_owned(), figures()),
         ("formats.md".to_owned(), formats()),
-        ("words.md".to_owned(), words()),
+        ("glossary.md".to_owned(), words()),
         ("study-file.md".to_owned(), study_file()),
         ("study.schema.json".to_owned(), format!("{:#}\n", schema())),
     ])

@@ -15,7 +15,7 @@ use assay_runner::real::signals;
 use assay_system::system::System;
 use assay_system::system::network::{BitRate, Token, protocol, token};
 
-/// The other end for studies of a network link (assay run bufferbloat), and what keeps promises while a plug is pulled
+/// Serve network and power-loss tests of another machine
 ///
 /// It waits for an assay that knows the same token, sends its datagrams back and loads the link with it. For
 /// a study of power cuts (durability with grade = "plug") it keeps how many promises it was told of, in memory

@@ -23,7 +23,7 @@ use assay_verdict::analysis;
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
 
-/// What a study would do: trials, time, changes, detectable differences
+/// Show what a study would run, change and detect
 ///
 /// Changes nothing. The smallest detectable difference is computed from the spread of an earlier
 /// result of the same study where there is one.

@@ -8,7 +8,7 @@ use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::{System, identity};
 
-/// Remove results; there is no way back
+/// Delete results or cached builds (cannot be undone)
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -15,7 +15,7 @@ use assay_report::markdown;
 use assay_study::results::bundle::{self, Listed};
 use assay_system::system::System;
 
-/// A result as one page: the answer, its figures, all the evidence
+/// Write results as HTML or Markdown pages
 ///
 /// The page is one file that loads nothing and is complete without its script. Several results are
 /// compared first and told one after the other. Above 2,000 trials their values lie in a file beside

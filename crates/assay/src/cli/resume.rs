@@ -14,7 +14,7 @@ use assay_study::results::record::Trial;
 use assay_study::results::vouch::Purpose;
 use assay_system::system::System;
 
-/// Go on with an interrupted study, at the trial where it stopped
+/// Continue an interrupted study
 ///
 /// The plan stays the one that was made before the first trial. The target must be what it was.
 #[derive(Debug, Args)]

@@ -48,7 +48,7 @@ fn examples() -> String {
     [FIRST, &of_records.unwrap_or_default(), LAST].concat()
 }
 
-/// Run a study: settings compared under control, with verdicts
+/// Run a study: compare settings, commands or commits
 ///
 /// A study file says what to compare: a target, workloads, factors with their levels. The trials
 /// run in random order, six replicates of each setting by default, each setting is compared with

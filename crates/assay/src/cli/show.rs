@@ -8,7 +8,7 @@ use assay_base::failure::Outcome;
 use assay_report::document::Detail;
 use assay_system::system::System;
 
-/// A stored result again, the newest by default
+/// Show a result (default: the latest)
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

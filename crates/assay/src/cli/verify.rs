@@ -14,7 +14,7 @@ use assay_runner::runner::verify::{self, Report};
 use assay_study::results::bundle;
 use assay_system::system::{FileKind, System};
 
-/// Whether what was written with verify = true is still there
+/// Check data that a study wrote with verify = true
 ///
 /// Reads what the last trial of a result wrote to its device and compares it with what the plan says, also
 /// where the study was killed in the middle of it. A file or device alone is read by the stamps on it.

@@ -26,7 +26,7 @@ pub use session::{Beside, beside};
 /// Readings more often than this would be about themselves.
 const SHORTEST: Time = Time(100_000_000);
 
-/// What a device does at this moment: latency, rates, programs
+/// Show live I/O latency and throughput per device
 ///
 /// A page of the terminal that grows while you look: latencies of reads, writes, flushes and
 /// discards, each in its histogram. Nothing is run and nothing is changed. Latency by class needs

@@ -94,12 +94,12 @@ fn a_file_of_ones_own_is_judged_alike_by_check_and_by_run() {
 #[test]
 fn what_there_is_is_listed_with_its_source() {
     let home = home("fitness-list");
-    let told = home.text(&["list", "fitness"]);
+    let told = home.text(&["list", "requirements"]);
     for name in ["etcd", "video-4k", "boot-drive", "nas-client"] {
         assert!(told.contains(name), "{told}");
     }
-    let listed = home.json(&["list", "fitness", "--json"]);
-    assert_eq!(listed["kind"], "fitness");
+    let listed = home.json(&["list", "requirements", "--json"]);
+    assert_eq!(listed["kind"], "requirements");
     for study in listed["items"].as_array().unwrap() {
         for ask in study["question"].as_array().unwrap() {
             assert!(ask["published"].as_str().unwrap().contains("https://"), "{ask}");
