@@ -165,24 +165,24 @@ impl<'a> Guard<'a> {
         let is_first = !self.tried.iter().any(|(known, _)| known == path);
         let own = (path.clone(), setting.value.clone());
         if self.tried.contains(&own) {
-            return self.change(&setting, now, device, is_first);
+            return self.change(&setting, &now, device, is_first);
         }
         // What changes with it is known only afterwards: all that may change is noted before.
         let neighbors = self.neighbors(path, device.as_ref())?;
         let is_new = |undo: &&Undo| !self.undos().iter().any(|known| known.is_for_the_same(undo));
         let mut noted: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
         self.journal.as_mut().ok_or_else(closed)?.note(self.system, noted.clone(), false)?;
-        let mut changed = self.change(&setting, now.clone(), device.clone(), is_first);
+        let mut changed = self.change(&setting, &now, device.clone(), is_first);
         let mut others = self.differing(&neighbors);
         if is_first && changed.is_ok() && !neighbors.is_empty() {
             // The way back may change what by chance had the new value already.
             let back = Setting { value: now.clone(), ..setting.clone() };
-            let undone = self.change(&back, setting.value.clone(), device.clone(), false);
+            let undone = self.change(&back, &setting.value, device.clone(), false);
             changed = undone.map_err(|failure| {
                 Failure::refused(format!("its value cannot be put back: {}", failure.message))
             });
             others.extend(self.differing(&neighbors));
-            changed = changed.and_then(|()| self.change(&setting, now, device, false));
+            changed = changed.and_then(|()| self.change(&setting, &now, device, false));
         }
         if changed.is_ok() {
             self.tried.insert(own);
@@ -255,13 +255,13 @@ impl<'a> Guard<'a> {
     fn change(
         &mut self,
         setting: &Setting,
-        now: String,
+        now: &str,
         device: Option<Mark>,
         is_first: bool,
     ) -> Outcome<()> {
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
-        let own = Undo::Setting { path: path.clone(), original: now.clone(), device };
+        let own = Undo::Setting { path: path.clone(), original: now.to_owned(), device };
         let undo = self.way_back(own);
         if let Undo::Setting { path: other, original, .. } = &undo
             && other != path
@@ -274,7 +274,7 @@ impl<'a> Guard<'a> {
         }
         if is_first {
             // What cannot be written back must not be changed.
-            self.put(undo.clone(), path, &now).map_err(|failure| {
+            self.put(undo.clone(), path, now).map_err(|failure| {
                 refused(format!("its value cannot be put back: {}", failure.message))
             })?;
         }

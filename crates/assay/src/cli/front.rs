@@ -29,7 +29,7 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
     let about = definition.get_about().map(ToString::to_string).unwrap_or_default();
     let mut lines = wrapped("", &about, 0, width);
     lines.push(String::new());
-    let usage = "assay <COMMAND> [OPTIONS]; assay COMMAND --help shows options and examples";
+    let usage = "assay COMMAND [OPTIONS] (assay COMMAND --help: options and examples)";
     lines.extend(wrapped("Usage: ", usage, 7, width));
     for (heading, names) in GROUPS {
         lines.extend([String::new(), format!("{heading}:")]);

@@ -32,13 +32,10 @@ fn an_unknown_neighbor_is_the_same_in_each_trial_and_restored() {
 #[test]
 fn a_setting_that_does_not_come_back_ends_the_study_before_its_first_trial() {
     let (fake, request) = varying(Manner::Rises);
-    let mut trials = 0;
     let failure = run(&fake, request, &AtomicBool::new(false), &mut |event| {
-        trials += u32::from(matches!(event, Event::TrialEnded { .. }));
+        assert!(!matches!(event, Event::TrialEnded { .. }));
     });
-    let failure = failure.err().unwrap();
-    assert_eq!((trials, failure.kind), (0, Kind::NotRestored), "{failure}");
-    assert!(failure.message.contains("swappiness"), "{failure}");
+    assert_eq!(failure.err().unwrap().kind, Kind::NotRestored);
 }
 
 #[test]
