@@ -277,8 +277,8 @@ impl Site {
             let destroy = format!("{}:128MiB", self.device.name());
             let ended = self.assay.run(&["resume", id, "--destroy", &destroy], LIMIT)?;
             if ended.code != 0 {
-                let done =
-                    ended.stderr.contains("nothing is left") || ended.stderr.contains("complete");
+                // Killed behind its last trial.
+                let done = ended.stderr.contains("has ended");
                 return if done { Ok(()) } else { Err(format!("resume: {}", ended.stderr)) };
             }
             kills.resumed = kills.resumed.map(|seen| seen + 1);

@@ -123,7 +123,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Metrics => metrics(),
         Kind::Probes => probes(system),
         Kind::Rules => rules(),
-        Kind::Glossary => entries("glossary", ["term", "means"], WORDS.iter().map(|word| word.about)),
+        Kind::Glossary => {
+            entries("glossary", ["term", "means"], WORDS.iter().map(|word| word.about))
+        }
         Kind::Schema => {
             let document = arguments.document.unwrap_or(schemas::Document::Study);
             output::document(&schemas::schema(document));
