@@ -12,7 +12,7 @@ use crate::revisions::{self, Lying, Removal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
-use assay_study::results::bundle;
+use assay_study::results::{bundle, foreign};
 use assay_system::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
 use assay_system::system::network::lab;
 use assay_system::system::{Hold, HoldError, System, identity, journal, mains};
@@ -112,7 +112,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         told.done.extend(gone.map(|path| format!("remove the control group {path}")));
     }
     trees(system, &home, arguments.dry_run, &mut told);
-    told.kept = files_of_cuts(system)?;
+    // Results that cannot be read must not hide what was restored.
+    told.kept = files_of_cuts(system).unwrap_or_default();
     told.tell(arguments);
     told.ending()?;
     if let Some(hint) = resume::hint(system).filter(|_| !arguments.json) {
@@ -201,6 +202,9 @@ fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
     let mut found = BTreeMap::new();
     for directory in store::kept(system)? {
         let Ok(stored) = bundle::frame(system, &directory) else { continue };
+        if foreign::is_one(system, &directory) || resume::unfinished(&stored).is_err() {
+            continue;
+        }
         for survey in &stored.plan.surveys {
             let target = Path::new(&survey.target);
             // A target that is a device, or is gone, holds no such file.

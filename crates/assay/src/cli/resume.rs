@@ -65,7 +65,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 /// Refuses a study that has ended.
-fn unfinished(stored: &Stored) -> Outcome<()> {
+pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
     if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {
         return Err(Failure::mistake(format!(
             "{} has ended: assay show {} shows it, and assay run starts it anew",

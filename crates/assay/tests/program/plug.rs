@@ -89,6 +89,10 @@ fn a_program_that_was_killed_on_a_machine_that_has_its_power_is_no_cut() {
     assert!(ended.stderr.contains("boot id is the same"), "{}", ended.stderr);
     assert_eq!(names(&target), [""; 0]);
     assert!(!home.text(&["restore"]).contains(".assay-plug-"));
+
+    // A study that has ended cannot judge a file, so it is not named for one.
+    fs::write(target.join(".assay-plug-0123456789abcdef"), "of another study").unwrap();
+    assert!(!home.text(&["restore"]).contains(".assay-plug-"));
 }
 
 #[test]
