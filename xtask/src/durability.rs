@@ -37,9 +37,9 @@ impl Trial<'_> {
             format!(", mounted-with = \"{mounted}\"")
         };
         format!(
-            "format = \"assay-study/1\"\ntitle = \"Power cuts\"\nreplicates = 1\nseed = {seed}\nlead_in = \"none\"\n\
-             [[workload]]\nname = \"cuts\"\ndurability = {{ grade = \"{grade}\", on = \"{on}\", writer = \"{writer}\", \
-             assumed-drive = \"{drive}\", cuts = {cuts}, promises = 60{mounted} }}\n"
+            "format = \"assay-study/1\"\ntitle = \"Power cuts\"\nreplicates = 1\nseed = {seed}\nwarmup_trial = \"none\"\n\
+             [[workload]]\nname = \"cuts\"\ndurability = {{ method = \"{grade}\", write_to = \"{on}\", writer = \"{writer}\", \
+             assumed_drive = \"{drive}\", crash_points = {cuts}, acknowledged_writes = 60{mounted} }}\n"
         )
     }
 }
@@ -82,10 +82,10 @@ impl Bench {
             })
             .map_err(|error| error.to_string())?;
         let study = format!(
-            "format = \"assay-study/1\"\ntitle = \"gzip\"\nreplicates = 1\nseed = 1\nlead_in = \"none\"\n\
-             [[workload]]\nname = \"gzip\"\ndurability = {{ writer = \"command\", on = \"ext4\", \
-             command = \"gzip.sh fill {flags}\", check = \"gzip.sh check\", needs = [\"gzip\", \"./gzip.sh\"], \
-             cuts = {cuts} }}\n"
+            "format = \"assay-study/1\"\ntitle = \"gzip\"\nreplicates = 1\nseed = 1\nwarmup_trial = \"none\"\n\
+             [[workload]]\nname = \"gzip\"\ndurability = {{ writer = \"command\", write_to = \"ext4\", \
+             writer_command = \"gzip.sh fill {flags}\", check_command = \"gzip.sh check\", needs = [\"gzip\", \"./gzip.sh\"], \
+             crash_points = {cuts} }}\n"
         );
         self.run_study(&study, cuts)
     }

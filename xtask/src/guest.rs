@@ -66,9 +66,9 @@ type Cut = (&'static str, &'static str, &'static str, u64);
 /// Drives that lie and are found, and honest ones that nobody accuses; each cut of the grade kill takes a guest.
 const CUTS: [Cut; 4] = [
     ("kill", "ext4", "drops-flushes", 60),
-    ("replay", "ext4", "honest", 20),
+    ("replay", "ext4", "honors-flushes", 20),
     ("kill", "drive", "loses-last", 60),
-    ("kill", "ext4", "honest", 2),
+    ("kill", "ext4", "honors-flushes", 2),
 ];
 
 /// Crash points of gzip: 18 of 60 lost the file when measured.
@@ -81,7 +81,7 @@ fn cut(program: &Path) -> Done<bool> {
     let mut well = true;
     for (grade, on, drive, cuts) in CUTS {
         let own = Trial { grade, on, drive, mounted: "", writer: "log", cuts, seed: 1 };
-        let is_honest = drive == "honest";
+        let is_honest = drive == "honors-flushes";
         let came = if is_honest { bench.run(own)? } else { bench.until_found(own, cuts)? };
         println!(
             "xtask: lab: {grade} over {on}, {drive}: {} of {} cuts lost",

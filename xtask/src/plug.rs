@@ -45,7 +45,7 @@ pub struct Row {
 
 /// An honest drive is not accused, one that shows an older copy is found, and nothing that was not promised is missed.
 pub const ALL: [Row; 3] = [
-    Row { drive: "honest", writer: "log", sync: "fdatasync", lost: 0 },
+    Row { drive: "honors-flushes", writer: "log", sync: "fdatasync", lost: 0 },
     Row { drive: "older", writer: "transaction", sync: "fsync", lost: 1 },
     Row { drive: "older", writer: "log", sync: "none", lost: 0 },
 ];
@@ -54,9 +54,9 @@ impl Row {
     fn study(&self) -> String {
         let Self { writer, sync, .. } = self;
         format!(
-            "format = \"assay-study/1\"\ntitle = \"The plug\"\nreplicates = {CUTS}\nseed = 1\nlead_in = \"none\"\n\
-             area = {{ size = \"16 MiB\" }}\n[[workload]]\nname = \"plug\"\ndurability = {{ grade = \"plug\", \
-             peer = \"{}:7710\", writer = \"{writer}\", synced-by = \"{sync}\", time = \"10 min\" }}\n",
+            "format = \"assay-study/1\"\ntitle = \"The plug\"\nreplicates = {CUTS}\nseed = 1\nwarmup_trial = \"none\"\n\
+             area = {{ size = \"16 MiB\" }}\n[[workload]]\nname = \"plug\"\ndurability = {{ method = \"plug\", \
+             peer = \"{}:7710\", writer = \"{writer}\", sync = \"{sync}\", runtime = \"10 min\" }}\n",
             ADDRESSES[0]
         )
     }

@@ -87,35 +87,35 @@ const LOOK_NS: u64 = 120_000_000;
 
 /// Promises, and how they are tried, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Asked {
     #[serde(default, rename = "writer")]
     pub pattern: Pattern,
-    #[serde(default, rename = "synced-by")]
+    #[serde(default)]
     pub sync: Sync,
     /// Bytes of a record, or of a block.
     #[serde(default = "four_kib")]
-    pub size: Bytes,
+    pub record_size: Bytes,
     /// Promises of a trial.
     #[serde(default = "usual_promises")]
-    pub promises: u32,
+    pub acknowledged_writes: u32,
     #[serde(default = "usual_cuts")]
-    pub cuts: u64,
+    pub crash_points: u64,
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub grade: Grade,
+    pub method: Grade,
     /// What is written to.
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub on: On,
+    pub write_to: On,
     /// Options that a file system in a machine is mounted with.
-    #[serde(default, rename = "mounted-with", skip_serializing_if = "String::is_empty")]
-    pub mounted: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub vm_mount_options: String,
     /// What a user runs and has cut, by what he judges what is there, and for how long that may take.
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub command: Option<String>,
+    pub writer_command: Option<String>,
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub check: Option<String>,
+    pub check_command: Option<String>,
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub check_time: Option<Time>,
+    pub check_timeout: Option<Time>,
     /// Programs and files of this machine that both need.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub needs: Vec<String>,
@@ -127,10 +127,10 @@ pub struct Asked {
     pub assumed_drive: Drive,
     /// What it is assumed to write whole.
     #[serde(default = "four_kib")]
-    pub assumed_atomic: Bytes,
+    pub atomic_write_unit: Bytes,
     /// Time of writing at most; of a plug, from the call on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
 }
 
 /// Whether it is what nobody asked for: older files do not have it.
@@ -155,20 +155,20 @@ impl Default for Asked {
         Self {
             pattern: Pattern::Log,
             sync: Sync::Fdatasync,
-            size: four_kib(),
-            promises: usual_promises(),
-            cuts: usual_cuts(),
-            grade: Grade::Replay,
-            on: On::Target,
-            mounted: String::new(),
-            command: None,
-            check: None,
-            check_time: None,
+            record_size: four_kib(),
+            acknowledged_writes: usual_promises(),
+            crash_points: usual_cuts(),
+            method: Grade::Replay,
+            write_to: On::Target,
+            vm_mount_options: String::new(),
+            writer_command: None,
+            check_command: None,
+            check_timeout: None,
             needs: Vec::new(),
             peer: None,
-            assumed_drive: Drive::Honest,
-            assumed_atomic: four_kib(),
-            time: None,
+            assumed_drive: Drive::HonorsFlushes,
+            atomic_write_unit: four_kib(),
+            runtime: None,
         }
     }
 }
@@ -176,8 +176,8 @@ impl Default for Asked {
 /// Name, summary and text of a parameter, and some levels of it.
 pub type Words = ([&'static str; 3], &'static str);
 
-/// The parameters that may be factors: `writer`, `synced-by`, `size`, `assumed-drive`, `assumed-atomic`, `grade`, `on`,
-/// `mounted-with`, `cuts`, `peer`.
+/// The parameters that may be factors: `writer`, `sync`, `record_size`, `assumed_drive`, `atomic_write_unit`, `method`, `write_to`,
+/// `vm_mount_options`, `crash_points`, `peer`.
 pub const FACTORS: [Words; 10] = [
     (
         [
@@ -186,23 +186,23 @@ pub const FACTORS: [Words; 10] = [
             "`log`: one to four records behind each other, and a sync; `in-place`: one to four records that are \
              written over, and a sync; `transaction`: four blocks into a log, a sync, a commit block, a sync, and \
              then the blocks in their places. With a file system in a virtual machine also `files`: created, replaced by a \
-             rename, moved and removed, with a sync of each file and of the directory; and `command`: what you run, judged \
+             rename, moved and removed, with a sync of each file and of the directory; and `writer_command`: what you run, judged \
              by your check.",
         ],
         "[\"log\", \"in-place\", \"transaction\"]",
     ),
     (
         [
-            "synced-by",
-            "by what it has its writes lie on the medium: fdatasync, fsync, dsync or none",
-            "`fdatasync` or `fsync` after what was written; `dsync`: each write itself, as with O_DSYNC, which \
+            "sync",
+            "by what it has its writes lie on the medium: fdatasync, fsync, o_dsync or none",
+            "`fdatasync` or `fsync` after what was written; `o_dsync`: each write itself, as with O_DSYNC, which \
              through the page cache is a write and a flush; `none`: nothing, so that nothing is promised.",
         ],
-        "[\"none\", \"fdatasync\", \"dsync\"]",
+        "[\"none\", \"fdatasync\", \"o_dsync\"]",
     ),
     (
         [
-            "size",
+            "record_size",
             "bytes of a record, of a block, or of a file at most",
             "An amount with its unit, in whole sectors of 512 bytes.",
         ],
@@ -210,18 +210,18 @@ pub const FACTORS: [Words; 10] = [
     ),
     (
         [
-            "assumed-drive",
-            "what the drive is assumed to be when power goes: honest, or a liar",
-            "`honest`: what a flush covers is there, all else in any order or not at all. What would a drive cost that \
+            "assumed_drive",
+            "what the drive is assumed to be when power goes: it honors flushes, or has a fault",
+            "`honors-flushes`: what a flush covers is there, all else in any order or not at all. What would a drive cost that \
              does not keep that: `drops-flushes`, `acknowledges-early` (a flush returns before it is done), `tears` (what it \
              was writing, at 512 bytes), `reorders` (a write slips over a flush), `loses-last` (the last four writes), \
              `shows-older` (after the start some places have what stood there before).",
         ],
-        "[\"honest\", \"drops-flushes\"]",
+        "[\"honors-flushes\", \"drops-flushes\"]",
     ),
     (
         [
-            "assumed-atomic",
+            "atomic_write_unit",
             "what the drive is assumed to write whole when power goes",
             "An amount with its unit, in whole sectors of 512 bytes: 4 KiB of most drives, and 512 bytes of those that \
              promise no more. Such units lie side by side, and what lies across two of them can be torn.",
@@ -230,7 +230,7 @@ pub const FACTORS: [Words; 10] = [
     ),
     (
         [
-            "grade",
+            "method",
             "how a cut is made: replay, kill or plug",
             "`replay`: what was written and flushed is logged, and the log is cut as often as is asked. `kill`: each cut \
              takes the power of a virtual machine while its drive has a volatile cache, and the next one \
@@ -241,7 +241,7 @@ pub const FACTORS: [Words; 10] = [
     ),
     (
         [
-            "on",
+            "write_to",
             "what is written to: target, drive, ext4, xfs or btrfs",
             "`target`: that of the study, which has no cuts but those of the program's own log. In a virtual machine, \
              where the log is taken below its kernel: `drive`, the whole one, or a file of `ext4`, `xfs` or \
@@ -251,7 +251,7 @@ pub const FACTORS: [Words; 10] = [
     ),
     (
         [
-            "mounted-with",
+            "vm_mount_options",
             "options that the file system in the virtual machine is mounted with",
             "As `mount -o` has them: `nobarrier` of ext4 and btrfs sends the drive no flushes; `defaults` says nothing.",
         ],
@@ -259,7 +259,7 @@ pub const FACTORS: [Words; 10] = [
     ),
     (
         [
-            "cuts",
+            "crash_points",
             "cuts of a trial",
             "None lost of 60 means at most 4.88 % (95 %), of 1000 at most 0.3 %. Each trial of the grade kill starts as \
              many virtual machines; of the grade plug a trial is one cut, and its replicates are their number.",
@@ -313,56 +313,56 @@ pub static KEYS: Fields = Fields {
     label: "durability",
     rows: &[
         field(FACTORS[0].0[0], Form::Word(patterns), FACTORS[0].0[1], "writer = \"log\""),
-        field(FACTORS[1].0[0], Form::Word(syncs), FACTORS[1].0[1], "synced-by = \"fdatasync\""),
+        field(FACTORS[1].0[0], Form::Word(syncs), FACTORS[1].0[1], "sync = \"fdatasync\""),
         field(
             FACTORS[2].0[0],
             Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST },
             FACTORS[2].0[1],
-            "size = \"4 KiB\"",
+            "record_size = \"4 KiB\"",
         ),
         field(
-            "promises",
+            "acknowledged_writes",
             Form::Whole { least: 1, most: MOST_PROMISES as u64 },
             "promises of a trial, as far as its time allows; 1000 by default",
-            "promises = 1000",
+            "acknowledged_writes = 1000",
         ),
         field(
-            "cuts",
+            "crash_points",
             Form::Whole { least: 1, most: MOST_CUTS },
             "cuts of the log of a trial: none lost of 60 means at most 4.88 % (95 %), of 1000 at most 0.3 %; 1000 \
              by default",
-            "cuts = 3000",
+            "crash_points = 3000",
         ),
-        field(FACTORS[3].0[0], Form::Word(drives), FACTORS[3].0[1], "assumed-drive = \"honest\""),
+        field(FACTORS[3].0[0], Form::Word(drives), FACTORS[3].0[1], "assumed_drive = \"honors-flushes\""),
         field(
             FACTORS[4].0[0],
             Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST_UNIT },
             FACTORS[4].0[1],
-            "assumed-atomic = \"512 B\"",
+            "atomic_write_unit = \"512 B\"",
         ),
-        field(FACTORS[5].0[0], Form::Word(grades), FACTORS[5].0[1], "grade = \"kill\""),
-        field(FACTORS[6].0[0], Form::Word(places), FACTORS[6].0[1], "on = \"ext4\""),
-        field(FACTORS[7].0[0], Form::Text, FACTORS[7].0[1], "mounted-with = \"nobarrier\""),
+        field(FACTORS[5].0[0], Form::Word(grades), FACTORS[5].0[1], "method = \"kill\""),
+        field(FACTORS[6].0[0], Form::Word(places), FACTORS[6].0[1], "write_to = \"ext4\""),
+        field(FACTORS[7].0[0], Form::Text, FACTORS[7].0[1], "vm_mount_options = \"nobarrier\""),
         field(FACTORS[9].0[0], Form::Text, FACTORS[9].0[1], "peer = \"192.168.1.2:7710\""),
         field(
-            "command",
+            "writer_command",
             Form::Text,
             "a line for the shell that writes in its directory on the file system, until its time is over or it ends; \
              each line that it prints is a promise: what it stands for is on the medium",
-            "command = \"my-db --fill\"",
+            "writer_command = \"my-db --fill\"",
         ),
         field(
-            "check",
+            "check_command",
             Form::Text,
             "a line for the shell that is run there after each cut, with the lines that had been printed in the file \
              $ASSAY_PROMISED; exit code 0 means that all of it is there",
-            "check = \"my-db --verify\"",
+            "check_command = \"my-db --verify\"",
         ),
         field(
-            "check-time",
+            "check_timeout",
             Form::Time { least: Time(1_000_000) },
             "time of a check at most, 60 s by default; one that takes longer ends the trial, as it says nothing",
-            "check-time = \"10 s\"",
+            "check_timeout = \"10 s\"",
         ),
         field(
             "needs",
@@ -371,10 +371,10 @@ pub static KEYS: Fields = Fields {
             "needs = [\"sqlite3\", \"./my-check.sh\"]",
         ),
         field(
-            "time",
+            "runtime",
             Form::Time { least: Time(1) },
             "time of writing at most; 10 s by default, and 5 min from the call on of the grade plug",
-            "time = \"30 s\"",
+            "runtime = \"30 s\"",
         ),
     ],
 };
@@ -388,29 +388,29 @@ impl Asked {
         let unknown = |all: &[&str]| format!("`{text}` is not known: say {}", all.join(", "));
         match name {
             "writer" => self.pattern = Pattern::find(text).ok_or_else(|| unknown(&patterns()))?,
-            "synced-by" => self.sync = Sync::find(text).ok_or_else(|| unknown(&syncs()))?,
-            "size" => self.size = text.parse()?,
-            "assumed-drive" => {
+            "sync" => self.sync = Sync::find(text).ok_or_else(|| unknown(&syncs()))?,
+            "record_size" => self.record_size = text.parse()?,
+            "assumed_drive" => {
                 self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&drives()))?;
             }
-            "assumed-atomic" => self.assumed_atomic = text.parse()?,
-            "grade" => self.grade = Grade::find(text).ok_or_else(|| unknown(&grades()))?,
-            "on" => self.on = On::find(text).ok_or_else(|| unknown(&places()))?,
-            "mounted-with" => {
-                self.mounted = if text == PLAIN { String::new() } else { text.to_owned() };
+            "atomic_write_unit" => self.atomic_write_unit = text.parse()?,
+            "method" => self.method = Grade::find(text).ok_or_else(|| unknown(&grades()))?,
+            "write_to" => self.write_to = On::find(text).ok_or_else(|| unknown(&places()))?,
+            "vm_mount_options" => {
+                self.vm_mount_options = if text == PLAIN { String::new() } else { text.to_owned() };
             }
-            "cuts" => {
+            "crash_points" => {
                 let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
-                self.cuts = count.ok_or_else(|| format!("`{text}` is no number of cuts"))?;
+                self.crash_points = count.ok_or_else(|| format!("`{text}` is no number of cuts"))?;
             }
             "peer" => self.peer = Some(text.to_owned()),
             _ => return Err(format!("`{name}` is no parameter of it")),
         }
         // What was settled, or hurried, before it was known that it takes its own time.
-        if self.takes_its_time() && self.time == Some(QUICK) {
+        if self.takes_its_time() && self.runtime == Some(QUICK) {
             self.hurry();
             self.settle();
-        } else if self.time == Some(USUAL_TIME) {
+        } else if self.runtime == Some(USUAL_TIME) {
             self.settle();
         }
         match self.unfit() {
@@ -422,22 +422,22 @@ impl Asked {
     /// Sets the time where nobody did. Of machines it is that of a command in one: they end by what they do.
     pub fn settle(&mut self) {
         // Ten seconds of a plug are those that were settled before it was one.
-        let kept = self.time.filter(|time| *time != USUAL_TIME || !self.is_plug());
+        let kept = self.runtime.filter(|time| *time != USUAL_TIME || !self.is_plug());
         let usual = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
-        self.time = kept.or(Some(usual));
+        self.runtime = kept.or(Some(usual));
     }
 
     /// A key whose value cannot be, and why.
     pub fn unfit(&self) -> Option<(&'static str, String)> {
-        if !is_option(&self.mounted) {
-            let message = format!("`{}` is no list of options of mount", self.mounted);
-            return Some(("mounted-with", message));
+        if !is_option(&self.vm_mount_options) {
+            let message = format!("`{}` is no list of options of mount", self.vm_mount_options);
+            return Some(("vm_mount_options", message));
         }
         if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
             return Some(unfit);
         }
         let own =
-            [("size", self.size, LARGEST), ("assumed-atomic", self.assumed_atomic, LARGEST_UNIT)];
+            [("record_size", self.record_size, LARGEST), ("atomic_write_unit", self.atomic_write_unit, LARGEST_UNIT)];
         own.into_iter().find_map(|(key, bytes, most)| {
             let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
             let message = || format!("{key} is 512 bytes to {most} in whole sectors, not {bytes}");
@@ -455,15 +455,15 @@ impl Asked {
         if let Some(peer) = self.peer.as_deref().filter(|own| !is_peer(own)) {
             return Some(("peer", format!("`{peer}` is no peer: write it like 192.168.1.2:7710")));
         }
-        if self.grade != Grade::Plug {
+        if self.method != Grade::Plug {
             return None;
         }
-        let one = [1, usual_cuts()].contains(&self.cuts);
+        let one = [1, usual_cuts()].contains(&self.crash_points);
         let own = [
             ("writer", plug::suits(self.pattern), "writes as log, in-place or transaction do"),
-            ("on", self.on == On::Target, "writes to the target of the study"),
-            ("assumed-drive", self.assumed_drive == Drive::Honest, "assumes no drive"),
-            ("cuts", one, "cuts once a trial: say how often by replicates"),
+            ("write_to", self.write_to == On::Target, "writes to the target of the study"),
+            ("assumed_drive", self.assumed_drive == Drive::HonorsFlushes, "assumes no drive"),
+            ("crash_points", one, "cuts once a trial: say how often by replicates"),
         ];
         let unfit = own.into_iter().find(|(_, is_fit, _)| !is_fit);
         unfit.map(|(key, _, how)| (key, format!("the grade plug {how}")))
@@ -473,18 +473,18 @@ impl Asked {
     fn unfit_own(&self) -> Option<(&'static str, String)> {
         let is_said =
             |line: &Option<String>| line.as_ref().is_some_and(|own| !own.trim().is_empty());
-        let lines = [("command", is_said(&self.command)), ("check", is_said(&self.check))];
+        let lines = [("writer_command", is_said(&self.writer_command)), ("check_command", is_said(&self.check_command))];
         if self.pattern == Pattern::Command {
             let missing = lines.into_iter().find(|(_, is_said)| !is_said);
             let missing =
                 missing.map(|(key, _)| (key, format!("the writer command needs a {key}")));
-            let times = [("time", self.time), ("check-time", self.check_time)];
+            let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
             let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
             // A machine that says nothing for longer counts as gone.
             let told = |key| format!("{key} of a command is at most {LONGEST_LINE}");
             return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
         }
-        let others = [("check-time", self.check_time.is_some()), ("needs", !self.needs.is_empty())];
+        let others = [("check_timeout", self.check_timeout.is_some()), ("needs", !self.needs.is_empty())];
         let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
         Some((key, format!("{key} is of a command of yours: say writer = \"command\"")))
     }
@@ -493,45 +493,45 @@ impl Asked {
     fn own(&self) -> Option<Lines> {
         let ms = |time: Time| (time.0 / 1_000_000).max(1);
         Some(Lines {
-            command: self.command.clone()?,
-            check: self.check.clone()?,
-            command_ms: ms(self.time.unwrap_or(USUAL_TIME)),
-            check_ms: ms(self.check_time.unwrap_or(USUAL_CHECK)),
+            command: self.writer_command.clone()?,
+            check: self.check_command.clone()?,
+            command_ms: ms(self.runtime.unwrap_or(USUAL_TIME)),
+            check_ms: ms(self.check_timeout.unwrap_or(USUAL_CHECK)),
         })
     }
 
     /// Whether it is done in virtual machines.
     pub fn is_in_machine(&self) -> bool {
-        self.grade == Grade::Kill || self.on != On::Target
+        self.method == Grade::Kill || self.write_to != On::Target
     }
 
     /// What the machines need.
     pub fn wanted(&self) -> Wanted {
-        Wanted { needs: self.needs.clone(), ..self.on.wanted() }
+        Wanted { needs: self.needs.clone(), ..self.write_to.wanted() }
     }
 
     /// Whether its time is not that of writing alone.
     fn takes_its_time(&self) -> bool {
-        self.is_in_machine() || self.grade == Grade::Plug
+        self.is_in_machine() || self.method == Grade::Plug
     }
 
     /// Whether it ends with the power of this machine.
     pub fn is_plug(&self) -> bool {
-        self.grade == Grade::Plug
+        self.method == Grade::Plug
     }
 
     /// What it does, in a line.
     pub fn words(&self) -> String {
-        let on = match self.on {
+        let on = match self.write_to {
             On::Target => String::new(),
-            on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
+            on => format!(" on {}", on.words(&self.vm_mount_options, self.pattern.has_directory())),
         };
-        let cuts = counted(self.cuts, "cut");
-        let of = match self.grade {
+        let cuts = counted(self.crash_points, "cut");
+        let of = match self.method {
             Grade::Replay => "the log of that",
             Grade::Kill => "its power",
             Grade::Plug => {
-                return format!("{}, {}; {PLUG}", self.pattern.words(self.size), synced(self.sync));
+                return format!("{}, {}; {PLUG}", self.pattern.words(self.record_size), synced(self.sync));
             }
         };
         if let Some(own) = self.own() {
@@ -539,23 +539,23 @@ impl Asked {
         }
         format!(
             "{}{on}, {}, {}; {cuts} of {of}",
-            self.pattern.words(self.size),
+            self.pattern.words(self.record_size),
             synced(self.sync),
-            counted(u64::from(self.promises), "promise")
+            counted(u64::from(self.acknowledged_writes), "promise")
         )
     }
 
     /// Makes a quick look of it.
     pub fn hurry(&mut self) {
-        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
         if self.takes_its_time() {
             // A quick look takes as long as its machines do, or whoever is called.
-            self.time = None;
+            self.runtime = None;
         }
-        self.promises = self.promises.min(QUICK_PROMISES);
-        self.cuts = self.cuts.min(match self.grade {
+        self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
+        self.crash_points = self.crash_points.min(match self.method {
             Grade::Kill => QUICK_KILLS,
-            Grade::Replay if self.on.has_files() => QUICK_READS,
+            Grade::Replay if self.write_to.has_files() => QUICK_READS,
             Grade::Replay => QUICK_CUTS,
             Grade::Plug => 1,
         });
@@ -571,32 +571,32 @@ impl Asked {
         }
         let is_in_machine = self.is_in_machine();
         // Only what has places of its own needs room for them.
-        if Pattern::OF_PLACES.contains(&self.pattern) || !self.on.has_files() {
+        if Pattern::OF_PLACES.contains(&self.pattern) || !self.write_to.has_files() {
             let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
-            Layout::of(self.pattern, self.size.0, room_bytes)?;
+            Layout::of(self.pattern, self.record_size.0, room_bytes)?;
         }
         // Where it is to be killed and nobody says on what, there is no target that could be.
-        let on = if is_in_machine && self.on == On::Target { On::Drive } else { self.on };
-        if !self.mounted.is_empty() && !on.has_files() {
-            return Err(format!("mounted-with {}: nothing is mounted there", self.mounted));
+        let on = if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
+        if !self.vm_mount_options.is_empty() && !on.has_files() {
+            return Err(format!("vm_mount_options {}: nothing is mounted there", self.vm_mount_options));
         }
         if self.is_plug() && self.peer.is_none() {
             return Err(NO_PEER.to_owned());
         }
         Ok(Planned {
-            grade: self.grade,
+            method: self.method,
             peer: self.peer.clone().filter(|_| self.is_plug()),
-            on,
-            mounted: self.mounted.clone(),
+            write_to: on,
+            mounted: self.vm_mount_options.clone(),
             own: self.own(),
             needs: self.needs.clone(),
             pattern: self.pattern,
             sync: self.sync,
-            record_bytes: self.size.0,
-            promises: self.promises,
-            cuts: if self.is_plug() { 1 } else { self.cuts },
+            record_bytes: self.record_size.0,
+            acknowledged_writes: self.acknowledged_writes,
+            crash_points: if self.is_plug() { 1 } else { self.crash_points },
             assumed_drive: self.assumed_drive,
-            assumed_atomic_bytes: self.assumed_atomic.0,
+            assumed_atomic_bytes: self.atomic_write_unit.0,
         })
     }
 }
@@ -630,17 +630,17 @@ pub struct Planned {
     /// Bytes of a record, or of a block.
     pub record_bytes: u64,
     /// Promises at most.
-    pub promises: u32,
-    pub cuts: u64,
+    pub acknowledged_writes: u32,
+    pub crash_points: u64,
     /// What the drive is assumed to be.
     pub assumed_drive: Drive,
     /// What it is assumed to write whole, bytes.
     pub assumed_atomic_bytes: u64,
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub grade: Grade,
+    pub method: Grade,
     /// What is written to.
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub on: On,
+    pub write_to: On,
     /// Options that a file system in a machine is mounted with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mounted: String,
@@ -661,10 +661,10 @@ impl Planned {
             Sync::None if self.own.is_none() => {
                 "nothing is promised, so that nothing can be lost".to_owned()
             }
-            _ => bound::told(self.cuts),
+            _ => bound::told(self.crash_points),
         };
         let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
-        let cuts = counted(self.cuts, "cut");
+        let cuts = counted(self.crash_points, "cut");
         if let Some(peer) = &self.peer {
             let size = Bytes(self.record_bytes);
             let how = format!("{}, {}", self.pattern.words(size), synced(self.sync));
@@ -672,14 +672,14 @@ impl Planned {
                 "{how}, through the page cache; {PLUG} (grade plug), promises kept by {peer}; {bound}"
             );
         }
-        let cut = match self.grade {
+        let cut = match self.method {
             Grade::Replay if !self.is_in_machine() => {
                 format!("{cuts} of the log of that (grade replay) on {drive}")
             }
             Grade::Replay => format!("{cuts} of the log of its drive (grade replay), {drive}"),
             Grade::Kill | Grade::Plug => format!("{cuts} of its power (grade kill) over {drive}"),
         };
-        let on = match self.on {
+        let on = match self.write_to {
             On::Target => String::new(),
             on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
         };
@@ -690,18 +690,18 @@ impl Planned {
             "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",
             self.pattern.words(Bytes(self.record_bytes)),
             synced(self.sync),
-            counted(u64::from(self.promises), "promise"),
+            counted(u64::from(self.acknowledged_writes), "promise"),
         )
     }
 
     /// Whether it is done in virtual machines.
     pub fn is_in_machine(&self) -> bool {
-        self.on != On::Target
+        self.write_to != On::Target
     }
 
     /// What the machines need.
     pub fn wanted(&self) -> Wanted {
-        Wanted { needs: self.needs.clone(), ..self.on.wanted() }
+        Wanted { needs: self.needs.clone(), ..self.write_to.wanted() }
     }
 
     /// A trial that ends with the power of this machine, or the judgement of one that did. A warm-up is neither.
@@ -709,7 +709,7 @@ impl Planned {
     /// # Errors
     /// Why nothing can be said of it.
     pub fn plugged(&self, ground: Ground<'_>, time_ns: u64, seed: u64) -> Result<Detail, String> {
-        let Some(peer) = self.peer.as_deref().filter(|_| self.promises > 0) else {
+        let Some(peer) = self.peer.as_deref().filter(|_| self.acknowledged_writes > 0) else {
             return Ok(Detail::default());
         };
         let course = &self.course(ground.area, time_ns, [seed, 0]);
@@ -719,13 +719,13 @@ impl Planned {
     /// The same for half as long: a plug is not pulled by half.
     #[must_use]
     pub fn halved(&self) -> Self {
-        let promises = if self.is_plug() { 0 } else { self.promises };
-        Self { promises, ..self.clone() }
+        let promises = if self.is_plug() { 0 } else { self.acknowledged_writes };
+        Self { acknowledged_writes: promises, ..self.clone() }
     }
 
     /// Whether it ends with the power of this machine.
     pub fn is_plug(&self) -> bool {
-        self.grade == Grade::Plug
+        self.method == Grade::Plug
     }
 
     /// Does it there.
@@ -740,8 +740,8 @@ impl Planned {
     ) -> Result<Detail, String> {
         let course = self.course([0, AREA_BYTES], u64::MAX, keys);
         let own = self.own.as_ref();
-        let outage = Outage { course: &course, on: self.on, mounted: &self.mounted, own };
-        match self.grade {
+        let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, own };
+        match self.method {
             Grade::Kill => outage.kill(starts, stop),
             Grade::Replay | Grade::Plug => outage.replay(starts, stop),
         }
@@ -754,9 +754,9 @@ impl Planned {
             pattern: self.pattern,
             sync: self.sync,
             record_bytes: self.record_bytes,
-            promises: self.promises,
+            promises: self.acknowledged_writes,
             time_ns,
-            cuts: self.cuts,
+            cuts: self.crash_points,
             drive: self.assumed_drive,
             atomic_bytes: self.assumed_atomic_bytes,
             area,
@@ -767,20 +767,20 @@ impl Planned {
 
     /// Nanoseconds that it takes, as long as nothing was tried.
     pub fn expected_ns(&self) -> u64 {
-        let promises = u64::from(self.promises);
+        let promises = u64::from(self.acknowledged_writes);
         if self.is_in_machine() {
-            let each = match self.grade {
+            let each = match self.method {
                 Grade::Kill => KILL_NS,
-                Grade::Replay if self.on.has_files() => LOOK_NS,
+                Grade::Replay if self.write_to.has_files() => LOOK_NS,
                 Grade::Replay | Grade::Plug => CUT_PROMISE_NS.saturating_mul(promises),
             };
-            return START_NS.saturating_add(self.cuts.saturating_mul(each));
+            return START_NS.saturating_add(self.crash_points.saturating_mul(each));
         }
         if self.is_plug() {
-            return if self.promises > 0 { PULL_NS } else { 0 };
+            return if self.acknowledged_writes > 0 { PULL_NS } else { 0 };
         }
         let writing = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
-        let cutting = self.cuts.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
+        let cutting = self.crash_points.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
         writing.saturating_add(cutting)
     }
 }

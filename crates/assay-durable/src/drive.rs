@@ -22,42 +22,42 @@ const OLDER: u64 = 8;
 pub enum Drive {
     /// What a flush covers is there, in any order until then.
     #[default]
-    Honest,
+    HonorsFlushes,
     /// A flush does nothing; a write that carries FUA is kept.
     DropsFlushes,
     /// A flush returns when it has begun: what it covers is there when the next one has returned.
     AcknowledgesEarly,
     /// It says what it writes whole, and tears what it was writing between sectors.
-    Tears,
+    TearsWrites,
     /// One of the writes before a flush stays in the cache until the next one.
-    Reorders,
+    ReordersWrites,
     /// The last four writes are gone, whatever covered them.
     LosesLast,
     /// After the start some places have what stood there before the last write.
-    ShowsOlder,
+    ReturnsStale,
 }
 
 impl Drive {
     pub const ALL: [Self; 7] = [
-        Self::Honest,
+        Self::HonorsFlushes,
         Self::DropsFlushes,
         Self::AcknowledgesEarly,
-        Self::Tears,
-        Self::Reorders,
+        Self::TearsWrites,
+        Self::ReordersWrites,
         Self::LosesLast,
-        Self::ShowsOlder,
+        Self::ReturnsStale,
     ];
 
     /// As study files write it.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Honest => "honest",
+            Self::HonorsFlushes => "honors-flushes",
             Self::DropsFlushes => "drops-flushes",
             Self::AcknowledgesEarly => "acknowledges-early",
-            Self::Tears => "tears",
-            Self::Reorders => "reorders",
+            Self::TearsWrites => "tears-writes",
+            Self::ReordersWrites => "reorders-writes",
             Self::LosesLast => "loses-last",
-            Self::ShowsOlder => "shows-older",
+            Self::ReturnsStale => "returns-stale",
         }
     }
 
@@ -70,7 +70,7 @@ impl Drive {
     pub fn assumed(self, atomic_bytes: u64) -> String {
         let (words, whole) = (self.words(), Bytes(atomic_bytes));
         match self {
-            Self::Tears => {
+            Self::TearsWrites => {
                 format!("an assumed drive that says it writes {whole} whole and {words}")
             }
             _ => format!("an assumed drive that {words} and writes {whole} whole"),
@@ -79,13 +79,13 @@ impl Drive {
 
     const fn words(self) -> &'static str {
         match self {
-            Self::Honest => "keeps what a flush covers",
+            Self::HonorsFlushes => "keeps what a flush covers",
             Self::DropsFlushes => "drops flushes",
             Self::AcknowledgesEarly => "acknowledges flushes before it has written",
-            Self::Tears => "tears what it is writing at 512 bytes",
-            Self::Reorders => "lets writes slip over a flush",
+            Self::TearsWrites => "tears what it is writing at 512 bytes",
+            Self::ReordersWrites => "lets writes slip over a flush",
             Self::LosesLast => "loses its last 4 writes",
-            Self::ShowsOlder => "shows older writes after a start",
+            Self::ReturnsStale => "shows older writes after a start",
         }
     }
 
@@ -107,15 +107,15 @@ impl Drive {
         let mut landed: Vec<Landed> = covered.iter().map(whole).collect();
         let survivors = survive(log, (steps, &uncovered), unit, &mut landed, draws);
         match self {
-            Self::Tears => tear_newest(log, (steps, &uncovered), &mut landed, draws),
+            Self::TearsWrites => tear_newest(log, (steps, &uncovered), &mut landed, draws),
             // What stayed in the cache is older than what others had covered since.
-            Self::Reorders => landed.sort_by_key(|own| own.write),
+            Self::ReordersWrites => landed.sort_by_key(|own| own.write),
             Self::LosesLast => {
                 let last = log.known(steps).begun.saturating_sub(LAST as u32);
                 landed.retain(|own| own.write < last);
             }
-            Self::ShowsOlder => show_older(log, &mut landed, draws),
-            Self::Honest | Self::DropsFlushes | Self::AcknowledgesEarly => {}
+            Self::ReturnsStale => show_older(log, &mut landed, draws),
+            Self::HonorsFlushes | Self::DropsFlushes | Self::AcknowledgesEarly => {}
         }
         // Counted at the end, as a liar takes away what had survived.
         let mut is_there = vec![false; log.writes.len()];
@@ -139,7 +139,7 @@ impl Drive {
                     held.covered.extend(held.uncovered.drain(..begun));
                     begun = held.uncovered.len();
                 }
-                (Step::Flush, Self::Reorders) if !held.uncovered.is_empty() => {
+                (Step::Flush, Self::ReordersWrites) if !held.uncovered.is_empty() => {
                     let at = draws.below(held.uncovered.len() as u64) as usize;
                     let kept = held.uncovered.swap_remove(at);
                     held.covered.append(&mut held.uncovered);
@@ -219,9 +219,9 @@ mod tests {
     #[test]
     fn an_honest_one_has_what_flushes_cover_and_perhaps_more() {
         for seed in 0..50 {
-            assert_eq!(seen(Drive::Honest, 6, seed), [0, 1]);
-            assert!(seen(Drive::Honest, 7, seed).starts_with(&[0, 1]));
-            assert!(seen(Drive::Honest, 4, seed).starts_with(&[0]));
+            assert_eq!(seen(Drive::HonorsFlushes, 6, seed), [0, 1]);
+            assert!(seen(Drive::HonorsFlushes, 7, seed).starts_with(&[0, 1]));
+            assert!(seen(Drive::HonorsFlushes, 4, seed).starts_with(&[0]));
         }
     }
 
@@ -233,12 +233,12 @@ mod tests {
         assert!(ever(Drive::DropsFlushes, 6, &<[u32]>::is_empty));
         assert!(ever(Drive::AcknowledgesEarly, 6, &|own| own == [0]));
         assert!(!ever(Drive::AcknowledgesEarly, 6, &<[u32]>::is_empty));
-        assert!(ever(Drive::Reorders, 6, &|own| !own.contains(&1)));
+        assert!(ever(Drive::ReordersWrites, 6, &|own| !own.contains(&1)));
         assert!(ever(Drive::LosesLast, 6, &<[u32]>::is_empty));
-        assert!(ever(Drive::ShowsOlder, 6, &|own| own == [0]));
-        let (landed, _) = Drive::Tears.after(&log(), 7, 8, &mut Draws::new(1, "test"));
+        assert!(ever(Drive::ReturnsStale, 6, &|own| own == [0]));
+        let (landed, _) = Drive::TearsWrites.after(&log(), 7, 8, &mut Draws::new(1, "test"));
         assert!(landed.iter().any(|own| own.write == 2 && own.sectors < 8), "{landed:?}");
-        let (landed, _) = Drive::Tears.after(&log(), 6, 8, &mut Draws::new(1, "test"));
+        let (landed, _) = Drive::TearsWrites.after(&log(), 6, 8, &mut Draws::new(1, "test"));
         assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
     }
 
@@ -250,7 +250,7 @@ mod tests {
             let (landed, cut) = after(Drive::DropsFlushes);
             let there: BTreeSet<u32> = landed.iter().map(|own| own.write).collect();
             assert_eq!([cut.uncovered, cut.survived], [3, there.len() as u32], "seed {seed}");
-            let (_, cut) = after(Drive::Tears);
+            let (_, cut) = after(Drive::TearsWrites);
             assert_eq!(cut.survived, 1, "a part of the newest one is there, seed {seed}");
             let (landed, cut) = after(Drive::LosesLast);
             assert_eq!((cut.survived, landed), (0, Vec::new()), "seed {seed}");
@@ -259,9 +259,9 @@ mod tests {
 
     #[test]
     fn what_is_assumed_does_not_contradict_itself() {
-        let tears = Drive::Tears.assumed(4096);
+        let tears = Drive::TearsWrites.assumed(4096);
         assert!(tears.contains("says it writes 4 KiB whole and tears"), "{tears}");
-        let honest = Drive::Honest.assumed(512);
+        let honest = Drive::HonorsFlushes.assumed(512);
         assert_eq!(
             honest,
             "an assumed drive that keeps what a flush covers and writes 512 B whole"

@@ -79,10 +79,10 @@ pub(crate) const FOUND_BY: [(Drive, &[Pattern]); 6] = {
     [
         (Drive::DropsFlushes, &[Log, InPlace, Transaction]),
         (Drive::AcknowledgesEarly, &[Log, InPlace, Transaction]),
-        (Drive::Tears, &[InPlace]),
-        (Drive::Reorders, &[Log, InPlace, Transaction]),
+        (Drive::TearsWrites, &[InPlace]),
+        (Drive::ReordersWrites, &[Log, InPlace, Transaction]),
         (Drive::LosesLast, &[Log, InPlace, Transaction]),
-        (Drive::ShowsOlder, &[InPlace, Transaction]),
+        (Drive::ReturnsStale, &[InPlace, Transaction]),
     ]
 };
 
@@ -118,9 +118,9 @@ fn a_write_with_o_dsync_rests_on_a_flush() {
 #[test]
 fn what_a_pattern_cannot_be_hurt_by_is_no_accusation() {
     for (pattern, drive) in [
-        (Pattern::Log, Drive::Tears),
-        (Pattern::Log, Drive::ShowsOlder),
-        (Pattern::Transaction, Drive::Tears),
+        (Pattern::Log, Drive::TearsWrites),
+        (Pattern::Log, Drive::ReturnsStale),
+        (Pattern::Transaction, Drive::TearsWrites),
     ] {
         let own = ran(&Course { cuts: 500, ..course(pattern, drive) });
         assert_eq!((own.tally.lost, own.tally.cuts), (0, 500), "{pattern:?} on {}", drive.name());
@@ -132,7 +132,7 @@ fn an_honest_drive_is_not_accused_in_ten_thousand_cuts() {
     let mut cuts = 0;
     for pattern in Pattern::OF_PLACES {
         for sync in [Sync::Fdatasync, Sync::Fsync, Sync::Dsync] {
-            let own = ran(&Course { sync, cuts: 1200, ..course(pattern, Drive::Honest) });
+            let own = ran(&Course { sync, cuts: 1200, ..course(pattern, Drive::HonorsFlushes) });
             assert_eq!(
                 own.tally.lost,
                 0,
@@ -153,14 +153,14 @@ fn an_honest_drive_is_not_accused_in_ten_thousand_cuts() {
 
 #[test]
 fn what_is_under_way_is_told_apart() {
-    let own = ran(&Course { cuts: 2000, ..course(Pattern::Log, Drive::Honest) });
+    let own = ran(&Course { cuts: 2000, ..course(Pattern::Log, Drive::HonorsFlushes) });
     for outcome in [Outcome::Quiet, Outcome::AllThere, Outcome::AllGone, Outcome::Partly] {
         assert!(own.tally.outcomes[&outcome] > 20, "{outcome:?}: {:?}", own.tally.outcomes);
     }
     assert!(own.tally.unpromised.ahead > 0, "later ones are there before earlier ones");
     assert!(!own.tally.outcomes.contains_key(&Outcome::Torn), "a record is as long as a unit");
     let small =
-        ran(&Course { cuts: 2000, atomic_bytes: 512, ..course(Pattern::Log, Drive::Honest) });
+        ran(&Course { cuts: 2000, atomic_bytes: 512, ..course(Pattern::Log, Drive::HonorsFlushes) });
     assert!(
         small.tally.outcomes[&Outcome::Torn] > 20 && small.tally.lost == 0,
         "{:?}",
@@ -182,14 +182,14 @@ fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
 /// With no other copy, a record that is longer than what the drive writes whole loses what was promised.
 #[test]
 fn records_in_place_need_a_drive_that_writes_them_whole() {
-    let own = course(Pattern::InPlace, Drive::Honest);
+    let own = course(Pattern::InPlace, Drive::HonorsFlushes);
     let torn = ran(&Course { atomic_bytes: 512, cuts: 500, ..own });
     assert!(
         torn.tally.lost > 0 && torn.tally.found.keys().all(|found| *found == Found::Torn),
         "{torn:?}"
     );
     let logged =
-        Course { atomic_bytes: 512, cuts: 500, ..course(Pattern::Transaction, Drive::Honest) };
+        Course { atomic_bytes: 512, cuts: 500, ..course(Pattern::Transaction, Drive::HonorsFlushes) };
     assert_eq!(ran(&logged).tally.lost, 0);
 }
 
@@ -197,18 +197,18 @@ fn records_in_place_need_a_drive_that_writes_them_whole() {
 fn a_target_that_drops_a_write_is_found_without_a_cut() {
     let mut memory = Memory { drops: Some(5), ..Memory::new() };
     let own =
-        course(Pattern::Log, Drive::Honest).run(&mut memory, &AtomicBool::new(false)).unwrap();
+        course(Pattern::Log, Drive::HonorsFlushes).run(&mut memory, &AtomicBool::new(false)).unwrap();
     let Some(Told::Place(story)) = own.tally.without_cut else { panic!("{own:?}") };
     assert_eq!((story.write, story.found, story.cut_step), (6, Found::Nothing, None));
     assert_eq!((own.tally.read_again[1], own.tally.lost), (8, 0));
-    let honest = ran(&course(Pattern::Log, Drive::Honest));
+    let honest = ran(&course(Pattern::Log, Drive::HonorsFlushes));
     assert_eq!((honest.tally.without_cut, honest.tally.read_again[1]), (None, 0));
     assert!(honest.tally.read_again[0] >= 800);
 }
 
 #[test]
 fn the_same_seed_tells_the_same_and_time_ends_the_writing() {
-    let own = course(Pattern::InPlace, Drive::Reorders);
+    let own = course(Pattern::InPlace, Drive::ReordersWrites);
     assert_eq!(ran(&own), ran(&own));
     let short = ran(&Course { time_ns: 20_000, ..own });
     assert!(short.rounds < 100 && short.rounds > 0, "{}", short.rounds);
@@ -217,7 +217,7 @@ fn the_same_seed_tells_the_same_and_time_ends_the_writing() {
     let full = ran(&Course {
         area: [0, 10 * 4096],
         promises: 1000,
-        ..course(Pattern::Log, Drive::Honest)
+        ..course(Pattern::Log, Drive::HonorsFlushes)
     });
     assert_eq!(full.writes, 10, "a log ends with its room");
 }

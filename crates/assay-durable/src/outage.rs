@@ -541,7 +541,7 @@ mod tests {
     fn an_honest_drive_is_not_accused_and_what_is_under_way_is_told_apart() {
         for is_kill in [true, false] {
             for pattern in Pattern::OF_PLACES {
-                let own = ran(&Course { cuts: 100, ..course(pattern, Drive::Honest) }, is_kill);
+                let own = ran(&Course { cuts: 100, ..course(pattern, Drive::HonorsFlushes) }, is_kill);
                 assert_eq!(
                     (own.tally.lost, own.tally.cuts),
                     (0, 100),
@@ -570,7 +570,7 @@ mod tests {
     #[test]
     fn what_cannot_be_reached_is_lost_as_far_as_it_was_promised() {
         let (course, stop) =
-            (Course { cuts: 3, ..course(Pattern::Log, Drive::Honest) }, AtomicBool::new(false));
+            (Course { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) }, AtomicBool::new(false));
         let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();
@@ -583,7 +583,7 @@ mod tests {
     #[test]
     fn who_stops_it_has_what_was_cut_until_then() {
         let stop = AtomicBool::new(true);
-        let course = course(Pattern::Log, Drive::Honest);
+        let course = course(Pattern::Log, Drive::HonorsFlushes);
         let own = Outage { course: &course, on: On::Drive, mounted: "", own: None };
         let ended = own.kill(&mut Threads, &stop).unwrap();
         assert!(ended.stopped && ended.tally.cuts == 0);
@@ -608,7 +608,7 @@ mod tests {
                 assert!(matches!(own.tally.story, Some(Told::File(_))));
             }
             for sync in [Sync::Fsync, Sync::Dsync] {
-                let own = ran_files(Drive::Honest, sync, is_kill);
+                let own = ran_files(Drive::HonorsFlushes, sync, is_kill);
                 assert_eq!((own.tally.lost, own.tally.cuts), (0, 60), "{:?}", own.tally.story);
                 assert!(own.tally.promises > 0 && own.tally.outcomes.len() > 1, "{own:?}");
             }
@@ -633,7 +633,7 @@ mod tests {
             let Some(Told::Command(story)) = own.tally.story else { panic!("{own:?}") };
             assert!(story.lines > 0 && story.last_line.is_some() && story.check.is_some());
             for lines in [["tell 20", "lines"], ["silent 20", "order"]] {
-                let own = ran_command(lines, Drive::Honest, is_kill).unwrap();
+                let own = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap();
                 assert_eq!((own.tally.lost, own.tally.cuts), (0, 60), "{:?}", own.tally.story);
                 assert!(own.tally.promises > 0, "that its check passes is promised at least");
             }
@@ -649,7 +649,7 @@ mod tests {
                 (["tell 5", "no-such"], "could not be run"),
                 (["no-such", "lines"], "the command ended with exit code 127"),
             ] {
-                let error = ran_command(lines, Drive::Honest, is_kill).unwrap_err();
+                let error = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap_err();
                 assert!(error.contains(told), "{error}");
             }
         }

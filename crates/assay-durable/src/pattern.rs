@@ -119,7 +119,7 @@ impl Layout {
             Pattern::Transaction => (u64::from(BLOCKS), u64::from(SLOTS * (BLOCKS + 1))),
             Pattern::Files | Pattern::Command => {
                 let name = pattern.name();
-                return Err(format!("the writer {name} needs a file system: say on = \"ext4\""));
+                return Err(format!("the writer {name} needs a file system: say write_to = \"ext4\""));
             }
         };
         if blocks < least + logged {
@@ -307,7 +307,7 @@ mod tests {
         }
         assert_eq!(Pattern::find("random"), None);
         for without_places in [Pattern::Files, Pattern::Command] {
-            assert!(Layout::of(without_places, 4096, 1 << 30).unwrap_err().contains("on = "));
+            assert!(Layout::of(without_places, 4096, 1 << 30).unwrap_err().contains("write_to = "));
         }
     }
 }

@@ -225,9 +225,9 @@ mod tests {
         assert_eq!((logged.log.steps.len(), logged.log.promises()), (10, 3));
         for seed in 0..40 {
             let mut draws = Draws::new(seed, "test");
-            let (pages, _) = logged.after((Drive::Honest, 8), 9, &mut draws);
+            let (pages, _) = logged.after((Drive::HonorsFlushes, 8), 9, &mut draws);
             assert_eq!([1, 2, 3].map(|at| read(&pages, at * 4096)), [1, 2, 3]);
-            let (pages, _) = logged.after((Drive::Honest, 8), 6, &mut draws);
+            let (pages, _) = logged.after((Drive::HonorsFlushes, 8), 6, &mut draws);
             assert_eq!([1, 2, 3].map(|at| read(&pages, at * 4096)), [1, 2, 0]);
         }
         assert_eq!([0, 2, 3, 5, 6, 10].map(|steps| logged.rounds(steps)), [0, 0, 1, 1, 2, 3]);
@@ -262,7 +262,7 @@ mod tests {
         content.write(0, &[5; 8192]);
         own.begin(&content, None);
         assert!(own.clear(0, 4096, false) && own.flush());
-        let (pages, _) = own.logged().after((Drive::Honest, 8), 2, &mut Draws::new(1, "test"));
+        let (pages, _) = own.logged().after((Drive::HonorsFlushes, 8), 2, &mut Draws::new(1, "test"));
         assert_eq!([read(&pages, 0), read(&pages, 4096)], [0, 5]);
     }
 }

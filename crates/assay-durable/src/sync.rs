@@ -15,6 +15,7 @@ pub enum Sync {
     #[default]
     Fdatasync,
     /// By each write itself, as with `O_DSYNC`: through the page cache a write and a flush.
+    #[serde(rename = "o_dsync")]
     Dsync,
 }
 
@@ -27,7 +28,7 @@ impl Sync {
             Self::None => "none",
             Self::Fsync => "fsync",
             Self::Fdatasync => "fdatasync",
-            Self::Dsync => "dsync",
+            Self::Dsync => "o_dsync",
         }
     }
 
@@ -47,6 +48,6 @@ mod tests {
             assert_eq!(Sync::find(sync.name()), Some(sync));
             assert_eq!(serde_json::to_value(sync).unwrap(), sync.name());
         }
-        assert_eq!(Sync::find("each-write"), None);
+        assert_eq!(Sync::find("dsync"), None);
     }
 }

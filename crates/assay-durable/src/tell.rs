@@ -77,8 +77,8 @@ impl Facts {
         let mut facts = Self {
             workload: subject.workload.clone(),
             arm: subject.arm.clone(),
-            grade: planned.grade,
-            on: planned.on,
+            grade: planned.method,
+            on: planned.write_to,
             mounted: planned.mounted.clone(),
             pattern: planned.pattern,
             sync: planned.sync,
@@ -305,12 +305,12 @@ const PLUG: &str = "Grade plug: the machine was started anew before its program 
 /// The same where it was made in virtual machines.
 fn in_machine_words(planned: &Planned) -> String {
     let drive = planned.assumed_drive.assumed(planned.assumed_atomic_bytes);
-    let below = if planned.on.has_files() {
-        format!("a kernel and its {}", planned.on.name())
+    let below = if planned.write_to.has_files() {
+        format!("a kernel and its {}", planned.write_to.name())
     } else {
         "a kernel".to_owned()
     };
-    match planned.grade {
+    match planned.method {
         Grade::Replay | Grade::Plug => format!(
             "Grade replay in a virtual machine: a log of what its drive was asked below {below}, cut over {drive}; it tells \
              whether what they hand on is enough, and nothing of a drive that is there."
@@ -642,18 +642,18 @@ mod tests {
     #[test]
     fn rows_that_lost_are_told_first_and_those_that_promised_nothing_last() {
         let of = |own: Detail, setting: &str| Facts {
-            arm: [("synced-by".to_owned(), setting.to_owned())].into(),
+            arm: [("sync".to_owned(), setting.to_owned())].into(),
             ..facts(&[own]).unwrap()
         };
         let all = [
             of(detail(60, 0, 0), "none"),
             of(detail(60, 0, 5), "fdatasync"),
-            of(detail(60, 1, 5), "dsync"),
+            of(detail(60, 1, 5), "o_dsync"),
             of(detail(60, 0, 5), "fsync"),
         ];
-        let shown = exhibit(&all.iter().collect::<Vec<_>>(), &|of| of.arm["synced-by"].clone());
+        let shown = exhibit(&all.iter().collect::<Vec<_>>(), &|of| of.arm["sync"].clone());
         let told: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
-        let first = ["dsync", "fdatasync", "fsync", "none"];
+        let first = ["o_dsync", "fdatasync", "fsync", "none"];
         for (text, setting) in told.iter().zip(first) {
             assert!(text.starts_with(&format!("log ({setting}): ")), "{told:?}");
         }
@@ -678,12 +678,12 @@ mod tests {
         let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
         let drawn: Vec<&str> = shown.charts.iter().map(|own| own.workload.as_str()).collect();
         assert_eq!(drawn, ["log", "other"], "a figure a workload, in whatever order rows come");
-        let alone = exhibit(&[&one], &|_| "synced-by none".to_owned());
+        let alone = exhibit(&[&one], &|_| "sync none".to_owned());
         assert_eq!(alone.sentences[0].text, one.text, "of one row nobody asks which it is");
         assert_eq!(alone.table.columns[0].title, "setting");
         assert_eq!(alone.table.rows[0].cells.len(), alone.table.columns.len());
-        let several = exhibit(&[&one, &other], &|_| "synced-by none".to_owned());
-        assert!(several.sentences[1].text.starts_with("log (synced-by none): Replayed"));
+        let several = exhibit(&[&one, &other], &|_| "sync none".to_owned());
+        assert!(several.sentences[1].text.starts_with("log (sync none): Replayed"));
         let [chart, _] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
         assert_eq!(*names, ["nothing under way", "promise lost"]);
@@ -693,7 +693,7 @@ mod tests {
     #[test]
     fn a_plug_says_something_of_the_drive_that_is_there_and_no_more_than_is_known() {
         let asked = Asked {
-            grade: Grade::Plug,
+            method: Grade::Plug,
             peer: Some("192.168.1.2:7710".to_owned()),
             ..Asked::default()
         };

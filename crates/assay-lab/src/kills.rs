@@ -26,18 +26,18 @@ format     = "assay-study/1"
 title      = "Killed at any moment"
 replicates = 2
 margin     = "5 %"
-control    = false
+aa_control    = false
 area       = { size = "16 MiB", START }
 
 [factors]
 filesystem    = ["ext4", "ext2"]
-mount-options = ["defaults", "noatime"]
-read-ahead    = ["0 KiB", "1 MiB"]
+mount_options = ["defaults", "noatime"]
+read_ahead    = ["0 KiB", "1 MiB"]
 scheduler     = ["none", "bfq"]
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms", ramp = "1 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 ms", ramp_time = "1 ms" }
 "#;
 
 /// What was seen of all kills.

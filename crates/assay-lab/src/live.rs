@@ -139,7 +139,7 @@ impl Production {
     pub fn study(&self, factor: &str, replicates: u32, observe: &str) -> Done<String> {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = {replicates}\n\
-             control = false\nrepeat_disturbed = false\n[factors]\n{factor}\n[[workload]]\n\
+             aa_control = false\nrepeat_disturbed = false\n[factors]\n{factor}\n[[workload]]\n\
              name = \"live\"\nobserve = {{ {observe} }}\n"
         );
         let path = self.scratch.path().join("live.toml");
@@ -313,7 +313,7 @@ pub fn raced(program: &Path) -> Done<String> {
 /// Of so many studies of identical levels, those whose classes have a winner.
 pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done<u32> {
     let site = Production::at_work(program, &[ASKED])?;
-    let study = site.study("copy = [\"a\", \"b\"]", 6, "time = \"5 s\", settle = \"500 ms\"")?;
+    let study = site.study("aa_copy = [\"a\", \"b\"]", 6, "time = \"5 s\", settle = \"500 ms\"")?;
     let mut winners = 0;
     for seed in 1..=count {
         let (found, _) = site.run(&study, u64::from(seed))?;
@@ -341,7 +341,7 @@ pub fn doubled(program: &Path) -> Done<String> {
     let second = site.workers.last().ok_or("there is no second reader")?.0.id().to_string();
     thread::sleep(Duration::from_secs(2));
     let study = site.study(
-        "read-ahead = [\"128 KiB\", \"256 KiB\"]",
+        "read_ahead = [\"128 KiB\", \"256 KiB\"]",
         6,
         "time = \"3 s\", settle = \"500 ms\", harm = \"off\"",
     )?;
@@ -394,7 +394,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let site = Production::at_work(program, &[ASKED])?;
     let folder = site.scratch.folder("nobody", 0o755, None)?;
     let nobody = site.assay.as_nobody(&folder)?;
-    let study = site.study("copy = [\"a\", \"b\"]", 3, "time = \"3 s\", settle = \"200 ms\"")?;
+    let study = site.study("aa_copy = [\"a\", \"b\"]", 3, "time = \"3 s\", settle = \"200 ms\"")?;
     let device = format!("{}p1", site.device.device());
     let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
     let refused =
@@ -407,7 +407,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
 pub fn asked_to_end(program: &Path) -> Done<()> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
-    let factor = "read-ahead = [\"192 KiB\", \"256 KiB\"]";
+    let factor = "read_ahead = [\"192 KiB\", \"256 KiB\"]";
     let study = site.study(factor, 9, "time = \"4 s\", settle = \"100 ms\", harm = \"off\"")?;
     let place = site.directory().display().to_string();
     for times in [1, 3] {
@@ -445,8 +445,8 @@ pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
     let before = now();
     let study = scratch.path().join("live.toml");
     let text = "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = 9\n\
-        control = false\n[factors]\nread-ahead = [\"192 KiB\", \"256 KiB\"]\n[[workload]]\n\
-        name = \"live\"\nobserve = { time = \"3 s\", settle = \"100 ms\", harm = \"off\" }\n";
+        aa_control = false\n[factors]\nread-ahead = [\"192 KiB\", \"256 KiB\"]\n[[workload]]\n\
+        name = \"live\"\nobserve = { runtime = \"3 s\", settle_time = \"100 ms\", rollback_threshold = \"off\" }\n";
     fs::write(&study, text).map_err(|error| error.to_string())?;
     let study = study.display().to_string();
     let mut running = assay.start(&["run", &study, device.device(), "--quiet"])?;

@@ -101,15 +101,14 @@ impl fmt::Display for Thousandths {
 const STEEPEST: u32 = 10;
 
 impl Access {
-    /// What to write, for who wrote something else.
-    const ADVICE: &'static str = "say uniform, zipf 1.2 (above 0, below 10), pareto 0.2 (above 0, below 1), \
-         hot 20 % 80 %: 80 % of the operations go to the first 20 % of the area, or such parts one after the \
-         other: zones 5 % 50 %, 15 % 30 %, 80 % 20 %";
+    /// Accepted forms.
+    const ADVICE: &'static str = "uniform, zipf:1.2 (above 0, below 10), pareto:0.2 (above 0, below 1), or zones \
+         such as zoned:80/20:20/80 (80% of the operations in the first 20% of the area)";
 
     /// What it looks like, as a regular expression for editors.
     pub const LOOKS: &'static str = concat!(
-        r"^\s*(uniform|(zipf|pareto)\s+[0-9]+(\.[0-9]{1,3})?",
-        r"|(hot|zones)\s+[1-9][0-9]?\s*%\s*[1-9][0-9]?\s*%(\s*,[0-9% ]+)*)\s*$"
+        r"^\s*(uniform|(zipf|pareto):[0-9]+(\.[0-9]{1,3})?",
+        r"|zoned(:[1-9][0-9]?/[1-9][0-9]?)+)\s*$"
     );
 
     /// Whether all blocks are met alike.
@@ -177,18 +176,14 @@ impl fmt::Display for Access {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Uniform => formatter.write_str("uniform"),
-            Self::Zipf(theta) => write!(formatter, "zipf {theta}"),
-            Self::Pareto(share) => write!(formatter, "pareto {share}"),
+            Self::Zipf(theta) => write!(formatter, "zipf:{theta}"),
+            Self::Pareto(share) => write!(formatter, "pareto:{share}"),
             Self::Zones(zones) => {
-                let word =
-                    |zone: &Zone| format!("{} % {} %", zone.area_percent, zone.operations_percent);
-                match zones.all() {
-                    [first, _] => write!(formatter, "hot {}", word(first)),
-                    all => {
-                        let all: Vec<String> = all.iter().map(word).collect();
-                        write!(formatter, "zones {}", all.join(", "))
-                    }
+                formatter.write_str("zoned")?;
+                for zone in zones.all() {
+                    write!(formatter, ":{}/{}", zone.operations_percent, zone.area_percent)?;
                 }
+                Ok(())
             }
         }
     }
@@ -199,33 +194,25 @@ impl FromStr for Access {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
-        let (law, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
-        let found = match (law, rest.trim()) {
-            ("uniform", "") => Some(Self::Uniform),
-            ("zipf", theta) => Thousandths::read(theta, STEEPEST).map(Self::Zipf),
-            ("pareto", share) => Thousandths::read(share, 1).map(Self::Pareto),
-            ("hot", shares) => zone(shares).and_then(hot),
-            ("zones", all) => {
-                let all: Option<Vec<Zone>> = all.split(',').map(zone).collect();
+        let (law, rest) = trimmed.split_once(':').unwrap_or((trimmed, ""));
+        let found = match law {
+            "uniform" if rest.is_empty() => Some(Self::Uniform),
+            "zipf" => Thousandths::read(rest, STEEPEST).map(Self::Zipf),
+            "pareto" => Thousandths::read(rest, 1).map(Self::Pareto),
+            "zoned" => {
+                let all: Option<Vec<Zone>> = rest.split(':').map(zone).collect();
                 all.and_then(|all| Zones::new(&all)).map(Self::Zones)
             }
             _ => None,
         };
-        found.ok_or_else(|| format!("`{text}` is no access: {}", Self::ADVICE))
+        found.ok_or_else(|| format!("unknown distribution `{text}`; use {}", Self::ADVICE))
     }
 }
 
-/// A zone and the rest of the area.
-fn hot(Zone { area_percent: area, operations_percent: operations }: Zone) -> Option<Access> {
-    let rest = Zone { area_percent: 100 - area, operations_percent: 100 - operations };
-    let first = Zone { area_percent: area, operations_percent: operations };
-    Zones::new(&[first, rest]).map(Access::Zones)
-}
-
-/// `20 % 80 %`.
+/// Reads a zone in fio's order: percent of the accesses, percent of the area.
 fn zone(shares: &str) -> Option<Zone> {
     let percent = |text: &str| text.trim().parse::<u8>().ok().filter(|one| (1..=99).contains(one));
-    let (area, operations) = shares.trim().strip_suffix('%')?.split_once('%')?;
+    let (operations, area) = shares.split_once('/')?;
     Some(Zone { area_percent: percent(area)?, operations_percent: percent(operations)? })
 }
 
@@ -251,23 +238,21 @@ mod tests {
     fn an_access_is_written_as_it_is_read() {
         for text in [
             "uniform",
-            "zipf 1.2",
-            "zipf 1",
-            "zipf 0.001",
-            "pareto 0.2",
-            "hot 20 % 80 %",
-            "zones 5 % 50 %, 15 % 30 %, 80 % 20 %",
+            "zipf:1.2",
+            "zipf:1",
+            "zipf:0.001",
+            "pareto:0.2",
+            "zoned:80/20:20/80",
+            "zoned:50/5:30/15:20/80",
         ] {
             let access: Access = text.parse().unwrap();
             assert_eq!(access.to_string(), text);
             assert_eq!(Access::try_from(String::from(access)), Ok(access));
         }
         for (text, spelled) in [
-            ("zipf 1.20", "zipf 1.2"),
-            (" zipf  01.0 ", "zipf 1"),
-            ("hot 5% 95%", "hot 5 % 95 %"),
-            ("hot 20%80%", "hot 20 % 80 %"),
-            ("zones 20 % 80 %,80%20%", "hot 20 % 80 %"),
+            ("zipf:1.20", "zipf:1.2"),
+            (" zipf:01.0 ", "zipf:1"),
+            ("zoned: 95/5 :5/ 95", "zoned:95/5:5/95"),
         ] {
             assert_eq!(text.parse::<Access>().unwrap().to_string(), spelled);
         }
@@ -279,25 +264,26 @@ mod tests {
             "",
             "random",
             "zipf",
-            "zipf 0",
-            "zipf 10",
+            "zipf:0",
+            "zipf:10",
             "zipf -1",
-            "zipf 1.2345",
-            "zipf 1e3",
+            "zipf:1.2345",
+            "zipf:1e3",
             "zipf .5",
-            "pareto 1",
-            "pareto 0",
+            "pareto:1",
+            "pareto:0",
             "hot 20 %",
-            "hot 0 % 80 %",
-            "hot 20 % 100 %",
+            "zoned:80/0:20/100",
+            "zoned",
+            "zoned:100/20:0/80",
             "hot 20 80",
-            "zones 20 % 80 %",
-            "zones 20 % 80 %, 70 % 20 %",
-            "zones 20 % 80 %, 80 % 30 %",
+            "zoned:80/20",
+            "zoned:80/20:20/70",
+            "zoned:80/20:30/80",
             "uniform 1",
         ] {
             let told = text.parse::<Access>().unwrap_err();
-            assert!(told.contains("zipf 1.2") && told.starts_with(&format!("`{text}`")), "{told}");
+            assert!(told.contains("zipf:1.2") && told.contains(&format!("`{text}`")), "{told}");
         }
     }
 
@@ -305,29 +291,29 @@ mod tests {
     fn the_part_that_is_met_most_is_so_much_smaller_than_its_share_of_the_operations() {
         let densest = |text: &str, places| text.parse::<Access>().unwrap().densest(places);
         assert_eq!(densest("uniform", 1000), 1.0);
-        assert_eq!(densest("hot 20 % 80 %", 1000), 0.25);
-        assert_eq!(densest("hot 80 % 20 %", 1000), 0.25);
-        assert_eq!(densest("zones 5 % 50 %, 15 % 30 %, 80 % 20 %", 1000), 0.1);
-        assert_eq!(densest("pareto 0.2", 1000), 0.25);
-        assert_eq!(densest("pareto 0.5", 1000), 1.0);
+        assert_eq!(densest("zoned:80/20:20/80", 1000), 0.25);
+        assert_eq!(densest("zoned:20/80:80/20", 1000), 0.25);
+        assert_eq!(densest("zoned:50/5:30/15:20/80", 1000), 0.1);
+        assert_eq!(densest("pareto:0.2", 1000), 0.25);
+        assert_eq!(densest("pareto:0.5", 1000), 1.0);
         // By the sum itself.
         for theta in [0.5, 1.0, 1.2, 2.0] {
             let sum = |n: u32| (1..=n).map(|k| f64::from(k).powf(-theta)).sum::<f64>();
             let exact = 0.2 / (sum(200) / sum(1000));
-            let found = densest(&format!("zipf {theta}"), 1000);
+            let found = densest(&format!("zipf:{theta}"), 1000);
             assert!((found / exact - 1.0).abs() < 0.01, "{theta}: {found} for {exact}");
         }
-        assert_eq!(densest("zipf 1.2", 1), 1.0);
+        assert_eq!(densest("zipf:1.2", 1), 1.0);
     }
 
     #[test]
     fn only_what_is_not_uniform_is_told() {
         let words = |text: &str| text.parse::<Access>().unwrap().words();
         assert_eq!(words("uniform"), None);
-        assert_eq!(words("zipf 1.20").unwrap(), "blocks by Zipf's law of 1.2, scattered");
-        assert_eq!(words("hot 20 % 80 %").unwrap(), "80 % of them in the first 20 % of the area");
+        assert_eq!(words("zipf:1.20").unwrap(), "blocks by Zipf's law of 1.2, scattered");
+        assert_eq!(words("zoned:80/20:20/80").unwrap(), "80 % of them in the first 20 % of the area");
         assert_eq!(
-            words("zones 5 % 50 %, 15 % 30 %, 80 % 20 %").unwrap(),
+            words("zoned:50/5:30/15:20/80").unwrap(),
             "50 % of them in the first 5 % of the area, 30 % in the next 15 %, 20 % in the next 80 %"
         );
     }

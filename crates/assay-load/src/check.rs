@@ -67,9 +67,9 @@ fn range(what: &str, value: u32, most: u32) -> Result<(), LoadError> {
 fn check_spread(job: &Job) -> Result<(), LoadError> {
     let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
     match (job.pattern, job.operations) {
-        (Pattern::Spread, None) => wrong("a spread pattern needs an operation count"),
-        (Pattern::Spread, _) if (job.threads, job.depth) != (1, 1) => {
-            wrong("a spread pattern goes from place to place with one thread and depth 1")
+        (Pattern::Spaced, None) => wrong("a spaced pattern needs an operation count"),
+        (Pattern::Spaced, _) if (job.threads, job.depth) != (1, 1) => {
+            wrong("a spaced pattern goes from place to place with one thread and depth 1")
         }
         _ => Ok(()),
     }
@@ -81,16 +81,16 @@ fn check_places(job: &Job) -> Result<(), LoadError> {
     if let Some(fault) = job.sizes.fault(job.size_bytes) {
         return Err(LoadError::Invalid(fault));
     }
-    if job.pattern == Pattern::Spread && job.sizes.differ(job.size_bytes) {
-        return wrong("a spread pattern has operations of one size");
+    if job.pattern == Pattern::Spaced && job.sizes.differ(job.size_bytes) {
+        return wrong("a spaced pattern has operations of one size");
     }
-    if job.pattern == Pattern::Spread && job.apart != Apart::Nothing {
-        return wrong("a spread pattern has one sequence of places");
+    if job.pattern == Pattern::Spaced && job.apart != Apart::None {
+        return wrong("a spaced pattern has one sequence of places");
     }
     if job.pattern != Pattern::Random && !job.access.is_uniform() {
         return wrong("only random operations go to some blocks more often");
     }
-    if job.mix == Mix::Rewrite && (job.apart != Apart::Nothing || job.sizes.are_by_direction()) {
+    if job.mix == Mix::Rewrite && (job.apart != Apart::None || job.sizes.are_by_direction()) {
         return wrong("a rewrite reads and writes one block, and as much of it");
     }
     if job.pattern == Pattern::Stride && job.stride_bytes < u64::from(job.size_bytes) {
@@ -136,9 +136,9 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
     if job.slices.is_some() {
         return wrong("slices follow each other as fast as they can, so that there is no rate");
     }
-    if job.pattern == Pattern::Spread {
+    if job.pattern == Pattern::Spaced {
         return wrong(
-            "a spread pattern goes on as soon as it is answered, so that there is no rate",
+            "a spaced pattern goes on as soon as it is answered, so that there is no rate",
         );
     }
     if job.think != Duration::ZERO {
@@ -205,7 +205,7 @@ fn check_area(job: &Job) -> Result<(), LoadError> {
         * match job.pattern {
             Pattern::Sequential | Pattern::Stride => u64::from(job.threads),
             Pattern::Random => 1,
-            Pattern::Spread => job.operations.unwrap_or(1),
+            Pattern::Spaced => job.operations.unwrap_or(1),
         };
     if blocks(job) < needed {
         return Err(LoadError::Invalid(format!(
@@ -237,7 +237,7 @@ pub(crate) mod tests {
     }
 
     fn spread(samples: u64) -> Job {
-        Job { pattern: Pattern::Spread, operations: Some(samples), ..job() }
+        Job { pattern: Pattern::Spaced, operations: Some(samples), ..job() }
     }
 
     /// A job of 20 operations in slices of so many.
@@ -261,7 +261,7 @@ pub(crate) mod tests {
     }
 
     fn zipf() -> Access {
-        "zipf 1.2".parse().unwrap()
+        "zipf:1.2".parse().unwrap()
     }
 
     fn refusal(job: &Job, name: &str) -> Option<String> {
@@ -322,7 +322,7 @@ pub(crate) mod tests {
             (Job { area: Range { start: 8192, end: 0 }, ..job() }, "too small"),
             (Job { area: 0..u64::MAX, ..job() }, "beyond what a file can hold"),
             (Job { area: 0..8192, threads: 3, pattern: Pattern::Sequential, ..job() }, "3 operations"),
-            (Job { pattern: Pattern::Spread, ..job() }, "needs an operation count"),
+            (Job { pattern: Pattern::Spaced, ..job() }, "needs an operation count"),
             (Job { depth: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { threads: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),

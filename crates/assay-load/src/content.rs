@@ -250,12 +250,12 @@ mod tests {
             Filler::new(&job, 0).fill(&mut bytes);
             bytes
         };
-        for mix in ["trim", "zero", "50 % read, 50 % trim"] {
+        for mix in ["trim", "zero", "read/50:trim/50"] {
             assert_eq!(filled(mix, Content::Random), [7; 16], "{mix}: nothing is written");
         }
-        assert_ne!(filled("50 % write, 50 % trim", Content::Random), [7; 16]);
-        assert_eq!(filled("50 % write, 50 % zero", Content::Zero), [7; 16]);
-        assert_eq!(filled("50 % read, 40 % write, 10 % trim", Content::Zero), [0; 16]);
+        assert_ne!(filled("write/50:trim/50", Content::Random), [7; 16]);
+        assert_eq!(filled("write/50:zero/50", Content::Zero), [7; 16]);
+        assert_eq!(filled("read/50:write/40:trim/10", Content::Zero), [0; 16]);
     }
 
     #[test]

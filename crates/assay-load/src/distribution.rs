@@ -177,7 +177,7 @@ mod tests {
     use crate::random::{Purpose, generator};
 
     const DRAWS: u64 = 200_000;
-    const ZONES: &str = "zones 1 % 50 %, 98 % 30 %, 1 % 20 %";
+    const ZONES: &str = "zoned:50/1:30/98:20/1";
 
     fn draw(access: &str, places: u64) -> Draw {
         Draw::new(access.parse().unwrap(), places, 5)
@@ -209,16 +209,16 @@ mod tests {
     fn ranks_follow_zipfs_law() {
         for theta in [0.1, 0.9, 0.999, 1.0, 1.001, 1.2, 3.0] {
             for places in [2, 10, 1000, 20_000] {
-                let off = off(&by_rank(&format!("zipf {theta}"), places), &zipf(theta, places));
+                let off = off(&by_rank(&format!("zipf:{theta}"), places), &zipf(theta, places));
                 // The stream is the same each time: four standard deviations are no matter of luck.
-                assert!(off < 4.5, "zipf {theta} of {places}: {off}");
+                assert!(off < 4.5, "zipf:{theta} of {places}: {off}");
             }
         }
     }
 
     #[test]
     fn another_law_is_seen() {
-        let off = off(&by_rank("zipf 1.2", 1000), &zipf(1.15, 1000));
+        let off = off(&by_rank("zipf:1.2", 1000), &zipf(1.15, 1000));
         assert!(off > 10.0, "{off}");
     }
 
@@ -230,18 +230,18 @@ mod tests {
             let power = f64::ln(1.0 - share) / f64::ln(share);
             let up_to = |rank: u64| (rank as f64 / places as f64).powf(power);
             let exact: Vec<f64> = (0..places).map(|rank| up_to(rank + 1) - up_to(rank)).collect();
-            let found = by_rank(&format!("pareto {share}"), places);
+            let found = by_rank(&format!("pareto:{share}"), places);
             let off = off(&found, &exact);
-            assert!(off < 4.5, "pareto {share}: {off}");
+            assert!(off < 4.5, "pareto:{share}: {off}");
             let first = (share * places as f64).round() as usize;
             let there = found[..first].iter().sum::<u64>() as f64 / DRAWS as f64;
-            assert!((there - (1.0 - share)).abs() < 0.005, "pareto {share}: {there}");
+            assert!((there - (1.0 - share)).abs() < 0.005, "pareto:{share}: {there}");
         }
     }
 
     #[test]
     fn a_hot_spot_lies_at_the_start_and_has_its_share() {
-        let found = counts("hot 20 % 80 %", 500);
+        let found = counts("zoned:80/20:20/80", 500);
         let exact: Vec<f64> =
             (0..500).map(|place| if place < 100 { 0.8 / 100.0 } else { 0.2 / 400.0 }).collect();
         let off = off(&found, &exact);
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn zones_follow_each_other_and_have_their_shares() {
-        let found = counts("zones 5 % 50 %, 15 % 30 %, 80 % 20 %", 1000);
+        let found = counts("zoned:50/5:30/15:20/80", 1000);
         let exact = |place: u64| match place {
             0..50 => 0.5 / 50.0,
             50..200 => 0.3 / 150.0,
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn few_places_are_drawn_too() {
         for access in
-            ["uniform", "zipf 1.2", "zipf 1", "pareto 0.2", "hot 1 % 99 %", "hot 99 % 1 %", ZONES]
+            ["uniform", "zipf:1.2", "zipf:1", "pareto:0.2", "zoned:99/1:1/99", "zoned:1/99:99/1", ZONES]
         {
             assert_eq!(counts(access, 1), [DRAWS], "{access}");
             assert!(counts(access, 2).iter().all(|count| *count > 0), "{access}");
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn places_without_number_stay_below_it() {
         let mut rng = generator(9, 0, Purpose::Offsets);
-        for access in ["zipf 0.01", "zipf 1", "zipf 9.999", "pareto 0.001", "pareto 0.999"] {
+        for access in ["zipf:0.01", "zipf:1", "zipf:9.999", "pareto:0.001", "pareto:0.999"] {
             for places in [(1 << 40) + 3, 1 << 51] {
                 let draw = draw(access, places);
                 assert!((0..10_000).all(|_| draw.next(&mut rng) < places), "{access}");
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn what_is_met_most_is_no_neighbour_of_the_next() {
-        let (places, counts) = (10_000, counts("zipf 1.2", 10_000));
+        let (places, counts) = (10_000, counts("zipf:1.2", 10_000));
         let mut most: Vec<u64> = (0..places).collect();
         most.sort_by_key(|place| std::cmp::Reverse(counts[*place as usize]));
         let near = most[..20].windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 50).count();

@@ -280,7 +280,7 @@ fn check(job: &FileJob) -> Result<(), LoadError> {
     if job.size_bytes > MOST_SIZE {
         return Err(LoadError::Invalid(format!("a small file has at most {MOST_SIZE} bytes")));
     }
-    if matches!(job.pattern, Pattern::Spread | Pattern::Stride) {
+    if matches!(job.pattern, Pattern::Spaced | Pattern::Stride) {
         return Err(LoadError::Invalid("files have no evenly spaced places".to_owned()));
     }
     Ok(())

@@ -34,7 +34,7 @@ pub enum Pattern {
     Stride,
     /// Operation i of the job's operation count goes to the i-th of as many evenly spaced blocks,
     /// in rising order: see [`spread_offset`](crate::spread_offset). One thread, depth 1.
-    Spread,
+    Spaced,
 }
 
 impl Pattern {
@@ -44,7 +44,7 @@ impl Pattern {
             Self::Sequential => "sequential",
             Self::Random => "random",
             Self::Stride => "stride",
-            Self::Spread => "spread",
+            Self::Spaced => "spaced",
         }
     }
 }
@@ -55,7 +55,7 @@ impl Pattern {
 pub enum Apart {
     /// Area and position: the next operation goes on where the one before it ended, whatever both are.
     #[default]
-    Nothing,
+    None,
     /// The area; reads have a position of their own in it, and so have writes. Random places are drawn from
     /// streams of their own.
     Positions,
@@ -155,10 +155,10 @@ impl Job {
             access: Access::Uniform,
             align_bytes: 0,
             stride_bytes: 0,
-            apart: Apart::Nothing,
+            apart: Apart::None,
             depth: 1,
             wait_for: 1,
-            poll: Poll::Nothing,
+            poll: Poll::None,
             threads: 1,
             pin: false,
             sync: WriteSync::None,

@@ -170,7 +170,7 @@ fn slices(job: &Job) -> u64 {
 /// Operations of which each latency is kept.
 fn kept_samples(job: &Job) -> u64 {
     match job.pattern {
-        Pattern::Spread => job.operations.unwrap_or(0).min(MOST_SAMPLES),
+        Pattern::Spaced => job.operations.unwrap_or(0).min(MOST_SAMPLES),
         // One at a time they end in the order in which they were drawn, so that each has its place.
         Pattern::Random if job.threads == 1 && job.depth == 1 => {
             job.operations.filter(|all| *all <= MOST_RANDOM_SAMPLES).unwrap_or(0)
@@ -718,7 +718,7 @@ mod tests {
 
     #[test]
     fn trims_and_zeroing_are_counted_apart_and_move_nothing() {
-        let mix = "20 % read, 40 % trim, 40 % zero".parse().unwrap();
+        let mix = "read/20:trim/40:zero/40".parse().unwrap();
         let mut book = Book::new(&Job { mix, ..timed(0, 100) });
         book.begin(0, 0);
         for (stamp, class) in [(10, Class::Trim), (20, Class::Zero), (120, Class::Trim)] {
@@ -785,8 +785,8 @@ mod tests {
             let job = Job { pattern, operations: Some(operations), ..timed(0, 100) };
             found(&job, &vec![9; operations as usize]).samples
         };
-        assert_eq!(kept(Pattern::Spread, 3), [7, 7, 7]);
-        assert_eq!(kept(Pattern::Spread, MOST_SAMPLES + 5).len() as u64, MOST_SAMPLES);
+        assert_eq!(kept(Pattern::Spaced, 3), [7, 7, 7]);
+        assert_eq!(kept(Pattern::Spaced, MOST_SAMPLES + 5).len() as u64, MOST_SAMPLES);
         assert_eq!(kept(Pattern::Random, 3), [7, 7, 7]);
         assert!(kept(Pattern::Random, MOST_RANDOM_SAMPLES + 1).is_empty());
         let deep = Job { pattern: Pattern::Random, operations: Some(3), depth: 2, ..timed(0, 100) };

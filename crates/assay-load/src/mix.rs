@@ -129,8 +129,8 @@ impl FromStr for Mix {
         };
         found.ok_or_else(|| {
             format!(
-                "`{text}` is no mix: say read, write, rewrite, trim, zero, two percentages that add up to \
-                 100, such as 70/30, or shares with their words, such as 60 % read, 30 % write, 10 % trim"
+                "unknown mix `{text}`; use read, write, rewrite, trim, zero, two percentages that add up to 100 \
+                 such as 70/30, or shares such as read/60:write/30:trim/10"
             )
         })
     }
@@ -149,14 +149,14 @@ fn two(text: &str) -> Option<Mix> {
     of_shares(&[(Class::Read, share(reads)?), (Class::Write, share(writes)?)])
 }
 
-/// `60 % read, 30 % write, 10 % trim`.
+/// `read/60:write/30:trim/10`.
 fn shares(text: &str) -> Option<Mix> {
     let share = |one: &str| {
-        let (percent, word) = one.split_once('%')?;
+        let (word, percent) = one.split_once('/')?;
         let (_, class) = WORDS.into_iter().find(|(known, _)| *known == word.trim())?;
         Some((class, percent.trim().parse::<u8>().ok()?))
     };
-    let shares: Option<Vec<(Class, u8)>> = text.split(',').map(share).collect();
+    let shares: Option<Vec<(Class, u8)>> = text.split(':').map(share).collect();
     of_shares(&shares?)
 }
 
@@ -191,9 +191,9 @@ impl From<Mix> for String {
                     WORDS.into_iter().filter_map(|(word, class)| match parts.percent(class) {
                         0 => None,
                         100 => Some(word.to_owned()),
-                        percent => Some(format!("{percent} % {word}")),
+                        percent => Some(format!("{word}/{percent}")),
                     });
-                shares.collect::<Vec<String>>().join(", ")
+                shares.collect::<Vec<String>>().join(":")
             }
         }
     }
@@ -213,8 +213,8 @@ mod tests {
             "5/95",
             "trim",
             "zero",
-            "60 % read, 30 % write, 10 % trim",
-            "97 % write, 1 % trim, 2 % zero",
+            "read/60:write/30:trim/10",
+            "write/97:trim/1:zero/2",
         ] {
             let mix: Mix = text.parse().unwrap();
             assert_eq!(String::from(mix), text);
@@ -226,11 +226,11 @@ mod tests {
     fn one_mix_is_written_in_one_way() {
         let of = |text: &str| text.parse::<Mix>().unwrap();
         for (text, usual) in [
-            ("60 % read, 40 % write", "60/40"),
-            ("40% write,60% read", "60/40"),
-            ("100 % trim", "trim"),
-            ("100 % write", "write"),
-            ("10 % trim, 90 % read", "90 % read, 10 % trim"),
+            ("read/60:write/40", "60/40"),
+            ("write/40:read/60", "60/40"),
+            ("trim/100", "trim"),
+            ("write/100", "write"),
+            ("trim/10:read/90", "read/90:trim/10"),
         ] {
             assert_eq!((of(text), String::from(of(text)).as_str()), (of(usual), usual));
         }
@@ -245,15 +245,15 @@ mod tests {
             "a/b",
             "-5/105",
             "300/-200",
-            "60 % read",
-            "60 % read, 50 % write",
-            "60 % read, 40 % read",
-            "50 % rewrite, 50 % read",
-            "60 read, 40 write",
-            "trim, zero",
+            "read/60",
+            "read/60:write/50",
+            "read/60:read/40",
+            "rewrite/50:read/50",
+            "60/read:40/write",
+            "trim:zero",
         ] {
             let told = text.parse::<Mix>().unwrap_err();
-            assert!(told.contains("such as 70/30") && told.contains("10 % trim"), "{text}");
+            assert!(told.contains("such as 70/30") && told.contains("trim/10"), "{text}");
         }
     }
 
@@ -266,8 +266,8 @@ mod tests {
             ("70/30", true, true, true, false),
             ("trim", false, true, false, true),
             ("zero", false, true, false, true),
-            ("99 % read, 1 % trim", true, true, false, true),
-            ("50 % write, 50 % zero", false, true, true, true),
+            ("read/99:trim/1", true, true, false, true),
+            ("write/50:zero/50", false, true, true, true),
         ] {
             let mix: Mix = text.parse().unwrap();
             let found = (mix.reads(), mix.writes(), mix.carries(), mix.clears());
@@ -284,8 +284,8 @@ mod tests {
             ("70/30", "70 % reads, 30 % writes"),
             ("rewrite", "rewrites"),
             ("trim", "trims"),
-            ("60 % read, 30 % write, 10 % trim", "60 % reads, 30 % writes, 10 % trims"),
-            ("90 % write, 10 % zero", "90 % writes, 10 % zeroing"),
+            ("read/60:write/30:trim/10", "60 % reads, 30 % writes, 10 % trims"),
+            ("write/90:zero/10", "90 % writes, 10 % zeroing"),
         ] {
             assert_eq!(text.parse::<Mix>().unwrap().words(), words);
         }

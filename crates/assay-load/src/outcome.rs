@@ -152,7 +152,7 @@ pub struct Outcome {
     pub series: Vec<SecondRow>,
     /// Everything moved.
     pub totals: Totals,
-    /// For [`Pattern::Spread`](crate::Pattern::Spread) the service time in nanoseconds of each
+    /// For [`Pattern::Spaced`](crate::Pattern::Spaced) the service time in nanoseconds of each
     /// operation in its order, the first 10,000; empty for the other patterns.
     pub sample_latencies_ns: Vec<u64>,
     /// For a job with slices the nanoseconds from the first submission to the end of each, in their order.

@@ -23,7 +23,7 @@ pub(crate) fn blocks(job: &Job) -> u64 {
     job.area.end.saturating_sub(job.area.start) / u64::from(job.size_bytes)
 }
 
-/// Where sample `index` of `samples` goes under [`Pattern::Spread`]: to the start of the block in
+/// Where sample `index` of `samples` goes under [`Pattern::Spaced`]: to the start of the block in
 /// which the `index`-th of as many equal parts of the area begins. Bytes from the start of the
 /// target.
 pub fn spread_offset(area: &Range<u64>, size_bytes: u32, samples: u64, index: u64) -> u64 {
@@ -129,7 +129,7 @@ impl Track {
                 let draw = Draw::new(job.access, places, job.seed);
                 (whole(), Order::Random { draw, rng: generator(job.seed, thread, purpose) })
             }
-            Pattern::Spread => {
+            Pattern::Spaced => {
                 let samples = job.operations.unwrap_or(1);
                 (whole(), Order::Spread { next: 0, samples, blocks: bytes / size })
             }
@@ -184,7 +184,7 @@ impl Walk {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
         let [reads, writes] = parts(job);
         let sizes = SizeDraws::new(job, thread);
-        let is_apart = job.apart != Apart::Nothing;
+        let is_apart = job.apart != Apart::None;
         Self {
             usual: if is_apart { 0 } else { sizes.only().unwrap_or(0) },
             sizes,
@@ -313,7 +313,7 @@ mod tests {
         for (blocks, samples) in [(100, 100), (103, 10), (1 << 50, 7), (5, 1)] {
             let area = start..start + blocks * size;
             let job = Job {
-                pattern: Pattern::Spread,
+                pattern: Pattern::Spaced,
                 size_bytes: size as u32,
                 area: area.clone(),
                 operations: Some(samples),
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn random_operations_of_several_sizes_are_multiples_of_the_smallest_and_stay_inside() {
-        for access in ["uniform", "zipf 1.2", "pareto 0.2", "hot 20 % 80 %"] {
+        for access in ["uniform", "zipf:1.2", "pareto:0.2", "zoned:80/20:20/80"] {
             let job = Job { access: access.parse().unwrap(), ..mixed(Pattern::Random) };
             for class in [Class::Read, Class::Write] {
                 for Place { offset, bytes } in places(&job, class, 10_000) {
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn threads_agree_about_what_is_hot() {
-        let job = Job { access: "zipf 2".parse().unwrap(), threads: 2, ..job() };
+        let job = Job { access: "zipf:2".parse().unwrap(), threads: 2, ..job() };
         let most = |thread| {
             let mut walk = Walk::new(&job, thread);
             let mut met = std::collections::BTreeMap::new();
@@ -522,7 +522,7 @@ mod tests {
             [Class::Read, Class::Write, Class::Write, Class::Read]
                 .map(|class| walk.next(class).offset / 4096)
         };
-        assert_eq!(offsets(Apart::Nothing), [0, 1, 2, 3]);
+        assert_eq!(offsets(Apart::None), [0, 1, 2, 3]);
         assert_eq!(offsets(Apart::Positions), [0, 0, 1, 1]);
         assert_eq!(offsets(Apart::Halves), [0, 128, 129, 1]);
     }
@@ -556,7 +556,7 @@ mod tests {
     fn each_class_of_a_mix_has_its_share() {
         const DRAWS: u32 = 100_000;
         for text in
-            ["60 % read, 30 % write, 10 % trim", "5 % read, 80 % write, 1 % trim, 14 % zero"]
+            ["read/60:write/30:trim/10", "read/5:write/80:trim/1:zero/14"]
         {
             let job = Job { mix: text.parse().unwrap(), ..job() };
             let mut classes = Classes::new(&job, 0);

@@ -14,22 +14,21 @@ const DEEPEST: u32 = 1 << 13;
 pub enum Poll {
     /// Nothing: a thread calls the kernel to submit, and sleeps until something is complete.
     #[default]
-    #[serde(rename = "none")]
-    Nothing,
+    None,
     /// What is to be submitted, by a thread of the kernel (`IORING_SETUP_SQPOLL`).
-    Submission,
+    Sqpoll,
     /// What is complete, by the thread that waits for it, at the device (`IORING_SETUP_IOPOLL`): of direct
     /// reads and writes, on a device that has a queue for it.
-    Completion,
+    Iopoll,
 }
 
 impl Poll {
     /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Nothing => "none",
-            Self::Submission => "submission",
-            Self::Completion => "completion",
+            Self::None => "none",
+            Self::Sqpoll => "sqpoll",
+            Self::Iopoll => "iopoll",
         }
     }
 }
@@ -37,17 +36,17 @@ impl Poll {
 /// Only a ring is polled, and only for what the kernel polls for.
 pub(crate) fn check(job: &Job, engine: &EngineKind) -> Result<(), LoadError> {
     let wrong = |text: String| Err(LoadError::Invalid(text));
-    if job.poll == Poll::Nothing {
+    if job.poll == Poll::None {
         return Ok(());
     }
     if *engine != EngineKind::IoUring {
         return wrong(format!("engine {} has no queues that are polled", engine.name()));
     }
-    if job.poll == Poll::Submission && job.depth > DEEPEST {
+    if job.poll == Poll::Sqpoll && job.depth > DEEPEST {
         return wrong(format!("with polled submission the depth is at most {DEEPEST}"));
     }
     let has_others = job.sync != WriteSync::None || job.mix.clears() || job.track.is_some();
-    if job.poll == Poll::Completion && has_others {
+    if job.poll == Poll::Iopoll && has_others {
         return wrong("completions are polled for of reads and writes alone".to_owned());
     }
     Ok(())
@@ -64,7 +63,7 @@ mod tests {
 
     #[test]
     fn names_are_what_is_written() {
-        for poll in [Poll::Nothing, Poll::Submission, Poll::Completion] {
+        for poll in [Poll::None, Poll::Sqpoll, Poll::Iopoll] {
             let read: Poll = serde::Deserialize::deserialize(serde::de::value::StrDeserializer::<
                 serde::de::value::Error,
             >::new(poll.name()))
@@ -75,7 +74,7 @@ mod tests {
 
     #[test]
     fn only_a_ring_is_polled() {
-        for poll in [Poll::Submission, Poll::Completion] {
+        for poll in [Poll::Sqpoll, Poll::Iopoll] {
             let polled = Job { poll, ..job() };
             assert_eq!(refusal(&polled, &EngineKind::IoUring), None);
             for other in [EngineKind::Null, EngineKind::Psync] {
@@ -89,18 +88,18 @@ mod tests {
     #[test]
     fn what_the_kernel_does_not_poll_for_is_refused() {
         let ring = EngineKind::IoUring;
-        let trims = "90 % read, 10 % trim".parse().unwrap();
+        let trims = "read/90:trim/10".parse().unwrap();
         let of = |poll| {
             [Job { poll, sync: WriteSync::EachWrite, ..job() }, Job { poll, mix: trims, ..job() }]
         };
-        for job in of(Poll::Completion) {
+        for job in of(Poll::Iopoll) {
             assert!(refusal(&job, &ring).unwrap().contains("reads and writes alone"));
         }
-        for job in of(Poll::Submission) {
+        for job in of(Poll::Sqpoll) {
             assert_eq!(refusal(&job, &ring), None);
         }
         let deep = |poll| Job { poll, depth: DEEPEST + 1, ..job() };
-        assert!(refusal(&deep(Poll::Submission), &ring).unwrap().contains("at most 8192"));
-        assert_eq!(refusal(&deep(Poll::Completion), &ring), None);
+        assert!(refusal(&deep(Poll::Sqpoll), &ring).unwrap().contains("at most 8192"));
+        assert_eq!(refusal(&deep(Poll::Iopoll), &ring), None);
     }
 }

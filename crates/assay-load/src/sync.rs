@@ -65,10 +65,10 @@ impl fmt::Display for WriteSync {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => formatter.write_str("none"),
-            Self::EachWrite => formatter.write_str("each-write"),
-            Self::EachNth(every) => write!(formatter, "each-{every}-writes"),
-            Self::Fsync(1) => formatter.write_str("fsync-each-write"),
-            Self::Fsync(every) => write!(formatter, "fsync-each-{every}-writes"),
+            Self::EachWrite => formatter.write_str("fdatasync"),
+            Self::EachNth(every) => write!(formatter, "fdatasync:{every}"),
+            Self::Fsync(1) => formatter.write_str("fsync"),
+            Self::Fsync(every) => write!(formatter, "fsync:{every}"),
             Self::DataSynced => formatter.write_str("o_dsync"),
             Self::Synced => formatter.write_str("o_sync"),
         }
@@ -79,24 +79,22 @@ impl FromStr for WriteSync {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let whole = text.strip_prefix("fsync-");
-        let rest = whole.unwrap_or(text);
-        let every = || rest.strip_prefix("each-")?.strip_suffix("-writes")?.parse::<u32>().ok();
-        match (text, rest) {
-            ("none", _) => Ok(Self::None),
-            ("o_dsync", _) => Ok(Self::DataSynced),
-            ("o_sync", _) => Ok(Self::Synced),
-            (_, "each-write") => Ok(if whole.is_some() { Self::Fsync(1) } else { Self::EachWrite }),
-            _ => match every() {
-                Some(every @ 2..=MOST_WRITES) if whole.is_some() => Ok(Self::Fsync(every)),
-                Some(every @ 2..=MOST_WRITES) => Ok(Self::EachNth(every)),
-                Some(1) => Err(format!("`{text}`: that of each write is each-write")),
-                Some(_) => Err(format!("`{text}`: the number of writes is 2 to {MOST_WRITES}")),
-                None => Err(format!(
-                    "`{text}` is not known: say none, each-write, or each-8-writes for an fdatasync \
-                     after every eighth write of a thread, fsync-each-write for an fsync, o_dsync or o_sync"
-                )),
-            },
+        let (call, every) = text.split_once(':').unwrap_or((text, "1"));
+        let every = match every.parse::<u32>() {
+            Ok(every @ 1..=MOST_WRITES) => every,
+            _ => return Err(format!("`{text}`: the number of writes is 1 to {MOST_WRITES}")),
+        };
+        match (call, every) {
+            ("none", 1) => Ok(Self::None),
+            ("o_dsync", 1) => Ok(Self::DataSynced),
+            ("o_sync", 1) => Ok(Self::Synced),
+            ("fdatasync", 1) => Ok(Self::EachWrite),
+            ("fdatasync", every) => Ok(Self::EachNth(every)),
+            ("fsync", every) => Ok(Self::Fsync(every)),
+            _ => Err(format!(
+                "unknown sync `{text}`; use none, fdatasync, fsync, o_dsync or o_sync, or a call after every \
+                 eighth write of a thread such as fdatasync:8"
+            )),
         }
     }
 }
@@ -199,11 +197,11 @@ mod tests {
     fn a_sync_is_written_as_it_is_read() {
         for (text, every) in [
             ("none", None),
-            ("each-write", Some(1)),
-            ("each-2-writes", Some(2)),
-            ("each-1000000-writes", Some(1_000_000)),
-            ("fsync-each-write", Some(1)),
-            ("fsync-each-8-writes", Some(8)),
+            ("fdatasync", Some(1)),
+            ("fdatasync:2", Some(2)),
+            ("fdatasync:1000000", Some(1_000_000)),
+            ("fsync", Some(1)),
+            ("fsync:8", Some(8)),
             ("o_dsync", Some(1)),
             ("o_sync", Some(1)),
         ] {
@@ -211,16 +209,13 @@ mod tests {
             assert_eq!((String::from(sync), sync.every()), (text.to_owned(), every));
         }
         for (text, told) in [
-            ("each-1-writes", "each-write"),
-            ("each-0-writes", "2 to 1000000"),
-            ("each-1000001-writes", "2 to 1000000"),
-            ("each--3-writes", "each-8-writes"),
-            ("each-8-write", "each-8-writes"),
-            ("", "each-8-writes"),
-            ("fsync-each-1-writes", "each-write"),
-            ("fsync-each-1000001-writes", "2 to 1000000"),
-            ("fsync", "o_dsync or o_sync"),
-            ("fsync-o_sync", "o_dsync or o_sync"),
+            ("fdatasync:0", "1 to 1000000"),
+            ("fdatasync:1000001", "1 to 1000000"),
+            ("each-8-writes", "fdatasync:8"),
+            ("", "fdatasync:8"),
+            ("o_sync:2", "o_dsync or o_sync"),
+            ("fsync:1000001", "1 to 1000000"),
+            ("syncfs", "o_dsync or o_sync"),
         ] {
             let error = text.parse::<WriteSync>().unwrap_err();
             assert!(error.contains(told), "{text}: {error}");

@@ -293,7 +293,7 @@ fn a_spread_pattern_goes_once_to_each_of_its_places() {
         let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
         let area = MARGIN..MARGIN + blocks * SIZE;
         let spread = Job {
-            pattern: Pattern::Spread,
+            pattern: Pattern::Spaced,
             mix: Mix::WRITES,
             area: area.clone(),
             operations: Some(samples),

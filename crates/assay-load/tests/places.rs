@@ -138,7 +138,7 @@ fn a_law_of_writes_is_seen_in_what_is_left_untouched() {
     let scratch = Scratch::filled(256 * SIZE, 0xaa, false);
     let hot = Job {
         mix: Mix::WRITES,
-        access: "hot 10 % 90 %".parse().unwrap(),
+        access: "zoned:90/10:10/90".parse().unwrap(),
         operations: Some(1000),
         ..job()
     };

@@ -33,7 +33,7 @@ fn submitted(job: Job, scratch: &Scratch) -> Option<Outcome> {
     if !has_ring() {
         return None;
     }
-    let job = Job { poll: Poll::Submission, ..job };
+    let job = Job { poll: Poll::Sqpoll, ..job };
     match run(&job, &EngineKind::IoUring, &scratch.target(), &AtomicBool::new(false)) {
         Err(error @ LoadError::Setup { .. }) => {
             assay_lab::needs::skip(&error.to_string());
@@ -64,7 +64,7 @@ fn what_a_thread_of_the_kernel_submits_is_written_once_and_whole() {
         };
         let Some(found) = submitted(fill, &scratch) else { return };
         assert_eq!(operations(&found, Class::Write), BLOCKS);
-        assert_eq!(found.engine.poll, Poll::Submission);
+        assert_eq!(found.engine.poll, Poll::Sqpoll);
         let bytes = scratch.bytes();
         let is_old = |block: &[u8]| block.iter().all(|byte| *byte == 0xaa);
         assert!(!bytes.chunks(SIZE as usize).any(is_old), "depth {depth}");
@@ -103,7 +103,7 @@ fn a_plain_ring_says_nothing_of_polling() {
     }
     let scratch = Scratch::filled(1 << 20, 1, false);
     let found = outcome(&Job { operations: Some(500), ..job() }, &EngineKind::IoUring, &scratch);
-    assert_eq!(found.engine.poll, Poll::Nothing);
+    assert_eq!(found.engine.poll, Poll::None);
     assert!(!found.engine.notes.iter().any(|note| note.contains("poll")));
     assert!(found.queue.looked_at > 0);
 }
@@ -117,7 +117,7 @@ fn completions_that_cannot_be_polled_for_are_refused_before_the_run() {
     let file = File::from(memfd_create("assay-load-polling", MemfdFlags::CLOEXEC).unwrap());
     file.set_len(1 << 20).unwrap();
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
-    let polled = Job { poll: Poll::Completion, operations: Some(9), ..job() };
+    let polled = Job { poll: Poll::Iopoll, operations: Some(9), ..job() };
     let refused = run(&polled, &EngineKind::IoUring, &target, &AtomicBool::new(false));
     let told = refused.unwrap_err().to_string();
     assert!(told.contains("completions cannot be polled for here"), "{told}");
@@ -130,7 +130,7 @@ fn completions_of_a_file_are_polled_for_or_refused_with_the_reason() {
         return;
     }
     let scratch = Scratch::filled(1 << 20, 1, true);
-    let polled = Job { poll: Poll::Completion, depth: 8, operations: Some(500), ..job() };
+    let polled = Job { poll: Poll::Iopoll, depth: 8, operations: Some(500), ..job() };
     match run(&polled, &EngineKind::IoUring, &scratch.target(), &AtomicBool::new(false)) {
         Ok(found) => {
             assert_eq!(operations(&found, Class::Read), 500);
@@ -153,7 +153,7 @@ fn what_a_thread_of_the_kernel_submits_can_be_verified() {
         area: 0..BLOCKS * SIZE,
         operations: Some(BLOCKS),
         depth: 8,
-        poll: Poll::Submission,
+        poll: Poll::Sqpoll,
         verify: Some(7),
         ..job()
     };
@@ -168,7 +168,7 @@ fn what_a_thread_of_the_kernel_submits_can_be_verified() {
 fn other_engines_have_nothing_to_poll() {
     let target = Target { file: None, memory_alignment: 4096 };
     for entry in ENGINES.iter().filter(|entry| entry.name != "io_uring") {
-        for poll in [Poll::Submission, Poll::Completion] {
+        for poll in [Poll::Sqpoll, Poll::Iopoll] {
             let polled = Job { poll, operations: Some(9), ..job() };
             let refused = run(&polled, &entry.standard, &target, &AtomicBool::new(false));
             let told = refused.unwrap_err().to_string();

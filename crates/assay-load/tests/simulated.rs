@@ -224,7 +224,7 @@ fn the_window_of_rewrites_is_bounded_by_whole_ones() {
 
 #[test]
 fn samples_are_their_latencies_in_order_where_each_has_its_place() {
-    let few = Job { pattern: Pattern::Spread, operations: Some(50), ..job() };
+    let few = Job { pattern: Pattern::Spaced, operations: Some(50), ..job() };
     let found = simulated(&few, &lognormal(1));
     assert_eq!(found.sample_latencies_ns.len(), 50);
     assert_eq!(found.sample_latencies_ns.iter().sum::<u64>(), found.window_ns);

@@ -379,7 +379,7 @@ impl Scan {
         }
         if count > MOST_STEPS as u64 {
             return Err(format!(
-                "it has {count} requests, and at most {MOST_STEPS} are played: say span = \"60 s\" for a part of it"
+                "it has {count} requests, and at most {MOST_STEPS} are played: say trace_length = \"60 s\" for a part of it"
             ));
         }
         source.length_ns = last_ns - source.first_ns;

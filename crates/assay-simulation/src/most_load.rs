@@ -179,7 +179,7 @@ fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
 
 fn design(limit: Limit, rates: &[f64]) -> Design {
     let ask = Ask {
-        kind: AskKind::MostLoad,
+        kind: AskKind::MaxRate,
         ask: "How much can it take?".to_owned(),
         published: None,
         workloads: vec![WORKLOAD.to_owned()],
@@ -187,11 +187,11 @@ fn design(limit: Limit, rates: &[f64]) -> Design {
         factor: None,
         at: Arm::new(),
         level: None,
-        over: None,
+        versus: None,
         between: Vec::new(),
-        least: None,
-        most: None,
-        limit: Some(limit.to_string()),
+        min: None,
+        max: None,
+        slo: Some(limit.to_string()),
     };
     let levels = rates.iter().map(|rate| course::level(*rate)).collect();
     Design {

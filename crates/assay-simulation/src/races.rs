@@ -191,8 +191,8 @@ fn study(arms: usize) -> Done<Study> {
     }
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = {REPLICATES}\nmargin = \"2 %\"\n\
-         stop = {{ rule = \"race\" }}\n[factors]\ncopy = [{copies}]\n[[workload]]\nname = \"work\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"1 s\" }}\n"
+         stop = {{ rule = \"best\" }}\n[factors]\ncopy = [{copies}]\n[[workload]]\nname = \"work\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"1 s\" }}\n"
     );
     file::parse("simulated", &text).map_err(|failure| failure.message)
 }

@@ -58,9 +58,9 @@ fn study() -> Done<Study> {
     let threads: Vec<String> = (1..=THREADS).map(|count| count.to_string()).collect();
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = 20\nmargin = \"2 %\"\n\
-         stop = {{ rule = \"race\", screen = true }}\nprimary = \"iops\"\n[factors]\ncopy = [{}]\nsize = [{}]\n\
+         stop = {{ rule = \"best\", screen = true }}\nprimary_metric = \"iops\"\n[factors]\ncopy = [{}]\nblock_size = [{}]\n\
          threads = [{}]\n[[workload]]\nname = \"work\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"1 s\" }}\n",
+         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"1 s\" }}\n",
         copies.join(", "),
         sizes.join(", "),
         threads.join(", ")

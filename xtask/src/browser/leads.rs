@@ -18,7 +18,7 @@ const SLOWER: &str = "simulated:lognormal,mean=400us,p99=1600us";
 /// As slow as a card.
 const CARD: &str = "simulated:lognormal,mean=5ms,p99=20ms";
 /// One with a size, which long writes fill.
-const SIZED: &str = "simulated:fixed,mean=1ms,size=64GB";
+const SIZED: &str = "simulated:fixed,mean=1ms,announced_size=64GB";
 /// What a simulated drive takes, whatever it does.
 const WATTS: f64 = 2.0;
 
@@ -27,24 +27,24 @@ const FLASH: &str = include_str!("../../../studies/flash.toml");
 const FLASH_ANYWHERE: &str = r#"
 format = "assay-study/1"
 title = "Flash: how does this card do beside a laptop disk?"
-lead = "card"
+lead_figure = "card"
 replicates = 6
-card = { claimed = "95 MB/s", price = "12.50 GBP" }
+card = { rated = "95 MB/s", price = "12.50 GBP" }
 "#;
 
 /// Names without an end, in the place of TITLE and NAME.
 const LONG: &str = r#"
 format = "assay-study/1"
 title = "TITLE"
-target = { simulated = { law = "lognormal", mean = "100 us", p99 = "400 us" } }
+target = { simulated = { distribution = "lognormal", mean = "100 us", p99 = "400 us" } }
 replicates = 3
 margin = "5 %"
 seed = 11
 [factors]
-depth = [1, 4]
+queue_depth = [1, 4]
 [[workload]]
 name = "NAME"
-io = { pattern = "random", mix = "read", size = "4 KiB", time = "1 s" }
+io = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "1 s" }
 "#;
 /// Letters of the title, none of which is a space.
 const TITLE_LETTERS: usize = 120;

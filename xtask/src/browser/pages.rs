@@ -20,25 +20,25 @@ const MOST_BYTES: usize = 1_000_000;
 const GRID: &str = r#"
 format = "assay-study/1"
 title = "A grid of 160 cells"
-target = { simulated = { law = "lognormal", mean = "100 us", p99 = "400 us" } }
+target = { simulated = { distribution = "lognormal", mean = "100 us", p99 = "400 us" } }
 replicates = 6
 margin = "5 %"
 seed = 11
 [factors]
-depth = [1, 2, 4, 8, 16, 32, 64, 128]
-size = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"]
+queue_depth = [1, 2, 4, 8, 16, 32, 64, 128]
+block_size = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"]
 [[workload]]
 name = "sequential-read"
-io = { pattern = "sequential", mix = "read", size = "4 KiB", time = "1 s" }
+io = { pattern = "sequential", mix = "read", block_size = "4 KiB", runtime = "1 s" }
 [[workload]]
 name = "sequential-write"
-io = { pattern = "sequential", mix = "write", size = "4 KiB", time = "1 s" }
+io = { pattern = "sequential", mix = "write", block_size = "4 KiB", runtime = "1 s" }
 [[workload]]
 name = "random-read"
-io = { pattern = "random", mix = "read", size = "4 KiB", time = "1 s" }
+io = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "1 s" }
 [[workload]]
 name = "random-write"
-io = { pattern = "random", mix = "write", size = "4 KiB", time = "1 s" }
+io = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "1 s" }
 "#;
 
 /// Results and their pages.

@@ -36,7 +36,7 @@ impl SetSize {
                 Ok((share >> 16 << 16) as u64)
             }
             (Self::Percent(percent), None) => Err(format!(
-                "a set of {percent} % is a share of memory-limit, which is missing: say it, or an amount \
+                "a set of {percent} % is a share of memory_limit, which is missing: say it, or an amount \
                  such as 512 MiB"
             )),
         }
@@ -59,12 +59,12 @@ impl FromStr for SetSize {
         let Some(percent) = text.strip_suffix('%') else {
             let bytes = text.parse::<Bytes>();
             return bytes.map(Self::Bytes).map_err(|error| {
-                format!("{error}; or say a share of memory-limit, such as 150 %")
+                format!("{error}; or say a share of memory_limit, such as 150 %")
             });
         };
         let percent = percent.trim().parse().ok().filter(|own| (1..=MOST_PERCENT).contains(own));
         percent.map(Self::Percent).ok_or_else(|| {
-            format!("`{text}` is no share: say whole percent of memory-limit, such as 150 %")
+            format!("`{text}` is no share: say whole percent of memory_limit, such as 150 %")
         })
     }
 }

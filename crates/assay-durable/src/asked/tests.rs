@@ -16,9 +16,9 @@ fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
         assert!(Asked::default().set(name, "no such").is_err(), "{name}");
         assert!(KEYS.find(name).is_some());
     }
-    assert!(Asked::default().set("promises", "7").is_err());
-    assert!(Asked::default().set("cuts", "0").is_err());
-    assert!(Asked::default().set("mounted-with", "a b").is_err());
+    assert!(Asked::default().set("acknowledged_writes", "7").is_err());
+    assert!(Asked::default().set("crash_points", "0").is_err());
+    assert!(Asked::default().set("vm_mount_options", "a b").is_err());
 }
 
 #[test]
@@ -32,22 +32,22 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
         for [name, level] in levels {
             own.set(name, level).unwrap();
         }
-        (own.cuts, own.time.unwrap())
+        (own.crash_points, own.runtime.unwrap())
     };
     assert_eq!(of(&[], false), (1000, USUAL_TIME));
     assert_eq!(of(&[], true), (QUICK_CUTS, QUICK));
-    let kill = [["cuts", "60"], ["grade", "kill"], ["on", "ext4"]];
+    let kill = [["crash_points", "60"], ["method", "kill"], ["write_to", "ext4"]];
     assert_eq!(of(&kill, false), (60, USUAL_TIME));
     assert_eq!(of(&kill[1..], true), (QUICK_KILLS, USUAL_TIME));
-    assert_eq!(of(&[["on", "xfs"]], true), (QUICK_READS, USUAL_TIME));
-    assert_eq!(of(&[["grade", "plug"]], false).1, USUAL_WAIT);
-    assert_eq!(of(&[["on", "xfs"], ["on", "target"]], false).0, 1000);
+    assert_eq!(of(&[["write_to", "xfs"]], true), (QUICK_READS, USUAL_TIME));
+    assert_eq!(of(&[["method", "plug"]], false).1, USUAL_WAIT);
+    assert_eq!(of(&[["write_to", "xfs"], ["write_to", "target"]], false).0, 1000);
 }
 
 #[test]
 fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
     let of = |grade, on, cuts| {
-        let planned = Asked { cuts, grade, on, ..Asked::default() }.planned(1 << 30).unwrap();
+        let planned = Asked { crash_points: cuts, method: grade, write_to: on, ..Asked::default() }.planned(1 << 30).unwrap();
         planned.expected_ns()
     };
     for (grade, on) in
@@ -63,22 +63,22 @@ fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
 #[test]
 fn sizes_are_whole_sectors() {
     for (name, wrong) in [
-        ("size", "1000 B"),
-        ("size", "2 MiB"),
-        ("assumed-atomic", "100 B"),
-        ("assumed-atomic", "128 KiB"),
+        ("record_size", "1000 B"),
+        ("record_size", "2 MiB"),
+        ("atomic_write_unit", "100 B"),
+        ("atomic_write_unit", "128 KiB"),
     ] {
         let told = Asked::default().set(name, wrong).unwrap_err();
         assert!(told.contains("whole sectors"), "{told}");
     }
-    let odd = Asked { size: Bytes(700), ..Asked::default() };
+    let odd = Asked { record_size: Bytes(700), ..Asked::default() };
     assert!(odd.planned(1 << 30).is_err() && Asked::default().planned(1 << 30).is_ok());
     assert!(Asked::default().planned(4096).unwrap_err().contains("4 blocks"));
 }
 
 #[test]
 fn a_plan_says_how_many_cuts_give_which_bound() {
-    let words = Asked { cuts: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
+    let words = Asked { crash_points: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
     assert!(words.contains("60 cuts: 4.88 %") && words.contains("grade replay"), "{words}");
     let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
     assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
@@ -88,31 +88,31 @@ fn a_plan_says_how_many_cuts_give_which_bound() {
 fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     let planned = |own: &Asked| own.planned(1 << 30);
     let files = Asked { pattern: Pattern::Files, ..Asked::default() };
-    assert!(planned(&files).unwrap_err().contains("on = \"ext4\""));
+    assert!(planned(&files).unwrap_err().contains("write_to = \"ext4\""));
     for on in [On::Ext4, On::Xfs, On::Btrfs] {
-        assert_eq!(planned(&Asked { on, ..files.clone() }).unwrap().pattern, Pattern::Files);
+        assert_eq!(planned(&Asked { write_to: on, ..files.clone() }).unwrap().pattern, Pattern::Files);
     }
-    assert!(planned(&Asked { on: On::Drive, ..files }).is_err());
+    assert!(planned(&Asked { write_to: On::Drive, ..files }).is_err());
     let line = |text: &str| Some(text.to_owned());
     let own = Asked {
         pattern: Pattern::Command,
-        on: On::Xfs,
-        command: line("my-db"),
+        write_to: On::Xfs,
+        writer_command: line("my-db"),
         needs: vec!["my-db".to_owned()],
         ..Asked::default()
     };
-    assert_eq!(own.unfit().unwrap().0, "check");
-    assert_eq!(Asked { command: line(" "), ..own.clone() }.unfit().unwrap().0, "command");
-    let own = Asked { check: line("my-db --verify"), ..own };
-    let long = Asked { check_time: Some(Time(241_000_000_000)), ..own.clone() };
-    assert_eq!(long.unfit().unwrap().0, "check-time");
+    assert_eq!(own.unfit().unwrap().0, "check_command");
+    assert_eq!(Asked { writer_command: line(" "), ..own.clone() }.unfit().unwrap().0, "writer_command");
+    let own = Asked { check_command: line("my-db --verify"), ..own };
+    let long = Asked { check_timeout: Some(Time(241_000_000_000)), ..own.clone() };
+    assert_eq!(long.unfit().unwrap().0, "check_timeout");
     let made = planned(&own).unwrap();
     assert_eq!(made.wanted().needs, ["my-db"]);
     assert!(made.words().contains("`my-db`, judged by `my-db --verify`"), "{}", made.words());
     let lines = made.own.unwrap();
     assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
     // However many cuts there are, each run of it has its own time.
-    let mut settled = Asked { cuts: 3000, ..own.clone() };
+    let mut settled = Asked { crash_points: 3000, ..own.clone() };
     settled.settle();
     assert_eq!(planned(&settled).unwrap().own.unwrap().command_ms, 10_000);
     let other = Asked { pattern: Pattern::Log, ..own };

@@ -61,7 +61,7 @@ fn course(pattern: Pattern, sync: SyncBy) -> Course {
         promises: 1,
         time_ns: 3_600_000_000_000,
         cuts: 1,
-        drive: Drive::Honest,
+        drive: Drive::HonorsFlushes,
         atomic_bytes: 4096,
         area: [0, 0],
         seed: 5,

@@ -241,10 +241,10 @@ title = "t"
 replicates = 3
 margin = "5 %"
 [factors]
-depth = [1, 8]
+queue_depth = [1, 8]
 [[workload]]
 name = "read"
-io = { pattern = "random", mix = "read", size = "4 KiB" }
+io = { pattern = "random", mix = "read", block_size = "4 KiB" }
 "#;
 
     fn survey(target: &str, length: u64, operation_ns: u64) -> Survey {
@@ -349,14 +349,14 @@ io = { pattern = "random", mix = "read", size = "4 KiB" }
         };
         assert_eq!(plan(STUDY), Ok(()));
         let other = STUDY.replace(
-            "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }",
+            "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }",
             "command = { run = \"true\" }",
         );
         let other = other.replace("depth = [1, 8]", "");
         assert!(plan(&other).unwrap_err().contains("other work"), "{:?}", plan(&other));
         let looks = STUDY.replace(
             "replicates = 3",
-            "replicates = 12\nstop = { rule = \"looks\", looks = [6, 12] }",
+            "replicates = 12\nstop = { rule = \"looks\", interim_at = [6, 12] }",
         );
         assert!(plan(&looks).unwrap_err().contains("--replicates"));
     }

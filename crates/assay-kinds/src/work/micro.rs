@@ -38,7 +38,7 @@ pub struct Asked {
     pub operation: Operation,
     /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
 }
 
 static KEYS: Fields = Fields {
@@ -51,7 +51,7 @@ static KEYS: Fields = Fields {
              and exit, or a system call (getppid)",
             "operation = \"syscall\"",
         ),
-        field("time", Form::Time { least: Time(1) }, "time of a trial", "time = \"1 s\""),
+        field("runtime", Form::Time { least: Time(1) }, "time of a trial", "runtime = \"1 s\""),
     ],
 };
 
@@ -86,7 +86,7 @@ impl Kind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
-        Self { operation: Operation::Syscall, time: None }
+        Self { operation: Operation::Syscall, runtime: None }
     }
 }
 
@@ -106,19 +106,19 @@ impl Asks for Asked {
     fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.time = time;
+        self.runtime = time;
     }
 
     fn settle(&mut self) {
-        self.time = self.time.or(Some(TRIAL));
+        self.runtime = self.runtime.or(Some(TRIAL));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn each_operation_is_a_word_of_the_file_and_has_its_line_by_hand() {
         for operation in Operation::ALL {
-            let work: Work = Asked { operation, time: None }.into();
+            let work: Work = Asked { operation, runtime: None }.into();
             let text = serde_json::to_value(&work).unwrap();
             assert_eq!(text["micro"]["operation"], operation.name());
             assert!(!work.words().is_empty());

@@ -64,7 +64,7 @@ const BACKGROUND: Field = field(
     "background",
     Form::Table(&io::keys::BACKGROUND),
     "others' work that goes on meanwhile in the other half of the area; counted, not compared",
-    "background = { pattern = \"random\", mix = \"write\", size = \"1 MiB\", direct = false }",
+    "background = { pattern = \"random\", mix = \"write\", block_size = \"1 MiB\", direct = false }",
 );
 
 const OPTIONAL: Field = field(
@@ -78,7 +78,7 @@ const OPTIONAL: Field = field(
 /// A parameter of all work that changes nothing.
 pub static COPY: Parameter = Parameter {
     about: About {
-        name: "copy",
+        name: "aa_copy",
         summary: "identical settings, to see the bench's own noise",
         text: "Changes nothing: whatever differs between its levels is noise.",
     },
@@ -197,6 +197,6 @@ mod tests {
             assert_eq!(known.is_work, one.is_work, "{}", one.about.name);
             assert!(!one.about.summary.is_empty() && one.about.text.ends_with('.'));
         }
-        assert!(is_work("pattern") && !is_work("depth") && !is_work("filesystem"));
+        assert!(is_work("pattern") && !is_work("queue_depth") && !is_work("filesystem"));
     }
 }

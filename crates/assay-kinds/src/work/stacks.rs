@@ -45,7 +45,7 @@ pub struct Asked {
     pub threads: u32,
     /// Bytes that are reserved for the stack of each.
     #[serde(default = "usual_limit")]
-    pub limit: Bytes,
+    pub stack_size: Bytes,
 }
 
 const fn usual_threads() -> u32 {
@@ -66,10 +66,10 @@ static KEYS: Fields = Fields {
             "threads = 200",
         ),
         field(
-            "limit",
+            "stack_size",
             Form::Size { least: LEAST, most: MOST },
             "bytes that are reserved for the stack of each (`ulimit -s`)",
-            "limit = \"8 MiB\"",
+            "stack_size = \"8 MiB\"",
         ),
     ],
 };
@@ -117,11 +117,11 @@ impl Kind for Asked {
                more than there is (vm.overcommit_memory = 2).",
     };
     const KEYS: &'static Fields = &KEYS;
-    const EXAMPLE: &'static str = "stacks = { threads = 200, limit = \"8 MiB\" }";
+    const EXAMPLE: &'static str = "stacks = { threads = 200, stack_size = \"8 MiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[OwnParameter {
         about: Parameter {
             about: About {
-                name: "stack-limit",
+                name: "stack_size",
                 summary: "bytes that are reserved for the stack of each thread",
                 text: "An amount with its unit: `256 KiB`, from 64 KiB to 1 GiB.",
             },
@@ -134,7 +134,7 @@ impl Kind for Asked {
             if !(LEAST..=MOST).contains(&limit) {
                 return Err(format!("a stack has {LEAST} to {MOST}, not {limit}"));
             }
-            own.limit = limit;
+            own.stack_size = limit;
             Ok(())
         },
     }];
@@ -143,13 +143,13 @@ impl Kind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
-        Self { threads: USUAL_THREADS, limit: USUAL_LIMIT }
+        Self { threads: USUAL_THREADS, stack_size: USUAL_LIMIT }
     }
 }
 
 impl Asks for Asked {
     fn words(&self) -> String {
-        format!("{} threads with a stack of {}", self.threads, self.limit)
+        format!("{} threads with a stack of {}", self.threads, self.stack_size)
     }
 
     fn needs(&self) -> Needs {
@@ -171,12 +171,12 @@ impl Asks for Asked {
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
-        let planned = Planned { threads: self.threads, limit_bytes: self.limit.0 };
+        let planned = Planned { threads: self.threads, limit_bytes: self.stack_size.0 };
         Ok((planned.into(), None))
     }
 
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
-        let planned = Planned { threads: self.threads, limit_bytes: self.limit.0 };
+        let planned = Planned { threads: self.threads, limit_bytes: self.stack_size.0 };
         planned.run(run).map(|ran| Some(ran.measured.elapsed_ns))
     }
 }
@@ -461,7 +461,7 @@ mod tests {
         let mut asked = Asked::sample();
         let set = Asked::PARAMETERS[0].set;
         assert_eq!(set(&mut asked, "256 KiB"), Ok(()));
-        assert_eq!(asked.limit, Bytes(256 * KIB));
+        assert_eq!(asked.stack_size, Bytes(256 * KIB));
         for wrong in ["1 KiB", "2 GiB", "much"] {
             assert!(set(&mut asked, wrong).is_err(), "{wrong}");
         }

@@ -21,17 +21,17 @@ format     = "assay-study/1"
 title      = "Killed at any moment"
 replicates = 2
 margin     = "5 %"
-control    = false
+aa_control    = false
 baseline   = { swap = "file" }
 
 [factors]
 swap       = ["none", "file", "zswap", "zram"]
-swap-size  = ["64 MiB"]
+swap_size  = ["64 MiB"]
 swappiness = [60, 100]
 
 [[workload]]
 name  = "pages"
-pages = { memory-limit = "32 MiB", set = "150 %", content = "50 %", time = "50 ms", ramp = "1 ms" }
+pages = { memory_limit = "32 MiB", working_set = "150 %", compressibility = "50 %", runtime = "50 ms", ramp_time = "1 ms" }
 "#;
 
 struct Site {

@@ -14,14 +14,14 @@ format     = "assay-study/1"
 title      = "A link, killed at any moment"
 replicates = 3
 margin     = "5 %"
-control    = false
+aa_control    = false
 
 [factors]
 shaper = ["none", "80 %", "95 %"]
 
 [[workload]]
 name    = "link"
-network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase = "1 s", probe = "10 ms" }
+network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase_time = "1 s", probe_interval = "10 ms" }
 "#;
 
 /// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.

@@ -28,12 +28,12 @@ encryption = ["none", "fscrypt", "gocryptfs"]
         "spread",
         r#"
 replicates    = 1
-baseline      = { btrfs-profile = "raid1" }
+baseline      = { btrfs_profile = "raid1" }
 target        = { loop = "128 MiB" }
 members       = 2
 [factors]
 filesystem    = ["btrfs"]
-btrfs-profile = ["raid1", "raid0"]
+btrfs_profile = ["raid1", "raid0"]
 compression   = ["none", "zstd:1"]
 "#,
     ),
@@ -51,7 +51,7 @@ target     = { loop = "96 MiB" }
 filesystem = ["ext4"]
 zram       = ["none", "lzo-rle"]
 swap       = ["none", "zram:lzo-rle", "zram:lzo"]
-swap-size  = ["32 MiB"]
+swap_size  = ["32 MiB"]
 "#,
 )];
 
@@ -67,8 +67,8 @@ members    = 3
 filesystem = ["ext4"]
 encryption = ["none", "dm-crypt"]
 raid       = ["raid5", "raid1"]
-raid-chunk = ["defaults"]
-raid-sync  = ["none", "2 MB/s"]
+raid_chunk = ["defaults"]
+raid_resync  = ["none", "2 MB/s"]
 "#,
 )];
 
@@ -77,14 +77,14 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "NAME, killed at any moment"
 margin     = "5 %"
-control    = false
+aa_control    = false
 area       = { size = "16 MiB" }
 "#;
 
 const WORK: &str = r#"
 [[workload]]
 name = "write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", direct = false, sync = "each-write", time = "20 ms", ramp = "1 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", direct = false, sync = "fdatasync", runtime = "20 ms", ramp_time = "1 ms" }
 "#;
 
 /// Where zram devices are added.

@@ -127,11 +127,11 @@ mod tests {
     fn what_was_used_is_told_and_nothing_of_what_does_not_clear() {
         assert!(of("70/30").notes("discards").is_empty());
         assert!(!of("70/30").allocates() && !of("trim").discards());
-        let told = of("50 % trim, 50 % zero").notes("discards");
+        let told = of("trim/50:zero/50").notes("discards");
         assert!(
             told.len() == 2 && told[0].contains("PUNCH_HOLE") && told[1].contains("ZERO_RANGE")
         );
-        let device = Clearing { is_device: true, ..of("50 % trim, 50 % zero") };
+        let device = Clearing { is_device: true, ..of("trim/50:zero/50") };
         let told = device.notes("BLKDISCARD calls");
         assert!(
             told[0].starts_with("trims are BLKDISCARD calls") && told[1].contains("written zeros")

@@ -103,7 +103,7 @@ fn every_nth_write_is_handed_over_with_its_sync() {
 
 #[test]
 fn writes_of_a_mix_are_counted_alone() {
-    let part = handed("20 % read, 30 % write, 30 % trim, 20 % zero", WriteSync::EachNth(5), 4);
+    let part = handed("read/20:write/30:trim/30:zero/20", WriteSync::EachNth(5), 4);
     let totals = part.found.totals;
     let cleared = totals.trim_operations + totals.zero_operations;
     let writes = totals.write_operations;

@@ -421,7 +421,7 @@ impl IoUring<'_> {
     /// Hands new entries to the kernel and waits for a completion entry, for so long at most: where that is no
     /// time at all what is complete is found all the same.
     fn enter_within(&mut self, left_ns: u64) -> io::Result<()> {
-        if self.polled == Poll::Completion {
+        if self.polled == Poll::Iopoll {
             // The kernel would not look at the time: who calls comes back until it is over.
             return self.enter(0);
         }
@@ -463,7 +463,7 @@ impl IoUring<'_> {
         if self.ring.submission().is_empty() {
             return Ok(true);
         }
-        if self.polled == Poll::Submission {
+        if self.polled == Poll::Sqpoll {
             // The kernel's thread takes it, and is woken where it sleeps.
             self.enter(0)?;
             return Ok(true);
@@ -486,7 +486,7 @@ impl IoUring<'_> {
     /// it was submitted and never waited at a device.
     fn look(&mut self, requests: usize) -> io::Result<()> {
         self.enter(0)?;
-        if self.polled == Poll::Submission {
+        if self.polled == Poll::Sqpoll {
             // The kernel's thread submits when it comes to it: what is complete by now tells nothing.
             return Ok(());
         }
@@ -780,8 +780,8 @@ mod tests {
         assert_eq!(of(5, WriteSync::EachNth(5)), [6, 10]);
         let polled =
             |poll| polling::entries(&Job { depth: 5, poll, sync: WriteSync::EachNth(5), ..job() });
-        assert_eq!(polled(Poll::Submission), [12, 20]);
-        assert_eq!(polled(Poll::Completion), [6, 10]);
+        assert_eq!(polled(Poll::Sqpoll), [12, 20]);
+        assert_eq!(polled(Poll::Iopoll), [6, 10]);
     }
 
     #[test]

@@ -204,15 +204,15 @@ fn jobs() -> Vec<Job> {
         Job { sizes: Sizes { writes: sizes().reads, ..sizes() }, ..rewrites() },
         Job { pattern: Pattern::Sequential, sizes: sizes(), apart: Apart::Positions, ..job() },
         Job { pattern: Pattern::Stride, stride_bytes: 16 << 10, apart: Apart::Halves, ..job() },
-        Job { access: "zipf 1.2".parse().unwrap(), ..job() },
-        Job { access: "zipf 1".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
-        Job { access: "pareto 0.2".parse().unwrap(), apart: Apart::Halves, ..job() },
+        Job { access: "zipf:1.2".parse().unwrap(), ..job() },
+        Job { access: "zipf:1".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
+        Job { access: "pareto:0.2".parse().unwrap(), apart: Apart::Halves, ..job() },
         Job { align_bytes: 512, size_bytes: 1024, ..job() },
-        Job { access: "hot 20 % 80 %".parse().unwrap(), ..job() },
-        Job { access: "zones 5 % 50 %, 15 % 30 %, 80 % 20 %".parse().unwrap(), ..job() },
+        Job { access: "zoned:80/20:20/80".parse().unwrap(), ..job() },
+        Job { access: "zoned:50/5:30/15:20/80".parse().unwrap(), ..job() },
         Job { pattern: Pattern::Stride, stride_bytes: 8 << 10, depth: DEEP, ..job() },
         Job { depth: DEEP, sync: WriteSync::EachNth(3), ..job() },
-        Job { depth: DEEP, mix: "40 % read, 40 % write, 20 % trim".parse().unwrap(), ..job() },
+        Job { depth: DEEP, mix: "read/40:write/40:trim/20".parse().unwrap(), ..job() },
         Job { content: "30 %".parse().unwrap(), duplicates: "50 %".parse().unwrap(), ..job() },
         Job { duplicates: "50 %".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
         Job { content: Content::Zero, depth: DEEP, ..job() },
@@ -223,7 +223,7 @@ fn jobs() -> Vec<Job> {
         Job { verify: Some(1), ..paced(DEEP, Arrivals::Poisson) },
         Job { verify: Some(1), think: Duration::from_micros(20), ..job() },
         // More places than are kept one by one.
-        Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
+        Job { pattern: Pattern::Spaced, size_bytes: 64, operations: Some(12_000), ..job() },
         Job { pattern: Pattern::Sequential, depth: DEEP, slices: Some(THREES), ..job() },
         Job {
             pattern: Pattern::Sequential,
@@ -236,9 +236,9 @@ fn jobs() -> Vec<Job> {
         paced(1, Arrivals::Fixed),
         paced(DEEP, Arrivals::Poisson),
         Job { mix: Mix::Rewrite, ..paced(DEEP, Arrivals::Poisson) },
-        Job { access: "zipf 1.2".parse().unwrap(), sizes: sizes(), ..paced(8, Arrivals::Poisson) },
+        Job { access: "zipf:1.2".parse().unwrap(), sizes: sizes(), ..paced(8, Arrivals::Poisson) },
         Job {
-            mix: "40 % read, 40 % write, 20 % trim".parse().unwrap(),
+            mix: "read/40:write/40:trim/20".parse().unwrap(),
             duplicates: "50 %".parse().unwrap(),
             sync: WriteSync::EachNth(3),
             ..paced(DEEP, Arrivals::Poisson)
@@ -357,13 +357,13 @@ fn every_way_through_the_loop_is_gone() {
     let met: BTreeSet<&str> = jobs.iter().flat_map(varied).collect();
     assert_eq!(met.len(), 21, "{met:?}");
     assert!(varied(&job()).is_empty());
-    for law in ["zipf", "pareto", "zones"] {
+    for law in ["zipf", "pareto", "zoned"] {
         let is_met = jobs.iter().any(|job| job.access.to_string().starts_with(law));
         assert!(is_met, "{law}: of {:?}", jobs.iter().map(|job| job.access).collect::<Vec<_>>());
     }
-    let patterns = [Pattern::Sequential, Pattern::Random, Pattern::Stride, Pattern::Spread];
+    let patterns = [Pattern::Sequential, Pattern::Random, Pattern::Stride, Pattern::Spaced];
     assert!(patterns.iter().all(|pattern| jobs.iter().any(|job| job.pattern == *pattern)));
-    let aparts = [Apart::Nothing, Apart::Positions, Apart::Halves];
+    let aparts = [Apart::None, Apart::Positions, Apart::Halves];
     assert!(aparts.iter().all(|apart| jobs.iter().any(|job| job.apart == *apart)));
 }
 
@@ -390,14 +390,14 @@ fn polled_submission_allocates_nothing() {
     if !works(&EngineKind::IoUring) {
         return;
     }
-    let of = |depth| Job { poll: Poll::Submission, depth, ..job() };
+    let of = |depth| Job { poll: Poll::Sqpoll, depth, ..job() };
     let memory = memory();
     let target = Target { file: Some(memory.as_fd()), memory_alignment: 4096 };
     match crate::run(&of(1), &EngineKind::IoUring, &target, &AtomicBool::new(false)) {
         Err(error @ LoadError::Setup { .. }) => return assay_lab::needs::skip(&error.to_string()),
         tried => drop(tried.unwrap()),
     }
-    let paced = Job { poll: Poll::Submission, ..paced(DEEP, Arrivals::Poisson) };
+    let paced = Job { poll: Poll::Sqpoll, ..paced(DEEP, Arrivals::Poisson) };
     let synced = Job { sync: WriteSync::EachWrite, ..of(DEEP) };
     for job in [of(1), of(DEEP), synced, paced] {
         allocates_nothing("io_uring", &EngineKind::IoUring, &job, &memory);
@@ -433,7 +433,7 @@ fn an_hour_of_seconds_that_end_allocates_nothing() {
 /// Files in memory cannot be zeroed, so the engines without one stand for all.
 #[test]
 fn zeroing_allocates_nothing() {
-    let mix = "30 % read, 30 % write, 20 % trim, 20 % zero".parse().unwrap();
+    let mix = "read/30:write/30:trim/20:zero/20".parse().unwrap();
     for entry in ENGINES.iter().filter(|entry| !entry.needs_file) {
         let job = Job { depth: DEEP, mix, ..job() };
         let part = allocates_nothing(entry.name, &entry.standard, &job, &memory());

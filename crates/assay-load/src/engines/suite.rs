@@ -233,7 +233,7 @@ macro_rules! suite {
                     file: Some(scratch.1.as_fd()),
                     memory_alignment: 4096,
                 };
-                let mix = "40 % read, 40 % write, 10 % trim, 10 % zero".parse().unwrap();
+                let mix = "read/40:write/40:trim/10:zero/10".parse().unwrap();
                 let job = Job { mix, size_bytes: SIZE, depth: DEPTH, sync, ..job() };
                 let setup = Setup { job: &job, kind: &$kind, target: &target, thread: 0 };
                 super::$check(<$engine>::open(&setup).unwrap(), &scratch.1, sync);

@@ -174,7 +174,7 @@ fn trees_that_cannot_be_are_refused() {
         (FileJob { directories: 101, ..job() }, "number of directories: say 1 to 100"),
         (FileJob { depth: 0, ..job() }, "depth"),
         (FileJob { size_bytes: u32::MAX, ..job() }, "small file"),
-        (FileJob { pattern: Pattern::Spread, ..job() }, "evenly spaced"),
+        (FileJob { pattern: Pattern::Spaced, ..job() }, "evenly spaced"),
         (FileJob { pattern: Pattern::Stride, ..job() }, "evenly spaced"),
     ] {
         let error = FileTree::make(&wrong, here.as_fd()).err().unwrap().to_string();

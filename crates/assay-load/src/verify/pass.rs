@@ -201,7 +201,7 @@ pub fn verify(
         return Err(LoadError::Invalid("what was written carries no stamps".to_owned()));
     }
     // A job may come out of a stranger's result. Whatever its own run polled for, this one reads by calls.
-    let (engine, calls) = (EngineKind::Psync, Job { poll: Poll::Nothing, ..job.clone() });
+    let (engine, calls) = (EngineKind::Psync, Job { poll: Poll::None, ..job.clone() });
     check(&calls, &engine, entry(&engine)?, target)?;
     let began_ns = clock::monotonic_ns();
     let size = u64::from(job.size_bytes);

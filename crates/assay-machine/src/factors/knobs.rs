@@ -76,7 +76,7 @@ pub(super) static SCHEDULER: Knob = Knob {
 
 pub(super) static QUEUE_DEPTH: Knob = Knob {
     about: about(
-        "queue-depth",
+        "nr_requests",
         "requests that wait in the kernel's queue",
         "A whole number; written to `queue/nr_requests` of every drive below the target.",
     ),
@@ -89,7 +89,7 @@ pub(super) static QUEUE_DEPTH: Knob = Knob {
 
 pub(super) static READ_AHEAD: Knob = Knob {
     about: about(
-        "read-ahead",
+        "read_ahead",
         "bytes that are read ahead of a sequential reader",
         "An amount such as `128 KiB`, in whole pages; `0 KiB` reads nothing ahead. It belongs to \
          the file system where that has its own (btrfs), else to the topmost device. Only reads \
@@ -104,7 +104,7 @@ pub(super) static READ_AHEAD: Knob = Knob {
 
 pub(super) static WRITE_CACHE: Knob = Knob {
     about: about(
-        "write-cache",
+        "write_cache",
         "whether the kernel flushes the drive's cache",
         "`flushes` or `no-flushes`; written to `queue/write_cache` as `write back` and `write through`. \
          With `no-flushes` the kernel assumes that every finished write is safe and sends no flushes, \
@@ -129,7 +129,7 @@ pub(super) static WRITE_CACHE: Knob = Knob {
 
 pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
     about: about(
-        "writeback-throttle",
+        "wbt_latency",
         "latency of reads that background writes must leave alone",
         "A time such as `75 ms`, or `off`; written to `queue/wbt_lat_usec`.",
     ),
@@ -155,7 +155,7 @@ pub(super) static MERGES: Knob = Knob {
 
 pub(super) static MAX_SECTORS: Knob = Knob {
     about: about(
-        "max-sectors",
+        "max_sectors",
         "bytes of the largest request that is sent to the drive",
         "An amount such as `512 KiB`; written to `queue/max_sectors_kb`.",
     ),
@@ -168,7 +168,7 @@ pub(super) static MAX_SECTORS: Knob = Knob {
 
 pub(super) static DIRTY_RATIO: Knob = Knob {
     about: about(
-        "dirty-ratio",
+        "dirty_ratio",
         "share of memory that may hold unwritten data before writers must wait",
         "Whole percent; `vm.dirty_ratio`, for the whole machine.",
     ),
@@ -181,7 +181,7 @@ pub(super) static DIRTY_RATIO: Knob = Knob {
 
 pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
     about: about(
-        "dirty-background-ratio",
+        "dirty_background_ratio",
         "share of memory from which unwritten data are written in the background",
         "Whole percent; `vm.dirty_background_ratio`, for the whole machine.",
     ),
@@ -194,7 +194,7 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
 
 pub(super) static DIRTY_EXPIRE: Knob = Knob {
     about: about(
-        "dirty-expire",
+        "dirty_expire",
         "age at which unwritten data must be written",
         "A time such as `30 s`; `vm.dirty_expire_centisecs`, for the whole machine.",
     ),
@@ -220,7 +220,7 @@ pub(super) static SWAPPINESS: Knob = Knob {
 
 pub(super) static PAGE_CLUSTER: Knob = Knob {
     about: about(
-        "page-cluster",
+        "page_cluster",
         "pages that come back from swap with the one that is wanted, as a power of two",
         "A whole number from 0 (none) to 10; `vm.page-cluster`, for the whole machine. 3 by default: \
          eight pages, for disks; with swap in memory 0 is often advised.",
@@ -234,7 +234,7 @@ pub(super) static PAGE_CLUSTER: Knob = Knob {
 
 pub(super) static CACHE_PRESSURE: Knob = Knob {
     about: about(
-        "cache-pressure",
+        "vfs_cache_pressure",
         "how readily the kernel forgets names and inodes",
         "A whole number, 100 by default; `vm.vfs_cache_pressure`, for the whole machine.",
     ),

@@ -78,9 +78,9 @@ mod tests {
         let level = |name: &str, level: &str| (name.to_owned(), level.to_owned());
         let arm: BTreeMap<String, String> = [
             level("filesystem", "xfs"),
-            level("mount-options", "noatime"),
+            level("mount_options", "noatime"),
             level("scheduler", "bfq"),
-            level("depth", "4"),
+            level("queue_depth", "4"),
         ]
         .into();
         let expected = [

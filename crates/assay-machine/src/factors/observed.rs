@@ -37,7 +37,7 @@ pub(super) static PLATFORM: Observed = Observed {
 
 pub(super) static DRIVE_KIND: Observed = Observed {
     about: about(
-        "drive-kind",
+        "drive_type",
         "turning platters or flash",
         "`ssd` or `hdd`, as the kernel tells of the drives below the target.",
     ),
@@ -73,7 +73,7 @@ pub(super) static KERNEL: Observed = Observed {
 
 pub(super) static ROOT_DEVICE: Observed = Observed {
     about: about(
-        "root-device",
+        "root_device",
         "the device that the kernel takes its root from",
         "What stands after `root=` on the kernel's command line.",
     ),

@@ -263,12 +263,12 @@ file /sys/class/block/vdb/size 1000
         };
         let site = Site::loop_to_be(1 << 30);
         let levels: BTreeMap<String, String> = arm(&[
-            ("dirty-ratio", "5 %"),
+            ("dirty_ratio", "5 %"),
             ("filesystem", "xfs"),
             ("governor", "performance"),
-            ("mkfs-options", "-m crc=0"),
-            ("mount-options", "noatime"),
-            ("size", "4 KiB"),
+            ("mkfs_options", "-m crc=0"),
+            ("mount_options", "noatime"),
+            ("block_size", "4 KiB"),
             ("tunable:/proc/sys/vm/page-cluster", "0"),
         ]);
         assert_eq!(

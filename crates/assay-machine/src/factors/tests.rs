@@ -419,9 +419,9 @@ fn files(fake: &Fake, factor: &dyn Factor) -> Vec<PathBuf> {
 
 #[test]
 fn only_what_is_safe_under_a_mounted_device_at_work_is_taken_there() {
-    let live = ["scheduler", "queue-depth", "read-ahead", "writeback-throttle", "dirty-expire"];
+    let live = ["scheduler", "nr_requests", "read_ahead", "wbt_latency", "dirty_expire"];
     assert_eq!(super::live(live, &[]), Ok(()));
-    for name in ["write-cache", "filesystem", "mount-options"] {
+    for name in ["write_cache", "filesystem", "mount_options"] {
         let told = super::live([name], &[]).unwrap_err();
         assert!(told.starts_with(&format!("{name} is not changed under")), "{told}");
         assert!(told.contains("load of its own"), "{told}");

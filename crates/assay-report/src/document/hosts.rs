@@ -108,7 +108,7 @@ mod tests {
         };
         let range = HostRange {
             workload: "read".to_owned(),
-            arm: [("depth".to_owned(), "8".to_owned())].into(),
+            arm: [("queue_depth".to_owned(), "8".to_owned())].into(),
             least_per_s: 900.0,
             least: 1,
             most_per_s: 1100.0,

@@ -81,7 +81,7 @@ fn entry(findings: &Findings, cell: &Cell, value: f64) -> Entry {
     Entry { name: name(cell), unit: unit(&cell.metric), value, range, extra: extra.join("\n") }
 }
 
-/// `read (depth=8): iops`.
+/// `read (queue_depth=8): iops`.
 fn name(cell: &Cell) -> String {
     match arm_words(cell, " ").as_str() {
         "" => format!("{}: {}", cell.workload, cell.metric),

@@ -164,7 +164,7 @@ mod tests {
             ("write", "randwrite"),
             ("trim", "randtrim"),
             ("70/30", "randrw"),
-            ("50 % write, 50 % trim", "randrw"),
+            ("write/50:trim/50", "randrw"),
         ] {
             let io = IoFacts {
                 pattern: Pattern::Random,

@@ -155,8 +155,8 @@ fn levels_come_in_again_as_they_went_out_whatever_signs_they_have() {
     for level in
         ["a,b", "say \"x\"", "\"", "# 1", "x#1", "=1+1", "=cmd|' /C calc'!A0", "a;b", "-1", "@x"]
     {
-        let text = table("mount-options", level);
-        let found = levels("mount-options", &text);
+        let text = table("mount_options", level);
+        let found = levels("mount_options", &text);
         let mut expected = [level, "plain"].map(str::to_owned);
         expected.sort_unstable();
         assert_eq!(found, expected, "{text}");

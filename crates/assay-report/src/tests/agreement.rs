@@ -26,7 +26,7 @@ fn shown(found: &Findings) -> Vec<Shown> {
     for block in blocks {
         let Block::Table(table) = block else { continue };
         let column = |title: &str| table.columns.iter().position(|one| one.title == title);
-        let places = ["depth", "IOPS", "ratio", "n"].map(column);
+        let places = ["queue_depth", "IOPS", "ratio", "n"].map(column);
         let [Some(depth), Some(result), Some(ratio), Some(n)] = places else { continue };
         for row in &table.rows {
             let said = |note: &String| Some(note.split_once("the baseline had ")?.1.to_owned());
@@ -78,7 +78,7 @@ proptest! {
         let rows = shown(&found);
         prop_assert!(rows.len() >= 2, "the table of arms is not found");
         for row in rows {
-            let own = |arm: &assay_study::results::plan::Arm| arm.get("depth") == Some(&row.depth);
+            let own = |arm: &assay_study::results::plan::Arm| arm.get("queue_depth") == Some(&row.depth);
             let compared = found.comparisons.iter().find(|one| one.primary && own(&one.arm));
             let Some(one) = compared else { continue };
             let words = |value| numbers::under_heading("iops", value);

@@ -59,7 +59,7 @@ impl Random {
         let words = ["off", "on", "auto"];
         let depth = 2 + draws.below(3) as usize;
         let mut factors = vec![Factor {
-            name: "depth".to_owned(),
+            name: "queue_depth".to_owned(),
             levels: numbers[..depth].iter().map(|level| (*level).to_owned()).collect(),
         }];
         if draws.below(2) == 0 {
@@ -214,12 +214,12 @@ impl Random {
 
 fn questions() -> Vec<Ask> {
     let kinds = [
-        AskKind::Beats,
-        AskKind::Equal,
-        AskKind::First,
+        AskKind::Better,
+        AskKind::Equivalent,
+        AskKind::Best,
         AskKind::Peak,
         AskKind::Flat,
-        AskKind::Reaches,
+        AskKind::Bound,
     ];
     let ask = |kind: AskKind, workload: &str| Ask {
         kind,
@@ -227,17 +227,17 @@ fn questions() -> Vec<Ask> {
         published: None,
         workloads: vec![workload.to_owned()],
         metric: None,
-        factor: (kind != AskKind::Reaches).then(|| "depth".to_owned()),
+        factor: (kind != AskKind::Bound).then(|| "queue_depth".to_owned()),
         at: Arm::new(),
         level: Some("2".to_owned()),
-        over: Some("1".to_owned()),
+        versus: Some("1".to_owned()),
         between: vec!["2".to_owned(), "2".to_owned()],
-        least: (kind == AskKind::Reaches).then(|| "100 IOPS".parse().unwrap()),
-        most: None,
-        limit: None,
+        min: (kind == AskKind::Bound).then(|| "100 IOPS".parse().unwrap()),
+        max: None,
+        slo: None,
     };
     let both = kinds.into_iter().flat_map(|kind| [ask(kind, "read"), ask(kind, "build")]);
-    both.filter(|ask| ask.kind != AskKind::Reaches || ask.workloads == ["read"]).collect()
+    both.filter(|ask| ask.kind != AskKind::Bound || ask.workloads == ["read"]).collect()
 }
 
 fn within(what: &str, value: f64, ends: Option<[f64; 2]>) {

@@ -501,13 +501,13 @@ fn sequential() -> Findings {
 }
 
 fn one_pair() -> Findings {
-    let mut bench = Bench::new("A first look at two depths", vec![factor("depth", &["1", "32"])]);
+    let mut bench = Bench::new("A first look at two depths", vec![factor("queue_depth", &["1", "32"])]);
     bench.replicates = 1;
     bench.workloads = vec![Work {
         name: "random-read",
         text: "random reads of 4 KiB, io_uring, direct",
         metrics: vec!["iops", "latency_p99_ns"],
-        truth: |arm| if is(arm, "depth", "32") { 88_000.0 } else { 11_900.0 },
+        truth: |arm| if is(arm, "queue_depth", "32") { 88_000.0 } else { 11_900.0 },
     }];
     bench.findings(|_| {})
 }
@@ -622,7 +622,7 @@ pub(super) fn generated(
     again: &[bool],
 ) -> Findings {
     let levels = ["1", "2", "4", "8", "16"];
-    let mut bench = Bench::new("Generated", vec![factor("depth", &levels[..arms])]);
+    let mut bench = Bench::new("Generated", vec![factor("queue_depth", &levels[..arms])]);
     (bench.seed, bench.noise, bench.replicates) = (seed, noise, replicates as u32);
     bench.findings(|series| {
         let mut fates = fates.iter().zip(again).cycle();

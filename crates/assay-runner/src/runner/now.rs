@@ -52,7 +52,7 @@ pub(super) fn again(
 
 /// Says which settings are left out as nothing can be seen of them.
 pub(super) fn tell(context: &mut Context<'_>, study: &Study) {
-    for (name, reason) in &study.left_out {
+    for (name, reason) in &study.unavailable {
         (context.tell)(Event::Warning(format!("not here: {name}: {reason}")));
     }
 }
@@ -102,9 +102,9 @@ mod tests {
             assert!(!levels.iter().any(|level| level == now::NOW), "{name}: {levels:?}");
         }
         assert_eq!(own.factors["scheduler"][0], "mq-deadline");
-        assert_eq!(own.factors["queue-depth"][0], "64");
-        assert!(own.left_out.contains_key("writeback-throttle"), "{:?}", own.left_out);
-        let told = own.factors.len() + own.left_out.len();
+        assert_eq!(own.factors["nr_requests"][0], "64");
+        assert!(own.unavailable.contains_key("wbt_latency"), "{:?}", own.unavailable);
+        let told = own.factors.len() + own.unavailable.len();
         assert_eq!(told, tune.factors.len(), "each is there or has its reason");
     }
 
@@ -117,10 +117,10 @@ mod tests {
         let targets = ["/home/me".to_owned()];
         fake.put(DEPTH, "32\n");
         let before = resolved(&fake, tune.clone(), &targets).unwrap();
-        assert_eq!(before.factors["queue-depth"][0], "32");
+        assert_eq!(before.factors["nr_requests"][0], "32");
         fake.put(DEPTH, "64\n");
         let held = again(&fake, tune.clone(), &targets, &before).unwrap();
-        assert_eq!(held.factors["queue-depth"], ["64", "256"]);
+        assert_eq!(held.factors["nr_requests"], ["64", "256"]);
         // What cannot be seen any more makes no other study of it.
         fake.remove(DEPTH);
         assert_eq!(again(&fake, tune, &targets, &before), None);
@@ -131,7 +131,7 @@ mod tests {
         let tune = presets::find("tune").unwrap().unwrap().in_lab();
         let own = resolved(&Fake::new(), tune.clone(), &[]).unwrap();
         assert_eq!(own.factors.len(), tune.factors.len());
-        assert!(own.left_out.is_empty() && now::asked(&own).is_empty());
+        assert!(own.unavailable.is_empty() && now::asked(&own).is_empty());
     }
 
     #[test]

@@ -195,8 +195,8 @@ mod tests {
 
     /// A study of three levels on a machine of text, of which one trial is told.
     fn plan() -> Plan {
-        let text = "format = \"assay-study/1\"\ntitle = \"Live\"\ncontrol = false\n[factors]\n\
-            copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nobserve = {}\n";
+        let text = "format = \"assay-study/1\"\ntitle = \"Live\"\naa_control = false\n[factors]\n\
+            aa_copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nobserve = {}\n";
         let study = file::parse("test", text).unwrap().settled();
         let fake = assay_system::system::Fake::sata_ssd().unwrap();
         let targets = [".".to_owned()];
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn record(plan: &Plan, level: &str, mean_ms: u64, harm: bool) -> TrialRecord {
-        let trial = plan.trials.iter().find(|one| one.arm["copy"] == level && !one.is_lead_in());
+        let trial = plan.trials.iter().find(|one| one.arm["aa_copy"] == level && !one.is_lead_in());
         let trial = trial.unwrap();
         let fake = assay_system::system::Fake::new();
         let mut record = super::super::trial::not_run(&fake, trial, "").record;
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn a_level_that_hurt_is_dropped_and_the_study_goes_on_while_another_is_left() {
         let plan = plan();
-        let level = |level: &str| Arm::from([("copy".to_owned(), level.to_owned())]);
+        let level = |level: &str| Arm::from([("aa_copy".to_owned(), level.to_owned())]);
         let mut others = Others::of(&plan, &[record(&plan, "b", 5, true)]);
         let reason = others.dropped(&level("b")).unwrap();
         assert!(reason.contains("a request was under way for 9 s at least"), "{reason}");

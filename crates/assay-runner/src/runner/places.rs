@@ -194,7 +194,7 @@ fn beside(demands: &Demands, target: &str) -> String {
     };
     let set = format!("--set {name}={}", levels.join(","));
     format!(
-        "; {name} alone is compared where it is: `assay run queue-depth {target} --set depth=8 {set}` with work of its \
+        "; {name} alone is compared where it is: `assay run queue-depth {target} --set queue_depth=8 {set}` with work of its \
          own, `assay run production {target} {set}` under the work that goes on there"
     )
 }

@@ -30,14 +30,14 @@ pub(super) fn prepare(
     let mut context = Context { system, runs_as, stop, tell: &mut |_| {} };
     let held = setting.surveyed.hold(&mut context, setting.site, workload, seed);
     held.map_err(|failure| failure.message)?;
-    if let Some(limit) = setting.prepare.settle {
+    if let Some(limit) = setting.prepare.wait_idle {
         settle(setting.system, &setting.site.shared, limit.0);
     }
     let touch = workload.work.touches();
     if touch.direct || !touch.reads {
         return Ok(());
     }
-    let wanted = setting.prepare.cache;
+    let wanted = setting.prepare.page_cache;
     match wanted {
         Some(Cache::Warm) => fill_cache(setting)?,
         Some(Cache::Cold) | None => forget_cached(setting),

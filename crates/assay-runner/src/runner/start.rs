@@ -439,7 +439,7 @@ pub fn resume(
         Err(failure) => return Err(torn_down(bed, failure)),
     };
     for line in lines {
-        let _ = bundle.log(&Entry::new(system, "setup-once", &format!("`{line}` was run again")));
+        let _ = bundle.log(&Entry::new(system, "setup", &format!("`{line}` was run again")));
     }
     let (bundle, fleet) = (Some(bundle), None);
     let demands = &demands;

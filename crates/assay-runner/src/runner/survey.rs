@@ -211,7 +211,7 @@ pub fn at_target<'a>(
         Some(_) => OpenTarget::simulated(system),
         None => OpenTarget::of(system, demands.uses, site, place.consent.as_ref())?,
     };
-    if demands.area.start.is_some() && site.kind != TargetKind::Device {
+    if demands.area.offset.is_some() && site.kind != TargetKind::Device {
         return Err(Failure::mistake(format!(
             "{}: the start of an area is for block devices: leave it out",
             site.target

@@ -397,8 +397,8 @@ fn a_loop_device_in_the_page_cache_is_told() {
 fn simulated(more: &str) -> Request<'static> {
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"Depth\"\nseed = 3\nmargin = \"5 %\"\n{more}\n\
-         [factors]\ndepth = [\"1\", \"2\"]\n[[workload]]\nname = \"read\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }}\n"
+         [factors]\nqueue_depth = [\"1\", \"2\"]\n[[workload]]\nname = \"read\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"20 ms\" }}\n"
     );
     Request {
         results: Some(PathBuf::from("/var/lib/assay/results")),
@@ -427,7 +427,7 @@ fn looks_are_taken_where_they_were_declared() {
         looked.borrow_mut().push(replicate);
         (replicate == 5).then(|| "enough".to_owned())
     };
-    let stop = "stop = { rule = \"looks\", looks = [3, 5, 8] }";
+    let stop = "stop = { rule = \"interim\", interim_at = [3, 5, 8] }";
     let finished = run_simulated(Request { judge: Some(&judge), ..simulated(stop) });
     assert_eq!(*looked.borrow(), [3, 5]);
     assert_eq!((replicates(&finished), finished.ended.as_deref()), (5, Some("enough")));
@@ -443,7 +443,7 @@ fn open_stopping_looks_after_every_replicate_and_fixed_never() {
         count.set(count.get() + 1);
         None
     };
-    let open = "replicates = 4\nstop = { rule = \"open\" }";
+    let open = "replicates = 4\nstop = { rule = \"decided\" }";
     let finished = run_simulated(Request { judge: Some(&judge), ..simulated(open) });
     // Nothing is left to decide after the last one.
     assert_eq!((count.get(), replicates(&finished), finished.ended), (3, 4, None));
@@ -481,12 +481,12 @@ fn a_preview_touches_nothing_and_plans_the_same_trials() {
 fn rewrites_and_spread_reads_run_and_are_kept() {
     let fake = machine();
     let text = STUDY.replace(
-        "\"write\", size = \"4 KiB\", time = \"2 ms\"",
-        "\"rewrite\", size = \"4 KiB\", time = \"2 ms\"",
+        "\"write\", block_size = \"4 KiB\", runtime = \"2 ms\"",
+        "\"rewrite\", block_size = \"4 KiB\", runtime = \"2 ms\"",
     ) + r#"
 [[workload]]
 name = "surface"
-io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, time = "60 s" }
+io   = { pattern = "spaced", mix = "read", block_size = "64 KiB", operations = 100, runtime = "60 s" }
 "#;
     let mut asked = request("/home/me");
     asked.study = file::parse("test", &text).unwrap();
@@ -499,7 +499,7 @@ io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, ti
         let measured = trial.record.measured.as_ref().unwrap();
         let (planned, counted) =
             (io::Planned::of(&workload.work).unwrap(), io::Detail::of(measured).unwrap());
-        let samples = if planned.pattern == Pattern::Spread { 100 } else { 0 };
+        let samples = if planned.pattern == Pattern::Spaced { 100 } else { 0 };
         assert_eq!(counted.sample_latencies_ns.len(), samples, "{}", workload.name);
         if planned.mix == Mix::Rewrite {
             assert_eq!(measured.claims.read, measured.claims.write);
@@ -515,8 +515,8 @@ io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, ti
 fn with_others(mut request: Request<'static>, time: &str) -> Request<'static> {
     let first = &mut request.study.workload[0];
     let io = io::Asked::of(&first.work).unwrap().clone();
-    first.work.set_span(time.parse().ok(), io.ramp);
-    let other = io::Asked { time: None, ramp: None, operations: None, ..io };
+    first.work.set_span(time.parse().ok(), io.ramp_time);
+    let other = io::Asked { runtime: None, ramp_time: None, operations: None, ..io };
     first.background = Some(io::Asked { mix: Mix::WRITES, direct: false, ..other });
     request
 }

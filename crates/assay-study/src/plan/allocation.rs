@@ -127,7 +127,7 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
 /// compared by; nothing for others, and where that would be no quick look.
 fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
     let own = plan.workloads.iter().filter(|own| own.name == workload);
-    let rates = own.filter_map(|own| io::Planned::of(&own.work)?.rate);
+    let rates = own.filter_map(|own| io::Planned::of(&own.work)?.arrival_rate);
     let needed =
         rates.map(|rate| (OF_A_P99 * SECOND_NS / rate.per_s().max(1)).div_ceil(MILLISECOND));
     let needed = needed.map(|milliseconds| milliseconds * MILLISECOND);
@@ -230,8 +230,8 @@ mod tests {
         let trial_ns = |rates: &[&str]| {
             let mut study = presets::find("queue-depth").unwrap().unwrap().quick();
             let levels = rates.iter().map(|rate| (*rate).to_owned()).collect();
-            study.factors = [("rate".to_owned(), levels)].into();
-            study.baseline = [("rate".to_owned(), rates[0].to_owned())].into();
+            study.factors = [("arrival_rate".to_owned(), levels)].into();
+            study.baseline = [("arrival_rate".to_owned(), rates[0].to_owned())].into();
             let mut survey = survey("a", 50_000);
             survey.area.fill_ns = 0;
             let study = settle(study.settled(), Quick { replicates: None }, &[survey]);
@@ -257,8 +257,8 @@ mod tests {
             survey.area.fill_ns = 0;
             let names = || study.workload.iter().map(|work| work.name.clone());
             survey.pilot.scatter = names().map(|name| (name, scatter)).collect();
-            for level in &study.factors["read-ahead"] {
-                let arm: Arm = [("read-ahead".to_owned(), level.clone())].into();
+            for level in &study.factors["read_ahead"] {
+                let arm: Arm = [("read_ahead".to_owned(), level.clone())].into();
                 let keys = names().map(|name| (pilot_key(&name, &arm), operation_ns));
                 survey.pilot.operation_ns.extend(keys);
             }

@@ -64,10 +64,10 @@ impl Layout {
             Some(_) => vec![most_load::factor()],
             None => factors(study, targets),
         };
-        let all = if study.arms.is_empty() {
+        let all = if study.configurations.is_empty() {
             without::grid(factors.iter().map(|own| (&own.name, &own.levels)))
         } else {
-            study.arms.clone()
+            study.configurations.clone()
         };
         let (arms, omitted) = sensible(study, all);
         let baseline = if study.baseline.is_empty() {
@@ -77,8 +77,8 @@ impl Layout {
         };
         let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
         // A second copy of the baseline would take part.
-        let race = study.stop.rule == StopRule::Race;
-        let control = study.control.unwrap_or(wanted) && arms.len() > 1 && !race;
+        let race = study.stop.rule == StopRule::Best;
+        let control = study.aa_control.unwrap_or(wanted) && arms.len() > 1 && !race;
         let stopping = stopping(study, &factors, arms.len());
         let replicates = replicates(study) + stopping.passes();
         let design = Design {
@@ -89,18 +89,18 @@ impl Layout {
                 .margin
                 .filter(|_| limit.is_none())
                 .map(assay_base::quantity::Percent::fraction),
-            primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary.clone()),
+            primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary_metric.clone()),
             order: study.order,
-            lead_in: study.lead_in,
+            lead_in: study.warmup_trial,
             stopping,
             gate: gate(study),
-            fit: study.fit.clone(),
+            fit: study.requirements.clone(),
             questions: study.question.clone(),
             published: published(study),
             card: study.card.clone(),
             // What is looked for at which rate hangs on the trials in their order.
             repeats: if study.repeat_disturbed && limit.is_none() { replicates / 3 } else { 0 },
-            fresh: study.fresh,
+            fresh: study.recreate_per,
         };
         let bases = bases(&arms);
         // Steps have no copy: they are told apart by what their rates come to.
@@ -140,8 +140,8 @@ fn published(study: &Study) -> Vec<Pointer> {
 /// Replicates of all arms: the last look where looks were declared.
 fn replicates(study: &Study) -> u32 {
     match study.stop.rule {
-        StopRule::Looks => study.stop.looks.iter().copied().max().unwrap_or(study.replicates),
-        StopRule::Fixed | StopRule::Open | StopRule::Gate | StopRule::Race => study.replicates,
+        StopRule::Interim => study.stop.interim_at.iter().copied().max().unwrap_or(study.replicates),
+        StopRule::Fixed | StopRule::Decided | StopRule::Gate | StopRule::Best => study.replicates,
     }
 }
 
@@ -153,7 +153,7 @@ pub fn matches(arm: &Arm, named: &Arm) -> bool {
 /// The part of an arm that is costly to change: trials are grouped by it.
 pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
     let costly = |name: &String| {
-        COSTLY.contains(&name.as_str()) || is_layer(name) || study.costly.contains(name)
+        COSTLY.contains(&name.as_str()) || is_layer(name) || study.hard_to_change.contains(name)
     };
     let part: Arm = arm
         .levels
@@ -193,7 +193,7 @@ pub fn makes_on_device(study: &Study) -> bool {
 
 /// Whether a study needs a device whose data are given up.
 pub fn gives_up_data(study: &Study) -> bool {
-    study.prepare.prime.is_some() || makes_on_device(study)
+    study.precondition.is_some() || makes_on_device(study)
 }
 
 /// The part of an arm that makes what its trials stand on; empty where that is the target itself.
@@ -252,13 +252,13 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
 }
 
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
-    let half_width = study.stop.half_width.map(assay_base::quantity::Percent::fraction);
+    let half_width = study.stop.ci_half_width.map(assay_base::quantity::Percent::fraction);
     match study.stop.rule {
         StopRule::Fixed => Stopping::Fixed,
-        StopRule::Looks => Stopping::Looks { at: study.stop.looks.clone(), half_width },
-        StopRule::Open | StopRule::Gate => Stopping::Open { half_width },
-        StopRule::Race => {
-            let closeness = study.stop.closeness.or(study.margin);
+        StopRule::Interim => Stopping::Looks { at: study.stop.interim_at.clone(), half_width },
+        StopRule::Decided | StopRule::Gate => Stopping::Open { half_width },
+        StopRule::Best => {
+            let closeness = study.stop.indifference_zone.or(study.margin);
             Stopping::Race {
                 closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction),
                 screen: if study.stop.screen { race::screen::passes(factors, arms) } else { 0 },

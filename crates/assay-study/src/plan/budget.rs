@@ -159,7 +159,7 @@ fn made_in_replicates_ns(
     let visited = turns.groups.iter().filter_map(|group| group.first());
     let standing = visited.map(|index| &surveys[workloads[*index].target]);
     let made = standing.filter(|survey| !survey.under.is_empty()).map(cost_of_making).sum::<u64>();
-    if study.fresh == Fresh::Replicate { made.saturating_mul(replicates) } else { made }
+    if study.recreate_per == Fresh::Replicate { made.saturating_mul(replicates) } else { made }
 }
 
 /// Time of one trial: what filling, pilot, rests and slow operations leave of the budget.

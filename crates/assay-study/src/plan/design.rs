@@ -15,7 +15,7 @@ use crate::results::plan::{Arm, PlannedWorkload, Survey, pilot_key};
 use crate::study::{AreaRequest, Fresh, Prepare, Study, Target, Workload};
 
 /// Parameter of work that says what it writes.
-const CONTENT: &str = "content";
+const CONTENT: &str = "compressibility";
 /// The one that says what its operations do.
 const MIX: &str = "mix";
 
@@ -166,13 +166,13 @@ impl Demands {
             ground,
             network,
             area: study.area.clone(),
-            prepare: study.prepare.clone(),
-            fresh: study.fresh,
+            prepare: study.prepare(),
+            fresh: study.recreate_per,
             work: study.workload.clone(),
             has_margin: study.margin.is_some(),
             budget_ns: budget::whole_ns(study, 1),
             probes: study.probes.clone(),
-            meter: study.meter.clone(),
+            meter: study.power_meter.clone(),
         }
     }
 
@@ -213,23 +213,23 @@ impl Demands {
 
     /// Whether a device is needed whose data are given up.
     pub fn gives_up_data(&self) -> bool {
-        self.prepare.prime.is_some() || self.made.on_device || self.uses.whole
+        self.prepare.precondition.is_some() || self.made.on_device || self.uses.whole
     }
 }
 
 /// Whether any work polls for completions, by its key or at a level.
 fn polls(study: &Study) -> bool {
     let own = |workload: &Workload| {
-        io::Asked::of(&workload.work).is_some_and(|io| io.polled() == Poll::Completion)
+        io::Asked::of(&workload.work).is_some_and(|io| io.polled() == Poll::Iopoll)
     };
     let levels = study.factors.get(poll::NAME);
-    levels.is_some_and(|levels| levels.iter().any(|level| level == Poll::Completion.name()))
+    levels.is_some_and(|levels| levels.iter().any(|level| level == Poll::Iopoll.name()))
         || study.workload.iter().any(own)
 }
 
 /// Names of factors, as arms, baseline and levels name them.
 fn named(study: &Study) -> Vec<String> {
-    let arms = study.arms.iter().chain([&study.baseline]).flat_map(Arm::keys);
+    let arms = study.configurations.iter().chain([&study.baseline]).flat_map(Arm::keys);
     arms.chain(study.factors.keys()).cloned().collect()
 }
 
@@ -322,7 +322,7 @@ impl Kept {
             let uses = own.work.needs() != Needs::Nothing && !own.work.kind().runs_programs;
             uses || own.background.is_some() || own.work.is_others()
         });
-        let touches = works || names().any(factors::is_of_device) || study.prepare.prime.is_some();
+        let touches = works || names().any(factors::is_of_device) || study.precondition.is_some();
         let is_own = matches!(ground, Ground::Own { .. });
         Self {
             settings: network.changes && !network.makes_link || names().any(factors::is_of_machine),
@@ -439,11 +439,11 @@ mod tests {
     fn what_is_made_comes_before_what_is_set_on_it() {
         let mut study = preset("filesystems");
         study.factors.insert("scheduler".to_owned(), vec!["none".to_owned()]);
-        study.factors.insert("dirty-ratio".to_owned(), vec!["5".to_owned()]);
+        study.factors.insert("dirty_ratio".to_owned(), vec!["5".to_owned()]);
         let demands = Demands::of(&study);
         let names: Vec<&str> = demands.in_turn().iter().map(|own| own.name.as_str()).collect();
-        assert_eq!(names, ["filesystem", "scheduler", "dirty-ratio", "threads"]);
-        assert_eq!(demands.varied[0].name, "dirty-ratio", "by name");
+        assert_eq!(names, ["filesystem", "scheduler", "dirty_ratio", "threads"]);
+        assert_eq!(demands.varied[0].name, "dirty_ratio", "by name");
     }
 
     #[test]

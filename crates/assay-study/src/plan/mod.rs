@@ -58,7 +58,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
         design: layout.design,
         replicates,
         probes: probes(study),
-        meter: study.meter.clone(),
+        meter: study.power_meter.clone(),
         idle_ns: study.idle_ns(),
         gap_ns: timed.gap_ns,
         budget_ns: timed.budget_ns,
@@ -139,7 +139,7 @@ fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
 fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
     let absent =
         |name: String, reason: String| AbsentWorkload { name, arm: Arm::new(), target: 0, reason };
-    let settings = study.left_out.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
+    let settings = study.unavailable.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
     let combinations = layout.omitted.iter().map(|own| {
         let name = format!("{} of {} combinations", own.count, own.of);
         absent(name, format!("left out by the study: {}", own.constraint))
@@ -236,7 +236,7 @@ fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> 
 
 /// How the trials of a study are put in order.
 fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
-    order::Rules { order: study.order, lead_in: study.lead_in, compared: arms.len() > 1 }
+    order::Rules { order: study.order, lead_in: study.warmup_trial, compared: arms.len() > 1 }
 }
 
 fn trials(

@@ -53,14 +53,14 @@ pub const RATE_METRIC: &str = "iops";
 
 /// The question of a study that looks for the most load.
 pub fn asked(design: &Design) -> Option<(&Ask, Limit)> {
-    let ask = design.questions.iter().find(|ask| ask.kind == AskKind::MostLoad)?;
-    Some((ask, ask.limit.as_deref()?.parse().ok()?))
+    let ask = design.questions.iter().find(|ask| ask.kind == AskKind::MaxRate)?;
+    Some((ask, ask.slo.as_deref()?.parse().ok()?))
 }
 
 /// The same of a study file.
 pub fn limit(study: &Study) -> Option<Limit> {
-    let ask = study.question.iter().find(|ask| ask.kind == AskKind::MostLoad)?;
-    ask.limit.as_deref()?.parse().ok()
+    let ask = study.question.iter().find(|ask| ask.kind == AskKind::MaxRate)?;
+    ask.slo.as_deref()?.parse().ok()
 }
 
 /// The one thing that varies, before its rates are known.
@@ -268,7 +268,7 @@ pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedT
     let Some(((_, limit), own)) = asked(&plan.design).zip(plan.workloads.first()) else {
         return Ok(trial.clone());
     };
-    let at_random = io::Planned::of(&own.work).is_some_and(|io| io.arrivals == Arrivals::Poisson);
+    let at_random = io::Planned::of(&own.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
     let arm = rate(ran, trial, Aim { limit, time_ns: own.time_ns, at_random })?
         .map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })

@@ -68,7 +68,7 @@ pub fn plan(
     let mut design = layout.design.clone();
     (design.order, design.repeats) = (Order::Recorded, 0);
     let by = asked.records.factor();
-    design.primary = Some(study.primary.clone().unwrap_or_else(|| primary.to_owned()));
+    design.primary = Some(study.primary_metric.clone().unwrap_or_else(|| primary.to_owned()));
     let workload = |arm: &Arm| PlannedWorkload {
         name: asked.workload.name.clone(),
         arm: arm.clone(),

@@ -132,11 +132,11 @@ mod tests {
         let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
         let mut text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\n\
-             margin = \"5 %\"\norder = \"sequential\"\ncontrol = false\n\
-             [factors]\ncopy = [{}]\n",
+             margin = \"5 %\"\norder = \"sequential\"\naa_control = false\n\
+             [factors]\naa_copy = [{}]\n",
             copies.join(", ")
         );
-        let io = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
+        let io = "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
         let work = |work| format!("[[workload]]\nname = \"w{work}\"\n{io}\n");
         text.extend((0..workloads).map(work));
         let study = file::parse("test", &text).unwrap();
@@ -219,10 +219,10 @@ mod tests {
     #[test]
     fn a_repeated_replicate_has_a_lead_in_of_its_own_and_costly_settings_are_visited_once() {
         let text = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 6\n\
-             margin = \"5 %\"\ncontrol = false\ncostly = [\"engine\"]\n\
-             [factors]\nengine = [\"psync\", \"io_uring\"]\ndepth = [\"1\", \"2\"]\n\
+             margin = \"5 %\"\naa_control = false\nhard_to_change = [\"engine\"]\n\
+             [factors]\nengine = [\"psync\", \"io_uring\"]\nqueue_depth = [\"1\", \"2\"]\n\
              [[workload]]\nname = \"w\"\n\
-             io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+             io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
         let plan = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
         let mut records: Vec<TrialRecord> = plan.trials.iter().map(record).collect();
         let hit = plan.trials.iter().position(|trial| trial.replicate == 2).unwrap() + 1;

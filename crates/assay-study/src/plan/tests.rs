@@ -86,7 +86,7 @@ fn several_targets_are_visited_once_a_replicate_each_with_a_lead_in() {
 fn a_lead_in_lasts_half_a_trial_but_at_least_its_ramp() {
     let lasting = |ramp: &str, time: &str| {
         let study = one_workload(|io| {
-            (io.ramp, io.time) = (Some(ramp.parse().unwrap()), Some(time.parse().unwrap()));
+            (io.ramp_time, io.runtime) = (Some(ramp.parse().unwrap()), Some(time.parse().unwrap()));
         });
         let plan = make(&study, vec![survey("a", 100_000)], 1);
         let led = plan.work_of(&plan.trials[0]);
@@ -113,9 +113,9 @@ fn lead_ins_may_be_whole_or_none() {
         (!all.is_empty()).then(|| all.iter().all(|whole| *whole))
     };
     assert_eq!(lead_ins(&study), Some(false));
-    study.lead_in = LeadIn::Whole;
+    study.warmup_trial = LeadIn::Whole;
     assert_eq!(lead_ins(&study), Some(true));
-    study.lead_in = LeadIn::None;
+    study.warmup_trial = LeadIn::None;
     assert_eq!(lead_ins(&study), None);
 }
 
@@ -163,7 +163,7 @@ fn a_slow_device_gets_a_queue_that_drains_in_time() {
 fn a_level_of_the_study_is_never_lowered() {
     let mut study = presets::find("queue-depth").unwrap().unwrap().settled();
     study.workload[0].work.set_span(Some("1 s".parse().unwrap()), None);
-    for factor in ["depth", "threads"] {
+    for factor in ["queue_depth", "threads"] {
         let levels = ["1", "64"].map(str::to_owned).to_vec();
         study.factors = [(factor.to_owned(), levels)].into();
         study.baseline.clear();
@@ -182,7 +182,7 @@ fn a_level_of_the_study_is_never_lowered() {
 fn lead_ins_of_a_study_are_in_its_budget() {
     for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
         let mut study = presets::find("queue-depth").unwrap().unwrap().settled();
-        study.lead_in = lead_in;
+        study.warmup_trial = lead_in;
         study.budget = Some("5 min".parse().unwrap());
         for workload in &mut study.workload {
             workload.work.set_span(None, None);
@@ -224,7 +224,7 @@ fn threads_stand_in_for_io_uring() {
     let plan = make(&study, vec![refused], 1);
     let deep = plan.workloads.iter().find(|workload| workload.name == "random-read-q32").unwrap();
     let io = io::Planned::of(&deep.work).unwrap();
-    assert_eq!((io.threads, io.depth, io.engine), (32, 1, Engine::Psync));
+    assert_eq!((io.threads, io.queue_depth, io.engine), (32, 1, Engine::Psync));
     assert_eq!(deep.note.as_deref(), Some("refused"));
 }
 
@@ -274,8 +274,8 @@ fn counted_operations_have_no_ramp_and_plans_without_them_look_as_before() {
 #[test]
 fn a_spread_that_does_not_fit_is_absent_with_its_reason() {
     let spread = |io: &mut Asked| {
-        (io.pattern, io.operations, io.size) = (Pattern::Spread, Some(100), Bytes(10 << 20).into());
-        (io.depth, io.threads) = (1, 1);
+        (io.pattern, io.operations, io.block_size) = (Pattern::Spaced, Some(100), Bytes(10 << 20).into());
+        (io.queue_depth, io.threads) = (1, 1);
     };
     let reason = |study: &Study, length| {
         let mut survey = survey("a", 100_000);
@@ -291,7 +291,7 @@ fn a_spread_that_does_not_fit_is_absent_with_its_reason() {
     );
     let deep = one_workload(|io| {
         spread(io);
-        io.depth = 2;
+        io.queue_depth = 2;
     });
     assert!(reason(&deep, 1 << 30).unwrap().contains("one operation after the other"));
     let endless = one_workload(|io| {
@@ -322,15 +322,16 @@ fn planned_under(
 
 /// Keys of stored work that a level may change beside the one of its factor's name.
 const FOLLOWING: &[(&str, &[&str])] = &[
-    ("depth", &["asked_depth"]),
+    ("queue_depth", &["depth", "asked_depth"]),
     ("threads", &["asked_depth"]),
-    ("size", &["size_bytes", "sizes"]),
+    ("block_size", &["size_bytes", "sizes"]),
+    ("compressibility", &["content"]),
     ("engine", &["engine"]),
 ];
 
 #[test]
 fn levels_differ_in_nothing_but_their_factor() {
-    let sample = io::Asked { depth: 8, ..io::Asked::sample() };
+    let sample = io::Asked { queue_depth: 8, ..io::Asked::sample() };
     let mut own = presets::find("queue-depth").unwrap().unwrap().workload.remove(0);
     let mut compared = 0;
     let kind = KINDS.iter().find(|kind| kind.about.name == "io").unwrap();
@@ -342,7 +343,7 @@ fn levels_differ_in_nothing_but_their_factor() {
             .map(|level| level.as_str().map_or_else(|| level.to_string(), str::to_owned))
             .collect();
         for depth in [1, 8] {
-            own.work = io::Asked { depth, ..sample.clone() }.into();
+            own.work = io::Asked { queue_depth: depth, ..sample.clone() }.into();
             let works = planned_under(&own, factor, &levels, Engine::IoUring);
             let stored: Vec<serde_json::Value> =
                 works.iter().map(|work| serde_json::to_value(work).unwrap()).collect();
@@ -351,8 +352,7 @@ fn levels_differ_in_nothing_but_their_factor() {
                 let follows = FOLLOWING.iter().find(|(name, _)| *name == factor);
                 let follows = follows.map_or(&[][..], |(_, keys)| keys);
                 for key in one.keys().chain(other.keys()) {
-                    let may_differ =
-                        key.replace('_', "-") == factor || follows.contains(&key.as_str());
+                    let may_differ = key == factor || follows.contains(&key.as_str());
                     assert!(may_differ || one.get(key) == other.get(key), "{factor} changes {key}");
                 }
                 compared += 1;
@@ -367,7 +367,7 @@ fn all_depths_of_a_comparison_have_one_engine() {
     let mut own = presets::find("queue-depth").unwrap().unwrap().workload.remove(0);
     let engines = |own: &Workload, levels: &[&str], offered| -> Vec<Engine> {
         let levels: Vec<String> = levels.iter().map(|level| (*level).to_owned()).collect();
-        planned_under(own, "depth", &levels, offered).iter().map(|io| io.engine).collect()
+        planned_under(own, "queue_depth", &levels, offered).iter().map(|io| io.engine).collect()
     };
     assert_eq!(engines(&own, &["1", "8"], Engine::IoUring), [Engine::IoUring; 2]);
     // One level needs no queue, and where io_uring is refused threads carry out all of them.

@@ -3,7 +3,7 @@
 //!
 //! Everything that is drawn stands in the plan before its first trial: how many trials there may be, in which
 //! order, and their seeds; its settings are steps, `load=step 1`. At what rate a step runs follows from the
-//! plan and the trials before it (`plan::most_load`), and each record says it: `rate=41000/s`. So the plan is
+//! plan and the trials before it (`plan::most_load`), and each record says it: `arrival_rate=41000/s`. So the plan is
 //! hashed as ever, a study that was interrupted goes on with the same course, and who reads the result finds
 //! the rates in the records.
 
@@ -34,7 +34,7 @@ pub const STEPS: usize = FIRST + MORE;
 
 /// Whether the rates of a plan are found by its trials.
 pub fn is_of(plan: &Plan) -> bool {
-    plan.design.questions.iter().any(|ask| ask.kind == AskKind::MostLoad)
+    plan.design.questions.iter().any(|ask| ask.kind == AskKind::MaxRate)
 }
 
 /// The setting of a step, from 0, whose rate is not known.

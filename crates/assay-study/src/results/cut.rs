@@ -162,9 +162,9 @@ mod tests {
         let short: BTreeMap<String, String> = json(r#"{"a":"b"}"#).unwrap();
         assert_eq!(short["a"], "b");
         assert!(json::<Value>("{\"a\": NaN}").is_err());
-        let study = format!("title = \"{long}\"\n[factors]\ndepth = [1, 2]\n");
+        let study = format!("title = \"{long}\"\n[factors]\nqueue_depth = [1, 2]\n");
         let cut = toml(&study);
-        assert!(cut.contains("cut: 3000 bytes") && cut.contains("depth = [1, 2]"), "{cut}");
+        assert!(cut.contains("cut: 3000 bytes") && cut.contains("queue_depth = [1, 2]"), "{cut}");
         assert_eq!(lines(&format!("a\n{long}\nb")).lines().count(), 3);
     }
 }

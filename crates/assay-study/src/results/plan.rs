@@ -124,7 +124,7 @@ impl Pilot {
     }
 }
 
-/// An arm in one word: `depth=4,size=1 MiB`; nothing where nothing varies.
+/// An arm in one word: `queue_depth=4,block_size=1 MiB`; nothing where nothing varies.
 pub fn arm_words(arm: &Arm) -> String {
     let levels: Vec<String> =
         arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
@@ -165,7 +165,7 @@ pub fn without_target(arm: &Arm) -> Arm {
     arm
 }
 
-/// Name of a workload under an arm at one target: `read`, or `read depth=4,size=1 MiB`.
+/// Name of a workload under an arm at one target: `read`, or `read queue_depth=4,block_size=1 MiB`.
 pub fn pilot_key(workload: &str, arm: &Arm) -> String {
     let levels = arm_words(&without_target(arm));
     if levels.is_empty() { workload.to_owned() } else { format!("{workload} {levels}") }

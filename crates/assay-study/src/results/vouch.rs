@@ -171,7 +171,7 @@ fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> O
     }
     let simulated = words(stored).all(|word| word.starts_with(simulated::PREFIX))
         && stored.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
-    let reads = stored.study.meter.is_some() || stored.plan.meter.is_some();
+    let reads = stored.study.power_meter.is_some() || stored.plan.meter.is_some();
     if !simulated || changes(stored) || reads && system.user().id == 0 {
         return Err(Failure::refused(format!(
             "{id} was simulated, but the machine is part of it: run the study itself"
@@ -183,7 +183,7 @@ fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> O
 /// Whether a factor that changes the machine stands anywhere in a result.
 fn changes(stored: &Stored) -> bool {
     let (study, plan) = (&stored.study, &stored.plan);
-    let arms = study.arms.iter().chain([&study.baseline, &plan.design.baseline]);
+    let arms = study.configurations.iter().chain([&study.baseline, &plan.design.baseline]);
     let arms = arms.chain(plan.workloads.iter().map(|workload| &workload.arm));
     let arms = arms.chain(plan.trials.iter().map(|trial| &trial.arm));
     let arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));

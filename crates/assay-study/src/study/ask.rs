@@ -36,26 +36,26 @@ pub struct Ask {
     pub level: Option<String>,
     /// The level that it is held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<String>,
+    pub versus: Option<String>,
     /// The lowest and the highest level at which a peak is claimed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub between: Vec<String>,
     /// At least this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least: Option<Amount>,
+    pub min: Option<Amount>,
     /// At most this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Amount>,
+    pub max: Option<Amount>,
     /// What the response stays below, as it was written: see [`Limit`](super::limit::Limit).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<String>,
+    pub slo: Option<String>,
 }
 
 impl Ask {
     /// Levels of a factor that it names.
     pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
         let own = self.factor.as_deref() == Some(factor);
-        let over = [&mut self.level, &mut self.over].into_iter().flatten().chain(&mut self.between);
+        let over = [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
         self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
     }
 }
@@ -71,15 +71,15 @@ pub enum AskKind {
     /// The metric does not change with the factor.
     Flat,
     /// One level is the best of all.
-    First,
+    Best,
     /// One level is the worst of all.
-    Last,
+    Worst,
     /// One level is better than another.
-    Beats,
+    Better,
     /// One level is no different from another, within the margin.
-    Equal,
+    Equivalent,
     /// The metric is at least, or at most, so much.
-    Reaches,
+    Bound,
     /// One level has at least, or at most, so many times what another has.
     Ratio,
     /// One level is the highest at which the metric still is at most so much.
@@ -87,7 +87,7 @@ pub enum AskKind {
     /// One level has as much as the best of all, within the margin.
     Enough,
     /// The highest rate at which the response stays below a limit (R16).
-    MostLoad,
+    MaxRate,
 }
 
 impl AskKind {
@@ -96,15 +96,15 @@ impl AskKind {
         "peak",
         "linear",
         "flat",
-        "first",
-        "last",
-        "beats",
-        "equal",
-        "reaches",
+        "best",
+        "worst",
+        "better",
+        "equivalent",
+        "bound",
         "ratio",
         "knee",
         "enough",
-        "most-load",
+        "max-rate",
     ];
 
     /// The keys that a claim of this kind needs.
@@ -112,10 +112,10 @@ impl AskKind {
         match self {
             Self::Peak => &["factor", "between"],
             Self::Linear | Self::Flat => &["factor"],
-            Self::First | Self::Last | Self::Knee | Self::Enough => &["factor", "level"],
-            Self::Beats | Self::Equal => &["factor", "level", "over"],
-            Self::MostLoad => &["limit"],
-            Self::Reaches | Self::Ratio => &[],
+            Self::Best | Self::Worst | Self::Knee | Self::Enough => &["factor", "level"],
+            Self::Better | Self::Equivalent => &["factor", "level", "versus"],
+            Self::MaxRate => &["slo"],
+            Self::Bound | Self::Ratio => &[],
         }
     }
 }
@@ -123,14 +123,14 @@ impl AskKind {
 impl AskKind {
     /// Whether it is about two levels.
     pub const fn is_of_two(self) -> bool {
-        matches!(self, Self::Beats | Self::Equal | Self::Ratio)
+        matches!(self, Self::Better | Self::Equivalent | Self::Ratio)
     }
 }
 
 impl Ask {
     /// Whether it leaves open which two levels it is about: the second of what varies, over the first.
     pub fn is_of_any_two(&self) -> bool {
-        let named = self.level.is_some() || self.over.is_some();
+        let named = self.level.is_some() || self.versus.is_some();
         let open = self.kind == AskKind::Ratio || self.factor.is_none();
         self.kind.is_of_two() && open && !named
     }
@@ -140,18 +140,18 @@ impl Ask {
         let there = |key: &str| match key {
             "factor" => self.factor.is_some(),
             "level" => self.level.is_some(),
-            "over" => self.over.is_some(),
-            "limit" => self.limit.is_some(),
+            "versus" => self.versus.is_some(),
+            "slo" => self.slo.is_some(),
             _ => self.between.len() == 2,
         };
-        let bound = self.least.is_some() || self.most.is_some();
-        let of_two: &[&str] = if self.is_of_any_two() { &[] } else { &["factor", "level", "over"] };
+        let bound = self.min.is_some() || self.max.is_some();
+        let of_two: &[&str] = if self.is_of_any_two() { &[] } else { &["factor", "level", "versus"] };
         let needs = if self.kind.is_of_two() { of_two } else { self.kind.needs() };
         let needed = needs.iter().copied().find(|key| !there(key));
-        let lacks_most = self.kind == AskKind::Knee && self.most.is_none();
-        let needed = needed.or_else(|| lacks_most.then_some("most"));
+        let lacks_most = self.kind == AskKind::Knee && self.max.is_none();
+        let needed = needed.or_else(|| lacks_most.then_some("max"));
         needed.or_else(|| {
-            (matches!(self.kind, AskKind::Reaches | AskKind::Ratio) && !bound).then_some("least")
+            (matches!(self.kind, AskKind::Bound | AskKind::Ratio) && !bound).then_some("min")
         })
     }
 }
@@ -237,7 +237,7 @@ impl From<Amount> for String {
 pub struct Card {
     /// What is printed on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claimed: Option<Claimed>,
+    pub rated: Option<Claimed>,
     /// What it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
@@ -328,7 +328,7 @@ mod tests {
     fn every_word_is_a_kind() {
         for word in AskKind::WORDS {
             let kind: AskKind = serde_json::from_value(serde_json::json!(word)).unwrap();
-            let known = ["factor", "level", "over", "between", "limit"];
+            let known = ["factor", "level", "versus", "between", "slo"];
             assert!(kind.needs().iter().all(|key| known.contains(key)));
         }
     }

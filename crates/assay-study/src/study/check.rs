@@ -30,7 +30,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     spell(study);
     let factors = study.factors.clone();
     checker.arm(&mut study.baseline, "baseline", &factors);
-    for (index, arm) in study.arms.iter_mut().enumerate().take(MOST_ARMS) {
+    for (index, arm) in study.configurations.iter_mut().enumerate().take(MOST_ARMS) {
         checker.arm(arm, &format!("arms/{index}"), &factors);
     }
     checker.arms(study);
@@ -60,37 +60,37 @@ impl Checker<'_> {
     }
 
     fn stop(&mut self, stop: &Stop, replicates: u32) {
-        let looks = stop.rule == StopRule::Looks;
+        let looks = stop.rule == StopRule::Interim;
         if self.mistakes.is_wrong("stop/rule") {
             return;
         }
-        if looks && stop.looks.is_empty() {
-            let hint = "add for example: looks = [6, 12, 24]".to_owned();
-            self.key("stop", "the rule looks needs the replicates to look after", Some(hint));
+        if looks && stop.interim_at.is_empty() {
+            let hint = "add for example: interim_at = [6, 12, 24]".to_owned();
+            self.key("stop", "the rule interim needs the replicates to look after", Some(hint));
         }
-        let last = stop.looks.last().copied();
+        let last = stop.interim_at.last().copied();
         if looks && replicates != DEFAULT_REPLICATES && last.is_some_and(|last| last != replicates)
         {
             let hint = "leave replicates out: the last look says how many there are".to_owned();
             self.key("replicates", "replicates and looks disagree", Some(hint));
         }
-        if !looks && !stop.looks.is_empty() {
-            let hint = "add rule = \"looks\", or leave looks out".to_owned();
-            self.key("stop/looks", "looks are for the rule looks only", Some(hint));
+        if !looks && !stop.interim_at.is_empty() {
+            let hint = "add rule = \"interim\", or leave interim_at out".to_owned();
+            self.key("stop/interim_at", "interim_at is for the rule interim only", Some(hint));
         }
         let by_gate = stop.rule == StopRule::Gate;
-        if (by_gate || stop.rule == StopRule::Fixed) && stop.half_width.is_some() {
+        if (by_gate || stop.rule == StopRule::Fixed) && stop.ci_half_width.is_some() {
             let message = if by_gate {
                 "a study that ends by its gate does not end by a half-width"
             } else {
                 "a study of fixed length does not end by a half-width"
             };
-            let hint = "add rule = \"open\" or \"looks\", or leave half_width out".to_owned();
-            self.key("stop/half_width", message, Some(hint));
+            let hint = "add rule = \"decided\" or \"interim\", or leave ci_half_width out".to_owned();
+            self.key("stop/ci_half_width", message, Some(hint));
         }
-        for (index, pair) in stop.looks.windows(2).enumerate() {
+        for (index, pair) in stop.interim_at.windows(2).enumerate() {
             let (before, after) =
-                (format!("stop/looks/{index}"), format!("stop/looks/{}", index + 1));
+                (format!("stop/interim_at/{index}"), format!("stop/interim_at/{}", index + 1));
             if pair[1] <= pair[0] && !self.mistakes.is_wrong(&before) {
                 let message = format!("looks go up: {} does not come after {}", pair[1], pair[0]);
                 self.value(&after, message, None);
@@ -136,7 +136,7 @@ impl Checker<'_> {
         if ["gate/max_regression", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
             return;
         }
-        let named = gate.metric.as_deref().or(study.primary.as_deref());
+        let named = gate.metric.as_deref().or(study.primary_metric.as_deref());
         let may_be_zero =
             named.and_then(metrics::find).is_some_and(|metric| metric.scale == Scale::Difference);
         let what = named.unwrap_or("what verdicts are about");
@@ -279,21 +279,21 @@ impl Checker<'_> {
     }
 
     fn arms(&mut self, study: &Study) {
-        if study.arms.is_empty() {
+        if study.configurations.is_empty() {
             return self.grid(study);
         }
-        if study.arms.len() > MOST_ARMS {
+        if study.configurations.len() > MOST_ARMS {
             let message = format!(
                 "there are {} settings: the most is {}",
-                show::count(study.arms.len() as u64),
+                show::count(study.configurations.len() as u64),
                 show::count(MOST_ARMS as u64)
             );
-            return self.key("arms", message, None);
+            return self.key("configurations", message, None);
         }
         if self.mistakes.is_wrong("factors") {
             return;
         }
-        for (index, arm) in study.arms.iter().enumerate() {
+        for (index, arm) in study.configurations.iter().enumerate() {
             let path = format!("arms/{index}");
             let lacks = |name: &&String| {
                 let told = self.mistakes.is_wrong(&format!("{path}/{name}"));
@@ -308,7 +308,7 @@ impl Checker<'_> {
                     format!("this setting lacks {}", lacking.join(" and ")),
                     Some(hint),
                 );
-            } else if let Some(first) = study.arms[..index].iter().position(|one| one == arm) {
+            } else if let Some(first) = study.configurations[..index].iter().position(|one| one == arm) {
                 self.key(&path, format!("this setting is the same as setting {}", first + 1), None);
             }
         }
@@ -327,7 +327,7 @@ impl Checker<'_> {
                 product.join(" x "),
                 show::count(MOST_ARMS as u64)
             );
-            let hint = "leave levels out, or list the settings that matter: [[arms]]".to_owned();
+            let hint = "leave levels out, or list the settings that matter: [[configurations]]".to_owned();
             self.key("factors", message, Some(hint));
         }
     }
@@ -336,12 +336,12 @@ impl Checker<'_> {
         if self.mistakes.is_wrong("factors") {
             return;
         }
-        for (index, name) in study.costly.iter().enumerate() {
+        for (index, name) in study.hard_to_change.iter().enumerate() {
             let path = format!("costly/{index}");
             if !study.factors.contains_key(name) {
                 let message = format!("\"{name}\" is no factor of this study");
                 self.value(&path, message, Some(no_factor(name, &study.factors)));
-            } else if study.costly[..index].contains(name) {
+            } else if study.hard_to_change[..index].contains(name) {
                 self.value(&path, format!("costly names \"{name}\" twice"), None);
             }
         }
@@ -367,14 +367,14 @@ impl Checker<'_> {
         let mut several = study.factors.iter().filter(|(_, levels)| levels.len() > 1);
         let several = several.find_map(|(name, _)| layers::of_factor(name));
         if let Some(layer) = several
-            && study.fresh == super::Fresh::Study
-            && !self.mistakes.is_wrong("fresh")
+            && study.recreate_per == super::Fresh::Study
+            && !self.mistakes.is_wrong("recreate_per")
         {
             let noun = layer.noun();
             let message =
                 format!("one device holds one {noun} at a time: several cannot each be made once");
-            let hint = "leave fresh out: each is then made anew in every replicate".to_owned();
-            self.value("fresh", message, Some(hint));
+            let hint = "leave recreate_per out: each is then made anew in every replicate".to_owned();
+            self.value("recreate_per", message, Some(hint));
         }
     }
 
@@ -390,7 +390,7 @@ impl Checker<'_> {
             workload.work.complain(&path, &around, self);
             self.others(study, index);
             let background = workload.background.as_ref();
-            let needed = background.map(|io| io.size.largest().0 * u64::from(io.threads));
+            let needed = background.map(|io| io.block_size.largest().0 * u64::from(io.threads));
             if let Some((needed, area)) =
                 needed.zip(area).filter(|(needed, area)| *needed > area.0 / 2)
             {
@@ -407,13 +407,13 @@ impl Checker<'_> {
 impl Checker<'_> {
     /// What verdicts are about is told by some program, where it is no metric of ours.
     fn told(&mut self, study: &Study) {
-        let Some(primary) = study.primary.as_deref().filter(|name| metrics::is_told(name)) else {
+        let Some(primary) = study.primary_metric.as_deref().filter(|name| metrics::is_told(name)) else {
             return;
         };
-        if !is_told(study, primary) && !self.mistakes.is_wrong("primary") {
-            let hint = "say where it stands: reads = ... of the command".to_owned();
+        if !is_told(study, primary) && !self.mistakes.is_wrong("primary_metric") {
+            let hint = "say where it stands: parse = ... of the command".to_owned();
             let message = format!("no command of this study tells {primary}");
-            self.value("primary", message, Some(hint));
+            self.value("primary_metric", message, Some(hint));
         }
     }
 

@@ -13,7 +13,7 @@ use super::{Ask, AskKind, Order, StopRule, Study, words};
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     for (index, ask) in study.question.iter().enumerate() {
         let path = format!("question/{index}");
-        if ["kind", "workloads", "least", "most", "limit"]
+        if ["kind", "workloads", "min", "max", "slo"]
             .iter()
             .any(|key| mistakes.is_wrong(&format!("{path}/{key}")))
         {
@@ -26,7 +26,7 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
             mistakes.add(&path, span, message, hint);
         }
     }
-    if study.fit.is_some() {
+    if study.requirements.is_some() {
         bounds(study, places, mistakes);
     }
 }
@@ -34,15 +34,15 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
 /// Whether a place is good enough is told by bounds, and by nothing else.
 fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     if study.question.is_empty() && !mistakes.is_wrong("question") {
-        let hint = "add a [[question]] with kind = \"reaches\", or leave fit out".to_owned();
+        let hint = "add a [[question]] with kind = \"bound\", or leave requirements out".to_owned();
         let message = "fit: the study has no bound that a place could hold".to_owned();
-        mistakes.add("fit", places.of("fit").key, message, Some(hint));
+        mistakes.add("requirements", places.of("requirements").key, message, Some(hint));
     }
     for (index, ask) in study.question.iter().enumerate() {
         let path = format!("question/{index}/kind");
-        if ask.kind != AskKind::Reaches && !mistakes.is_wrong(&path) {
+        if ask.kind != AskKind::Bound && !mistakes.is_wrong(&path) {
             let message = "with fit each question is a bound".to_owned();
-            let hint = "write kind = \"reaches\", or leave fit out".to_owned();
+            let hint = "write kind = \"bound\", or leave requirements out".to_owned();
             mistakes.add(&path, places.of(&path).value, message, Some(hint));
         }
     }
@@ -75,12 +75,12 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         let key = if ask.at.contains_key(name) { "at" } else { "factor" };
         return Some((key, format!("{name} is no factor of this study"), None));
     }
-    if ask.kind == AskKind::MostLoad {
+    if ask.kind == AskKind::MaxRate {
         return most_load(study, ask);
     }
-    let amount = ask.least.as_ref().or(ask.most.as_ref())?;
+    let amount = ask.min.as_ref().or(ask.max.as_ref())?;
     if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
-        let key = if ask.least.is_some() { "least" } else { "most" };
+        let key = if ask.min.is_some() { "min" } else { "max" };
         let hint =
             "a ratio is written like 1/3 or \"4.5 times\", and asked for by kind = \"ratio\"";
         return Some((
@@ -97,14 +97,14 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         || (wanted == "s" && !amount.text.contains('/') && !amount.text.contains("IOPS"));
     (!fits).then(|| {
         let metric = ask.metric.as_deref().unwrap_or_default();
-        let key = if ask.least.is_some() { "least" } else { "most" };
+        let key = if ask.min.is_some() { "min" } else { "max" };
         (key, format!("{} is no amount of {metric}", amount.text), None)
     })
 }
 
 /// A workload whose classes have rows of their own, where the question is about the number of one of them.
 fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
-    let metric = ask.metric.as_deref().or(study.primary.as_deref())?;
+    let metric = ask.metric.as_deref().or(study.primary_metric.as_deref())?;
     let (class, _) = played::of(metric)?;
     let has = |name: &str| {
         let own = study.workload.iter().find(|own| own.name == name);
@@ -120,8 +120,8 @@ fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<
 /// What keeps a study from looking for the most load: it chooses its rates itself, one trial after the other,
 /// and all of its trials are about that.
 fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
-    if let Some(Err(message)) = ask.limit.as_ref().map(|limit| limit.parse::<Limit>()) {
-        return Some(("limit", message, None));
+    if let Some(Err(message)) = ask.slo.as_ref().map(|limit| limit.parse::<Limit>()) {
+        return Some(("slo", message, None));
     }
     let [own] = study.workload.as_slice() else {
         let message = "the most load is asked of a study with one workload".to_owned();
@@ -130,14 +130,14 @@ fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<S
     let io = io::Asked::of(&own.work);
     let obstacles = [
         (io.is_none(), "the most load is asked of work of the kind io"),
-        (io.is_some_and(|io| io.rate.is_some()), "the study finds the rate itself: leave rate out"),
+        (io.is_some_and(|io| io.arrival_rate.is_some()), "the study finds the rate itself: leave arrival_rate out"),
         (
             io.is_some_and(|io| io.operations.is_some()),
             "the most load is asked of trials that end by their time: leave operations out",
         ),
         (study.question.len() > 1, "a study that asks for the most load asks nothing else"),
         (
-            !study.factors.is_empty() || !study.arms.is_empty(),
+            !study.factors.is_empty() || !study.configurations.is_empty(),
             "a study that asks for the most load varies the rate alone: leave factors out",
         ),
         (
@@ -179,8 +179,8 @@ mod tests {
     fn asked(workload: &str, metric: &str) -> Result<(), String> {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\n[[workload]]\nname = \"evening\"\n\
-             replay = {{ recording = \"evening\" }}\n[[question]]\nkind = \"reaches\"\nask = \"a\"\n\
-             workloads = [\"{workload}\"]\nmetric = \"{metric}\"\nmost = \"10 ms\"\n"
+             replay = {{ trace = \"evening\" }}\n[[question]]\nkind = \"bound\"\nask = \"a\"\n\
+             workloads = [\"{workload}\"]\nmetric = \"{metric}\"\nmax = \"10 ms\"\n"
         );
         file::parse("test", &text).map(|_| ()).map_err(|failure| failure.to_string())
     }

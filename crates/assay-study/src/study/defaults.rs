@@ -45,7 +45,7 @@ impl Study {
         for workload in &mut self.workload {
             workload.work.hurry(area);
         }
-        if let Some(prime) = &mut self.prepare.prime {
+        if let Some(prime) = &mut self.precondition {
             prime.passes = 1;
         }
         self.repeat_disturbed &= !many;
@@ -55,7 +55,7 @@ impl Study {
     /// Time for which the machine rests before the first trial, where the study is about energy: a
     /// shorter one where trials are short.
     pub fn idle_ns(&self) -> Option<u64> {
-        let asked = Asked { probes: &self.probes, meter: self.meter.as_deref() };
+        let asked = Asked { probes: &self.probes, meter: self.power_meter.as_deref() };
         let asked = energy::is_asked(asked);
         let short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
         let quick = self.workload.iter().all(|one| short(one.work.time()));
@@ -65,7 +65,7 @@ impl Study {
     /// Workloads under every arm.
     pub fn cells(&self) -> usize {
         let grid = self.factors.values().map(Vec::len).product::<usize>();
-        let arms = if self.arms.is_empty() { grid } else { self.arms.len() };
+        let arms = if self.configurations.is_empty() { grid } else { self.configurations.len() };
         arms * self.workload.len()
     }
 
@@ -92,7 +92,7 @@ impl Study {
         let is_made = made.peek().is_some();
         let Some(size) = self.area.size.filter(|_| is_made) else { return 0 };
         let held = made.fold(size.0, |bytes, layer| layer.ample(bytes));
-        let share = match self.area.start {
+        let share = match self.area.offset {
             Some(super::Start::Share(share)) => 1.0 - share.fraction(),
             _ => 1.0,
         };
@@ -126,7 +126,7 @@ mod tests {
     fn a_pass_over_the_area_stays_one_pass() {
         let quick = preset("read-ahead").quick();
         let stream = io::Asked::of(&quick.workload[1].work).unwrap();
-        let bytes = stream.size.largest().0 * stream.operations.unwrap();
+        let bytes = stream.block_size.largest().0 * stream.operations.unwrap();
         assert!(bytes <= quick.area.size.unwrap().0, "{bytes}");
     }
 

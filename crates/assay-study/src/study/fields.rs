@@ -53,23 +53,23 @@ pub static STUDY: Fields = Fields {
             "confirms = \"20261120-1031-k3f9\"",
         ),
         field(
-            "promised",
+            "race_ratio",
             Form::Text,
             "what the winner of the race that it confirms was over the baseline then",
-            "promised = \"1.09\"",
+            "race_ratio = \"1.09\"",
         ),
         field(
-            "lead",
+            "lead_figure",
             Form::Word(super::lead::names),
             "the figure that its page shows first, with its table; by default what shows the answer",
-            "lead = \"surface\"",
+            "lead_figure = \"surface\"",
         ),
         field(
-            "fit",
+            "requirements",
             Form::Text,
-            "what the place is to be good enough for: all questions are of the kind reaches, and the \
+            "what the place is to be good enough for: all questions are of the kind bound, and the \
              exit code is 0 where each bound surely holds, 1 where one surely does not, else 5",
-            "fit = \"our queue\"",
+            "requirements = \"our queue\"",
         ),
         field(
             "target",
@@ -102,22 +102,22 @@ pub static STUDY: Fields = Fields {
             "margin = \"5 %\"",
         ),
         field(
-            "primary",
+            "primary_metric",
             Form::Metric,
             "the metric that verdicts are about; by default bandwidth for large operations, else IOPS",
-            "primary = \"iops\"",
+            "primary_metric = \"iops\"",
         ),
         field(
             "baseline",
             Form::Arm,
             "what other settings are compared with; by default the first level of each factor",
-            "baseline = { depth = 1 }",
+            "baseline = { queue_depth = 1 }",
         ),
         field(
-            "control",
+            "aa_control",
             Form::Flag,
             "a second, identical baseline setting, to see the noise floor; by default from three settings",
-            "control = true",
+            "aa_control = true",
         ),
         field(
             "order",
@@ -126,10 +126,10 @@ pub static STUDY: Fields = Fields {
             "order = \"random\"",
         ),
         field(
-            "lead_in",
+            "warmup_trial",
             Form::Word(|| vec!["half", "whole", "none"]),
             "how much of a trial runs before each replicate and is left out; half by default",
-            "lead_in = \"whole\"",
+            "warmup_trial = \"whole\"",
         ),
         field(
             "budget",
@@ -144,10 +144,10 @@ pub static STUDY: Fields = Fields {
             "seed = 7",
         ),
         field(
-            "costly",
+            "hard_to_change",
             Form::FactorNames,
             "factors whose levels are changed once a replicate, with everything else inside",
-            "costly = [\"size\"]",
+            "hard_to_change = [\"block_size\"]",
         ),
         field(
             "repeat_disturbed",
@@ -162,28 +162,46 @@ pub static STUDY: Fields = Fields {
             "probes = [\"block-latency\"]",
         ),
         field(
-            "meter",
+            "power_meter",
             Form::Text,
             "file of an external power meter, a time and watts in each line",
-            "meter = \"meter.csv\"",
+            "power_meter = \"meter.csv\"",
         ),
         field(
-            "prepare",
-            Form::Table(&PREPARE),
-            "how the target is brought into a known state",
-            "prepare = { prime = { passes = 2 }, settle = \"10 s\" }",
+            "precondition",
+            Form::Table(&PRECONDITION),
+            "writes to the whole device, which may be overwritten, before the first trial",
+            "precondition = { passes = 2 }",
         ),
         field(
-            "fresh",
+            "discard",
+            Form::Flag,
+            "whether the device is discarded before each filesystem is created; false by default",
+            "discard = true",
+        ),
+        field(
+            "page_cache",
+            Form::Word(|| vec!["cold", "warm"]),
+            "state of the page cache before trials that read through it; verified if it is set",
+            "page_cache = \"warm\"",
+        ),
+        field(
+            "wait_idle",
+            Form::Time { least: ONE_NS },
+            "longest time to wait before each trial until the devices are idle",
+            "wait_idle = \"10 s\"",
+        ),
+        field(
+            "recreate_per",
             Form::Word(|| vec!["replicate", "study"]),
             "how often the file system of the factor filesystem is made anew; replicate by default",
-            "fresh = \"replicate\"",
+            "recreate_per = \"replicate\"",
         ),
         field(
             "stop",
             Form::Table(&STOP),
             "when it ends; by default after its replicates",
-            "stop = { rule = \"looks\", looks = [6, 12, 24] }",
+            "stop = { rule = \"interim\", interim_at = [6, 12, 24] }",
         ),
         field(
             "gate",
@@ -195,32 +213,32 @@ pub static STUDY: Fields = Fields {
             "factors",
             Form::Factors,
             "settings that vary, each with its levels",
-            "factors = { depth = [1, 8, 32] }",
+            "factors = { queue_depth = [1, 8, 32] }",
         ),
         field(
             "search",
             Form::Space,
             "settings that vary, as a space to search: their levels as a list, or as a range in doublings or in \
              steps of an amount; the study is a race unless its rule is another one",
-            "search = { read-ahead = \"16 KiB .. 4 MiB in doublings\" }",
+            "search = { read_ahead = \"16 KiB .. 4 MiB in doublings\" }",
         ),
         field(
-            "without",
+            "exclude",
             Form::Words,
             "combinations of levels that make no sense and are left out; the baseline never is",
-            "without = [\"scheduler = none and queue-depth > 256\", \"depth > queue-depth\"]",
+            "exclude = [\"scheduler = none and nr_requests > 256\", \"queue_depth > nr_requests\"]",
         ),
         field(
-            "left_out",
+            "unavailable",
             Form::Texts,
             "settings that were not there when the study began, each with the reason; written by the program",
-            "left_out = { writeback-throttle = \"the kernel has none\" }",
+            "unavailable = { wbt_latency = \"the kernel has none\" }",
         ),
         field(
-            "arms",
+            "configurations",
             Form::Arms,
             "combinations of levels one by one, instead of all of them",
-            "arms = [{ depth = 1 }, { depth = 32 }]",
+            "configurations = [{ queue_depth = 1 }, { queue_depth = 32 }]",
         ),
         needed(
             "workload",
@@ -250,7 +268,7 @@ pub static STUDY: Fields = Fields {
             "card",
             Form::Table(&CARD),
             "what the card is sold as: the page has its row of the flash table",
-            "card = { claimed = \"95 MB/s\", price = \"12.50 GBP\" }",
+            "card = { rated = \"95 MB/s\", price = \"12.50 GBP\" }",
         ),
     ],
 };
@@ -303,10 +321,10 @@ pub static LAW: Fields = Fields {
     label: "simulated",
     rows: &[
         needed(
-            "law",
+            "distribution",
             Form::Word(|| vec!["lognormal", "exponential", "fixed"]),
             "how service times are spread",
-            "law = \"lognormal\"",
+            "distribution = \"lognormal\"",
         ),
         needed("mean", Form::Time { least: ONE_NS }, "mean service time", "mean = \"100 us\""),
         field(
@@ -322,22 +340,22 @@ pub static LAW: Fields = Fields {
             "servers = 1",
         ),
         field(
-            "size",
+            "announced_size",
             Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
             "what it says that it holds, for capacity; 1 GiB by default",
-            "size = \"64 GB\"",
+            "announced_size = \"64 GB\"",
         ),
         field(
-            "holds",
+            "usable_size",
             Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
             "what it holds; what it says by default",
-            "holds = \"8 GB\"",
+            "usable_size = \"8 GB\"",
         ),
         field(
-            "lie",
+            "fault",
             Form::Word(|| vec!["wraps", "drops", "zeroes"]),
             "what it does beyond what it holds; wraps by default",
-            "lie = \"drops\"",
+            "fault = \"drops\"",
         ),
     ],
 };
@@ -353,66 +371,35 @@ pub static AREA: Fields = Fields {
             "area = { size = \"512 MiB\" }",
         ),
         field(
-            "start",
+            "offset",
             Form::Start,
             "where it, or the file system, begins on a block device; by default at its start",
-            "area = { start = \"50 %\", size = \"512 MiB\" }",
+            "area = { offset = \"50 %\", size = \"512 MiB\" }",
         ),
         field(
             "align",
             Form::Size { least: Bytes(512), most: Bytes(1 << 40) },
             "what the start is rounded up to; 1 MiB by default",
-            "area = { start = \"50 %\", align = \"2 MiB\" }",
+            "area = { offset = \"50 %\", align = \"2 MiB\" }",
         ),
     ],
 };
 
-/// Words of `prepare`.
-pub static PREPARE: Fields = Fields {
-    label: "prepare",
-    rows: &[
-        field(
-            "prime",
-            Form::Table(&PRIME),
-            "writes all of a device that may be overwritten before anything is measured",
-            "prepare = { prime = { passes = 2, content = \"random\" } }",
-        ),
-        field(
-            "discard",
-            Form::Flag,
-            "tells the device that it holds nothing, before each file system is made; false by default",
-            "prepare = { discard = true }",
-        ),
-        field(
-            "cache",
-            Form::Word(|| vec!["cold", "warm"]),
-            "what the page cache holds before trials that read through it, and is seen to hold",
-            "prepare = { cache = \"warm\" }",
-        ),
-        field(
-            "settle",
-            Form::Time { least: ONE_NS },
-            "waits before each trial until the devices are idle, at most this long",
-            "prepare = { settle = \"10 s\" }",
-        ),
-    ],
-};
-
-/// Words of `prime`.
-pub static PRIME: Fields = Fields {
-    label: "prime",
+/// Keys of `precondition`.
+pub static PRECONDITION: Fields = Fields {
+    label: "precondition",
     rows: &[
         field(
             "passes",
             Form::Whole { least: 1, most: 100 },
-            "how often all of it is written; 1 by default",
-            "prime = { passes = 2 }",
+            "number of passes over the whole device; 1 by default",
+            "precondition = { passes = 2 }",
         ),
         field(
-            "content",
+            "compressibility",
             Form::Content,
-            "what is written; random by default",
-            "prime = { content = \"random\" }",
+            "data that is written; random by default",
+            "precondition = { compressibility = \"random\" }",
         ),
     ],
 };
@@ -423,28 +410,28 @@ pub static STOP: Fields = Fields {
     rows: &[
         field(
             "rule",
-            Form::Word(|| vec!["fixed", "looks", "open", "gate", "race"]),
+            Form::Word(|| vec!["fixed", "interim", "decided", "gate", "best"]),
             "after its replicates, after one of the declared looks, after any replicate, as soon as its \
              gate is decided, or as a race with one setting left",
-            "rule = \"looks\"",
+            "rule = \"interim\"",
         ),
         field(
-            "looks",
+            "interim_at",
             Form::Rising { least: SMALLEST_LOOK, most: MOST_REPLICATES },
-            "replicates after which it may end, for the rule looks",
-            "looks = [6, 12, 24]",
+            "replicates after which it may end, for the rule interim",
+            "interim_at = [6, 12, 24]",
         ),
         field(
-            "half_width",
+            "ci_half_width",
             Form::Share,
-            "half-width of the intervals that is enough, for the rules looks and open",
-            "half_width = \"3 %\"",
+            "half-width of the intervals that is enough, for the rules interim and decided",
+            "ci_half_width = \"3 %\"",
         ),
         field(
-            "closeness",
+            "indifference_zone",
             Form::Share,
             "how near to the best the winner of a race has to be; as near as the margin by default",
-            "closeness = \"2 %\"",
+            "indifference_zone = \"2 %\"",
         ),
         field(
             "screen",
@@ -463,7 +450,7 @@ pub static GATE: Fields = Fields {
         needed(
             "max_regression",
             Form::LossOrAmount,
-            "a loss up to this is max_regression: a share, or of a count that may be zero so many more",
+            "a loss up to this is allowed: a share, or of a count that may be zero so many more",
             "max_regression = \"5 %\"",
         ),
         field(
@@ -541,11 +528,11 @@ pub static QUESTION: Fields = Fields {
         field(
             "level",
             Form::Text,
-            "level that the claim is made of; without it and `over`, the second level of what varies \
+            "level that the claim is made of; without it and `versus`, the second level of what varies \
              over the first (beats and equal: where no factor is named)",
             "level = \"none\"",
         ),
-        field("over", Form::Text, "level that it is compared with", "over = \"bfq\""),
+        field("versus", Form::Text, "level that it is compared with", "versus = \"bfq\""),
         field(
             "between",
             Form::Words,
@@ -553,18 +540,18 @@ pub static QUESTION: Fields = Fields {
             "between = [\"32\", \"64\"]",
         ),
         field(
-            "least",
+            "min",
             Form::Amount,
             "at least so much; of a ratio so many times, as in 1/3",
-            "least = \"90 IOPS\"",
+            "min = \"90 IOPS\"",
         ),
-        field("most", Form::Amount, "at most so much", "most = \"100 us\""),
+        field("max", Form::Amount, "at most so much", "max = \"100 us\""),
         field(
-            "limit",
+            "slo",
             Form::Text,
-            "of the most load (most-load): what the response stays below, from the intended start of an \
+            "of a maximum rate (max-rate): what the response stays below, from the intended start of an \
              operation; p50, p90, p99 or p99.9 and a time",
-            "limit = \"p99 < 2 ms\"",
+            "slo = \"p99 < 2 ms\"",
         ),
     ],
 };
@@ -643,10 +630,10 @@ pub static CARD: Fields = Fields {
     label: "card",
     rows: &[
         field(
-            "claimed",
+            "rated",
             Form::Claims,
             "what is printed on it: a speed, operations per second, classes of SD cards",
-            "card = { claimed = \"95 MB/s, V30, A1\" }",
+            "card = { rated = \"95 MB/s, V30, A1\" }",
         ),
         field("price", Form::Price, "what it costs", "card = { price = \"12.50 GBP\" }"),
         field(
@@ -665,7 +652,7 @@ pub fn tables() -> impl Iterator<Item = &'static Fields> {
     first
         .chain(kinds)
         .chain([&work::io::keys::BACKGROUND])
-        .chain([&STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION, &PUBLISHED, &CARD])
+        .chain([&STOP, &AREA, &PRECONDITION, &TARGET, &LAW, &QUESTION, &PUBLISHED, &CARD])
         .chain([&GATE, &work::command::READS])
 }
 

@@ -138,16 +138,16 @@ fn plain(study: &Study) -> Result<(), String> {
         outside::plain("a factor", factor)?;
         levels.iter().try_for_each(|level| outside::plain("a level", level))?;
     }
-    for (factor, level) in study.arms.iter().flatten().chain(&study.baseline) {
+    for (factor, level) in study.configurations.iter().flatten().chain(&study.baseline) {
         outside::plain("a factor", factor)?;
         outside::plain("a level", level)?;
     }
-    let texts = study.left_out.iter().flat_map(|(name, reason)| [name, reason]);
-    texts.chain(&study.without).try_for_each(|text| outside::plain("what is left out", text))?;
+    let texts = study.unavailable.iter().flat_map(|(name, reason)| [name, reason]);
+    texts.chain(&study.exclude).try_for_each(|text| outside::plain("what is left out", text))?;
     study.workload.iter().try_for_each(|workload| outside::plain("a workload", &workload.name))?;
     study.confirms.iter().try_for_each(|id| outside::plain("a result", id))?;
-    study.promised.iter().try_for_each(|ratio| outside::plain("a ratio", ratio))?;
-    study.fit.iter().try_for_each(|purpose| outside::plain("a purpose", purpose))
+    study.race_ratio.iter().try_for_each(|ratio| outside::plain("a ratio", ratio))?;
+    study.requirements.iter().try_for_each(|purpose| outside::plain("a purpose", purpose))
 }
 
 /// Writes a study as it would be read again.

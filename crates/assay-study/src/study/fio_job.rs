@@ -652,10 +652,10 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
         }
         let _ = write!(text, "\n[[workload]]\nname = {}\nio = {{ {}", quoted(&name), words(work));
         if let Some(time) = work.time {
-            let _ = write!(text, ", time = \"{}\"", Time(time));
+            let _ = write!(text, ", runtime = \"{}\"", Time(time));
         }
         if work.ramp > 0 {
-            let _ = write!(text, ", ramp = \"{}\"", Time(work.ramp));
+            let _ = write!(text, ", ramp_time = \"{}\"", Time(work.ramp));
         }
         if let Some(operations) = work.operations {
             let _ = write!(text, ", operations = {operations}");
@@ -710,13 +710,13 @@ fn area(all: &[&Work], told: &mut Told) -> String {
 /// What a job and a load beside it have in common.
 fn words(work: &Work) -> String {
     let mut text = format!(
-        "pattern = \"{}\", mix = \"{}\", size = \"{}\", depth = {}, threads = {}, direct = {}, \
+        "pattern = \"{}\", mix = \"{}\", block_size = \"{}\", queue_depth = {}, threads = {}, direct = {}, \
          engine = \"{}\"",
         work.pattern, work.mix, work.size, work.depth, work.threads, work.direct, work.engine
     );
     // Writing to a String cannot fail.
     if let Some(access) = &work.access {
-        let _ = write!(text, ", access = {}", quoted(access));
+        let _ = write!(text, ", distribution = {}", quoted(access));
     }
     if let Some(align) = work.align {
         let _ = write!(text, ", align = \"{}\"", Bytes(align));
@@ -725,11 +725,11 @@ fn words(work: &Work) -> String {
         let _ = write!(text, ", stride = \"{}\"", Bytes(stride));
     }
     if work.apart {
-        text.push_str(", apart = \"positions\"");
+        text.push_str(", rw_split = \"positions\"");
     }
     text.push_str(&operations::sync_words(work.sync));
     if let Some(content) = &work.content {
-        let _ = write!(text, ", content = {}", quoted(content));
+        let _ = write!(text, ", compressibility = {}", quoted(content));
     }
     text.push_str(&work.paced.words());
     if work.duplicates > 0 {

@@ -185,16 +185,16 @@ mod tests {
         "command",
         "prepare",
         "revision",
-        "copy",
-        "encryption-cipher",
-        "mkfs-options",
-        "mount-options",
+        "aa_copy",
+        "encryption_cipher",
+        "mkfs_options",
+        "mount_options",
         "scheduler",
         "governor",
         "tunable:PATH",
         "platform",
         "kernel",
-        "root-device",
+        "root_device",
         "label",
     ];
 
@@ -235,22 +235,22 @@ mod tests {
     #[test]
     fn levels_with_commas_of_their_own_are_told_from_several() {
         for (name, text, levels) in [
-            ("depth", "1, 4,16", &["1", "4", "16"][..]),
-            ("depth", "1,x,4", &["1", "x", "4"]),
+            ("queue_depth", "1, 4,16", &["1", "4", "16"][..]),
+            ("queue_depth", "1,x,4", &["1", "x", "4"]),
             ("scheduler", "none,mq-deadline", &["none", "mq-deadline"]),
-            ("size", "4 KiB", &["4 KiB"]),
+            ("block_size", "4 KiB", &["4 KiB"]),
             (
-                "size",
-                "4 KiB,4 KiB 70 %,64 KiB 30 %,1 MiB",
-                &["4 KiB", "4 KiB 70 %, 64 KiB 30 %", "1 MiB"],
+                "block_size",
+                "4 KiB,4KiB/70:64KiB/30,1 MiB",
+                &["4 KiB", "4KiB/70:64KiB/30", "1 MiB"],
             ),
-            ("size", "4 KiB 70 %,64 KiB 20 %", &["4 KiB 70 %", "64 KiB 20 %"]),
+            ("block_size", "4KiB/70:64KiB/20", &["4KiB/70:64KiB/20"]),
             (
-                "access",
-                "uniform,zones 5 % 50 %, 15 % 30 %, 80 % 20 %,zipf 1.2",
-                &["uniform", "zones 5 % 50 %, 15 % 30 %, 80 % 20 %", "zipf 1.2"],
+                "distribution",
+                "uniform,zoned:50/5:30/15:20/80,zipf:1.2",
+                &["uniform", "zoned:50/5:30/15:20/80", "zipf:1.2"],
             ),
-            ("size", "", &[""]),
+            ("block_size", "", &[""]),
         ] {
             assert_eq!(levels_in(name, text), levels, "{name}={text}");
         }
@@ -282,19 +282,19 @@ mod tests {
     #[test]
     fn amounts_that_no_example_has_are_written_as_amounts_are() {
         for (name, one, other) in [
-            ("size", "96KiB", "96 KiB"),
-            ("size", "98304 B", "96 KiB"),
-            ("size", "4KiB 70%, 98304 B 30%", "4 KiB 70 %, 96 KiB 30 %"),
-            ("access", "zipf 0.90", "zipf 0.9"),
-            ("access", "hot 5% 95%", "hot 5 % 95 %"),
+            ("block_size", "96KiB", "96 KiB"),
+            ("block_size", "98304 B", "96 KiB"),
+            ("block_size", "4KiB/70:98304B/30", "4KiB/70:96KiB/30"),
+            ("distribution", "zipf:0.90", "zipf:0.9"),
+            ("distribution", "zoned:95/5:5/95", "zoned:95/5:5/95"),
             ("stride", "98304 B", "96 KiB"),
-            ("writeback-throttle", "76ms", "76 ms"),
-            ("writeback-throttle", "0.076 s", "76 ms"),
-            ("read-ahead", "192KiB", "192 KiB"),
-            ("dirty-ratio", "17%", "17 %"),
-            ("set", "175%", "175 %"),
-            ("set", "98304 KiB", "96 MiB"),
-            ("depth", "03", "3"),
+            ("wbt_latency", "76ms", "76 ms"),
+            ("wbt_latency", "0.076 s", "76 ms"),
+            ("read_ahead", "192KiB", "192 KiB"),
+            ("dirty_ratio", "17%", "17 %"),
+            ("working_set", "175%", "175 %"),
+            ("working_set", "98304 KiB", "96 MiB"),
+            ("queue_depth", "03", "3"),
         ] {
             assert_eq!(spelled(name, one), other, "{name}");
             assert_eq!(spelled(name, other), other, "{name}");
@@ -308,10 +308,10 @@ mod tests {
     #[test]
     fn what_is_no_level_and_what_means_nothing_stays_as_it_is() {
         for (name, level) in [
-            ("depth", "many"),
-            ("size", "17"),
+            ("queue_depth", "many"),
+            ("block_size", "17"),
             ("target", "/dev/sdX "),
-            ("copy", "64KiB"),
+            ("aa_copy", "64KiB"),
             ("label", "7B"),
         ] {
             assert_eq!(spelled(name, level), level, "{name}");

@@ -79,7 +79,7 @@ impl FromStr for Limit {
 impl Study {
     /// Whether it looks for the most load below a limit: it finds the rate of its work itself then.
     pub fn finds_rate(&self) -> bool {
-        self.question.iter().any(|ask| ask.kind == AskKind::MostLoad)
+        self.question.iter().any(|ask| ask.kind == AskKind::MaxRate)
     }
 }
 
@@ -106,14 +106,14 @@ mod tests {
     fn asking([top, work, ask]: [&str; 3]) -> Result<crate::study::Study, String> {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\n{top}\n[[workload]]\nname = \"w\"\n{work}\n\
-             [[question]]\nkind = \"most-load\"\nask = \"how much?\"\nworkloads = [\"w\"]\n{ask}\n"
+             [[question]]\nkind = \"max-rate\"\nask = \"how much?\"\nworkloads = [\"w\"]\n{ask}\n"
         );
         crate::study::file::parse("test", &text).map_err(|failure| failure.message)
     }
 
     const IO: &str =
-        "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"4 s\" }";
-    const BELOW: &str = "limit = \"p99 < 2 ms\"";
+        "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"4 s\" }";
+    const BELOW: &str = "slo = \"p99 < 2 ms\"";
 
     /// The same work with one key more.
     fn with(key: &str) -> String {
@@ -123,38 +123,38 @@ mod tests {
     /// Elsewhere starts at random distances need a rate beside them.
     #[test]
     fn starts_are_spread_as_the_study_says_at_the_rates_that_it_finds() {
-        let work = with("arrivals = \"poisson\"");
+        let work = with("arrival_process = \"poisson\"");
         let study = asking(["", &work, BELOW]).unwrap();
         assert!(study.finds_rate());
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\n[[workload]]\nname = \"w\"\n{work}\n"
         );
         let message = crate::study::file::parse("test", &text).unwrap_err().message;
-        assert!(message.contains("arrivals without a rate"), "{message}");
+        assert!(message.contains("arrival_process without a rate"), "{message}");
     }
 
     #[test]
     fn a_study_that_asks_for_the_most_load_asks_and_varies_nothing_else() {
         let good = asking(["", IO, BELOW]).unwrap();
-        assert_eq!(good.question[0].limit.as_deref(), Some("p99 < 2 ms"));
+        assert_eq!(good.question[0].slo.as_deref(), Some("p99 < 2 ms"));
         let second = format!("{IO}\n[[workload]]\nname = \"v\"\n{IO}");
         let other = format!(
             "{BELOW}\n[[question]]\nkind = \"flat\"\nask = \"?\"\nworkloads = [\"w\"]\n\
              factor = \"target\""
         );
         for (lines, told) in [
-            (["", IO, ""], "needs limit"),
-            (["", IO, "limit = \"64 MiB\""], "is no limit of a response"),
+            (["", IO, ""], "needs slo"),
+            (["", IO, "slo = \"64 MiB\""], "is no limit of a response"),
             (["", &second, BELOW], "a study with one workload"),
             (["", "command = { run = \"true\" }", BELOW], "work of the kind io"),
-            (["", &with("rate = \"500/s\""), BELOW], "leave rate out"),
+            (["", &with("arrival_rate = \"500/s\""), BELOW], "leave arrival_rate out"),
             (["", &with("operations = 100"), BELOW], "leave operations out"),
-            (["", &with("think = \"1 ms\""), BELOW], "think with a rate"),
+            (["", &with("think_time = \"1 ms\""), BELOW], "think_time with a rate"),
             (["", IO, &other], "asks nothing else"),
             (["replicates = 2", IO, BELOW], "3 replicates at least"),
-            (["stop = { rule = \"open\" }", IO, BELOW], "ends by itself"),
+            (["stop = { rule = \"decided\" }", IO, BELOW], "ends by itself"),
             (["order = \"sequential\"", IO, BELOW], "replicates that follow each other"),
-            (["factors = { depth = [1, 2] }", IO, BELOW], "varies the rate alone"),
+            (["factors = { queue_depth = [1, 2] }", IO, BELOW], "varies the rate alone"),
         ] {
             let message = asking(lines).unwrap_err();
             assert!(message.contains(told), "{lines:?}: {message}");

@@ -37,7 +37,7 @@ pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use gate::Gate;
 pub use levels::levels_in;
 pub use order::{LeadIn, Order};
-pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
+pub use prepare::{AreaRequest, Cache, Fresh, Precondition, Prepare, Start};
 pub use published::Pointer;
 pub use schema::schema;
 
@@ -68,14 +68,14 @@ pub struct Study {
     pub confirms: Option<String>,
     /// What the winner of the race that it confirms was over the baseline then: a ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promised: Option<String>,
+    pub race_ratio: Option<String>,
     /// The figure that its page shows first, with the table of the same; by default what shows the
     /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lead: Option<String>,
+    pub lead_figure: Option<String>,
     /// What the place is to be good enough for: what its questions ask for are bounds then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fit: Option<String>,
+    pub requirements: Option<String>,
     /// Complete passes over all arms.
     #[serde(default = "default_replicates")]
     pub replicates: u32,
@@ -84,16 +84,16 @@ pub struct Study {
     pub margin: Option<Percent>,
     /// The metric that verdicts are about; by default bandwidth for large operations, else IOPS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub primary: Option<String>,
+    pub primary_metric: Option<String>,
     /// An identical second baseline arm: the noise floor. By default on from three arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub control: Option<bool>,
+    pub aa_control: Option<bool>,
     /// How the order of trials is drawn.
     #[serde(default)]
     pub order: Order,
     /// What runs before the first trial of a replicate.
     #[serde(default, skip_serializing_if = "LeadIn::is_default")]
-    pub lead_in: LeadIn,
+    pub warmup_trial: LeadIn,
     /// Time for one target, filling and pilot included; trials without a time share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Time>,
@@ -102,7 +102,7 @@ pub struct Study {
     pub seed: Option<u64>,
     /// Factors whose levels are changed once a replicate, with everything else inside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub costly: Vec<String>,
+    pub hard_to_change: Vec<String>,
     /// Whether a replicate that something disturbed is run again at the end.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub repeat_disturbed: bool,
@@ -111,7 +111,7 @@ pub struct Study {
     pub probes: Vec<String>,
     /// File of an external power meter, a time and watts in each line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub meter: Option<String>,
+    pub power_meter: Option<String>,
     /// Where, unless `target` is a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
@@ -121,12 +121,21 @@ pub struct Study {
     /// The bytes that may be touched.
     #[serde(default)]
     pub area: AreaRequest,
-    /// How the target is brought into a known state.
-    #[serde(default, skip_serializing_if = "Prepare::is_default")]
-    pub prepare: Prepare,
+    /// Writes to the whole device before the first trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
+    /// Whether the device is discarded before each filesystem is created.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discard: bool,
+    /// State of the page cache before trials that read through it; verified if it is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_cache: Option<Cache>,
+    /// Longest time to wait before each trial until the devices are idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_idle: Option<Time>,
     /// How often what a factor makes is made anew.
     #[serde(default, skip_serializing_if = "Fresh::is_default")]
-    pub fresh: Fresh,
+    pub recreate_per: Fresh,
     /// When it ends; by default after its replicates.
     #[serde(default, skip_serializing_if = "Stop::is_default")]
     pub stop: Stop,
@@ -143,13 +152,13 @@ pub struct Study {
     pub factors: BTreeMap<String, Vec<String>>,
     /// Arms one by one, instead of every combination of the levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub arms: Vec<BTreeMap<String, String>>,
+    pub configurations: Vec<BTreeMap<String, String>>,
     /// Combinations that make no sense, and are left out: see [`Constraint`](without::Constraint).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub without: Vec<String>,
+    pub exclude: Vec<String>,
     /// Factors that it names and that were not there when it began, each with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub left_out: BTreeMap<String, String>,
+    pub unavailable: BTreeMap<String, String>,
     /// The work.
     pub workload: Vec<Workload>,
     /// Claims that the findings answer.
@@ -171,6 +180,16 @@ impl Study {
     pub fn kind(&self) -> &'static str {
         let is_check = self.preset.as_deref().is_some_and(presets::is_of_check);
         if is_check { "check" } else { "study" }
+    }
+
+    /// Returns how the target is brought into a known state.
+    pub fn prepare(&self) -> Prepare {
+        Prepare {
+            precondition: self.precondition.clone(),
+            discard: self.discard,
+            page_cache: self.page_cache,
+            wait_idle: self.wait_idle,
+        }
     }
 
     /// Whether anything of it needs bytes of its own on the target.
@@ -265,13 +284,13 @@ pub struct Stop {
     pub rule: StopRule,
     /// Replicates after which it may end, for `looks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub looks: Vec<u32>,
+    pub interim_at: Vec<u32>,
     /// Half-width of the intervals that is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub half_width: Option<Percent>,
+    pub ci_half_width: Option<Percent>,
     /// The share of the best within which the winner of a race is good enough; the margin where it is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub closeness: Option<Percent>,
+    pub indifference_zone: Option<Percent>,
     /// Whether levels of a grid of many settings leave in a screen before the race.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub screen: bool,
@@ -291,13 +310,13 @@ pub enum StopRule {
     #[default]
     Fixed,
     /// After one of the declared looks, each with its share of the error.
-    Looks,
+    Interim,
     /// After any replicate, by a confidence sequence.
-    Open,
+    Decided,
     /// The same, as soon as the gate is decided.
     Gate,
     /// With one arm left: those that are surely behind leave.
-    Race,
+    Best,
 }
 
 /// Where a study takes place.

@@ -7,7 +7,7 @@ use super::levels::{same, spelled};
 use super::without::Constraint;
 
 /// The word.
-pub const NOW: &str = "now";
+pub const NOW: &str = "current";
 
 /// Whether a factor may have it: what nobody sets has no other level.
 pub(super) fn may_be(factor: &str) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn may_be(factor: &str) -> bool {
 pub fn asked(study: &Study) -> Vec<String> {
     let is_now = |level: &String| level == NOW;
     let named = study.factors.iter().filter(|(name, levels)| {
-        let in_arms = study.arms.iter().chain([&study.baseline]).filter_map(|arm| arm.get(*name));
+        let in_arms = study.configurations.iter().chain([&study.baseline]).filter_map(|arm| arm.get(*name));
         may_be(name) && levels.iter().chain(in_arms).any(is_now)
     });
     named.map(|(name, _)| name.clone()).collect()
@@ -57,14 +57,14 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
         }
         *levels = found;
     }
-    let named = study.arms.iter_mut().chain([&mut study.baseline]);
+    let named = study.configurations.iter_mut().chain([&mut study.baseline]);
     for own in named.filter_map(|arm| arm.get_mut(name)) {
         if own == NOW || same(name, own, level) {
             level.clone_into(own);
         }
     }
     each_once(study);
-    for text in &mut study.without {
+    for text in &mut study.exclude {
         let own = text.parse::<Constraint>().ok();
         if let Some(resolved) = own.and_then(|own| own.replaced(name, NOW, level)) {
             *text = resolved;
@@ -79,23 +79,23 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
 /// Settings that are listed one by one and came to be the same are one.
 fn each_once(study: &mut Study) {
     let mut arms = Vec::new();
-    for arm in study.arms.drain(..) {
+    for arm in study.configurations.drain(..) {
         if !arm.is_empty() && !arms.contains(&arm) {
             arms.push(arm);
         }
     }
-    study.arms = arms;
+    study.configurations = arms;
 }
 
 fn leave_out(study: &mut Study, name: &str, reason: String) {
     study.factors.remove(name);
     study.baseline.remove(name);
-    study.arms.iter_mut().for_each(|arm| drop(arm.remove(name)));
+    study.configurations.iter_mut().for_each(|arm| drop(arm.remove(name)));
     each_once(study);
-    study.costly.retain(|own| own != name);
+    study.hard_to_change.retain(|own| own != name);
     let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|own| !own.names(name));
-    study.without.retain(is_other);
-    study.left_out.insert(name.to_owned(), reason);
+    study.exclude.retain(is_other);
+    study.unavailable.insert(name.to_owned(), reason);
 }
 
 #[cfg(test)]
@@ -105,34 +105,34 @@ mod tests {
 
     fn study() -> Study {
         let text = "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2 %\"\n\
-            without = [\"scheduler = bfq and read-ahead > 128 KiB\", \"scheduler = none and depth > 4\"]\n\
-            [search]\nscheduler = [\"now\", \"none\", \"bfq\"]\n\
-            read-ahead = [\"now\", \"128 KiB .. 512 KiB in doublings\"]\ndepth = [1, 8]\n\
+            exclude = [\"scheduler = bfq and read_ahead > 128 KiB\", \"scheduler = none and queue_depth > 4\"]\n\
+            [search]\nscheduler = [\"current\", \"none\", \"bfq\"]\n\
+            read_ahead = [\"current\", \"128 KiB .. 512 KiB in doublings\"]\nqueue_depth = [1, 8]\n\
             [[workload]]\nname = \"one\"\n\
-            io = { pattern = \"sequential\", mix = \"read\", size = \"4 KiB\", direct = false }\n";
+            io = { pattern = \"sequential\", mix = \"read\", block_size = \"4 KiB\", direct = false }\n";
         file::parse("test", text).unwrap()
     }
 
     #[test]
     fn what_is_set_comes_first_and_stands_once() {
         let mut own = study();
-        assert_eq!(asked(&own), ["read-ahead", "scheduler"]);
+        assert_eq!(asked(&own), ["read_ahead", "scheduler"]);
         put(&mut own, "scheduler", Ok("bfq".to_owned()));
-        put(&mut own, "read-ahead", Ok("256KiB".to_owned()));
+        put(&mut own, "read_ahead", Ok("256KiB".to_owned()));
         assert_eq!(own.factors["scheduler"], ["bfq", "none"]);
-        assert_eq!(own.factors["read-ahead"], ["256 KiB", "128 KiB", "512 KiB"]);
-        assert_eq!(own.without, study().without);
-        assert!(asked(&own).is_empty() && own.left_out.is_empty());
+        assert_eq!(own.factors["read_ahead"], ["256 KiB", "128 KiB", "512 KiB"]);
+        assert_eq!(own.exclude, study().exclude);
+        assert!(asked(&own).is_empty() && own.unavailable.is_empty());
         assert_eq!(file::parse("again", &file::write(&own).unwrap()).unwrap(), own);
     }
 
     #[test]
     fn what_cannot_be_seen_is_left_out_with_its_reason_and_its_constraints() {
         let mut own = study();
-        put(&mut own, "read-ahead", Err("no queue".to_owned()));
-        assert!(!own.factors.contains_key("read-ahead"));
-        assert_eq!(own.without, ["scheduler = none and depth > 4"]);
-        assert_eq!(own.left_out["read-ahead"], "no queue");
+        put(&mut own, "read_ahead", Err("no queue".to_owned()));
+        assert!(!own.factors.contains_key("read_ahead"));
+        assert_eq!(own.exclude, ["scheduler = none and queue_depth > 4"]);
+        assert_eq!(own.unavailable["read_ahead"], "no queue");
         assert_eq!(file::stored("again", &file::write(&own).unwrap()).unwrap(), own);
     }
 
@@ -146,30 +146,30 @@ mod tests {
     #[test]
     fn what_is_left_out_of_what_is_set_is_left_out_of_the_level_that_it_was() {
         let mut own = study();
-        let written = "scheduler = now and depth > 4";
-        own.without = vec![written.to_owned(), "depth != 1 and read-ahead!=now".to_owned()];
+        let written = "scheduler = current and queue_depth > 4";
+        own.exclude = vec![written.to_owned(), "queue_depth != 1 and read_ahead!=current".to_owned()];
         put(&mut own, "scheduler", Ok("bfq".to_owned()));
-        assert_eq!(own.without[0], "scheduler = bfq and depth > 4");
-        put(&mut own, "read-ahead", Ok("256 KiB".to_owned()));
-        assert_eq!(own.without[1], "depth != 1 and read-ahead != 256 KiB");
+        assert_eq!(own.exclude[0], "scheduler = bfq and queue_depth > 4");
+        put(&mut own, "read_ahead", Ok("256 KiB".to_owned()));
+        assert_eq!(own.exclude[1], "queue_depth != 1 and read_ahead != 256 KiB");
     }
 
     #[test]
     fn settings_that_are_listed_and_came_to_be_the_same_are_one() {
         let mut own = study();
         let arm = |scheduler: &str| {
-            let levels = [("scheduler", scheduler), ("read-ahead", "128 KiB"), ("depth", "1")];
+            let levels = [("scheduler", scheduler), ("read_ahead", "128 KiB"), ("queue_depth", "1")];
             levels.into_iter().map(|(name, level)| (name.to_owned(), level.to_owned())).collect()
         };
-        own.arms = vec![arm("now"), arm("none"), arm("bfq")];
+        own.configurations = vec![arm("current"), arm("none"), arm("bfq")];
         put(&mut own, "scheduler", Ok("none".to_owned()));
-        assert_eq!(own.arms, [arm("none"), arm("bfq")]);
+        assert_eq!(own.configurations, [arm("none"), arm("bfq")]);
     }
 
     #[test]
     fn work_has_no_level_now() {
-        let text = file::write(&study()).unwrap().replace("\"8\"", "\"now\"");
+        let text = file::write(&study()).unwrap().replace("\"8\"", "\"current\"");
         let message = file::parse("test", &text).unwrap_err().message;
-        assert!(message.contains("now"), "{message}");
+        assert!(message.contains("current"), "{message}");
     }
 }

@@ -16,7 +16,7 @@ pub struct AreaRequest {
     pub size: Option<Bytes>,
     /// Where they begin on a block device; by default at its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Start>,
+    pub offset: Option<Start>,
     /// What the start is rounded up to; by default 1 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
@@ -28,7 +28,7 @@ const ALIGN: Bytes = Bytes(1 << 20);
 impl AreaRequest {
     /// First byte on a device of this size.
     pub fn first_byte(&self, device_bytes: u64) -> u64 {
-        let start = match self.start {
+        let start = match self.offset {
             None => return 0,
             Some(Start::Share(share)) => (device_bytes as f64 * share.fraction()) as u64,
             Some(Start::At(bytes)) => bytes.0,
@@ -86,40 +86,28 @@ impl fmt::Display for Start {
 }
 
 /// How a target is brought into a known state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Prepare {
-    /// Writes the whole device before anything is measured, so that no cell of it is fresh.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prime: Option<Prime>,
-    /// Tells the device that it holds nothing, before each file system is made.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Writes to the whole device before the first trial.
+    pub precondition: Option<Precondition>,
+    /// Whether the device is discarded before each filesystem is created.
     pub discard: bool,
-    /// What the page cache holds of the area before trials that read through it.
-    /// Where it is named, it is verified.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache: Option<Cache>,
-    /// Waits before each trial until the devices are idle, at most this long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settle: Option<Time>,
-}
-
-impl Prepare {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
+    /// State of the page cache before each trial.
+    pub page_cache: Option<Cache>,
+    /// Longest time to wait before each trial until the devices are idle.
+    pub wait_idle: Option<Time>,
 }
 
 /// Passes over the whole device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Prime {
+pub struct Precondition {
     /// How many.
     #[serde(default = "one")]
     pub passes: u32,
     /// What is written.
     #[serde(default)]
-    pub content: Content,
+    pub compressibility: Content,
 }
 
 const fn one() -> u32 {
@@ -161,13 +149,13 @@ mod tests {
     #[test]
     fn half_a_card_begins_at_an_aligned_byte() {
         let area = AreaRequest {
-            start: Some("50 %".parse().unwrap()),
+            offset: Some("50 %".parse().unwrap()),
             align: Some("2 MiB".parse().unwrap()),
             size: None,
         };
         assert_eq!(area.first_byte(1001 << 20), 502 << 20);
         assert_eq!(AreaRequest::default().first_byte(1 << 40), 0);
-        let at = AreaRequest { start: Some("3 MiB".parse().unwrap()), ..AreaRequest::default() };
+        let at = AreaRequest { offset: Some("3 MiB".parse().unwrap()), ..AreaRequest::default() };
         assert_eq!(at.first_byte(1 << 40), 3 << 20);
     }
 

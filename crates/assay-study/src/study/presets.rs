@@ -155,13 +155,13 @@ mod tests {
         let mut seen = 0;
         for (name, study) in super::fitness() {
             let study = study.unwrap();
-            assert_eq!((study.preset.as_deref(), study.fit.as_deref()), (Some(name), Some(name)));
+            assert_eq!((study.preset.as_deref(), study.requirements.as_deref()), (Some(name), Some(name)));
             assert!(super::all().all(|(other, _)| other != name), "{name} is two studies");
             assert!(super::find(name).is_some() && !study.question.is_empty(), "{name}");
             for ask in &study.question {
                 let published = ask.published.as_deref().unwrap_or_default();
                 assert!(published.contains("https://"), "{name}: {}", ask.ask);
-                assert_eq!(ask.kind, crate::study::AskKind::Reaches);
+                assert_eq!(ask.kind, crate::study::AskKind::Bound);
                 seen += 1;
             }
         }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn presets_about_one_figure_show_it_first() {
-        let lead = |name: &str| super::find(name).unwrap().unwrap().lead;
+        let lead = |name: &str| super::find(name).unwrap().unwrap().lead_figure;
         for (name, figure) in [("surface", "surface"), ("flash", "card"), ("energy", "energy")] {
             assert_eq!(lead(name).as_deref(), Some(figure), "{name}");
         }
@@ -188,7 +188,7 @@ mod tests {
                 let levels =
                     |factor: &String| study.factors.get(factor).cloned().unwrap_or_default();
                 let own = ask.factor.iter().flat_map(levels).collect::<Vec<_>>();
-                let named = ask.level.iter().chain(&ask.over).chain(&ask.between);
+                let named = ask.level.iter().chain(&ask.versus).chain(&ask.between);
                 assert!(named.clone().all(|level| own.contains(level)), "{name}: {}", ask.ask);
                 assert!(ask.at.iter().all(|(factor, level)| levels(factor).contains(level)));
                 // What no article says is asked for its own sake.

@@ -23,13 +23,13 @@ pub const OTHERS_PRIMARY: &str = "block_read_mean_ns";
 
 /// Judges the rule `race`, and its key where it is no race.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
-    if mistakes.is_wrong("stop/rule") || mistakes.is_wrong("stop/closeness") {
+    if mistakes.is_wrong("stop/rule") || mistakes.is_wrong("stop/indifference_zone") {
         return;
     }
-    let found = if study.stop.rule == StopRule::Race {
+    let found = if study.stop.rule == StopRule::Best {
         mistake(study)
     } else {
-        let closeness = study.stop.closeness.map(|_| "closeness");
+        let closeness = study.stop.indifference_zone.map(|_| "indifference_zone");
         let only = closeness.or_else(|| study.stop.screen.then_some("screen"));
         only.map(of_races_only)
     };
@@ -40,9 +40,9 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
 
 /// A key that no other rule has a use for: its path, what is wrong, what to write.
 fn of_races_only(key: &'static str) -> (&'static str, String, String) {
-    let path = if key == "screen" { "stop/screen" } else { "stop/closeness" };
-    let hint = format!("add rule = \"race\", or leave {key} out");
-    (path, format!("{key} is for the rule race only"), hint)
+    let path = if key == "screen" { "stop/screen" } else { "stop/indifference_zone" };
+    let hint = format!("add rule = \"best\", or leave {key} out");
+    (path, format!("{key} is for the rule best only"), hint)
 }
 
 /// The first mistake of a race: its key, what is wrong, what to write.
@@ -57,10 +57,10 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         return told("stop/rule", &message, "leave all but one workload out, or the rule");
     }
     if study.workload.iter().any(|own| own.work.is_others()) {
-        let Some(primary) = &study.primary else {
+        let Some(primary) = &study.primary_metric else {
             let message =
                 "a race is won by one number, and each class of others' requests has its own";
-            let hint = format!("add primary = \"{OTHERS_PRIMARY}\", or that of another class");
+            let hint = format!("add primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
             return told("stop/rule", message, &hint);
         };
         // How much others ask for is no merit of a setting, and fresh trials compare the means of classes.
@@ -69,8 +69,8 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
                 "under others' work a race is won by the mean latency of a class of requests, and not by \
                  {primary}"
             );
-            let hint = format!("write primary = \"{OTHERS_PRIMARY}\", or that of another class");
-            return told("primary", &message, &hint);
+            let hint = format!("write primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
+            return told("primary_metric", &message, &hint);
         }
     }
     if study.order != Order::Random {
@@ -89,17 +89,17 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         let message = "a race has no gate: the fresh trials of its winner may have one";
         return told("stop/rule", message, "leave the gate out, or the rule");
     }
-    if study.stop.half_width.is_some() {
+    if study.stop.ci_half_width.is_some() {
         let message = "a race does not end by a half-width";
-        return told("stop/half_width", message, "write closeness = \"2 %\", or leave it out");
+        return told("stop/ci_half_width", message, "write indifference_zone = \"2 %\", or leave it out");
     }
-    if study.stop.screen && !study.arms.is_empty() {
+    if study.stop.screen && !study.configurations.is_empty() {
         let message = "a screen is of a grid, and this study lists its settings";
-        return told("stop/screen", message, "leave screen out, or [[arms]]");
+        return told("stop/screen", message, "leave screen out, or [[configurations]]");
     }
-    if study.control == Some(true) {
+    if study.aa_control == Some(true) {
         let message = "a race has no second copy of the baseline: it would take part";
-        return told("control", message, "write control = false, or leave it out");
+        return told("aa_control", message, "write aa_control = false, or leave it out");
     }
     if !study.question.is_empty() {
         let message = "a race answers no questions: its numbers are those of winners and losers";
@@ -114,20 +114,20 @@ mod tests {
     use assay_base::quantity::Percent;
 
     const RACE: &str = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\nmargin = \"5 %\"\n\
-        stop = { rule = \"race\", closeness = \"2 %\" }\n[factors]\ndepth = [1, 2]\n[[workload]]\n\
-        name = \"one\"\nio = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+        stop = { rule = \"best\", indifference_zone = \"2 %\" }\n[factors]\nqueue_depth = [1, 2]\n[[workload]]\n\
+        name = \"one\"\nio = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
 
     #[test]
     fn a_race_is_read_as_it_is_written() {
         let study = file::parse("test", RACE).unwrap();
-        assert_eq!(study.stop.rule, StopRule::Race);
-        assert_eq!(study.stop.closeness, Some(Percent(2.0)));
+        assert_eq!(study.stop.rule, StopRule::Best);
+        assert_eq!(study.stop.indifference_zone, Some(Percent(2.0)));
         assert_eq!(file::parse("again", &file::write(&study).unwrap()).unwrap(), study);
     }
 
     #[test]
     fn a_screen_is_read_as_it_is_written_and_is_none_by_default() {
-        let text = RACE.replace("closeness = \"2 %\"", "screen = true");
+        let text = RACE.replace("indifference_zone = \"2 %\"", "screen = true");
         let study = file::parse("test", &text).unwrap();
         assert!(study.stop.screen);
         assert_eq!(file::parse("again", &file::write(&study).unwrap()).unwrap(), study);
@@ -140,7 +140,7 @@ mod tests {
         let live = |head: &str| {
             let text = format!(
                 "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\n{head}\
-                 stop = {{ rule = \"race\" }}\n[factors]\nscheduler = [\"none\", \"bfq\"]\n[[workload]]\n\
+                 stop = {{ rule = \"best\" }}\n[factors]\nscheduler = [\"none\", \"bfq\"]\n[[workload]]\n\
                  name = \"live\"\nobserve = {{}}\n"
             );
             file::parse("test", &text)
@@ -148,10 +148,10 @@ mod tests {
         let failure = live("").unwrap_err();
         assert!(failure.message.contains("each class of others' requests"), "{failure}");
         assert!(failure.message.contains(super::OTHERS_PRIMARY), "{failure}");
-        let named = live("primary = \"block_write_mean_ns\"\n").unwrap();
-        assert_eq!(named.primary.as_deref(), Some("block_write_mean_ns"));
+        let named = live("primary_metric = \"block_write_mean_ns\"\n").unwrap();
+        assert_eq!(named.primary_metric.as_deref(), Some("block_write_mean_ns"));
         for other in ["block_read_iops", "block_read_p99_ns", "iops"] {
-            let failure = live(&format!("primary = \"{other}\"\n")).unwrap_err();
+            let failure = live(&format!("primary_metric = \"{other}\"\n")).unwrap_err();
             let told = format!("and not by {other}");
             assert!(failure.message.contains(&told), "{failure}");
         }
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_makes_no_race_is_told_with_what_to_write() {
         let other = "[[workload]]\nname = \"two\"\n\
-            io = { pattern = \"random\", mix = \"write\", size = \"4 KiB\" }\n";
+            io = { pattern = \"random\", mix = \"write\", block_size = \"4 KiB\" }\n";
         let two = format!("{RACE}{other}");
         let with = |key: &str| RACE.replace("[factors]", &format!("{key}\n[factors]"));
         let cases = [
@@ -169,16 +169,16 @@ mod tests {
             (RACE.replace("= 20", "= 2"), "3 replicates at least"),
             (RACE.replace("= 20", "= 101"), "100 replicates at most"),
             (with("gate = { max_regression = \"5 %\" }"), "no gate"),
-            (with("control = true"), "no second copy"),
-            (RACE.replace("closeness", "half_width"), "half-width"),
-            (RACE.replace("rule = \"race\", ", ""), "closeness is for the rule race only"),
+            (with("aa_control = true"), "no second copy"),
+            (RACE.replace("indifference_zone", "ci_half_width"), "half-width"),
+            (RACE.replace("rule = \"best\", ", ""), "indifference_zone is for the rule best only"),
             (
-                RACE.replace("rule = \"race\", closeness = \"2 %\"", "screen = true"),
+                RACE.replace("rule = \"best\", indifference_zone = \"2 %\"", "screen = true"),
                 "screen is for the",
             ),
             (
-                with("arms = [{ depth = 1 }, { depth = 2 }]")
-                    .replace("closeness = \"2 %\"", "screen = true"),
+                with("configurations = [{ queue_depth = 1 }, { queue_depth = 2 }]")
+                    .replace("indifference_zone = \"2 %\"", "screen = true"),
                 "lists its settings",
             ),
         ];

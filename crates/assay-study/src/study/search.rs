@@ -133,8 +133,8 @@ pub fn dissolve(study: &mut Value) {
         factors.extend(space);
     }
     let is_race = table(study, "stop").is_some_and(|stop| {
-        let rule = stop.entry("rule").or_insert_with(|| json!("race"));
-        rule.as_str() == Some("race")
+        let rule = stop.entry("rule").or_insert_with(|| json!("best"));
+        rule.as_str() == Some("best")
     });
     if is_race {
         study.entry("replicates").or_insert_with(|| json!(race::REPLICATES));
@@ -155,7 +155,7 @@ mod tests {
     fn read(head: &str, space: &str) -> Outcome<Study> {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2 %\"\n{head}\n[search]\n{space}\n\
-             [[workload]]\nname = \"one\"\nio = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n"
+             [[workload]]\nname = \"one\"\nio = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n"
         );
         file::parse("mine.toml", &text)
     }
@@ -164,16 +164,16 @@ mod tests {
     fn ranges_become_levels_and_the_study_a_race() {
         let study = read(
             "",
-            "read-ahead = \"16 KiB .. 128 KiB in doublings\"\ndepth = \"1 .. 48 in doublings\"\n\
-             queue-depth = [\"64\", \"96 .. 256 in steps of 80\"]\nscheduler = [\"none\", \"bfq\"]",
+            "read_ahead = \"16 KiB .. 128 KiB in doublings\"\nqueue_depth = \"1 .. 48 in doublings\"\n\
+             nr_requests = [\"64\", \"96 .. 256 in steps of 80\"]\nscheduler = [\"none\", \"bfq\"]",
         )
         .unwrap();
         let levels = |name: &str| study.factors[name].join(" ");
-        assert_eq!(levels("read-ahead"), "16 KiB 32 KiB 64 KiB 128 KiB");
-        assert_eq!(levels("depth"), "1 2 4 8 16 32 48", "the end is one of them");
-        assert_eq!(levels("queue-depth"), "64 96 176 256");
+        assert_eq!(levels("read_ahead"), "16 KiB 32 KiB 64 KiB 128 KiB");
+        assert_eq!(levels("queue_depth"), "1 2 4 8 16 32 48", "the end is one of them");
+        assert_eq!(levels("nr_requests"), "64 96 176 256");
         assert_eq!(levels("scheduler"), "none bfq");
-        assert_eq!((study.stop.rule, study.replicates), (StopRule::Race, race::REPLICATES));
+        assert_eq!((study.stop.rule, study.replicates), (StopRule::Best, race::REPLICATES));
         let text = file::write(&study).unwrap();
         assert!(!text.contains("[search]"), "{text}");
         assert_eq!(file::parse("again", &text).unwrap(), study);
@@ -182,40 +182,40 @@ mod tests {
     #[test]
     fn what_a_study_says_itself_stands() {
         let own = read(
-            "replicates = 5\nstop = { closeness = \"3 %\" }",
-            "depth = \"1 .. 8 in doublings\"",
+            "replicates = 5\nstop = { indifference_zone = \"3 %\" }",
+            "queue_depth = \"1 .. 8 in doublings\"",
         );
         let own = own.unwrap();
-        assert_eq!((own.stop.rule, own.replicates), (StopRule::Race, 5));
-        assert_eq!(own.stop.closeness, Some(Percent(3.0)));
-        let grid = read("stop = { rule = \"fixed\" }", "depth = \"1 .. 8 in doublings\"").unwrap();
+        assert_eq!((own.stop.rule, own.replicates), (StopRule::Best, 5));
+        assert_eq!(own.stop.indifference_zone, Some(Percent(3.0)));
+        let grid = read("stop = { rule = \"fixed\" }", "queue_depth = \"1 .. 8 in doublings\"").unwrap();
         assert_eq!((grid.stop.rule, grid.replicates), (StopRule::Fixed, 6));
     }
 
     #[test]
     fn a_range_supplies_a_key_that_the_work_must_have() {
         let text = "format = \"assay-study/1\"\ntitle = \"t\"\n[search]\n\
-            size = \"8 KiB .. 64 KiB in doublings\"\n[[workload]]\nname = \"one\"\n\
+            block_size = \"8 KiB .. 64 KiB in doublings\"\n[[workload]]\nname = \"one\"\n\
             io = { pattern = \"random\", mix = \"read\" }\n";
         let study = file::parse("mine.toml", text).unwrap();
         let io = assay_kinds::work::io::Asked::of(&study.workload[0].work).unwrap();
-        assert_eq!(io.size.one(), Some(Bytes(8 << 10)));
+        assert_eq!(io.block_size.one(), Some(Bytes(8 << 10)));
     }
 
     #[test]
     fn wrong_ranges_are_told_with_their_line_and_what_to_write() {
         for (space, told, hint) in [
-            ("depth = \"1 .. 64\"", "does not say by which steps", "in doublings\""),
-            ("depth = \"64 .. 1 in doublings\"", "from the larger to the smaller", "write it like"),
-            ("depth = \"1 .. 64 in leaps\"", "neither in doublings nor in steps", "write it like"),
-            ("depth = \"1 .. 64 in steps of 0\"", "neither in doublings nor", "write it like"),
-            ("depth = \"1 .. many in doublings\"", "no range from one amount", "write it like"),
-            ("depth = \"1 .. 4 KiB in doublings\"", "no range from one amount", "write it like"),
-            ("read-ahead = \"0 KiB .. 4 MiB in doublings\"", "nothing doubles zero", "list it"),
-            ("depth = \"1 .. 64000 in steps of 1\"", "more than 1,000 levels", "write it like"),
-            ("depth = \"4 KiB .. 8 KiB in doublings\"", "depth", ""),
-            ("depth = \"64\"", "expected a list of levels or a range", "in doublings"),
-            ("depht = [1, 2]", "there is no factor \"depht\"", "depth"),
+            ("queue_depth = \"1 .. 64\"", "does not say by which steps", "in doublings\""),
+            ("queue_depth = \"64 .. 1 in doublings\"", "from the larger to the smaller", "write it like"),
+            ("queue_depth = \"1 .. 64 in leaps\"", "neither in doublings nor in steps", "write it like"),
+            ("queue_depth = \"1 .. 64 in steps of 0\"", "neither in doublings nor", "write it like"),
+            ("queue_depth = \"1 .. many in doublings\"", "no range from one amount", "write it like"),
+            ("queue_depth = \"1 .. 4 KiB in doublings\"", "no range from one amount", "write it like"),
+            ("read_ahead = \"0 KiB .. 4 MiB in doublings\"", "nothing doubles zero", "list it"),
+            ("queue_depth = \"1 .. 64000 in steps of 1\"", "more than 1,000 levels", "write it like"),
+            ("queue_depth = \"4 KiB .. 8 KiB in doublings\"", "queue_depth", ""),
+            ("queue_depth = \"64\"", "expected a list of levels or a range", "in doublings"),
+            ("queue_depht = [1, 2]", "there is no factor \"queue_depht\"", "queue_depth"),
         ] {
             let message = read("", space).unwrap_err().message;
             assert!(message.starts_with("mine.toml:6:"), "{space}: {message}");
@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn a_factor_stands_in_one_table() {
-        let text = "format = \"assay-study/1\"\ntitle = \"t\"\n[factors]\ndepth = [1, 2]\n[search]\n\
-            depth = \"1 .. 8 in doublings\"\n[[workload]]\nname = \"one\"\n\
-            io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+        let text = "format = \"assay-study/1\"\ntitle = \"t\"\n[factors]\nqueue_depth = [1, 2]\n[search]\n\
+            queue_depth = \"1 .. 8 in doublings\"\n[[workload]]\nname = \"one\"\n\
+            io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
         let message = file::parse("mine.toml", text).unwrap_err().message;
         assert!(message.starts_with("mine.toml:6:") && message.contains("[factors]"), "{message}");
     }
@@ -236,17 +236,17 @@ mod tests {
     #[test]
     fn a_time_a_share_and_a_rate_are_ranges_and_a_path_is_none() {
         assert_eq!(
-            levels("dirty-expire", "5 s .. 20 s in doublings").unwrap(),
+            levels("dirty_expire", "5 s .. 20 s in doublings").unwrap(),
             ["5 s", "10 s", "20 s"]
         );
         assert_eq!(
-            levels("dirty-ratio", "5 % .. 15 % in steps of 5 %").unwrap(),
+            levels("dirty_ratio", "5 % .. 15 % in steps of 5 %").unwrap(),
             ["5 %", "10 %", "15 %"]
         );
         let shares = up(1.0, 2.0, |amount| Unit::Share.decimal(amount + 0.2)).unwrap();
         let shares = shares.into_iter().map(|amount| Unit::Share.written(amount));
         assert_eq!(shares.collect::<Vec<_>>(), ["1 %", "1.2 %", "1.4 %", "1.6 %", "1.8 %", "2 %"]);
-        assert_eq!(levels("rate", "1000/s .. 4000/s in doublings").unwrap().len(), 3);
+        assert_eq!(levels("arrival_rate", "1000/s .. 4000/s in doublings").unwrap().len(), 3);
         assert!(!is_range("/mnt/a/../b") && !is_range("none") && is_range("1 .. 8"));
     }
 }

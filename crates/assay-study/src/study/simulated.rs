@@ -20,10 +20,10 @@ pub fn law(text: &str) -> Outcome<Law> {
             Some(("servers", value)) => {
                 servers = value.parse().map_err(|_| mistake(text, "servers is a whole number"))?;
             }
-            Some(("size", value)) => size = Some(blocks(text, value)?),
-            Some(("holds", value)) => holds = Some(blocks(text, value)?),
-            Some(("lie", value)) => {
-                let words = "lie is wraps, drops or zeroes";
+            Some(("announced_size", value)) => size = Some(blocks(text, value)?),
+            Some(("usable_size", value)) => holds = Some(blocks(text, value)?),
+            Some(("fault", value)) => {
+                let words = "fault is wraps, drops or zeroes";
                 lie = Some(Lie::find(value).ok_or_else(|| mistake(text, words))?);
             }
             _ => return Err(mistake(text, &format!("`{part}` is not known"))),
@@ -43,7 +43,7 @@ pub fn law(text: &str) -> Outcome<Law> {
     };
     let store = match (size, holds, lie) {
         (None, None, None) => None,
-        (None, ..) => return Err(mistake(text, "what it says that it holds is missing: size=8GB")),
+        (None, ..) => return Err(mistake(text, "what it says that it holds is missing: announced_size=8GB")),
         (Some(size), holds, lie) if holds.unwrap_or(size) <= size => Some(Store {
             claimed_bytes: size,
             held_bytes: holds.unwrap_or(size),
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn a_card_may_say_more_than_it_holds() {
         let store = |text: &str| law(&format!("fixed,mean=1ms,{text}")).unwrap().store.unwrap();
-        let lying = store("size=64GB,holds=8GB,lie=drops");
+        let lying = store("announced_size=64GB,usable_size=8GB,fault=drops");
         assert_eq!((lying.claimed_bytes, lying.held_bytes), (64_000_000_000, 8_000_000_000));
         assert_eq!(lying.lie, Lie::Drops);
-        let honest = store("size=64GiB");
+        let honest = store("announced_size=64GiB");
         assert_eq!(honest.claimed_bytes, honest.held_bytes);
     }
 
@@ -115,11 +115,11 @@ mod tests {
             "exponential,mean=1us,p99=2us",
             "lognormal,mean=100us,p99=400us,servers=0",
             "lognormal,mean=4us,p99=1us",
-            "fixed,mean=1ms,holds=8GB",
-            "fixed,mean=1ms,size=8GB,holds=64GB",
-            "fixed,mean=1ms,size=8GB,lie=smiles",
-            "fixed,mean=1ms,size=many",
-            "fixed,mean=1ms,size=1KiB",
+            "fixed,mean=1ms,usable_size=8GB",
+            "fixed,mean=1ms,announced_size=8GB,usable_size=64GB",
+            "fixed,mean=1ms,announced_size=8GB,fault=smiles",
+            "fixed,mean=1ms,announced_size=many",
+            "fixed,mean=1ms,announced_size=1KiB",
         ] {
             let message = law(text).unwrap_err().message;
             assert!(!message.is_empty() && !message.contains('\n'), "{text}: {message}");

@@ -20,7 +20,7 @@ pub const MOST_TRIED: usize = 20_000;
 
 /// What to write, in messages.
 const LIKE: &str =
-    "write it like \"scheduler = none and queue-depth > 256\" or \"depth > queue-depth\"";
+    "write it like \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
 
 /// One line of `without`: combinations for which all of it is so are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn number(level: &str) -> Option<f64> {
 
 /// The constraints of a study. It was judged when it was read: what is none was told then.
 pub fn of(study: &Study) -> Vec<Constraint> {
-    study.without.iter().filter_map(|text| text.parse().ok()).collect()
+    study.exclude.iter().filter_map(|text| text.parse().ok()).collect()
 }
 
 /// Every combination of levels, the first factor changing slowest.
@@ -194,8 +194,8 @@ pub(super) fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     if mistakes.is_wrong("factors") {
         return;
     }
-    for (index, text) in study.without.iter().enumerate() {
-        let path = format!("without/{index}");
+    for (index, text) in study.exclude.iter().enumerate() {
+        let path = format!("exclude/{index}");
         let wrong = match text.parse::<Constraint>() {
             Ok(own) => own.conditions.iter().find_map(|one| one.mistake(&study.factors)),
             Err(message) => Some(message),
@@ -221,25 +221,25 @@ mod tests {
 
     #[test]
     fn a_constraint_holds_where_all_of_it_is_so() {
-        let own = [("scheduler", "none"), ("queue-depth", "1024"), ("depth", "64")];
+        let own = [("scheduler", "none"), ("nr_requests", "1024"), ("queue_depth", "64")];
         for text in [
             "scheduler = none",
             "scheduler != bfq",
-            "scheduler = none and queue-depth > 256",
-            "queue-depth >= 1024",
-            "depth < queue-depth",
-            "depth <= 64",
+            "scheduler = none and nr_requests > 256",
+            "nr_requests >= 1024",
+            "queue_depth < nr_requests",
+            "queue_depth <= 64",
         ] {
             assert!(holds(text, &own), "{text}");
         }
         for text in [
             "scheduler = bfq",
             "scheduler != none",
-            "scheduler = none and queue-depth > 1024",
-            "depth > queue-depth",
-            "depth < 64",
+            "scheduler = none and nr_requests > 1024",
+            "queue_depth > nr_requests",
+            "queue_depth < 64",
             "scheduler > 3",
-            "size = 4 KiB",
+            "block_size = 4 KiB",
         ] {
             assert!(!holds(text, &own), "{text}");
         }
@@ -247,32 +247,32 @@ mod tests {
 
     #[test]
     fn amounts_are_compared_as_what_they_are() {
-        assert!(holds("read-ahead > 512 KiB", &[("read-ahead", "4 MiB")]));
-        assert!(!holds("read-ahead > 512 KiB", &[("read-ahead", "64 KiB")]));
-        assert!(holds("writeback-throttle <= 2 ms", &[("writeback-throttle", "500 us")]));
-        assert!(!holds("writeback-throttle <= 2 ms", &[("writeback-throttle", "off")]));
+        assert!(holds("read_ahead > 512 KiB", &[("read_ahead", "4 MiB")]));
+        assert!(!holds("read_ahead > 512 KiB", &[("read_ahead", "64 KiB")]));
+        assert!(holds("wbt_latency <= 2 ms", &[("wbt_latency", "500 us")]));
+        assert!(!holds("wbt_latency <= 2 ms", &[("wbt_latency", "off")]));
         assert!(holds(
-            "dirty-background-ratio >= dirty-ratio",
-            &[("dirty-background-ratio", "20 %"), ("dirty-ratio", "10 %"),]
+            "dirty_background_ratio >= dirty_ratio",
+            &[("dirty_background_ratio", "20 %"), ("dirty_ratio", "10 %"),]
         ));
-        assert!(holds("size = 4096", &[("size", "4 KiB")]), "however it is written");
+        assert!(holds("block_size = 4096", &[("block_size", "4 KiB")]), "however it is written");
     }
 
     #[test]
     fn what_is_compared_with_stays_and_what_is_left_out_is_counted() {
         let levels = |levels: &[&str]| levels.iter().map(|one| (*one).to_owned()).collect();
         let factors: BTreeMap<String, Vec<String>> = [
-            ("depth".to_owned(), levels(&["64", "1"])),
-            ("queue-depth".to_owned(), levels(&["8", "32"])),
+            ("queue_depth".to_owned(), levels(&["64", "1"])),
+            ("nr_requests".to_owned(), levels(&["8", "32"])),
         ]
         .into();
-        let rules = ["depth > queue-depth".parse().unwrap()];
+        let rules = ["queue_depth > nr_requests".parse().unwrap()];
         let all = grid(&factors);
-        assert_eq!(all[0], arm(&[("depth", "64"), ("queue-depth", "8")]));
+        assert_eq!(all[0], arm(&[("queue_depth", "64"), ("nr_requests", "8")]));
         let (kept, counts) = left(all.clone(), &rules, &Levels::new());
         assert_eq!((kept.len(), counts), (3, vec![1]), "the first is the baseline");
         assert_eq!(kept[0], all[0]);
-        let (kept, counts) = left(all.clone(), &rules, &arm(&[("depth", "1")]));
+        let (kept, counts) = left(all.clone(), &rules, &arm(&[("queue_depth", "1")]));
         assert_eq!((kept.len(), counts), (2, vec![2]));
         let (kept, counts) = left(all.clone(), &[], &Levels::new());
         assert_eq!((kept, counts), (all, Vec::new()));
@@ -282,7 +282,7 @@ mod tests {
         let (kept, counts) = left(all, &rules, &Levels::new());
         assert_eq!((kept.len(), counts), (6, vec![2]));
         for target in ["/a", "/b"] {
-            let own = arm(&[("depth", "64"), ("queue-depth", "8"), ("target", target)]);
+            let own = arm(&[("queue_depth", "64"), ("nr_requests", "8"), ("target", target)]);
             assert!(kept.contains(&own), "{target}: {kept:?}");
         }
     }
@@ -291,22 +291,22 @@ mod tests {
     fn what_is_no_constraint_is_told_with_its_line() {
         let text = |rule: &str| {
             format!(
-                "format = \"assay-study/1\"\ntitle = \"t\"\nwithout = [\"{rule}\"]\n[factors]\n\
-                 depth = [1, 2]\n[[workload]]\nname = \"one\"\n\
-                 io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n"
+                "format = \"assay-study/1\"\ntitle = \"t\"\nexclude = [\"{rule}\"]\n[factors]\n\
+                 queue_depth = [1, 2]\n[[workload]]\nname = \"one\"\n\
+                 io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n"
             )
         };
         for (rule, told) in [
             ("depth", "\"depth\" is no constraint"),
-            ("depth > ", "is no constraint"),
-            ("depht > 1", "depht is no factor of this study"),
-            ("depth > many", "\"many\" is neither an amount nor a factor"),
+            ("queue_depth > ", "is no constraint"),
+            ("queue_depht > 1", "queue_depht is no factor of this study"),
+            ("queue_depth > many", "\"many\" is neither an amount nor a factor"),
         ] {
             let message = file::parse("mine.toml", &text(rule)).unwrap_err().message;
             assert!(message.starts_with("mine.toml:3:") && message.contains(told), "{message}");
             assert!(message.contains("write it like"), "{message}");
         }
-        let fine = file::parse("mine.toml", &text("depth > 1")).unwrap();
+        let fine = file::parse("mine.toml", &text("queue_depth > 1")).unwrap();
         assert_eq!(of(&fine).len(), 1);
         assert_eq!(file::parse("again", &file::write(&fine).unwrap()).unwrap(), fine);
     }

@@ -4,30 +4,34 @@ use assay_base::catalogue;
 
 /// What other tools call a key of ours.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("block_size", "size"),
-    ("blocksize", "size"),
-    ("bs", "size"),
+    ("blocksize", "block_size"),
+    ("bs", "block_size"),
+    ("depth", "queue_depth"),
     ("dev", "device"),
     ("dir", "directory"),
     ("disk", "device"),
-    ("duration", "time"),
+    ("duration", "runtime"),
+    ("fdatasync", "sync"),
     ("filename", "target"),
     ("fsync", "sync"),
-    ("fdatasync", "sync"),
-    ("iodepth", "depth"),
+    ("iodepth", "queue_depth"),
     ("ioengine", "engine"),
     ("jobs", "threads"),
     ("numjobs", "threads"),
     ("path", "directory"),
     ("path", "target"),
-    ("qd", "depth"),
-    ("queue_depth", "depth"),
-    ("ramp_time", "ramp"),
+    ("qd", "queue_depth"),
+    ("ramp", "ramp_time"),
+    ("random_distribution", "distribution"),
+    ("rate", "arrival_rate"),
+    ("rate_iops", "arrival_rate"),
     ("repeats", "replicates"),
     ("runs", "replicates"),
-    ("runtime", "time"),
     ("rwmixread", "mix"),
-    ("warmup", "ramp"),
+    ("size", "block_size"),
+    ("thinktime", "think_time"),
+    ("time", "runtime"),
+    ("warmup", "ramp_time"),
 ];
 
 /// The one of `known` that was most likely meant, if any is near enough.
@@ -61,14 +65,14 @@ mod tests {
 
     #[test]
     fn a_near_word_is_offered_and_a_far_one_is_not() {
-        let known = ["size", "depth", "threads", "time"];
+        let known = ["block_size", "queue_depth", "threads", "runtime"];
         for (wrong, right) in [
             ("threds", Some("threads")),
             ("Threads", Some("threads")),
-            ("dpeth", Some("depth")),
-            ("iodepth", Some("depth")),
-            ("queue-depth", Some("depth")),
-            ("bs", Some("size")),
+            ("queue_dpeth", Some("queue_depth")),
+            ("iodepth", Some("queue_depth")),
+            ("queue-depth", Some("queue_depth")),
+            ("bs", Some("block_size")),
             ("", None),
             ("x", None),
             ("content", None),

@@ -65,7 +65,7 @@ impl Reader {
     /// # Errors
     /// It says nothing that could be looked for.
     pub fn new(reading: &Reading) -> Result<Self, String> {
-        let how = match (&reading.format, &reading.pattern, &reading.json) {
+        let how = match (&reading.format, &reading.regex, &reading.json_pointer) {
             (Some(format), ..) => How::Format(format.clone()),
             (_, Some(pattern), _) => {
                 let regex = compiled(pattern)?;
@@ -80,7 +80,7 @@ impl Reader {
 
     /// The file that it reads; the program's output where there is none.
     pub fn from(&self) -> Option<&str> {
-        self.reading.from.as_deref()
+        self.reading.file.as_deref()
     }
 
     /// The numbers of a text, by their metrics.

@@ -71,10 +71,10 @@ pub struct Reading {
     pub format: Option<String>,
     /// A regular expression that a line of it matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<String>,
+    pub regex: Option<String>,
     /// A JSON pointer into it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub json: Option<String>,
+    pub json_pointer: Option<String>,
     /// What the number is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -86,7 +86,7 @@ pub struct Reading {
     pub better: Option<Better>,
     /// The file that it is written to; its standard output where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
+    pub file: Option<String>,
 }
 
 impl FromStr for Reading {
@@ -123,32 +123,32 @@ impl FromStr for Reading {
         }
         let own = Self { unit, better: Some(better), ..Self::default() };
         Ok(if text.starts_with('/') {
-            Self { json: what, ..own }
+            Self { json_pointer: what, ..own }
         } else {
-            Self { pattern: what, ..own }
+            Self { regex: what, ..own }
         })
     }
 }
 
 impl Reading {
     pub fn words(&self) -> String {
-        let what = match (&self.format, &self.pattern, &self.json) {
+        let what = match (&self.format, &self.regex, &self.json_pointer) {
             (Some(format), ..) => format.clone(),
             (_, Some(pattern), _) => format!("`{pattern}`"),
             (_, _, Some(json)) => json.clone(),
             _ => "nothing".to_owned(),
         };
-        let from = self.from.as_ref().map(|from| format!(" of {from}"));
+        let from = self.file.as_ref().map(|from| format!(" of {from}"));
         what + &from.unwrap_or_default()
     }
 
     /// Metrics that it gives, by name; none where only the text tells which these are.
     pub fn metrics(&self) -> Vec<String> {
         let own = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
-        if let Some(json) = &self.json {
+        if let Some(json) = &self.json_pointer {
             return vec![own(self.name.as_deref().unwrap_or_else(|| named::last_token(json)))];
         }
-        let regex = self.pattern.as_deref().and_then(|pattern| compiled(pattern).ok());
+        let regex = self.regex.as_deref().and_then(|pattern| compiled(pattern).ok());
         let groups = regex.as_ref().map(named::groups).unwrap_or_default();
         groups
             .iter()
@@ -189,10 +189,10 @@ mod tests {
             "go-bench:ops:higher".parse::<Reading>().unwrap_err().contains("leave the unit out")
         );
         let pattern = read("latency: ([0-9.]+) ms:ms:lower");
-        assert_eq!(pattern.pattern.as_deref(), Some("latency: ([0-9.]+) ms"));
+        assert_eq!(pattern.regex.as_deref(), Some("latency: ([0-9.]+) ms"));
         assert_eq!((pattern.unit.as_deref(), pattern.better), (Some("ms"), Some(Better::Lower)));
         let pointer = read("/end/sum_received/bits_per_second::higher");
-        assert_eq!(pointer.json.as_deref(), Some("/end/sum_received/bits_per_second"));
+        assert_eq!(pointer.json_pointer.as_deref(), Some("/end/sum_received/bits_per_second"));
         assert_eq!((pointer.unit.as_deref(), pointer.better), (None, Some(Better::Higher)));
         for wrong in
             ["", "fio-jsn", "tps = ([0-9.]+)", "x:higher", "::higher", "a:b:c", "a:b:Higher"]

@@ -119,7 +119,7 @@ mod tests {
 
     /// Rows of identical arms, the first one the baseline.
     fn rows(arms: [Vec<CellTrial>; 3]) -> Vec<Cell> {
-        let arm = |copy: usize| Arm::from([("copy".to_owned(), copy.to_string())]);
+        let arm = |copy: usize| Arm::from([("aa_copy".to_owned(), copy.to_string())]);
         let design = Design { baseline: arm(0), ..Design::default() };
         let series = arms.into_iter().enumerate().map(|(copy, trials)| Series {
             primary: true,

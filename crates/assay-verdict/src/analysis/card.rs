@@ -40,7 +40,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
     let own = |name: &str| numbers.get(name).cloned();
     let [random_write, random_read, linear_read, linear_write] =
         ["write_iops", "read_iops", "read_mb_s", "write_mb_s"].map(own);
-    let claimed = card.claimed.as_ref().and_then(Claimed::rate);
+    let claimed = card.rated.as_ref().and_then(Claimed::rate);
     let share = linear_read.as_ref().zip(claimed).map(|(read, claimed)| read.value / claimed);
     let capacity_bytes = card.capacity.map(|bytes| bytes.0).or(target.size_bytes);
     let several = found.environment.targets.len() > 1;
@@ -70,7 +70,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         random_write,
         text: Vec::new(),
     };
-    let claims = card.claimed.iter().flat_map(|claimed| &claimed.claims);
+    let claims = card.rated.iter().flat_map(|claimed| &claimed.claims);
     row.claims = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
     row.text = sentences(&row);
     row
@@ -104,12 +104,12 @@ fn measures(
     [reads, writes]: [bool; 2],
 ) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes() == SMALL_BYTES;
-    let name = match (io.pattern, reads, writes, io.depth * io.threads) {
+    let name = match (io.pattern, reads, writes, io.queue_depth * io.threads) {
         // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor
         // what leaves the drive idle until several have ended, nor what a processor is spent for.
         _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
-        _ if io.wait_for.is_some_and(|count| count > 1) => return None,
-        _ if io.polled() != Poll::Nothing => return None,
+        _ if io.batch_complete_min.is_some_and(|count| count > 1) => return None,
+        _ if io.polled() != Poll::None => return None,
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",

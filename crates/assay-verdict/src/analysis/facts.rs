@@ -245,7 +245,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
     Some(IoFacts {
         pattern: io.pattern,
         mix: io.mix,
-        size_bytes: io.size.largest().0,
+        size_bytes: io.block_size.largest().0,
         data_sync: io.sync.every() == Some(1),
         held_back: io.is_held_back(),
         shaped: io.is_shaped(),

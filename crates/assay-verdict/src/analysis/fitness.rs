@@ -78,8 +78,8 @@ fn untold(found: &Findings, ask: &Ask) -> Vec<String> {
 
 /// The bound in words.
 fn asked_for(ask: &Ask) -> Option<String> {
-    let least = ask.least.iter().map(|own| format!("at least {}", own.text));
-    let most = ask.most.iter().map(|own| format!("at most {}", own.text));
+    let least = ask.min.iter().map(|own| format!("at least {}", own.text));
+    let most = ask.max.iter().map(|own| format!("at most {}", own.text));
     least.chain(most).reduce(|one, other| format!("{one} and {other}"))
 }
 

@@ -265,8 +265,8 @@ mod tests {
     /// A warm-up and a disturbed trial as well: what is gone without a cut is gone, whatever the trial is worth.
     #[test]
     fn what_a_trial_that_is_left_out_has_lost_is_told() {
-        let work = r#"{"durability": {"writer": "log", "synced_by": "fdatasync", "record_bytes": 4096, "promises": 9,
-            "cuts": 1, "assumed_drive": "honest", "assumed_atomic_bytes": 4096}}"#;
+        let work = r#"{"durability": {"writer": "log", "synced_by": "fdatasync", "record_bytes": 4096, "acknowledged_writes": 9,
+            "crash_points": 1, "assumed_drive": "honors-flushes", "assumed_atomic_bytes": 4096}}"#;
         let detail = r#"{"durability": {"writes": 9, "written_bytes": 9, "syncs": 9, "rounds": 9, "promises": 9,
             "window_ns": 9, "cuts": 0, "lost": 0, "outcomes": {}, "read_again": [8, 8],
             "unpromised": {"there": 0, "gone": 0, "torn": 0, "ahead": 0}, "without_cut": {"write": 1, "at_bytes": 0,

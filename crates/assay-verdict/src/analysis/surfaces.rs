@@ -163,7 +163,7 @@ fn rate(io: &io::Planned, area: &Area, trial: &Measured<'_>, band: u64) -> Optio
         sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
     });
     let (samples, ns) = own.fold((0, 0_u64), |(count, sum), (_, ns)| (count + 1, sum + ns));
-    let bytes = samples * io.size.largest().0;
+    let bytes = samples * io.block_size.largest().0;
     (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
 }
 
@@ -216,7 +216,7 @@ mod tests {
             .each(|trial| testing::counted(trial).sample_latencies_ns = vec![100, 300, 200, 400]);
         let workload = bench.plan.workloads.last_mut().unwrap();
         let io = testing::io_of(workload);
-        (io.pattern, io.operations, io.threads, io.depth) = (Pattern::Random, Some(4), 1, 1);
+        (io.pattern, io.operations, io.threads, io.queue_depth) = (Pattern::Random, Some(4), 1, 1);
         let found = bench.findings().accesses.remove(0);
         let whole = found.whole;
         assert_eq!((whole.lowest, whole.highest), (100.0, 400.0));
@@ -226,7 +226,7 @@ mod tests {
         assert!(ns.is_empty() || ns == [100, 300, 200, 400], "{ns:?}");
         assert!(found.dots.iter().all(|(percent, _)| (0.0..100.0).contains(percent)));
         let workload = bench.plan.workloads.last_mut().unwrap();
-        testing::io_of(workload).depth = 8;
+        testing::io_of(workload).queue_depth = 8;
         assert!(bench.findings().accesses.is_empty());
     }
 
@@ -278,7 +278,7 @@ mod tests {
         bench.plan.surveys[0].area.length = 1000 << 20;
         let workload = bench.plan.workloads.last_mut().unwrap();
         let io = testing::io_of(workload);
-        (io.pattern, io.operations) = (Pattern::Spread, Some(PLACES));
+        (io.pattern, io.operations) = (Pattern::Spaced, Some(PLACES));
         bench
     }
 

@@ -76,7 +76,7 @@ impl Bench {
         let mut workload = testing::workload(name, if name.contains("read") { 100 } else { 0 });
         workload.target = target;
         let io = testing::io_of(&mut workload);
-        io.size = Bytes(u64::from(size)).into();
+        io.block_size = Bytes(u64::from(size)).into();
         if name.contains("sync") {
             io.sync = WriteSync::EachWrite;
         }
@@ -84,7 +84,7 @@ impl Bench {
             io.pattern = Pattern::Sequential;
         }
         if name.contains("q1") || name.contains("sync") {
-            (io.depth, io.asked_depth) = (1, 1);
+            (io.queue_depth, io.asked_depth) = (1, 1);
         }
         for (replicate, rate) in (1..).zip(rates) {
             let order = self.trials.len() as u32 + 1;
@@ -171,7 +171,7 @@ fn trial(
     rate: u64,
 ) -> Trial {
     let mut record = testing::trial(workload, replicate);
-    let size = io::Planned::of(&workload.work).unwrap().size.largest().0;
+    let size = io::Planned::of(&workload.work).unwrap().block_size.largest().0;
     let moved = Count { operations: rate, bytes: rate * size };
     let measured = testing::measured(&mut record);
     measured.window_ns = 1_000_000_000;

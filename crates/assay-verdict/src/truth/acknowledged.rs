@@ -169,7 +169,7 @@ impl Needed {
             }
             Pattern::Sequential => (turn_ns, "the next place comes by after"),
             Pattern::Random => (turn_ns / 2.0, "a place comes by on average after"),
-            Pattern::Stride | Pattern::Spread => return None,
+            Pattern::Stride | Pattern::Spaced => return None,
         };
         let who = if several { "disks, or what stands before them, have" } else { DISK_HAS };
         let words = format!(

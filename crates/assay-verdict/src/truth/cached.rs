@@ -193,12 +193,12 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
 /// which fetches whole pages.
 fn is_scattered(case: &Case<'_>) -> bool {
     case.io()
-        .is_some_and(|io| !io.direct && io.pattern == Pattern::Random && io.size.largest().0 < PAGE)
+        .is_some_and(|io| !io.direct && io.pattern == Pattern::Random && io.block_size.largest().0 < PAGE)
 }
 
 /// Bytes that a device must read for what was read where no memory helps.
 fn fetched(case: &Case<'_>, claimed: u64) -> u64 {
-    let size = case.io().map_or(1, |io| io.size.largest().0).max(1);
+    let size = case.io().map_or(1, |io| io.block_size.largest().0).max(1);
     if is_scattered(case) { claimed / size * PAGE } else { claimed }
 }
 
@@ -287,7 +287,7 @@ mod tests {
     fn small_reads_in_random_order_count_as_pages() {
         // Each read of 512 bytes that misses fetches 4 KiB: 22 % of them did.
         let bench = Bench::read()
-            .io(|io| (io.direct, io.size) = (false, Bytes(512).into()))
+            .io(|io| (io.direct, io.block_size) = (false, Bytes(512).into()))
             .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
         assert_eq!(
             bench.judge(&Cached).unwrap().text,
@@ -316,7 +316,7 @@ mod tests {
     fn trims_excuse_no_page_cache() {
         let read = |direct| {
             let bench = Bench::read().each(|trial| device(trial).run.read_bytes = 0);
-            bench.io(|io| (io.direct, io.mix) = (direct, "99 % read, 1 % trim".parse().unwrap()))
+            bench.io(|io| (io.direct, io.mix) = (direct, "read/99:trim/1".parse().unwrap()))
         };
         let remark = read(false).judge(&Cached).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);

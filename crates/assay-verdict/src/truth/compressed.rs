@@ -41,11 +41,11 @@ impl TruthRule for Compressed {
         if case.trials.is_empty() {
             return None;
         }
-        if case.io().is_some_and(|io| io.content == Content::Zero) {
+        if case.io().is_some_and(|io| io.compressibility == Content::Zero) {
             return Some(Remark::suspect(format!("{compression} is on and the content is zeros")));
         }
         // A stated share that compresses is the question, and what it saves the answer.
-        let stated = case.io().map(|io| io.content).filter(|own| matches!(own, Content::Partly(_)));
+        let stated = case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
         if let Some(content) = stated {
             let moved = fewer(&witnessed(case)).map_or_else(
                 || "no fewer bytes than were asked".to_owned(),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn speaks_of_content_that_compresses() {
-        let bench = zstd(Bench::write()).io(|io| io.content = Content::Zero);
+        let bench = zstd(Bench::write()).io(|io| io.compressibility = Content::Zero);
         let remark = bench.judge(&Compressed).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "compression (zstd) is on and the content is zeros");
@@ -113,7 +113,7 @@ mod tests {
     fn what_a_stated_content_saves_is_told_and_no_fault() {
         let half = |share: u64| {
             zstd(Bench::write())
-                .io(|io| io.content = "50 %".parse().unwrap())
+                .io(|io| io.compressibility = "50 %".parse().unwrap())
                 .each(move |trial| device(trial).run.write_bytes = MOVED * share / 100)
                 .judge(&Compressed)
                 .unwrap()
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn silent_without_compression() {
-        let zeros = Bench::write().io(|io| io.content = Content::Zero);
+        let zeros = Bench::write().io(|io| io.compressibility = Content::Zero);
         assert_eq!(zeros.judge(&Compressed), None);
     }
 }

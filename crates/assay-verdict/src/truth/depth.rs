@@ -119,7 +119,7 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
 /// One operation a thread is always complete when its submission returns; threads overlap all the
 /// same, so there the device's queue alone can tell.
 fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
-    if case.io().is_none_or(|io| io.depth <= 1) {
+    if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;
     }
     let counted = case.trials.iter().filter_map(|trial| io::Detail::of(trial.measured.as_ref()?));
@@ -161,7 +161,7 @@ mod tests {
     fn what_a_file_system_does_without_a_device_is_not_held_against_its_queue() {
         let trims = |kind| {
             let bench = weighted(500).site(move |site| site.kind = kind);
-            bench.io(|io| io.mix = "50 % write, 50 % trim".parse().unwrap()).judge(&Depth)
+            bench.io(|io| io.mix = "write/50:trim/50".parse().unwrap()).judge(&Depth)
         };
         assert_eq!(trims(TargetKind::Directory), None);
         assert!(trims(TargetKind::Device).is_some());
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn threads_with_one_operation_each_overlap() {
         let threads = Bench::write()
-            .io(|io| (io.threads, io.depth) = (32, 1))
+            .io(|io| (io.threads, io.queue_depth) = (32, 1))
             .each(|trial| counted(trial).already_complete = counted(trial).looked_at);
         assert_eq!(threads.judge(&Depth), None);
     }
@@ -206,13 +206,13 @@ mod tests {
     fn silent_at_half_the_depth_at_depth_one_and_in_short_runs() {
         assert_eq!(weighted(16_000).judge(&Depth), None);
         let one = weighted(500).io(|io| {
-            io.depth = 1;
+            io.queue_depth = 1;
             io.asked_depth = 1;
         });
         assert_eq!(one.judge(&Depth), None);
         let short = weighted(5).each(|trial| counted(trial).submitting_ns = 49_000_000);
         assert_eq!(short.judge(&Depth), None);
-        let paced = weighted(5).io(|io| io.rate = Some("500/s".parse().unwrap()));
+        let paced = weighted(5).io(|io| io.arrival_rate = Some("500/s".parse().unwrap()));
         assert_eq!(paced.judge(&Depth), None);
         let simulated = weighted(0).site(|site| site.kind = TargetKind::Simulated);
         assert_eq!(simulated.judge(&Depth), None);
@@ -222,7 +222,7 @@ mod tests {
     fn a_depth_that_the_plan_lowered_counts_as_lowered() {
         let lowered = |note: Option<&str>| {
             let note = note.map(str::to_owned);
-            weighted(3_000).io(|io| io.depth = 4).workload(|workload| workload.note = note)
+            weighted(3_000).io(|io| io.queue_depth = 4).workload(|workload| workload.note = note)
         };
         assert_eq!(lowered(Some("depth 4: draining would take too long")).judge(&Depth), None);
         assert!(lowered(None).judge(&Depth).is_some());

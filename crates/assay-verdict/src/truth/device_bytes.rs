@@ -217,7 +217,7 @@ mod tests {
     fn speaks_of_trims_that_a_device_was_not_told_of_and_of_a_file_not() {
         let trimmed = |kind, discarded: u64| {
             let bench = Bench::write().site(move |site| site.kind = kind).io(|io| {
-                io.mix = "50 % write, 50 % trim".parse().unwrap();
+                io.mix = "write/50:trim/50".parse().unwrap();
             });
             let bench = bench.each(move |trial| {
                 measured(trial).claims.trim = Count { operations: 1000, bytes: 2 * MOVED };

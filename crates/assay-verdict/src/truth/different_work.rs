@@ -65,7 +65,7 @@ impl TruthRule for DifferentWork {
 fn prints_its_number(case: &Case<'_>) -> bool {
     command::Planned::of(&case.workload.work).is_some_and(|own| {
         own.same_output == Some(command::Produced::Printed(true))
-            && own.reads.iter().any(|reading| reading.from.is_none())
+            && own.parse.iter().any(|reading| reading.file.is_none())
     })
 }
 
@@ -216,8 +216,8 @@ mod tests {
             let bench = producing(["aa", "aa", "bb"]).workload(|workload| {
                 let own = command::Planned::of_mut(&mut workload.work).unwrap();
                 own.same_output = Some(product);
-                own.reads = vec![command::Reading {
-                    from: from.map(str::to_owned),
+                own.parse = vec![command::Reading {
+                    file: from.map(str::to_owned),
                     ..command::Reading::default()
                 }];
             });

@@ -57,9 +57,9 @@ pub(super) fn clears(case: &Case<'_>) -> bool {
 fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     let area = case.survey.area.measured(case.workload.background.is_some()).length;
     let io = case.io().filter(|io| io.mix.percent(Class::Write) == 0 && area > 0)?;
-    let parts: u64 = if io.apart == Apart::Halves { 2 } else { 1 };
-    let places = area / parts / io.size.smallest().0.max(1);
-    let share = io.access.densest(places) / parts as f64;
+    let parts: u64 = if io.rw_split == Apart::Halves { 2 } else { 1 };
+    let places = area / parts / io.block_size.smallest().0.max(1);
+    let share = io.distribution.densest(places) / parts as f64;
     let rounds = |trial: &&TrialRecord| {
         let claims = trial.measured.as_ref()?.claims;
         let taken = claims.trim.bytes.saturating_add(claims.zero.bytes) as f64;
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn speaks_of_trims_that_found_nothing() {
-        let remark = taken("50 % read, 50 % trim", 3 << 30).judge(&Emptied).unwrap();
+        let remark = taken("read/50:trim/50", 3 << 30).judge(&Emptied).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn speaks_of_reads_of_what_is_gone_and_leaves_it_to_no_other_rule() {
         let read = |mix: &str| of(mix).each(|trial| device(trial).run.read_bytes = MOVED / 4);
-        let remark = read("50 % read, 50 % trim").judge(&Emptied).unwrap();
+        let remark = read("read/50:trim/50").judge(&Emptied).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert!(
             remark.text.starts_with("the device delivered 25 % of the bytes that were read:"),
@@ -134,7 +134,7 @@ mod tests {
             remark.text
         );
         for rule in [&Cached as &dyn TruthRule, &DeviceBytes] {
-            assert_eq!(read("50 % read, 50 % trim").judge(rule), None);
+            assert_eq!(read("read/50:trim/50").judge(rule), None);
         }
         assert!(read("read").judge(&Cached).is_some());
     }
@@ -144,16 +144,16 @@ mod tests {
     fn speaks_of_the_part_that_trims_go_to_most() {
         let trims = |apart, access: &str| {
             let access = access.parse().unwrap();
-            let own = taken("50 % read, 50 % trim", 900 << 20);
-            own.io(|io| (io.apart, io.access) = (apart, access)).judge(&Emptied)
+            let own = taken("read/50:trim/50", 900 << 20);
+            own.io(|io| (io.rw_split, io.distribution) = (apart, access)).judge(&Emptied)
         };
-        assert_eq!(trims(Apart::Nothing, "uniform"), None);
+        assert_eq!(trims(Apart::None, "uniform"), None);
         for (apart, access, told) in [
             (Apart::Halves, "uniform", "took away up to 1.76 times what the part"),
-            (Apart::Nothing, "hot 20 % 80 %", "took away up to 3.52 times what the part"),
+            (Apart::None, "zoned:80/20:20/80", "took away up to 3.52 times what the part"),
             (
-                Apart::Nothing,
-                "zipf 1.2",
+                Apart::None,
+                "zipf:1.2",
                 "times what the part holds that they go to most, in 2 of 3",
             ),
         ] {
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn silent_where_the_area_has_room_or_is_written_again_or_nothing_is_taken_away() {
-        assert_eq!(taken("50 % read, 50 % trim", 1 << 30).judge(&Emptied), None);
-        assert_eq!(taken("80 % write, 20 % trim", 3 << 30).judge(&Emptied), None);
+        assert_eq!(taken("read/50:trim/50", 1 << 30).judge(&Emptied), None);
+        assert_eq!(taken("write/80:trim/20", 3 << 30).judge(&Emptied), None);
         assert_eq!(taken("read", 3 << 30).judge(&Emptied), None);
-        assert_eq!(of("50 % read, 50 % zero").judge(&Emptied), None);
+        assert_eq!(of("read/50:zero/50").judge(&Emptied), None);
     }
 }

@@ -80,7 +80,7 @@ impl Runs {
         let measured = trial.measured.as_ref()?;
         let detail = command::Detail::of(measured)?;
         let rate = lowest_rate(measured)?;
-        let is_tool = planned.reads.iter().any(|reading| reading.format.is_some());
+        let is_tool = planned.parse.iter().any(|reading| reading.format.is_some());
         let called_bytes = if is_tool { u64::MAX } else { detail.called_bytes? };
         let printed_s = measured.values.get(PRINTED_TIME).filter(|_| is_tool);
         let whole_s = seconds(measured.window_ns) / detail.runs.max(1) as f64;
@@ -174,7 +174,7 @@ mod tests {
         let printed: Vec<(String, f64)> =
             printed.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let mut bench = Bench::command();
-        command::Planned::of_mut(&mut bench.workload.work).unwrap().reads =
+        command::Planned::of_mut(&mut bench.workload.work).unwrap().parse =
             vec![reads.parse().unwrap()];
         bench.each(move |trial| {
             device(trial).run.read_bytes = 0;

@@ -117,7 +117,7 @@ mod tests {
     fn a_second_in_which_nothing_was_asked_for_is_no_stall() {
         let by_the_clock = |longest_ms| {
             let long = bench(longest_ms, 3).each(|trial| measured(trial).window_ns = 5_000 * MS);
-            long.io(|io| io.rate = Some("5/s".parse().unwrap()))
+            long.io(|io| io.arrival_rate = Some("5/s".parse().unwrap()))
         };
         assert_eq!(by_the_clock(900).judge(&Stalled), None);
         let text = by_the_clock(1_100).judge(&Stalled).unwrap().text;

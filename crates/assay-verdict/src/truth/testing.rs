@@ -55,20 +55,20 @@ impl Bench {
         bench.workload.work = command::Planned {
             run: "true".to_owned(),
             prepare: None,
-            cleanup: None,
+            conclude: None,
             input: None,
-            cold: false,
+            drop_caches: false,
             shell: true,
             ignore_failure: false,
             timeout_ns: None,
-            runs: None,
+            runs_per_trial: None,
             tree: None,
-            environment: Vec::new(),
+            pass_env: Vec::new(),
+            trial_setup: None,
             setup: None,
-            setup_once: None,
             variables: BTreeMap::new(),
             same_output: None,
-            reads: Vec::new(),
+            parse: Vec::new(),
             revision: None,
         }
         .into();
@@ -323,7 +323,7 @@ pub fn survey() -> Survey {
 
 pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
     let mix = Mix::Shares { read_percent };
-    let asked = io::Asked { mix, depth: 32, ..io::Asked::sample() };
+    let asked = io::Asked { mix, queue_depth: 32, ..io::Asked::sample() };
     PlannedWorkload {
         name: name.to_owned(),
         arm: Arm::new(),

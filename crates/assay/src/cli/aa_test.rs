@@ -98,15 +98,15 @@ fn identical(study: Study, arguments: &Arguments) -> Study {
     }
     study.title = format!("Identical settings: {}", study.title);
     study.preset = None;
-    study.factors = [("copy".to_owned(), copies)].into();
+    study.factors = [("aa_copy".to_owned(), copies)].into();
     study.baseline.clear();
-    study.arms.clear();
-    study.costly.clear();
-    study.control = Some(false);
+    study.configurations.clear();
+    study.hard_to_change.clear();
+    study.aa_control = Some(false);
     study.gate = None;
-    study.fit = None;
+    study.requirements = None;
     // Which rate comes next is no setting that could be copied.
-    study.question.retain(|ask| ask.kind != assay_study::study::AskKind::MostLoad);
+    study.question.retain(|ask| ask.kind != assay_study::study::AskKind::MaxRate);
     if study.stop.rule != StopRule::Fixed {
         study.stop = assay_study::study::Stop::default();
     }

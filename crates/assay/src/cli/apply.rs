@@ -174,8 +174,8 @@ mod tests {
     use assay_system::system::Fake;
 
     const STUDY: &str = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 6\nseed = 1\n\
-        [factors]\ndepth = [1, 4]\n[[workload]]\nname = \"read\"\n\
-        io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"5 ms\" }\n";
+        [factors]\nqueue_depth = [1, 4]\n[[workload]]\nname = \"read\"\n\
+        io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"5 ms\" }\n";
 
     fn findings() -> Findings {
         let request = Request::bare(

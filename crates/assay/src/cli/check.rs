@@ -40,7 +40,7 @@ pub struct Arguments {
     ///
     /// Bounds that somebody published, compared with the intervals of what is measured: exit code 0 where
     /// all surely hold, 1 where one surely does not, else 5. A file of one's own has fit = "..." and questions
-    /// of the kind reaches; `assay run FILE` judges it alike.
+    /// of the kind bound; `assay run FILE` judges it alike.
     #[arg(id = "for", long = "for", value_name = "USE", conflicts_with_all = ["quick", "budget", "mix"])]
     fit: Option<String>,
     /// Bytes to write and measure in, such as 4GiB [default: 1 GiB or a tenth of the free space]
@@ -113,7 +113,7 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
     if let Some(text) = &arguments.mix {
         study.workload.push(mixed(text)?);
     }
-    if arguments.targets.len() > 1 && !study.needs_whole() && study.fit.is_none() {
+    if arguments.targets.len() > 1 && !study.needs_whole() && study.requirements.is_none() {
         study.replicates = COMPARED;
     }
     study.seed = arguments.seed.or(study.seed);
@@ -127,7 +127,7 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
 /// The row that `--mix` adds.
 fn mixed(text: &str) -> Outcome<Workload> {
     let mix: Mix = text.parse().map_err(|error| Failure::mistake(format!("--mix: {error}")))?;
-    let io = io::Asked { mix, depth: 32, ..io::Asked::sample() };
+    let io = io::Asked { mix, queue_depth: 32, ..io::Asked::sample() };
     Ok(Workload {
         name: "random-mixed-q32".to_owned(),
         work: io.into(),
@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn what_a_place_is_to_be_good_enough_for_is_a_study_of_its_own() {
         let study = of(&["--for", "etcd", "--area", "64MiB", "/mnt/a"]);
-        assert_eq!((study.fit.as_deref(), study.replicates), (Some("etcd"), 6));
+        assert_eq!((study.requirements.as_deref(), study.replicates), (Some("etcd"), 6));
         assert_eq!(study.area.size.map(|size| size.0), Some(64 << 20));
         assert!(study.margin.is_some(), "without one nothing is answered");
-        assert_eq!(of(&[]).fit, None);
+        assert_eq!(of(&[]).requirements, None);
         let command = Arguments::augment_args(clap::Command::new("check"));
         for other in ["--quick", "--budget=20s", "--mix=70/30", "--sustained"] {
             let line = ["check", "--for", "etcd", other];

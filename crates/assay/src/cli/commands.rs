@@ -257,7 +257,7 @@ impl CommandArguments {
         let reading = |text: &String| -> Outcome<Reading> {
             let read: Result<Reading, String> = text.parse();
             let read = read.map_err(|error| Failure::mistake(format!("--reads: {error}")))?;
-            Ok(Reading { from: self.reads_from.clone(), ..read })
+            Ok(Reading { file: self.reads_from.clone(), ..read })
         };
         self.reads.iter().map(reading).collect()
     }
@@ -287,22 +287,22 @@ impl CommandArguments {
             .clone()
             .map(|path| if path.is_empty() { Produced::Printed(true) } else { Produced::At(path) });
         Ok(command::Asked {
-            setup: self.setup.clone(),
-            setup_once: self.setup_once.clone(),
+            trial_setup: self.setup.clone(),
+            setup: self.setup_once.clone(),
             variables: self.variables()?.into_iter().map(|(name, _)| name.to_owned()).collect(),
             same_output,
-            lines: self.named(),
+            commands: self.named(),
             // That of the directory in which the line is typed, unless it names another one.
             repository: self.revisions.as_ref().map(|_| ".".to_owned()),
-            reads: self.readings()?,
+            parse: self.readings()?,
             prepare: self.prepare.clone(),
-            cleanup: self.cleanup.clone(),
+            conclude: self.cleanup.clone(),
             input: self.input.clone(),
-            cold: self.cold,
+            drop_caches: self.cold,
             shell: !self.no_shell,
             ignore_failure: self.ignore_failure,
             timeout: timeout.transpose()?,
-            runs: self.runs,
+            runs_per_trial: self.runs,
             ..command::Asked::new(run)
         })
     }

@@ -117,7 +117,7 @@ impl Against {
     /// # Errors
     /// The user's mistake.
     pub fn check_race(&self, study: &Study) -> Outcome<()> {
-        if self.earlier.is_some() && study.stop.rule == StopRule::Race {
+        if self.earlier.is_some() && study.stop.rule == StopRule::Best {
             return Err(Failure::mistake(
                 "--against: a race is compared with nothing: leave it out, and compare the fresh trials of the \
                  winner",

@@ -188,10 +188,10 @@ fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
     let what = if best.raced { "winner" } else { "best setting" };
     study.title = format!("Fresh trials of the {what} of {id}");
     study.confirms = Some(id);
-    study.promised = best.promised.map(|ratio| ratio.to_string());
+    study.race_ratio = best.promised.map(|ratio| ratio.to_string());
     study.preset = None;
     study.question.clear();
-    study.fit = None;
+    study.requirements = None;
     study.card = None;
     let usual = if best.raced { least } else { study.replicates.max(least) };
     study.replicates = asked.replicates.unwrap_or(usual);
@@ -199,11 +199,11 @@ fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
     study.stop = assay_study::study::Stop::default();
     // Whether the winner is better is asked, and not whether anything is worse.
     study.gate = None;
-    study.control = Some(false);
+    study.aa_control = Some(false);
     study.baseline = bare(&best.baseline);
-    study.arms = vec![bare(&best.baseline), bare(&best.arm)];
+    study.configurations = vec![bare(&best.baseline), bare(&best.arm)];
     // Of two settings nothing is left out.
-    study.without.clear();
+    study.exclude.clear();
     study.workload.retain(|workload| best.workloads.contains(&workload.name));
     if !several {
         study.factors.remove(TARGET);

@@ -23,7 +23,7 @@ const ON_A_TARGET: [&str; 5] = [
     "assay check --quiet --seed 1 --budget 2s --area 16MiB /home/me",
     "assay run --quiet /study.toml /home/me",
     "assay run --quiet --replicates 4 /study.toml /home/me",
-    "assay run --quiet --set depth=1,2 /study.toml /home/me",
+    "assay run --quiet --set queue_depth=1,2 /study.toml /home/me",
     "assay aa-test --quiet --seed 1 --copies 2 --replicates 3 /study.toml /home/me",
 ];
 
@@ -62,7 +62,7 @@ format     = "assay-study/1"
 title      = "For long"
 replicates = 3
 seed       = 11
-lead_in    = "none"
+warmup_trial    = "none"
 repeat_disturbed = false
 area       = {{ size = "16 MiB" }}
 
@@ -79,14 +79,14 @@ format     = "assay-study/1"
 title      = "Others' work"
 replicates = 3
 seed       = 11
-control    = false
+aa_control    = false
 
 [factors]
-copy = ["a", "b"]
+aa_copy = ["a", "b"]
 
 [[workload]]
 name    = "live"
-observe = { time = "3 s", settle = "1 s" }
+observe = { runtime = "3 s", settle_time = "1 s" }
 "#;
 
 /// A study whose second setting does a quarter of the work of the first.
@@ -98,11 +98,11 @@ seed       = 11
 gate       = { max_regression = "5 %" }
 
 [factors]
-depth = [4, 1]
+queue_depth = [4, 1]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "100 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "100 ms" }
 "#;
 
 const FIXED: &str = "simulated:fixed,mean=100us,servers=4";
@@ -352,7 +352,7 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
     let code =
         |line: &str| run(&fake, line).map_or_else(|failure| failure.kind.exit_code(), |()| 0);
     assert_eq!(code(&format!("assay run --quiet /gated.toml {FIXED}")), 1);
-    assert_eq!(code(&format!("assay run --quiet --baseline depth=1 /gated.toml {FIXED}")), 0);
+    assert_eq!(code(&format!("assay run --quiet --baseline queue_depth=1 /gated.toml {FIXED}")), 0);
     // Interrupted it says nothing of the gate, and goes on to the same end.
     let fake = machine();
     let request = Request {

@@ -28,10 +28,10 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
         }
         other => other?,
     };
-    if study.fit.is_none() {
+    if study.requirements.is_none() {
         return Err(Failure::mistake(format!(
             "{word} does not say what a place is to be good enough for: give it fit = \"...\" and \
-             questions of the kind reaches, or run it with: assay run {word}"
+             questions of the kind bound, or run it with: assay run {word}"
         )));
     }
     Ok(study.settled())
@@ -59,16 +59,16 @@ mod tests {
     #[test]
     fn a_name_and_a_file_are_taken_and_what_has_no_bounds_is_not() {
         let fake = Fake::new();
-        assert_eq!(study(&fake, "etcd").unwrap().fit.as_deref(), Some("etcd"));
+        assert_eq!(study(&fake, "etcd").unwrap().requirements.as_deref(), Some("etcd"));
         let file = |more: &str| {
             format!(
                 "format = \"assay-study/1\"\ntitle = \"mine\"\n{more}[[workload]]\nname = \"a\"\n\
-                 io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n[[question]]\n\
-                 kind = \"reaches\"\nask = \"Is it?\"\nworkloads = [\"a\"]\nleast = \"90 IOPS\"\n"
+                 io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n[[question]]\n\
+                 kind = \"bound\"\nask = \"Is it?\"\nworkloads = [\"a\"]\nleast = \"90 IOPS\"\n"
             )
         };
-        fake.write_whole(Path::new("/mine.toml"), file("fit = \"mine\"\n").as_bytes()).unwrap();
-        assert_eq!(study(&fake, "/mine.toml").unwrap().fit.as_deref(), Some("mine"));
+        fake.write_whole(Path::new("/mine.toml"), file("requirements = \"mine\"\n").as_bytes()).unwrap();
+        assert_eq!(study(&fake, "/mine.toml").unwrap().requirements.as_deref(), Some("mine"));
         fake.write_whole(Path::new("/other.toml"), file("").as_bytes()).unwrap();
         for (word, told) in [
             ("/other.toml", "/other.toml does not say what a place is to be good enough for"),

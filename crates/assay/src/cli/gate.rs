@@ -171,7 +171,7 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
             asked.records.recording().many
         )));
     }
-    let settings = match study.arms.len() {
+    let settings = match study.configurations.len() {
         0 => study.factors.values().any(|levels| levels.len() > 1),
         arms => arms > 1,
     };

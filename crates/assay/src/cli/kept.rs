@@ -16,8 +16,8 @@ pub struct KeptArguments {
     /// After power cuts of virtual machines: is what --command promised there?
     ///
     /// Each line that the command prints is a promise. This line is run after each cut, with the lines that were
-    /// printed in the file $ASSAY_PROMISED; exit code 0 says that all of it is there. --set on=xfs is another
-    /// file system, --set grade=kill takes the power of a machine for each cut. docs/howto/durability.md has the contract.
+    /// printed in the file $ASSAY_PROMISED; exit code 0 says that all of it is there. --set write_to=xfs is another
+    /// file system, --set method=kill takes the power of a machine for each cut. docs/howto/durability.md has the contract.
     #[arg(long, value_name = "LINE", requires = "lines")]
     check: Option<String>,
     /// Programs and files that --command and --check need there, such as sqlite3,./fill.sh

@@ -64,7 +64,7 @@ impl LikeArguments {
     /// The user's mistake.
     pub fn liked(&self, system: &dyn System, mut study: Study) -> Outcome<Study> {
         let Some(directory) = &self.like else { return Ok(study) };
-        let stated = |asked: &&mut io::Asked| matches!(asked.content, Content::Partly(_));
+        let stated = |asked: &&mut io::Asked| matches!(asked.compressibility, Content::Partly(_));
         let asked = study.workload.iter_mut().filter_map(|own| io::Asked::of_mut(&mut own.work));
         let asked: Vec<&mut io::Asked> = asked.filter(stated).collect();
         if asked.is_empty() {
@@ -86,7 +86,7 @@ impl LikeArguments {
             show::count(sample.files as u64)
         ));
         for own in asked {
-            own.content = content;
+            own.compressibility = content;
         }
         Ok(study)
     }
@@ -179,7 +179,7 @@ mod tests {
 
     /// What the workload that compresses was given.
     fn content(study: &Study) -> String {
-        io::Asked::of(&study.workload[0].work).unwrap().content.to_string()
+        io::Asked::of(&study.workload[0].work).unwrap().compressibility.to_string()
     }
 
     /// Letters that hardly compress.
@@ -200,7 +200,7 @@ mod tests {
         let percent: u32 = content(&study).strip_suffix(" %").unwrap().parse().unwrap();
         assert!(percent > 90, "{percent}");
         // What is stated as random stays so.
-        assert_eq!(io::Asked::of(&study.workload[2].work).unwrap().content, Content::Random);
+        assert_eq!(io::Asked::of(&study.workload[2].work).unwrap().compressibility, Content::Random);
         // As much again that saves little brings it to about half.
         fake.put("/home/me/below/b.bin", scrambled(520_000));
         let mixed = content(&liked(&fake, "compression").unwrap());

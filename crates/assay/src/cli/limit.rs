@@ -17,10 +17,10 @@ pub(super) fn key(limit: Option<&str>) -> &'static str {
 /// The user's mistake where it is no such limit, or nothing of the study has one.
 pub(super) fn put(study: &mut Study, text: &str) -> Outcome<()> {
     let wrong = |message: String| Failure::mistake(format!("--limit: {message}"));
-    let asks = study.question.iter_mut().find(|ask| ask.kind == AskKind::MostLoad);
+    let asks = study.question.iter_mut().find(|ask| ask.kind == AskKind::MaxRate);
     if let Some(ask) = asks {
         let limit: Limit = text.parse().map_err(wrong)?;
-        ask.limit = Some(limit.to_string());
+        ask.slo = Some(limit.to_string());
         return Ok(());
     }
     let most: Bytes = text.parse::<Bytes>().map_err(|error| wrong(error.to_string()))?;
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_limit_is_one_of_memory_or_of_the_response() {
         let told = with("max-rate", "p99<2ms").unwrap();
-        assert_eq!(told.question[0].limit.as_deref(), Some("p99 < 2 ms"));
+        assert_eq!(told.question[0].slo.as_deref(), Some("p99 < 2 ms"));
         let before = presets::find("small-memory").unwrap().unwrap();
         assert_ne!(with("small-memory", "32MiB").unwrap().workload, before.workload);
         for (name, limit, told) in [

@@ -39,7 +39,7 @@ const COMMANDS: &[(&str, &str)] = &[
 
 /// What people type for our options, and what those are called here: the first that the command has.
 const OPTIONS: &[(&str, &[&str])] = &[
-    ("--bs", &["--set size=LEVEL"]),
+    ("--bs", &["--set block_size=LEVEL"]),
     ("--conclude", &["--cleanup"]),
     ("--duration", &["--budget"]),
     ("--every", &["--interval"]),
@@ -47,7 +47,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("--export-markdown", &["--markdown", "--format"]),
     ("--fast", &["--quick"]),
     ("--for", &["--duration"]),
-    ("--iodepth", &["--set depth=LEVEL"]),
+    ("--iodepth", &["--set queue_depth=LEVEL"]),
     ("--max-runs", &["--runs", "--replicates"]),
     ("--min-runs", &["--runs", "--replicates"]),
     ("--parameter-list", &["--levels NAME VALUE,VALUE"]),

@@ -211,7 +211,7 @@ fn others(of: &Subject) -> bool {
 
 /// Whether it states how much of what it writes compresses.
 fn content(of: &Subject) -> bool {
-    let asked = |work| io::Asked::of(work).map(|own| own.content);
+    let asked = |work| io::Asked::of(work).map(|own| own.compressibility);
     of.works().any(|work| matches!(asked(work), Some(io::Content::Partly(_))))
 }
 

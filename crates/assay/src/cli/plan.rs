@@ -35,7 +35,7 @@ Examples:
   assay plan depth.toml                   before running it
   assay plan check /dev/sdX               what that drive carries, its ID
   assay plan filesystems --lab            what would be made, and taken down
-  assay plan durability --set grade=kill
+  assay plan durability --set method=kill
                                           what it would cut in virtual machines
   assay plan depth.toml --replicates 12   what more replicates would show
   assay plan depth.toml /mnt/x --fleet n0:7711
@@ -188,7 +188,7 @@ mod tests {
     fn what_is_made_is_counted_by_what_it_is_and_a_level_that_makes_nothing_is_not() {
         let study = |name: &str| presets::find(name).unwrap().unwrap().settled();
         let (preview, text, times) =
-            planned(study("fill-level"), |trial| trial.arm["fill"] != "none");
+            planned(study("fill-level"), |trial| trial.arm["fill_level"] != "none");
         assert!(times > 0, "{text}");
         assert_eq!(
             (preview.made, preview.makes),

@@ -47,19 +47,19 @@ impl RaceArguments {
         }
         if self.race {
             study.replicates = replicates.unwrap_or(MOST_REPLICATES);
-            let Stop { closeness, screen, .. } = study.stop;
-            study.stop = Stop { rule: StopRule::Race, closeness, screen, ..Stop::default() };
+            let Stop { indifference_zone: closeness, screen, .. } = study.stop;
+            study.stop = Stop { rule: StopRule::Best, indifference_zone: closeness, screen, ..Stop::default() };
             // They are asked of verdicts, bounds too, and a second copy of the baseline would take part.
             study.question.clear();
-            study.fit = None;
-            study.control = Some(false);
+            study.requirements = None;
+            study.aa_control = Some(false);
             let watches = study.workload.iter().any(|own| own.work.is_others());
-            if watches && study.primary.is_none() {
-                study.primary = Some(OTHERS_PRIMARY.to_owned());
+            if watches && study.primary_metric.is_none() {
+                study.primary_metric = Some(OTHERS_PRIMARY.to_owned());
             }
         }
         if let Some(text) = &self.closeness {
-            study.stop.closeness = Some(percent("--closeness", text)?);
+            study.stop.indifference_zone = Some(percent("--closeness", text)?);
         }
         study.stop.screen |= self.screen;
         Ok(())
@@ -70,7 +70,7 @@ impl RaceArguments {
         let race = self.race.then(|| Typed::new("--race", "stop/rule"));
         let closeness = self.closeness.as_ref();
         let closeness =
-            closeness.map(|text| Typed::new(format!("--closeness {text}"), "stop/closeness"));
+            closeness.map(|text| Typed::new(format!("--closeness {text}"), "stop/indifference_zone"));
         let screen = self.screen.then(|| Typed::new("--screen", "stop/screen"));
         race.into_iter().chain(closeness).chain(screen).collect()
     }
@@ -103,7 +103,7 @@ impl Confirming {
                 "--confirm runs two studies, and --watch has the page of one: leave one of the two out",
             ));
         }
-        if self.confirm && study.stop.rule != StopRule::Race {
+        if self.confirm && study.stop.rule != StopRule::Best {
             return Err(Failure::mistake(
                 "--confirm is for the winner of a race: add --race, or confirm the result later with assay \
                  advise confirm",
@@ -140,15 +140,15 @@ mod tests {
     #[test]
     fn a_study_becomes_a_race_that_a_file_could_have_asked_for() {
         // One that asks whether a place is good enough asks for a winner now.
-        let mut study = Study { fit: Some("it".to_owned()), ..depth() };
+        let mut study = Study { requirements: Some("it".to_owned()), ..depth() };
         asked(true, Some("2%")).put(&mut study, None).unwrap();
-        assert_eq!((study.stop.rule, study.replicates), (StopRule::Race, MOST_REPLICATES));
-        assert_eq!(study.stop.closeness.map(|share| share.0), Some(2.0));
+        assert_eq!((study.stop.rule, study.replicates), (StopRule::Best, MOST_REPLICATES));
+        assert_eq!(study.stop.indifference_zone.map(|share| share.0), Some(2.0));
         let text = file::write(&study).unwrap();
         assert_eq!(file::parse("written", &text).unwrap().stop, study.stop);
         let mut few = depth();
         asked(true, None).put(&mut few, Some(5)).unwrap();
-        assert_eq!((few.replicates, few.stop.closeness), (5, None));
+        assert_eq!((few.replicates, few.stop.indifference_zone), (5, None));
     }
 
     #[test]
@@ -181,12 +181,12 @@ mod tests {
         let live = || presets::find("production").unwrap().unwrap();
         let mut study = live();
         asked(true, None).put(&mut study, None).unwrap();
-        assert_eq!(study.primary.as_deref(), Some(OTHERS_PRIMARY));
+        assert_eq!(study.primary_metric.as_deref(), Some(OTHERS_PRIMARY));
         assert!(file::parse("written", &file::write(&study).unwrap()).is_ok());
-        let mut named = Study { primary: Some("block_flush_mean_ns".to_owned()), ..live() };
+        let mut named = Study { primary_metric: Some("block_flush_mean_ns".to_owned()), ..live() };
         asked(true, None).put(&mut named, None).unwrap();
-        assert_eq!(named.primary.as_deref(), Some("block_flush_mean_ns"));
-        assert_eq!(live().primary, None, "each class has its verdict");
+        assert_eq!(named.primary_metric.as_deref(), Some("block_flush_mean_ns"));
+        assert_eq!(live().primary_metric, None, "each class has its verdict");
     }
 
     #[test]

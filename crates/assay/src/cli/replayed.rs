@@ -32,7 +32,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
 }
 
 fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
-    let directory = store::find(system, Some(&work.recording))?;
+    let directory = store::find(system, Some(&work.trace))?;
     let mut is_kept = false;
     for results in identity::results_directories(system)? {
         let parent = directory.parent();
@@ -42,16 +42,16 @@ fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
     if !is_kept {
         return Err(Failure::mistake(format!(
             "the recording {} is not among the results that are kept: name one of assay list results",
-            work.recording
+            work.trace
         )));
     }
-    let until_ns = work.span.map(|span| span.0);
+    let until_ns = work.trace_length.map(|span| span.0);
     let found = requests::source(system, &directory, work.device.as_deref(), until_ns)
-        .map_err(|why| Failure::mistake(format!("the recording {}: {why}", work.recording)))?;
+        .map_err(|why| Failure::mistake(format!("the recording {}: {why}", work.trace)))?;
     if work.source.as_ref().is_some_and(|meant| *meant != found) {
         return Err(Failure::refused(format!(
             "the recording {} is another one than the study was made with: leave source out to take this one",
-            work.recording
+            work.trace
         )));
     }
     work.source = Some(found);

@@ -62,18 +62,18 @@ fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Ou
     let Some(named) = &work.repository else { return Ok(()) };
     let repository = Repository::on(system, Path::new(named))?;
     for level in levels {
-        if !work.revisions.contains_key(level) {
+        if !work.commits.contains_key(level) {
             let commit = repository.resolve(level)?;
-            work.revisions.insert(level.clone(), commit.id);
+            work.commits.insert(level.clone(), commit.id);
         }
     }
-    if let Some([one, other]) = alike(&work.revisions) {
+    if let Some([one, other]) = alike(&work.commits) {
         output::message(&format!("{one} and {other} are the same commit"));
     }
     let path = repository.path().display().to_string();
     // Who names commits by their digits knows what is meant.
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
-    if !work.revisions.iter().all(by_digits) && repository.is_changed()? {
+    if !work.commits.iter().all(by_digits) && repository.is_changed()? {
         output::message(&format!(
             "changes in {path} that are not committed are not measured: a revision is a commit"
         ));
@@ -166,14 +166,14 @@ pub fn made<'s>(
         let mut built = Vec::new();
         // The baseline first, as it was named first.
         for name in levels {
-            let Some(id) = work.revisions.get(name) else { continue };
+            let Some(id) = work.commits.get(name) else { continue };
             let commit = repository.resolve(id)?;
             if !trees.has(&commit) {
                 tell(Event::Waiting { text: told(name, id, work.build.as_deref()) });
             }
             built.push(trees.tree(&commit)?);
         }
-        let beside = [&work.prepare, &work.cleanup, &work.setup, &work.setup_once, &work.input];
+        let beside = [&work.prepare, &work.conclude, &work.trial_setup, &work.setup, &work.input];
         let mut lines = vec![work.run.as_str()];
         lines.extend(beside.into_iter().flatten().map(String::as_str));
         are_identical &= is_alone && trees.are_identical(&built, &lines)?;

@@ -24,12 +24,12 @@ Examples:
   assay plan queue-depth                 what it would do, how long, what it detects
   assay run queue-depth                  run it in this directory
   assay run depth.toml /mnt/card         a study file, there
-  assay run queue-depth --set depth=1,4  other levels, or another factor
+  assay run queue-depth --set queue_depth=1,4  other levels, or another factor
   assay run queue-depth --budget 10m     end with the replicate nearest to 10 min
   assay run queue-depth --gate 5%        exit code 1 where a setting is worse
   assay run --rev main,HEAD --command X  two commits, each in its own tree
   assay run queue-depth --watch          with a live page of the device meanwhile
-  assay run durability --set grade=kill
+  assay run durability --set method=kill
                                          cuts the power of virtual machines
   srun -N4 --ntasks-per-node=1 assay run queue-depth /mnt/x --fleet n0:7711
                                          on four hosts at once

@@ -529,7 +529,7 @@ mod tests {
     fn finished() -> Finished {
         let study = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 5\nseed = 1\n\
             [[workload]]\nname = \"read\"\n\
-            io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"5 ms\" }\n";
+            io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"5 ms\" }\n";
         let request = Request {
             results: Some("/results".into()),
             ..Request::bare(

@@ -151,7 +151,7 @@ mod tests {
         let fake = Fake::new();
         assert_eq!(load(&fake, "check").unwrap(), presets::check().unwrap());
         let text = "format = \"assay-study/1\"\ntitle = \"mine\"\n[[workload]]\nname = \"a\"\n\
-                    io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+                    io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
         fake.write_whole(Path::new("/mine.toml"), text.as_bytes()).unwrap();
         assert_eq!(load(&fake, "/mine.toml").unwrap().title, "mine");
     }

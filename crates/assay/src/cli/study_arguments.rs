@@ -95,7 +95,7 @@ pub struct StudyArguments {
     /// They stand for the study's own. Where the study has the key members, several are those of one place.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Levels of a factor, such as depth=1,4,16
+    /// Levels of a factor, such as queue_depth=1,4,16
     ///
     /// Again for another factor; assay list factors has their names. A setting may have the level now: what it is
     /// at when the study begins.
@@ -132,7 +132,7 @@ pub struct StudyArguments {
     harm: Option<String>,
     #[arg(long, value_name = "WHEN", help = UNTIL, long_help = until_help())]
     until: Option<String>,
-    /// Baseline of comparisons, such as depth=1
+    /// Baseline of comparisons, such as queue_depth=1
     ///
     /// Again for another factor.
     #[arg(long, value_name = "NAME=LEVEL")]
@@ -242,17 +242,17 @@ impl StudyArguments {
         let options = [
             ("--replicates", self.replicates.map(|count| count.to_string()), "replicates"),
             ("--seed", self.seed.map(|seed| seed.to_string()), "seed"),
-            ("--primary", self.primary.clone(), "primary"),
+            ("--primary", self.primary.clone(), "primary_metric"),
             ("--margin", self.margin.clone(), "margin"),
             ("--budget", self.budget.clone(), "budget"),
             ("--area", self.area.clone(), "area/size"),
-            ("--time", self.time.clone(), "workload/*/*/time"),
+            ("--time", self.time.clone(), "workload/*/*/runtime"),
             ("--limit", self.limit.clone(), super::limit::key(self.limit.as_deref())),
-            ("--harm", self.harm.clone(), "workload/*/*/harm"),
+            ("--harm", self.harm.clone(), "workload/*/*/rollback_threshold"),
             ("--until", self.until.clone(), "stop"),
-            ("--claimed", self.claimed.clone(), "card/claimed"),
+            ("--claimed", self.claimed.clone(), "card/rated"),
             ("--price", self.price.clone(), "card/price"),
-            ("--meter", self.meter.clone(), "meter"),
+            ("--meter", self.meter.clone(), "power_meter"),
         ];
         typed.extend(options.into_iter().filter_map(|(option, text, path)| {
             Some(Typed::new(format!("{option} {}", text?), path))
@@ -346,7 +346,7 @@ impl StudyArguments {
     fn sold_as(&self, mut study: Study) -> Outcome<Study> {
         if let Some(text) = &self.claimed {
             let claimed = Some(read("--claimed", text)?);
-            study.card = Some(Card { claimed, ..study.card.unwrap_or_default() });
+            study.card = Some(Card { rated: claimed, ..study.card.unwrap_or_default() });
         }
         if let Some(text) = &self.price {
             let price = Some(read("--price", text)?);
@@ -370,13 +370,13 @@ impl StudyArguments {
         if let Some(reason) = meter::mistaken(system, &path) {
             return Err(Failure::mistake(format!("--meter {file}: {reason}")));
         }
-        study.meter = Some(path.display().to_string());
+        study.power_meter = Some(path.display().to_string());
         Ok(study)
     }
 
     fn changed(&self, mut study: Study) -> Outcome<Study> {
         for text in &self.set {
-            let (name, levels) = assignment("--set", text, "depth=1,4,16")?;
+            let (name, levels) = assignment("--set", text, "queue_depth=1,4,16")?;
             let levels = levels_in(&name, &levels);
             if name == TARGET {
                 study.target = None;
@@ -395,7 +395,7 @@ impl StudyArguments {
                 study.baseline.remove(&name);
             }
             study.factors.insert(name, levels);
-            study.arms.clear();
+            study.configurations.clear();
         }
         if let Some(text) = &self.limit {
             super::limit::put(&mut study, text)?;
@@ -403,18 +403,18 @@ impl StudyArguments {
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {
                 Some(command) => Ok(command),
-                None => assignment("--baseline", text, "depth=1"),
+                None => assignment("--baseline", text, "queue_depth=1"),
             });
             study.baseline = named.collect::<Outcome<BTreeMap<String, String>>>()?;
         }
-        if let (Some(count), StopRule::Looks) = (self.replicates, study.stop.rule) {
+        if let (Some(count), StopRule::Interim) = (self.replicates, study.stop.rule) {
             return Err(Failure::mistake(format!(
                 "--replicates {count}: the looks of this study say how many there are"
             )));
         }
         study.replicates = self.replicates.unwrap_or(study.replicates);
         study.seed = self.seed.or(study.seed);
-        study.primary = self.primary.clone().or(study.primary);
+        study.primary_metric = self.primary.clone().or(study.primary_metric);
         if let Some(text) = &self.margin {
             let margin: Percent = read("--margin", text)?;
             study.margin = Some(margin);
@@ -462,7 +462,7 @@ impl StudyArguments {
                     "--harm is for others' work, which this study does not look at: leave it out",
                 ));
             };
-            first.harm = harm;
+            first.rollback_threshold = harm;
         }
         Ok(study)
     }
@@ -513,7 +513,7 @@ impl StudyArguments {
 /// The rule by which a study ends as soon as something is decided.
 fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
     match when {
-        "decided" => Ok(StopRule::Open),
+        "decided" => Ok(StopRule::Decided),
         "gate" if has_gate => Ok(StopRule::Gate),
         "gate" => Err(Failure::mistake(
             "--until gate: the study has no gate of its own: add --gate 5%, without --against",
@@ -610,7 +610,7 @@ mod tests {
     fn a_card_is_sold_as_the_line_says() {
         let words = ["flash", "--lab", "--claimed", "95MB/s", "--price", "12.50 GBP"];
         let card = study(&words).unwrap().card.unwrap();
-        assert_eq!(card.claimed.unwrap().rate(), Some(95e6));
+        assert_eq!(card.rated.unwrap().rate(), Some(95e6));
         assert_eq!(card.price.unwrap().currency, "GBP");
         for words in [["flash", "--claimed", "fast"], ["flash", "--price", "12.50"]] {
             assert!(study(&words).unwrap_err().message.starts_with(words[1]));
@@ -632,30 +632,30 @@ mod tests {
     #[test]
     fn an_option_that_makes_a_study_invalid_is_named_as_it_was_typed() {
         for (words, told) in [
-            (vec!["queue-depth", "--set", "depth=1,x"], "--set depth=1,x: "),
+            (vec!["queue-depth", "--set", "queue_depth=1,x"], "--set queue_depth=1,x: "),
             (vec!["queue-depth", "--set", "depht=1,2"], "--set depht=1,2: there is no factor"),
             (vec!["queue-depth", "--replicates", "0"], "--replicates 0: "),
             (vec!["queue-depth", "--primary", "speed"], "--primary speed: "),
-            (vec!["queue-depth", "--baseline", "depth=7"], "--baseline depth=7: "),
-            (vec!["queue-depth", "--set", "depth=1..8"], "--set depth=1..8: "),
+            (vec!["queue-depth", "--baseline", "queue_depth=7"], "--baseline queue_depth=7: "),
+            (vec!["queue-depth", "--set", "queue_depth=1..8"], "--set queue_depth=1..8: "),
         ] {
             let message = study(&words).unwrap_err().message;
             assert!(message.starts_with(told), "{words:?}: {message}");
             assert!(!message.contains("as changed") && !message.contains("depth:"), "{message}");
         }
-        let message = study(&["queue-depth", "--set", "depth=1..8"]).unwrap_err().message;
-        assert!(message.ends_with("--set depth=1,2,4,8"), "{message}");
+        let message = study(&["queue-depth", "--set", "queue_depth=1..8"]).unwrap_err().message;
+        assert!(message.ends_with("--set queue_depth=1,2,4,8"), "{message}");
         let both =
-            study(&["queue-depth", "--set", "depth=x", "--set", "threads=y"]).unwrap_err().message;
-        assert!(both.contains("--set depth=x: ") && both.contains("--set threads=y: "), "{both}");
+            study(&["queue-depth", "--set", "queue_depth=x", "--set", "threads=y"]).unwrap_err().message;
+        assert!(both.contains("--set queue_depth=x: ") && both.contains("--set threads=y: "), "{both}");
     }
 
     #[test]
     fn options_that_fit_say_nothing() {
         let words =
-            ["queue-depth", "--set", "depth=1,2", "--replicates", "4", "--baseline", "depth=2"];
+            ["queue-depth", "--set", "queue_depth=1,2", "--replicates", "4", "--baseline", "queue_depth=2"];
         let fits = study(&words).unwrap();
-        assert_eq!((fits.replicates, &*fits.baseline["depth"]), (4, "2"));
+        assert_eq!((fits.replicates, &*fits.baseline["queue_depth"]), (4, "2"));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl VmArguments {
             if self.are_there() {
                 return mistake(
                     "--vm-...: this study makes no virtual machines: only studies of durability do, with \
-                     --set grade=kill or --set on=ext4; --lab runs any study on a loop device",
+                     --set method=kill or --set write_to=ext4; --lab runs any study on a loop device",
                 );
             }
             return Ok(study);
@@ -153,7 +153,7 @@ mod tests {
         let of = |grades: &[&str], has_places| {
             let mut study = presets::find("durability").unwrap().unwrap();
             let grades = grades.iter().map(|grade| (*grade).to_owned()).collect();
-            study.factors.insert("grade".to_owned(), grades);
+            study.factors.insert("method".to_owned(), grades);
             line.vm.for_machines(study, has_places)
         };
         assert!(!of(&["plug"], true).unwrap().makes_machines());

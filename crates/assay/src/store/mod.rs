@@ -174,7 +174,7 @@ fn facts_of(stored: &Stored) -> StudyFacts {
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
         promised: promised(&stored.study),
-        lead: stored.study.lead.clone(),
+        lead: stored.study.lead_figure.clone(),
         ended: stored.ended.clone().filter(|why| !why.is_empty()),
         ..unnamed(&stored.plan, &stored.environment)
     }
@@ -182,7 +182,7 @@ fn facts_of(stored: &Stored) -> StudyFacts {
 
 /// What the winner of a race promised; a ratio, whatever else stands there.
 fn promised(study: &Study) -> Option<f64> {
-    let told: f64 = study.promised.as_ref()?.parse().ok()?;
+    let told: f64 = study.race_ratio.as_ref()?.parse().ok()?;
     (told.is_finite() && told > 0.0).then_some(told)
 }
 

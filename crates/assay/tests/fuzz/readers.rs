@@ -112,11 +112,11 @@ margin     = "5 %"
 area       = { size = "16 MiB" }
 
 [factors]
-depth = ["1", "4"]
+queue_depth = ["1", "4"]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "2 ms" }
 "#;
 const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 

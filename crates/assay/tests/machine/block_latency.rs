@@ -25,11 +25,11 @@ probes     = ["block-latency"]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 4, time = "300 ms", ramp = "100 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", queue_depth = 4, runtime = "300 ms", ramp_time = "100 ms" }
 
 [[workload]]
 name = "sync-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 1, sync = "each-write", time = "300 ms", ramp = "100 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", queue_depth = 1, sync = "fdatasync", runtime = "300 ms", ramp_time = "100 ms" }
 "#;
 
 /// Flushes of a journal in a trial at most.

@@ -109,9 +109,9 @@ format     = "assay-study/1"
 title      = "Primed"
 replicates = 2
 area       = { size = "16 MiB" }
-prepare    = { prime = { passes = 1, content = "random" } }
+precondition = { passes = 1, compressibility = "random" }
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 8, time = "50 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", queue_depth = 8, runtime = "50 ms" }
 "#;

@@ -141,7 +141,7 @@ area       = { size = "1800 MiB" }
 
 [[workload]]
 name = "random-read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "100 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "100 ms" }
 "#;
 
 /// Another program takes the room when there is enough of an area to measure in: what was written is

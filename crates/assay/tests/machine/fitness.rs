@@ -25,8 +25,8 @@ mod in_full {
     fn once() -> String {
         let one = ETCD
             .replace("replicates = 6", "replicates = 1")
-            .replace("time = \"10 s\"", "time = \"4 s\"");
-        assert!(one.contains("replicates = 1") && one.contains("time = \"4 s\""));
+            .replace("runtime = \"10 s\"", "runtime = \"4 s\"");
+        assert!(one.contains("replicates = 1") && one.contains("runtime = \"4 s\""));
         one
     }
 

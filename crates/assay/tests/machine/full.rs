@@ -16,11 +16,11 @@ replicates = 200
 seed       = 1
 
 [factors]
-depth = [1, 2]
+queue_depth = [1, 2]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "5 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "5 ms" }
 "#;
 
 fn assay(home: &Path) -> Assay {

@@ -154,8 +154,8 @@ fn places_sizes_and_mixes_of_requests_follow_their_laws() {
     let found = off(&twentieths(&uniform), &even);
     assert!(found < MOST_OFF, "uniform: {found}");
     for (law, zones) in [
-        ("hot 20 % 80 %", &[(4, 0.8), (16, 0.2)][..]),
-        ("zones 5 % 50 %, 15 % 30 %, 80 % 20 %", &[(1, 0.5), (3, 0.3), (16, 0.2)][..]),
+        ("zoned:80/20:20/80", &[(4, 0.8), (16, 0.2)][..]),
+        ("zoned:50/5:30/15:20/80", &[(1, 0.5), (3, 0.3), (16, 0.2)][..]),
     ] {
         let parts = twentieths(&bench.counts(law));
         let found = off(&parts, &of_zones(zones));
@@ -164,9 +164,9 @@ fn places_sizes_and_mixes_of_requests_follow_their_laws() {
     }
     // As many ranks as are surely told apart by so many draws.
     for (law, first, expected) in [
-        ("zipf 1.2", 4, of_ranks(zipf(1.2), 4)),
-        ("zipf 0.9", 3, of_ranks(zipf(0.9), 3)),
-        ("pareto 0.2", 3, of_ranks(pareto(0.2), 3)),
+        ("zipf:1.2", 4, of_ranks(zipf(1.2), 4)),
+        ("zipf:0.9", 3, of_ranks(zipf(0.9), 3)),
+        ("pareto:0.2", 3, of_ranks(pareto(0.2), 3)),
     ] {
         let most = ranks(&bench.counts(law), first);
         let found = off(&most, &expected);
@@ -185,7 +185,7 @@ fn places_sizes_and_mixes_of_requests_follow_their_laws() {
     let takes_discards = fs::read_to_string(path).unwrap().trim() != "0";
     for (mix, shares, needs_discards) in [
         ("60/40", [0.6, 0.4, 0.0], false),
-        ("60 % read, 30 % write, 10 % trim", [0.6, 0.3, 0.1], true),
+        ("read/60:write/30:trim/10", [0.6, 0.3, 0.1], true),
     ] {
         if needs_discards && !takes_discards {
             skip("loop devices over files of this file system take no discards");

@@ -22,11 +22,11 @@ area       = { size = "64 MiB" }
 repeat_disturbed = false
 
 [factors]
-depth = ["1", "4"]
+queue_depth = ["1", "4"]
 
 [[workload]]
 name = "write"
-io   = { pattern = "random", mix = "write", size = "64 KiB", time = "800 ms", ramp = "1 ms" }
+io   = { pattern = "random", mix = "write", block_size = "64 KiB", runtime = "800 ms", ramp_time = "1 ms" }
 "#;
 
 fn refuses_because_of(ended: &Ended, first: u32) {

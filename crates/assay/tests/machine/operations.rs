@@ -183,11 +183,11 @@ area       = { size = "16 MiB" }
 
 [[workload]]
 name = "trims"
-io   = { pattern = "random", mix = "60 % read, 30 % write, 10 % trim", size = "4 KiB", depth = 8, time = "100 ms" }
+io   = { pattern = "random", mix = "read/60:write/30:trim/10", block_size = "4 KiB", queue_depth = 8, runtime = "100 ms" }
 
 [[workload]]
 name = "synced"
-io   = { pattern = "random", mix = "write", size = "4 KiB", sync = "each-8-writes", duplicates = "30 %", time = "100 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", sync = "fdatasync:8", duplicates = "30 %", runtime = "100 ms" }
 "#;
 
 #[test]
@@ -209,7 +209,7 @@ fn a_study_of_trims_and_syncs_runs_on_a_file_system() {
         let words = ["plan", &word(&study), &word(volume.directory()), "--json"];
         of(&assay(&volume).run(&words, LIMIT).unwrap())["area_bytes"].as_u64().unwrap()
     };
-    let without = TRIMS.replace("30 % write, 10 % trim", "40 % write");
+    let without = TRIMS.replace("write/30:trim/10", "40 % write");
     let without = without.replace(", duplicates = \"30 %\"", "");
     assert_eq!(planned(&without), 16 << 20);
     assert!(planned(TRIMS) >= 3 * (16 << 20));

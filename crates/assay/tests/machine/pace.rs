@@ -17,8 +17,8 @@ const HELD: f64 = 0.005;
 /// A trial of a second for each engine and rate.
 fn study(arrivals: &str) -> String {
     let mut text = String::from(
-        "format = \"assay-study/1\"\ntitle = \"Pace\"\nreplicates = 1\nlead_in = \"none\"\n\
-         repeat_disturbed = false\nprimary = \"response_p50_ns\"\narea = { size = \"32 MiB\" }\n",
+        "format = \"assay-study/1\"\ntitle = \"Pace\"\nreplicates = 1\nwarmup_trial = \"none\"\n\
+         repeat_disturbed = false\nprimary_metric = \"response_p50_ns\"\narea = { size = \"32 MiB\" }\n",
     );
     for (name, engine, depth) in [("psync", "psync", 1), ("ring", "io_uring", 64)] {
         for rate in RATES {
@@ -26,8 +26,8 @@ fn study(arrivals: &str) -> String {
             let _ = writeln!(
                 text,
                 "[[workload]]\nname = \"{name}-{rate}\"\nio = {{ pattern = \"random\", mix = \"read\", \
-                 size = \"4 KiB\", engine = \"{engine}\", depth = {depth}, rate = \"{rate}/s\", \
-                 arrivals = \"{arrivals}\", time = \"1 s\", ramp = \"100 ms\" }}"
+                 block_size = \"4 KiB\", engine = \"{engine}\", queue_depth = {depth}, arrival_rate = \"{rate}/s\", \
+                 arrival_process = \"{arrivals}\", runtime = \"1 s\", ramp_time = \"100 ms\" }}"
             );
         }
     }

@@ -42,7 +42,7 @@ impl Seen {
                 "format = \"assay-study/1\"\ntitle = \"Places\"\nreplicates = 2\n\
                  repeat_disturbed = false\narea = {{ size = \"64 MiB\" }}\n\
                  [[workload]]\nname = \"read\"\nio = {{ mix = \"read\", engine = \"psync\", \
-                 operations = {OPERATIONS}, time = \"60 s\", {io} }}\n"
+                 operations = {OPERATIONS}, runtime = \"60 s\", {io} }}\n"
             ),
         )
         .unwrap();
@@ -113,7 +113,7 @@ fn sizes_and_places_reach_the_device_as_they_were_asked_for() {
     let bench = Bench { disk: LoopDevice::over(image).unwrap(), tracing, scratch };
     let fifth = AREA_BYTES / 5;
     let in_first = |at: u64, _: u64| at < fifth;
-    let random = "pattern = \"random\", size = \"4 KiB\"";
+    let random = "pattern = \"random\", block_size = \"4 KiB\"";
     let uniform = match Seen::of(&bench, "uniform", random) {
         Ok(seen) => seen,
         Err(error) => return skip(&format!("no trace of block requests: {error}")),
@@ -122,16 +122,16 @@ fn sizes_and_places_reach_the_device_as_they_were_asked_for() {
     // What has none of the laws has none of their marks.
     assert!(is_near(uniform.share(in_first), 0.2), "{}", uniform.share(in_first));
     assert!(most(&uniform) < 0.01, "{}", most(&uniform));
-    let hot = seen("hot", &format!("{random}, access = \"hot 20 % 80 %\""));
+    let hot = seen("hot", &format!("{random}, distribution = \"zoned:80/20:20/80\""));
     assert!(is_near(hot.share(in_first), 0.8), "{}", hot.share(in_first));
-    let zipf = seen("zipf", &format!("{random}, access = \"zipf 1.2\""));
+    let zipf = seen("zipf", &format!("{random}, distribution = \"zipf:1.2\""));
     let blocks = AREA_BYTES / 4096;
     let sum: f64 = (1..=blocks).map(|rank| (rank as f64).powf(-1.2)).sum();
     assert!(is_near(most(&zipf), 1.0 / sum), "{} of {}", most(&zipf), 1.0 / sum);
-    let mixed = seen("mixed", "pattern = \"random\", size = \"4 KiB 70 %, 64 KiB 30 %\"");
+    let mixed = seen("mixed", "pattern = \"random\", block_size = \"4KiB/70:64KiB/30\"");
     let large = mixed.share(|_, bytes| bytes == 65_536);
     assert!(is_near(large, 0.3), "{large}");
-    let stride = seen("stride", "pattern = \"stride\", stride = \"64 KiB\", size = \"4 KiB\"");
+    let stride = seen("stride", "pattern = \"stride\", stride = \"64 KiB\", block_size = \"4 KiB\"");
     let steps = stride.reads.windows(2).filter(|pair| pair[1].0.wrapping_sub(pair[0].0) == 65_536);
     let share = steps.count() as f64 / stride.reads.len() as f64;
     assert!(share > 0.95, "{share}");

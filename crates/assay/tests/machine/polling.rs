@@ -18,15 +18,15 @@ area       = { size = "16 MiB" }
 
 [[workload]]
 name = "plain"
-io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 8, time = "100 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", queue_depth = 8, runtime = "100 ms" }
 
 [[workload]]
 name = "submission"
-io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 8, pin = true, poll = "submission", time = "90 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", queue_depth = 8, pin = true, poll = "sqpoll", runtime = "90 ms" }
 
 [[workload]]
 name = "completion"
-io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 8, poll = "completion", time = "100 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", queue_depth = 8, poll = "iopoll", runtime = "100 ms" }
 "#;
 
 #[test]

@@ -17,11 +17,11 @@ replicates = 3
 area       = { size = "128 MiB" }
 
 [factors]
-size = ["256 KiB", "1 MiB"]
+block_size = ["256 KiB", "1 MiB"]
 
 [[workload]]
 name = "stream"
-io   = { pattern = "sequential", mix = "write", depth = 4, time = "500 ms", ramp = "100 ms" }
+io   = { pattern = "sequential", mix = "write", queue_depth = 4, runtime = "500 ms", ramp_time = "100 ms" }
 "#;
 
 /// Writes to a btrfs of two devices; the document, the page and the page in full.

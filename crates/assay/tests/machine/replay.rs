@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::turn::{LIMIT, Need, has, skip, word};
 
 const STUDY: &str = "format = \"assay-study/1\"\ntitle = \"Again\"\nreplicates = 3\nseed = 3\n\n\
-                     [[workload]]\nname = \"again\"\nreplay = { recording = \"busy\" }\n";
+                     [[workload]]\nname = \"again\"\nreplay = { trace = \"busy\" }\n";
 
 #[test]
 #[ignore = "nightly: 3 s"]
@@ -259,7 +259,7 @@ fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
     let study = bench.study(name);
     let text = fs::read_to_string(&study).unwrap();
-    fs::write(&study, text.replace("seed = 3", "seed = 3\nprimary = \"response_p50_ns\"")).unwrap();
+    fs::write(&study, text.replace("seed = 3", "seed = 3\nprimary_metric = \"response_p50_ns\"")).unwrap();
     let assay = bench.assay.through(&through);
     let ended = loads::play(&assay, &study, &[&bench.device, &slow], MEBIBYTES).unwrap();
     Some(serde_json::from_str(&ended.stdout).unwrap())

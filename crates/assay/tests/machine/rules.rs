@@ -118,7 +118,7 @@ fn reads_through_the_page_cache_are_cached() {
     let document = study(
         &volume,
         "16 MiB",
-        "pattern = \"random\", mix = \"read\", size = \"4 KiB\", direct = false",
+        "pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", direct = false",
     );
     assert!(says(&document, "it", "cached", "invalid"), "{}", told(&document));
 }
@@ -133,7 +133,7 @@ fn zeros_on_a_compressing_file_system_are_compressed() {
     let document = study(
         &volume,
         "64 MiB",
-        "pattern = \"sequential\", mix = \"write\", size = \"1 MiB\", depth = 8, content = \"zero\", direct = false",
+        "pattern = \"sequential\", mix = \"write\", block_size = \"1 MiB\", queue_depth = 8, compressibility = \"zero\", direct = false",
     );
     let because = &rate(&document, "it").unwrap()["because"];
     assert!(because.to_string().contains("compressed"), "{}", told(&document));
@@ -160,8 +160,8 @@ fn another_writer_is_foreign() {
 
 /// Random reads of 4 KiB, one after another, for as long.
 fn reads(volume: &Volume, time: &str) -> Value {
-    let io = "pattern = \"random\", mix = \"read\", size = \"4 KiB\"";
-    study(volume, "64 MiB", &format!("{io}, time = \"{time}\""))
+    let io = "pattern = \"random\", mix = \"read\", block_size = \"4 KiB\"";
+    study(volume, "64 MiB", &format!("{io}, runtime = \"{time}\""))
 }
 
 #[test]
@@ -188,10 +188,10 @@ fn busy_processors_disturb_the_trials_of_a_gate() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let _hogs = Neighbour::computing(8);
     let file = word(&volume.scratch().path().join("depths.toml"));
-    let io = "pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"400 ms\"";
+    let io = "pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"400 ms\"";
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"a test\"\nreplicates = 3\narea = {{ size = \"64 MiB\" }}\n\
-         [factors]\ndepth = [1, 2]\n[[workload]]\nname = \"it\"\nio = {{ {io} }}\n"
+         [factors]\nqueue_depth = [1, 2]\n[[workload]]\nname = \"it\"\nio = {{ {io} }}\n"
     );
     fs::write(&file, text).unwrap();
     let target = word(volume.directory());
@@ -216,8 +216,8 @@ fn a_file_system_that_is_frozen_stalls() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let [frozen, between] = [700, 700].map(Duration::from_millis);
     let _freezer = Neighbour::freezing(volume.directory(), frozen, between);
-    let io = "pattern = \"random\", mix = \"write\", size = \"4 KiB\"";
-    let document = study(&volume, "64 MiB", &format!("{io}, time = \"1500 ms\""));
+    let io = "pattern = \"random\", mix = \"write\", block_size = \"4 KiB\"";
+    let document = study(&volume, "64 MiB", &format!("{io}, runtime = \"1500 ms\""));
     assert!(says(&document, "it", "stalled", "suspect"), "{}", told(&document));
 }
 
@@ -239,7 +239,7 @@ fn small_reads_that_the_page_cache_answers_are_cached() {
     }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     // Three of four pages are read more than once; each first reading fetches eight times its bytes.
-    let io = "pattern = \"random\", mix = \"read\", size = \"512 B\", direct = false";
+    let io = "pattern = \"random\", mix = \"read\", block_size = \"512 B\", direct = false";
     let document = study(&volume, "16 MiB", &format!("{io}, operations = 16000"));
     assert!(says(&document, "it", "cached", "invalid"), "{}", told(&document));
 }
@@ -286,7 +286,7 @@ fn psync_cannot_keep_32_in_flight() {
     let document = study(
         &volume,
         "64 MiB",
-        "pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 32, engine = \"psync\"",
+        "pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", queue_depth = 32, engine = \"psync\"",
     );
     assert!(says(&document, "it", "low-queue-depth", "suspect"), "{}", told(&document));
 }
@@ -309,6 +309,6 @@ fn threads_keep_the_depth_where_io_uring_is_refused() {
     assert!(deep["note"].to_string().contains("io_uring is refused"), "{deep}");
     // A busy machine may let fewer of them drain in time, and never one.
     let few = deep["note"].to_string().contains("would not drain in time");
-    assert!(deep["depth"] == 32 || few && deep["depth"].as_u64() > Some(1), "{deep}");
+    assert!(deep["queue_depth"] == 32 || few && deep["queue_depth"].as_u64() > Some(1), "{deep}");
     assert!(!told(&document).contains("one after another"), "{}", told(&document));
 }

@@ -22,12 +22,12 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Shortages"
 replicates = 3
-control    = false
+aa_control    = false
 area       = { size = "16 MiB" }
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "64 KiB", depth = 64, time = "300 ms" }
+io   = { pattern = "random", mix = "read", block_size = "64 KiB", queue_depth = 64, runtime = "300 ms" }
 "#;
 
 /// Refuses `io_uring_setup` with EPERM to the program that follows, as the filter of a container does.

@@ -19,16 +19,16 @@ replicates = 3
 area       = { size = "64 MiB" }
 
 [factors]
-depth = [1, 8]
-size  = ["4 KiB", "64 KiB"]
+queue_depth = [1, 8]
+block_size  = ["4 KiB", "64 KiB"]
 
 [[workload]]
 name = "random-read"
-io   = { pattern = "random", mix = "read", time = "150 ms", ramp = "30 ms" }
+io   = { pattern = "random", mix = "read", runtime = "150 ms", ramp_time = "30 ms" }
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", time = "150 ms", ramp = "30 ms" }
+io   = { pattern = "random", mix = "write", runtime = "150 ms", ramp_time = "30 ms" }
 "#;
 
 fn study(volume: &Volume, text: &str) -> String {
@@ -96,14 +96,14 @@ fn targets_are_a_factor() {
     for folder in &folders {
         fs::create_dir(folder).unwrap();
     }
-    let file = study(&volume, &STUDY.replace("depth = [1, 8]\n", ""));
+    let file = study(&volume, &STUDY.replace("queue_depth = [1, 8]\n", ""));
     let [one, two] = folders.clone().map(|folder| word(&folder));
     let words = ["run", &file, &one, &two, "--baseline", &format!("target={one}"), "--json"];
     let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
     let compared = primary(&document);
     assert_eq!(compared.len(), 4);
     assert!(compared.iter().all(|found| found["arm"]["target"] == two.as_str()));
-    assert!(compared.iter().all(|found| found["arm"]["size"] == found["baseline"]["size"]));
+    assert!(compared.iter().all(|found| found["arm"]["block_size"] == found["baseline"]["block_size"]));
     for folder in &folders {
         fs::remove_dir(folder).unwrap();
     }

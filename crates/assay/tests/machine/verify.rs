@@ -32,7 +32,7 @@ area       = {{ size = "64 MiB" }}
 
 [[workload]]
 name = "write"
-io   = {{ size = "4 KiB", verify = true, {keys} }}
+io   = {{ block_size = "4 KiB", verify = true, {keys} }}
 "#
     );
     fs::write(&path, text).unwrap();
@@ -41,7 +41,7 @@ io   = {{ size = "4 KiB", verify = true, {keys} }}
 
 /// Every block once in each trial.
 const ONCE: &str =
-    "pattern = \"sequential\", mix = \"write\", depth = 16, operations = 16384, time = \"100 s\"";
+    "pattern = \"sequential\", mix = \"write\", queue_depth = 16, operations = 16384, runtime = \"100 s\"";
 
 struct Bench {
     device: LoopDevice,
@@ -166,7 +166,7 @@ fn a_run_that_is_killed_is_verified_afterwards() {
         return;
     }
     let bench = Bench::new("verify-killed");
-    let keys = "pattern = \"random\", mix = \"30/70\", depth = 16, threads = 2, time = \"100 s\"";
+    let keys = "pattern = \"random\", mix = \"30/70\", queue_depth = 16, threads = 2, runtime = \"100 s\"";
     let (study, id) = (study(bench.scratch.path(), keys), bench.id());
     let mut running = bench.assay.start(&bench.words(&study, &id)).unwrap();
     // The area is filled and the pilot is over; that much of it changes again only when a trial is under way.
@@ -216,8 +216,8 @@ fn a_directory_is_verified_in_its_trials_and_keeps_nothing() {
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     for keys in [
-        "pattern = \"random\", mix = \"rewrite\", depth = 8, time = \"200 ms\", ramp = \"20 ms\"",
-        "pattern = \"random\", mix = \"write\", threads = 3, direct = false, time = \"200 ms\"",
+        "pattern = \"random\", mix = \"rewrite\", queue_depth = 8, runtime = \"200 ms\", ramp_time = \"20 ms\"",
+        "pattern = \"random\", mix = \"write\", threads = 3, direct = false, runtime = \"200 ms\"",
     ] {
         let file = study(volume.scratch().path(), keys);
         let words = ["run", &file, &word(volume.directory()), "--json"];
@@ -246,7 +246,7 @@ fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
     let home = card.scratch().folder("home", 0o755, None).unwrap();
     let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
     let keys =
-        "pattern = \"random\", mix = \"write\", depth = 8, operations = 5000, time = \"100 s\"";
+        "pattern = \"random\", mix = \"write\", queue_depth = 8, operations = 5000, runtime = \"100 s\"";
     let file = study(card.scratch().path(), keys);
     let device = card.device().unwrap();
     let id = format!("{}:64MiB", device.name());

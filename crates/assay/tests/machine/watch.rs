@@ -205,8 +205,8 @@ fn the_page_beside_a_study_ends_with_it() {
     fs::write(
         &file,
         "format = \"assay-study/1\"\ntitle = \"Which depth?\"\nreplicates = 6\n\
-         area = { size = \"16 MiB\" }\n[factors]\ndepth = [1, 2]\n[[workload]]\nname = \"read\"\n\
-         io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"300 ms\" }\n",
+         area = { size = \"16 MiB\" }\n[factors]\nqueue_depth = [1, 2]\n[[workload]]\nname = \"read\"\n\
+         io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"300 ms\" }\n",
     )
     .unwrap();
     terminal.types(&format!("{program} run {} {target} --watch", word(&file)));

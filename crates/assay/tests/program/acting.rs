@@ -27,7 +27,7 @@ scheduler = ["mq-deadline", "none"]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "2 ms", engine = "psync" }
 "#;
 /// Two replicates of two arms, each with its lead-in.
 const TRIALS: usize = 6;
@@ -359,7 +359,7 @@ fn a_run_that_is_killed_goes_on() {
 fn what_others_measured_is_shown_and_gone_on_with_by_them_alone() {
     let fake = machine();
     fake.set_user(1000);
-    let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "depth = [1, 2]");
+    let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "queue_depth = [1, 2]");
     let stop = AtomicBool::new(false);
     let finished = runner::run(&fake, request(&text, "/home/me"), &stop, &mut |_| {}).unwrap();
     acting::open(&fake, Some(&finished.id), Purpose::GoOn).unwrap();
@@ -372,7 +372,7 @@ fn what_others_measured_is_shown_and_gone_on_with_by_them_alone() {
 
 /// The result of a study that has nothing of the machine in it.
 fn simulated(fake: &Fake) -> String {
-    let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "depth = [1, 2]");
+    let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "queue_depth = [1, 2]");
     let stop = AtomicBool::new(false);
     runner::run(fake, request(&text, DRIVE), &stop, &mut |_| {}).unwrap().id
 }
@@ -397,7 +397,7 @@ fn what_was_simulated_is_gone_on_with_only_where_the_machine_has_no_part_in_it()
             edit(fake, &bundle.join("environment.json"), DRIVE, "/dev/sda");
         },
         |fake, bundle| {
-            edit(fake, &bundle.join("study.toml"), "seed", "meter = \"/etc/shadow\"\nseed");
+            edit(fake, &bundle.join("study.toml"), "seed", "power_meter = \"/etc/shadow\"\nseed");
         },
     ];
     let fake = machine();

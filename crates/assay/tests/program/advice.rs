@@ -14,9 +14,9 @@ fn study(factors: &str) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"advice\"\nreplicates = 6\n{factors}\n\
          [[workload]]\nname = \"read\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"100 ms\" }}\n\
+         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"100 ms\" }}\n\
          [[workload]]\nname = \"deep\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 4, time = \"100 ms\" }}\n"
+         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", queue_depth = 4, runtime = \"100 ms\" }}\n"
     )
 }
 
@@ -41,7 +41,7 @@ fn studies_of_identical_arms_advise_nothing() {
     let part = sample(10, 3);
     for (name, levels) in [("three", "[\"a\", \"b\", \"c\"]"), ("two", "[\"a\", \"b\"]")] {
         let file =
-            home.file(&format!("{name}.toml"), study(&format!("[factors]\ncopy = {levels}")));
+            home.file(&format!("{name}.toml"), study(&format!("[factors]\naa_copy = {levels}")));
         for seed in part.clone().map(|seed| seed + 1) {
             let found = home.json(&["run", &file, DRIVE, "--seed", &seed.to_string(), "--json"]);
             assert!(advice(&found).is_empty(), "{name}, seed {seed}: {}", found["advice"]);
@@ -90,7 +90,7 @@ fn of_two_levels_the_throttled_one_is_advised_against() {
 #[ignore = "nightly: 1 s"]
 fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     let home = home("advise");
-    let text = study("seed = 5\n[factors]\ndepth = [1, 4]").replace(", depth = 4", "");
+    let text = study("seed = 5\n[factors]\nqueue_depth = [1, 4]").replace(", queue_depth = 4", "");
     let file = home.file("depth.toml", text);
     let first = home.json(&["run", &file, DRIVE, "--json"]);
     let told = home.json(&["advise", id(&first), "--json"]);
@@ -99,14 +99,14 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     assert_eq!((&best["kind"], &best["status"]), (&"use".into(), &"candidate".into()));
     assert_eq!(best["comparisons"][0]["trust"], "trusted");
     assert!(best["comparisons"][0]["comparison"]["ci95_family"][0].is_number(), "{best}");
-    assert_eq!(best["permanent"]["by_hand"][0]["line"], "depth=4");
+    assert_eq!(best["permanent"]["by_hand"][0]["line"], "queue_depth=4");
     let refusal = home.refused(2, &["advise", "apply", id(&first), "--yes"]);
     assert!(refusal.contains(&format!("run assay advise confirm {}", id(&first))), "{refusal}");
 
     let fresh = home.json(&["advise", "confirm", id(&first), "--seed", "9", "--json"]);
     let page = home.text(&["advise", id(&fresh)]);
     assert!(page.contains("in fresh trials as well") && page.contains(", trusted: "), "{page}");
-    let line = "by hand: depth=4 (a setting of the program that does the work, not of the machine)";
+    let line = "by hand: queue_depth=4 (a setting of the program that does the work, not of the machine)";
     assert!(page.contains(line), "{page}");
     // What was simulated says nothing of the machine.
     for words in

@@ -23,7 +23,7 @@ fn a_journal_that_was_brought_along_is_a_study_like_any_other() {
     let found = home.json(&words);
     let whole = cell(&found, "boot_s");
     assert_eq!(
-        (whole["n"].as_u64(), &whole["arm"]["root-device"]),
+        (whole["n"].as_u64(), &whole["arm"]["root_device"]),
         (Some(3), &"/dev/nvme0n1".into())
     );
     let mean = whole["geometric_mean"].as_f64().unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::home;
 
 fn card(more: &str) -> String {
-    format!("simulated:fixed,mean=1ms,size=64GB{more}")
+    format!("simulated:fixed,mean=1ms,announced_size=64GB{more}")
 }
 
 #[test]
@@ -15,7 +15,7 @@ fn a_card_that_lies_fails_and_is_told_in_the_first_sentence() {
         [("wraps", "wraps"), ("drops", "drops"), ("zeroes", "zeroes"), ("keeps", "loses-rewrites")]
     {
         let home = home(&format!("capacity-{lie}"));
-        let card = card(&format!(",holds=8GB,lie={lie}"));
+        let card = card(&format!(",usable_size=8GB,fault={lie}"));
         let Ended { code, stdout, stderr, .. } =
             home.run(&["check", "--capacity", &card, "--json"]);
         assert_eq!(code, 1, "{stdout}{stderr}");
@@ -44,7 +44,7 @@ fn an_honest_card_holds_what_it_says_and_the_limit_is_told() {
     assert!(text.contains("came back as they were written: with 95 % at most"), "{text}");
     assert!(!text.contains("holds what it says"), "a sample says no more than it saw: {text}");
     assert!(text.contains("would have been found with a probability of 95 %"), "{text}");
-    let Ended { code, stdout, .. } = home.run(&["run", "capacity", &card(",holds=8GB")]);
+    let Ended { code, stdout, .. } = home.run(&["run", "capacity", &card(",usable_size=8GB")]);
     assert_eq!(code, 0, "a study is no gate: {stdout}");
 }
 
@@ -52,7 +52,7 @@ fn an_honest_card_holds_what_it_says_and_the_limit_is_told() {
 fn plan_says_how_long_fast_and_full_take() {
     let home = home("capacity-plan");
     let Ended { code, stdout, .. } =
-        home.run(&["plan", "capacity", "simulated:fixed,mean=1ms,size=1TB"]);
+        home.run(&["plan", "capacity", "simulated:fixed,mean=1ms,announced_size=1TB"]);
     let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("fast about") && text.contains("full about"), "{text}");
@@ -66,7 +66,7 @@ fn what_takes_everything_wants_to_be_told_where() {
         home.refused(2, &["check", word]);
     }
     home.refused(2, &["check", "--capacity=slow", &card("")]);
-    home.refused(2, &["check", "--capacity", "simulated:fixed,mean=1ms,size=1GB,holds=2GB"]);
+    home.refused(2, &["check", "--capacity", "simulated:fixed,mean=1ms,announced_size=1GB,usable_size=2GB"]);
     home.refused(2, &["check", "--capacity", "--quick", &card("")]);
 }
 

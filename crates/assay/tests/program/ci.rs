@@ -69,7 +69,7 @@ fn program(home: &Home, path: &str, text: &str) {
 /// A study that is over in a moment, whose gate passes.
 fn quick_line(home: &Home) -> String {
     home.file("depth.toml", STUDY);
-    format!("run depth.toml '{DRIVE}' --gate 20% --quiet --set depth=4,8")
+    format!("run depth.toml '{DRIVE}' --gate 20% --quiet --set queue_depth=4,8")
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
     let folder = home.scratch.path();
     home.file("depth.toml", STUDY);
     for (code, more, ended, counts) in [
-        (0, "--set depth=4,8", "passed", "failures=\"0\" errors=\"0\" skipped=\"0\""),
-        (1, "--set depth=1,4", "failed", "failures=\"1\" errors=\"0\" skipped=\"0\""),
+        (0, "--set queue_depth=4,8", "passed", "failures=\"0\" errors=\"0\" skipped=\"0\""),
+        (1, "--set queue_depth=1,4", "failed", "failures=\"1\" errors=\"0\" skipped=\"0\""),
         (
             5,
-            "--set depth=1,4\n--replicates \\\n  2",
+            "--set queue_depth=1,4\n--replicates \\\n  2",
             "makes no statement",
             "failures=\"0\" errors=\"0\" skipped=\"1\"",
         ),

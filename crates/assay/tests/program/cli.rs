@@ -288,11 +288,11 @@ factors = { direct = [true, false], engine = ["psync", "io_uring"], mix = ["read
 
 [[workload]]
 name = "random"
-io   = { pattern = "random", size = "512 B", depth = 4, time = "20 ms", ramp = "1 us" }
+io   = { pattern = "random", block_size = "512 B", queue_depth = 4, runtime = "20 ms", ramp_time = "1 us" }
 
 [[workload]]
 name = "slices"
-io   = { pattern = "sequential", size = "12 KiB", threads = 3, content = "zero", sync = "each-write" }
+io   = { pattern = "sequential", block_size = "12 KiB", threads = 3, compressibility = "zero", sync = "fdatasync" }
 "#;
 
 #[test]

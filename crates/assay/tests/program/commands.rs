@@ -326,7 +326,7 @@ fn values_of_the_environment_are_kept_nowhere() {
     let line = "test -z \"$A_SECRET\"";
     run_with_secret(&bench.words(&["--command", line, "--replicates", "2", "--runs", "1"]));
     let study = "format = \"assay-study/1\"\ntitle = \"given\"\nreplicates = 2\n[[workload]]\nname = \"a\"\n\
-                 command = { run = 'test -n \"$A_SECRET\"', runs = 1, environment = [\"A_SECRET\"] }\n";
+                 command = { run = 'test -n \"$A_SECRET\"', runs_per_trial = 1, pass_env = [\"A_SECRET\"] }\n";
     let study = bench.home.file("given.toml", study);
     run_with_secret(&["run", &study, bench.home.scratch.path().to_str().unwrap()]);
     let kept = bench.home.assay.home().to_owned();

@@ -86,7 +86,7 @@ fn the_generated_tree_compiles_without_a_warning_and_runs() {
     let build = "cc -O1 -Wall -Wextra -Werror -Iinclude -o program src/*.c src/*/*.c && ./program";
     let study = format!(
         "format = \"assay-study/1\"\ntitle = \"a small tree\"\nreplicates = 3\n[[workload]]\n\
-         name = \"compile\"\ncommand = {{ run = \"{build}\", c-files = 9, runs = 1 }}\n"
+         name = \"compile\"\ncommand = {{ run = \"{build}\", c_files = 9, runs_per_trial = 1 }}\n"
     );
     let file = bench.home.file("small.toml", study);
     let found = bench.home.json(&["run", &file, bench.target(), "--quiet", "--json"]);
@@ -147,9 +147,9 @@ fn work_that_may_be_left_out_is_absent_with_its_reason_and_the_rest_runs() {
         format!(
             "format = \"assay-study/1\"\ntitle = \"without a compiler\"\nreplicates = 3\n\
              [[workload]]\nname = \"syscall\"\n\
-             micro = {{ operation = \"syscall\", time = \"30 ms\" }}\n\
+             micro = {{ operation = \"syscall\", runtime = \"30 ms\" }}\n\
              [[workload]]\nname = \"compile\"\n{optional}\n\
-             command = {{ run = \"make\", needs = [\"sh\", \"no-such-compiler\"], runs = 1 }}\n"
+             command = {{ run = \"make\", needs = [\"sh\", \"no-such-compiler\"], runs_per_trial = 1 }}\n"
         )
     };
     let file = bench.home.file("optional.toml", study("optional = true"));

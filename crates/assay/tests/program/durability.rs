@@ -14,13 +14,13 @@ fn study(own: &str) -> String {
         "format     = \"assay-study/1\"
 title      = \"Promises\"
 replicates = 2
-lead_in    = \"none\"
+warmup_trial    = \"none\"
 seed       = 7
 area       = {{ size = \"16 MiB\" }}
 
 [[workload]]
 name       = \"own\"
-durability = {{ promises = 60, {own} }}
+durability = {{ acknowledged_writes = 60, {own} }}
 "
     )
 }
@@ -85,7 +85,7 @@ fn what_promised_something_is_told_before_what_promised_nothing() {
     let home = home("durability-order");
     let file = home.file(
         "study.toml",
-        study("cuts = 30") + "\n[factors]\nsynced-by = [\"none\", \"fdatasync\"]\n",
+        study("cuts = 30") + "\n[factors]\nsync = [\"none\", \"fdatasync\"]\n",
     );
     let _turn = turn();
     let ended = home.run(&["run", &file, SHARED, "--json", WAIT]);
@@ -142,7 +142,7 @@ fn what_is_cut_in_virtual_machines_has_no_place_here() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let plan: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert!(plan["trials_s"].as_f64().unwrap() > 60.0, "{plan}");
-    let ended = home.run(&["plan", "durability", "--set", "on=floppy"]);
+    let ended = home.run(&["plan", "durability", "--set", "write_to=floppy"]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
 }
 
@@ -163,7 +163,7 @@ fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
     for (wrong, says) in [
         (&["--command", "another"][..], "leave out the other commands"),
         (&["--cold"], "leave out the other commands"),
-        (&["--set", "on=nowhere"], "ext4, xfs"),
+        (&["--set", "write_to=nowhere"], "ext4, xfs"),
     ] {
         let words = [&line[..], &["--check", "my-db --verify"], wrong].concat();
         let refused = home.run(&words);

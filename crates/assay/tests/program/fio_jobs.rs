@@ -207,17 +207,17 @@ fn times_depths_and_places_are_those_of_fio() {
         assert_eq!(workload.name, job["jobname"].as_str().unwrap());
         // runtime and time_based: it goes on although the file is read in a moment; ramp_time is
         // no part of it.
-        let asked_ms = io.time.unwrap().0 / 1_000_000;
+        let asked_ms = io.runtime.unwrap().0 / 1_000_000;
         let ran_ms = job["read"]["runtime"].as_u64().unwrap();
         assert!(ran_ms.abs_diff(asked_ms) < asked_ms / 2, "{ran_ms} of {asked_ms}");
         assert!(io.operations.is_none(), "the time ends it");
-        assert_eq!(io.ramp.map(|ramp| ramp.0), Some(1_000_000_000));
+        assert_eq!(io.ramp_time.map(|ramp| ramp.0), Some(1_000_000_000));
         let levels = job["iodepth_level"].as_object().unwrap();
         let most = levels
             .iter()
             .max_by(|one, other| one.1.as_f64().unwrap().total_cmp(&other.1.as_f64().unwrap()));
         assert_eq!(most.unwrap().0, "4");
-        assert_eq!(io.depth, 4);
+        assert_eq!(io.queue_depth, 4);
         // stonewall: each is alone, in a group of its own.
         assert!(workload.background.is_none());
     }

@@ -67,11 +67,11 @@ fn a_file_of_ones_own_is_judged_alike_by_check_and_by_run() {
     let study = |fit: &str, least: &str| {
         format!(
             "format = \"assay-study/1\"\ntitle = \"Mine\"\nseed = 3\n{fit}[[workload]]\nname = \"read\"\n\
-             io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"2 s\" }}\n[[question]]\n\
-             kind = \"reaches\"\nask = \"Is it enough?\"\nworkloads = [\"read\"]\nmetric = \"iops\"\nleast = \"{least}\"\n"
+             io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"2 s\" }}\n[[question]]\n\
+             kind = \"bound\"\nask = \"Is it enough?\"\nworkloads = [\"read\"]\nmetric = \"iops\"\nleast = \"{least}\"\n"
         )
     };
-    let fit = "fit = \"our queue\"\n";
+    let fit = "requirements = \"our queue\"\n";
     let enough = home.file("enough.toml", study(fit, "900 IOPS"));
     let not = home.file("not.toml", study(fit, "2000 IOPS"));
     for (file, code) in [(&enough, 0), (&not, 1)] {
@@ -86,7 +86,7 @@ fn a_file_of_ones_own_is_judged_alike_by_check_and_by_run() {
     home.refused(2, &["check", "--for", &plain, FAST]);
     home.refused(2, &["check", "--for", "postgres", FAST]);
     // A bound is all that such a study may ask for.
-    let peak = study(fit, "900 IOPS").replace("kind = \"reaches\"", "kind = \"flat\"");
+    let peak = study(fit, "900 IOPS").replace("kind = \"bound\"", "kind = \"flat\"");
     let peak = home.file("peak.toml", peak);
     assert!(home.told(2, &["run", &peak, FAST]).contains("question"));
 }
@@ -114,10 +114,10 @@ fn only_what_is_synced_has_times_of_syncs() {
     let study = |sync: &str| {
         format!(
             "format = \"assay-study/1\"\ntitle = \"Mine\"\nseed = 3\n[[workload]]\nname = \"write\"\n\
-             io = {{ pattern = \"random\", mix = \"write\", size = \"4 KiB\", time = \"2 s\"{sync} }}\n"
+             io = {{ pattern = \"random\", mix = \"write\", block_size = \"4 KiB\", runtime = \"2 s\"{sync} }}\n"
         )
     };
-    let synced = home.file("synced.toml", study(", sync = \"each-write\""));
+    let synced = home.file("synced.toml", study(", sync = \"fdatasync\""));
     let found = home.json(&["run", &synced, FAST, "--json"]);
     let of = |name: &str| cells(&found, name)[0]["geometric_mean"].as_f64().unwrap();
     // One at a time the write is as long as its sync, and its number is what it was.

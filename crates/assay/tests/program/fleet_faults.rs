@@ -24,11 +24,11 @@ replicates = 40
 repeat_disturbed = false
 
 [factors]
-depth = ["1", "4"]
+queue_depth = ["1", "4"]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "50 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "50 ms" }
 "#;
 const RANKS: usize = 3;
 /// By then whoever is left has ended: the deadline of a trial, 2 s and twice its time, which others wait for twice,

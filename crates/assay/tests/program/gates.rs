@@ -15,19 +15,19 @@ format     = "assay-study/1"
 title      = "Which depth?"
 replicates = 6
 seed       = 5
-baseline   = { depth = 4 }
+baseline   = { queue_depth = 4 }
 
 [factors]
-depth = [1, 4, 8]
+queue_depth = [1, 4, 8]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "200 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "200 ms" }
 "#;
 
 /// What is as good as the baseline, and what is not.
-const ALIKE: [&str; 2] = ["--set", "depth=4,8"];
-const WORSE: [&str; 2] = ["--set", "depth=1,4"];
+const ALIKE: [&str; 2] = ["--set", "queue_depth=4,8"];
+const WORSE: [&str; 2] = ["--set", "queue_depth=1,4"];
 
 /// Ends a run of the study with a gate of 20 %.
 fn ended(home: &Home, code: i32, words: &[&str]) -> (Value, String) {
@@ -92,7 +92,7 @@ fn the_answer_is_said_first_and_again() {
     assert!(page.contains("The gate of 20 % failed"), "{page}");
     assert!(page.contains("at most 20 % worse than the baseline? CONTRADICTED"), "{page}");
     let file = home.file("depth.toml", STUDY);
-    let words = ["run", &file, DRIVE, "--set", "depth=4,8", "--gate", "20%", "--markdown"];
+    let words = ["run", &file, DRIVE, "--set", "queue_depth=4,8", "--gate", "20%", "--markdown"];
     let comment = home.text(&words);
     assert!(comment.contains("\n- The gate of 20 % passed"), "{comment}");
     let plan = ["plan", &file, DRIVE, "--gate", "20%", "--until", "gate"];
@@ -171,7 +171,7 @@ fn a_gate_between_results_is_told_to_pages_of_ci_too() {
     home.text(&["compare", &old, &new, "--gate", "50%", "--junit", &path]);
     let compared = read();
     assert!(compared.contains("tests=\"3\" failures=\"0\""), "{compared}");
-    assert!(compared.contains("name=\"read (depth=8): iops\">"), "{compared}");
+    assert!(compared.contains("name=\"read (queue_depth=8): iops\">"), "{compared}");
     std::fs::remove_file(&path).unwrap();
     assert!(home.told(2, &["compare", &old, &new, "--junit", &path]).contains("add --gate 5%"));
     // A gate of the line beside an earlier result is that of the comparison.
@@ -206,7 +206,7 @@ fn a_gate_of_nothing_is_a_mistake() {
     let home = home("gates-mistakes");
     let file = home.file("depth.toml", STUDY);
     for (words, told) in [
-        (&["--gate", "5%", "--set", "depth=4"][..], "this study has a single setting"),
+        (&["--gate", "5%", "--set", "queue_depth=4"][..], "this study has a single setting"),
         (&["--until", "gate"], "add --gate 5%"),
         (&["--gate", "much"], "--gate: "),
         (&["--gate", "5%", "--gate-metric", "peak_memory_bytes"], "it has iops, "),
@@ -221,7 +221,7 @@ fn a_gate_of_nothing_is_a_mistake() {
     // A study file has the same key.
     let gate = "gate = { max_regression = \"20 %\", metric = \"latency_mean_ns\", exit_inconclusive = 9 }\n";
     let kept = home.file("gate.toml", STUDY.replace("\n[factors]", &format!("{gate}\n[factors]")));
-    let failed = home.run(&["run", &kept, DRIVE, "--json", "--set", "depth=4,8"]);
+    let failed = home.run(&["run", &kept, DRIVE, "--json", "--set", "queue_depth=4,8"]);
     // Eight in flight wait twice as long for four servers as four do.
     assert_eq!(failed.code, 1, "{}", failed.stderr);
     assert!(failed.stderr.contains("the gate of 20 % on "), "{}", failed.stderr);
@@ -235,7 +235,7 @@ fn a_machine_that_refuses_is_not_an_inconclusive_gate() {
     let study = "format = \"assay-study/1\"\ntitle = \"refused\"\n\
         gate = { max_regression = \"5 %\", exit_inconclusive = 125 }\n\
         [factors]\nmode = [\"a\", \"b\"]\n[[workload]]\nname = \"echo\"\n\
-        command = { run = \"echo {mode}\", needs = [\"no-such-program\"], runs = 1 }\n";
+        command = { run = \"echo {mode}\", needs = [\"no-such-program\"], runs_per_trial = 1 }\n";
     let file = home.file("refused.toml", study);
     let told = home.refused(3, &["run", &file, home.scratch.path().to_str().unwrap(), "--quiet"]);
     assert!(told.contains("not installed here: no-such-program"), "{told}");

@@ -28,9 +28,9 @@ fn study(limit: &str) -> String {
 fn of_work(limit: &str, more: &str) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"How much?\"\nseed = 11\n[[workload]]\nname = \"read\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 1024, time = \"2 s\"{more} }}\n\
+         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", queue_depth = 1024, runtime = \"2 s\"{more} }}\n\
          [[question]]\nkind = \"most-load\"\nask = \"How much can it take?\"\nworkloads = [\"read\"]\n\
-         limit = \"{limit}\"\n"
+         slo = \"{limit}\"\n"
     )
 }
 
@@ -100,7 +100,7 @@ fn the_bracket_is_about_what_a_queue_can_take() {
 #[test]
 #[ignore = "nightly: 1 s"]
 fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
-    let text = of_work("p99 < 4 ms", ", arrivals = \"poisson\"");
+    let text = of_work("p99 < 4 ms", ", arrival_process = \"poisson\"");
     let study = file::parse("test", &text).unwrap().settled();
     let request = Request { study, ..request("p99 < 4 ms") };
     let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();

@@ -17,7 +17,7 @@ fn study(io: &str, factors: &str) -> String {
     writeln!(text, "{factors}\n[[workload]]\nname = \"read\"").unwrap();
     writeln!(
         text,
-        "io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"4 s\", ramp = \"1 s\"{io} }}"
+        "io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"4 s\", ramp_time = \"1 s\"{io} }}"
     )
     .unwrap();
     text
@@ -29,15 +29,15 @@ fn cells<'f>(found: &'f Value, metric: &str) -> Vec<&'f Value> {
 }
 
 fn rate_of(cell: &Value) -> f64 {
-    cell["arm"]["rate"].as_str().unwrap().trim_end_matches("/s").parse().unwrap()
+    cell["arm"]["arrival_rate"].as_str().unwrap().trim_end_matches("/s").parse().unwrap()
 }
 
 #[test]
 fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
     let home = home("open-loop-rates");
-    let io = ", arrivals = \"poisson\", depth = 64";
+    let io = ", arrival_process = \"poisson\", queue_depth = 64";
     let text =
-        study(io, "baseline = { rate = \"1000/s\" }\n[factors]\nrate = [1000, \"2500/s\"]\n");
+        study(io, "baseline = { arrival_rate = \"1000/s\" }\n[factors]\narrival_rate = [1000, \"2500/s\"]\n");
     let file = home.file("rates.toml", text);
     let found = home.json(&["run", &file, QUEUE, "--json"]);
     let responses = cells(&found, "response_p99_ns");
@@ -80,7 +80,7 @@ fn a_closed_loop_says_nothing_of_responses_and_schedules() {
 #[test]
 fn a_rate_that_is_not_carried_is_told_by_its_rule() {
     let home = home("open-loop-behind");
-    let file = home.file("behind.toml", study(", rate = \"9000/s\"", ""));
+    let file = home.file("behind.toml", study(", arrival_rate = \"9000/s\"", ""));
     let ended = home.run(&["run", &file, QUEUE, "--json"]);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let [cell] = cells(&found, "response_p99_ns")[..] else { panic!("one cell") };

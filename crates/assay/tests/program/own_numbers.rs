@@ -118,7 +118,7 @@ fn a_format_is_read_as_import_reads_it() {
     let whole = "BenchmarkCopy \t 100\t 12.5 ns/op\t 3 B/op\n";
     fs::write(bench.path("printed"), whole).unwrap();
     let study = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 3\n[[workload]]\nname = \"a\"\n\
-                 command = { run = \"cat printed\", runs = 1, reads = [\"go-bench\"] }\n";
+                 command = { run = \"cat printed\", runs_per_trial = 1, parse = [\"go-bench\"] }\n";
     let file = bench.home.file("format.toml", study);
     let place = bench.home.scratch.path().to_str().unwrap().to_owned();
     let found = bench.home.json(&["run", &file, &place, "--quiet", "--json"]);

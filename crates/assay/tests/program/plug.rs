@@ -16,13 +16,13 @@ fn study(peer: &str, time: &str) -> String {
         "format     = \"assay-study/1\"
 title      = \"The plug\"
 replicates = 1
-lead_in    = \"none\"
+warmup_trial    = \"none\"
 seed       = 7
 area       = {{ size = \"16 MiB\" }}
 
 [[workload]]
 name       = \"own\"
-durability = {{ grade = \"plug\", {peer} time = \"{time}\" }}
+durability = {{ method = \"plug\", {peer} time = \"{time}\" }}
 "
     )
 }

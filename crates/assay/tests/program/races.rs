@@ -24,15 +24,15 @@ title      = "Which depth?"
 replicates = 6
 seed       = 5
 margin     = "5 %"
-stop       = { rule = "race" }
-baseline   = { depth = "1" }
+stop       = { rule = "best" }
+baseline   = { queue_depth = "1" }
 
 [factors]
-depth = ["1", "2", "3", "4", "8"]
+queue_depth = ["1", "2", "3", "4", "8"]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "20 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "20 ms" }
 "#;
 
 pub(crate) fn machine() -> Fake {
@@ -81,13 +81,13 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
     let found = findings(&finished);
     let race = answer(&found);
     let winner = race.winner.as_ref().expect("a winner");
-    assert!(["4", "8"].contains(&winner["depth"].as_str()), "{winner:?}");
+    assert!(["4", "8"].contains(&winner["queue_depth"].as_str()), "{winner:?}");
     assert!(race.over.is_some() && race.beyond_baseline && race.can_be_confirmed(), "{ended}");
     let promised = race.promised.expect("a promise");
     assert!((3.0..5.0).contains(&promised), "{promised}");
     // The baseline stays whatever it does, and all that left did so for a reason.
     let stayed = |depth: &str| {
-        let own = race.runners.iter().find(|own| own.arm["depth"] == depth).unwrap();
+        let own = race.runners.iter().find(|own| own.arm["queue_depth"] == depth).unwrap();
         own.left.is_none()
     };
     assert!(stayed("1") && !stayed("2"));
@@ -123,7 +123,7 @@ fn texts_tell_who_won_and_never_that_anything_is_better() {
 
 #[test]
 fn a_study_that_is_no_race_says_nothing_of_one() {
-    let text = STUDY.replace("stop       = { rule = \"race\" }\n", "");
+    let text = STUDY.replace("stop       = { rule = \"best\" }\n", "");
     let finished = raced(&text);
     let found = findings(&finished);
     assert!(found.race.is_none() && !found.comparisons.is_empty());
@@ -135,8 +135,8 @@ fn a_study_that_is_no_race_says_nothing_of_one() {
 fn a_race_of_few_replicates_ends_with_all_that_it_has() {
     // Two depths that are the same to the drive, and no closeness to end by.
     let text = STUDY.replace(
-        "stop       = { rule = \"race\" }",
-        "stop = { rule = \"race\", closeness = \"0.01 %\" }",
+        "stop       = { rule = \"best\" }",
+        "stop = { rule = \"best\", indifference_zone = \"0.01 %\" }",
     );
     let finished = raced(&text.replace("replicates = 6", "replicates = 3"));
     let found = findings(&finished);
@@ -188,28 +188,28 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
 #[test]
 fn a_space_is_raced_and_what_makes_no_sense_in_it_is_told() {
     const SPACE: &str =
-        "[search]\ndepth = \"1 .. 8 in doublings\"\nsize = \"4 KiB .. 8 KiB in doublings\"";
+        "[search]\nqueue_depth = \"1 .. 8 in doublings\"\nblock_size = \"4 KiB .. 8 KiB in doublings\"";
     let text = STUDY
         .replace(
-            "stop       = { rule = \"race\" }",
-            "primary = \"bandwidth_bytes_per_s\"\nwithout = [\"depth > 4 and size > 4 KiB\"]",
+            "stop       = { rule = \"best\" }",
+            "primary_metric = \"bandwidth_bytes_per_s\"\nexclude = [\"queue_depth > 4 and block_size > 4 KiB\"]",
         )
-        .replace("{ depth = \"1\" }", "{ depth = 1, size = \"4 KiB\" }")
-        .replace("[factors]\ndepth = [\"1\", \"2\", \"3\", \"4\", \"8\"]", SPACE)
-        .replace("size = \"4 KiB\", time", "time");
+        .replace("{ queue_depth = \"1\" }", "{ queue_depth = 1, block_size = \"4 KiB\" }")
+        .replace("[factors]\nqueue_depth = [\"1\", \"2\", \"3\", \"4\", \"8\"]", SPACE)
+        .replace("block_size = \"4 KiB\", time", "time");
     let finished = raced(&text);
     assert_eq!(finished.plan.workloads.len(), 7);
     let found = findings(&finished);
     let race = answer(&found);
     let winner = race.winner.as_ref().expect("a winner");
-    assert_eq!((winner["depth"].as_str(), winner["size"].as_str()), ("4", "8 KiB"));
+    assert_eq!((winner["queue_depth"].as_str(), winner["block_size"].as_str()), ("4", "8 KiB"));
     let [told] = found.absent.iter().filter(|own| own.metric.is_none()).collect::<Vec<_>>()[..]
     else {
         panic!("{:?}", found.absent)
     };
     assert_eq!(told.workload, "1 of 8 combinations");
     assert!(
-        told.reason.ends_with("left out by the study: depth > 4 and size > 4 KiB"),
+        told.reason.ends_with("left out by the study: queue_depth > 4 and block_size > 4 KiB"),
         "{}",
         told.reason
     );

@@ -32,7 +32,7 @@ fn a_log_of_fio_is_shown_and_planned_to_be_played() {
     assert!(home.text(&["show", "evening"]).contains("recorded requests"));
 
     let study = "format = \"assay-study/1\"\ntitle = \"Again\"\nreplicates = 2\n\n[[workload]]\nname = \"a\"\n\
-                 replay = { recording = \"evening\" }\n";
+                 replay = { trace = \"evening\" }\n";
     let again = home.file("again.toml", study);
     assert!(home.text(&["plan", &again, FAST]).contains("recorded"));
     let paced = study.replace("\"evening\"", "\"evening\", clock = \"paced\"");

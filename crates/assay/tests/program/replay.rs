@@ -93,7 +93,7 @@ fn study(recording: &str, more: &str) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"Played again\"\nreplicates = 3\nseed = 3\n\
          repeat_disturbed = false\n\n[[workload]]\nname = \"evening\"\n\
-         replay = {{ recording = \"{recording}\"{more} }}\n"
+         replay = {{ trace = \"{recording}\"{more} }}\n"
     )
 }
 
@@ -171,7 +171,7 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     assert_eq!(trims["reason"], "the recording has no trims");
 
     // A study may be about one class alone.
-    let primary = "seed = 3\nprimary = \"write_response_p50_ns\"\n";
+    let primary = "seed = 3\nprimary_metric = \"write_response_p50_ns\"\n";
     let file = home.file("writes.toml", text.replace("seed = 3\n", primary));
     let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
     let cells = found["cells"].as_array().unwrap().iter();
@@ -188,7 +188,7 @@ fn what_is_clipped_is_called_so() {
     let home = home("replay-clipped");
     let (id, directory) = result(&home);
     fs::write(directory.join(FILE), recording_of(&["sda"], COUNT, large)).unwrap();
-    let file = home.file("replay.toml", study(&id, ", depth = 32"));
+    let file = home.file("replay.toml", study(&id, ", queue_depth = 32"));
     let ended = home.run(&["run", &file, FAST, "--json", "--quiet"]);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let own = &found["replay"][0];

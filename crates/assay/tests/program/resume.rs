@@ -20,18 +20,18 @@ title      = "Which depth?"
 replicates = 3
 seed       = 5
 margin     = "5 %"
-baseline   = { depth = "1" }
+baseline   = { queue_depth = "1" }
 
 [factors]
-depth = ["1", "2", "8"]
+queue_depth = ["1", "2", "8"]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "20 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "20 ms" }
 
 [[workload]]
 name = "write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 ms" }
 "#;
 
 fn request() -> Request<'static> {

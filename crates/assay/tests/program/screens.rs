@@ -27,9 +27,9 @@ fn study(depths: usize, copies: usize, stop: &str) -> String {
     };
     format!(
         "format = \"assay-study/1\"\ntitle = \"Which depth?\"\nreplicates = 6\nseed = 5\nmargin = \"10 %\"\n\
-         stop = {{ rule = \"race\", {stop} }}\nbaseline = {{ depth = \"1\", copy = \"c1\" }}\n[factors]\n\
-         depth = [{}]\ncopy = [{}]\n[[workload]]\nname = \"read\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }}\n",
+         stop = {{ rule = \"best\", {stop} }}\nbaseline = {{ queue_depth = \"1\", aa_copy = \"c1\" }}\n[factors]\n\
+         queue_depth = [{}]\naa_copy = [{}]\n[[workload]]\nname = \"read\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"20 ms\" }}\n",
         list(depths, &|at: usize| at.to_string()),
         list(copies, &|at: usize| format!("c{at}"))
     )
@@ -54,17 +54,17 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     let race = answer(&found);
     let screen = race.screen.as_ref().expect("a screen");
     assert_eq!((screen.passes, screen.trials, screen.levels.len()), (3, 48, 14));
-    let depths = dropped(race, "depth");
+    let depths = dropped(race, "queue_depth");
     for depth in ["1", "2", "3"] {
         assert!(depths.iter().any(|own| own == depth), "{depth} stayed: {depths:?}");
     }
     assert!(depths.len() < 8);
     let winner = race.winner.as_ref().expect("a winner");
-    assert!(winner["depth"].parse::<u32>().unwrap() >= 4, "{winner:?}");
+    assert!(winner["queue_depth"].parse::<u32>().unwrap() >= 4, "{winner:?}");
     // Whoever left with a level ran in no replicate; the baseline stays, although its depth left.
     assert!(screen.settings >= 17 && race.beyond_baseline, "{}", screen.settings);
     for runner in &race.runners {
-        let is_lost = depths.contains(&runner.arm["depth"]) && runner.arm != race.baseline;
+        let is_lost = depths.contains(&runner.arm["queue_depth"]) && runner.arm != race.baseline;
         let left = runner.left.as_ref();
         assert!(!is_lost || left.is_some_and(|own| own.dropped.is_some() && own.after == 0));
         assert!(!is_lost || runner.n == 0);

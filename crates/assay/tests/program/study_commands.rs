@@ -17,11 +17,11 @@ replicates = 6
 seed       = 5
 
 [factors]
-depth = [1, 2, 4, 8]
+queue_depth = [1, 2, 4, 8]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "200 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "200 ms" }
 "#;
 
 fn id(findings: &Value) -> &str {
@@ -56,7 +56,7 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
         assert!(low < expected * 1.02 && high > expected * 0.98, "{expected}: {ends}");
     }
     assert_eq!(found["noise_floor"]["different"], false, "{}", found["noise_floor"]);
-    assert_eq!(found["trends"][0]["factor"], "depth");
+    assert_eq!(found["trends"][0]["factor"], "queue_depth");
     assert_eq!(found["advice"][0]["status"], "candidate");
     let again = home.json(&["run", &file, DRIVE, "--json"]);
     assert_eq!(without_identity(found), without_identity(again));
@@ -66,11 +66,11 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
 #[test]
 fn a_mistake_on_the_line_names_the_option_as_it_was_typed() {
     let home = home("typed");
-    let told = home.told(2, &["plan", "queue-depth", DRIVE, "--set", "depth=1..8", "--seed", "7"]);
-    assert!(told.contains("--set depth=1..8: "), "{told}");
-    assert!(told.contains("--set depth=1,2,4,8"), "{told}");
+    let told = home.told(2, &["plan", "queue-depth", DRIVE, "--set", "queue_depth=1..8", "--seed", "7"]);
+    assert!(told.contains("--set queue_depth=1..8: "), "{told}");
+    assert!(told.contains("--set queue_depth=1,2,4,8"), "{told}");
     assert!(!told.contains("--seed") && !told.contains(":1:"), "{told}");
-    home.text(&["plan", "queue-depth", DRIVE, "--set", "depth=1,2", "--seed", "7"]);
+    home.text(&["plan", "queue-depth", DRIVE, "--set", "queue_depth=1,2", "--seed", "7"]);
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
         &file,
         DRIVE,
         "--set",
-        "depth=1,4",
+        "queue_depth=1,4",
         "--set",
         "threads=1,2",
         "--replicates",
         "3",
         "--baseline",
-        "depth=1",
+        "queue_depth=1",
         "--margin",
         "10%",
         "--primary",
@@ -131,9 +131,9 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
     assert_eq!(found["factors"].as_array().unwrap().len(), 2);
     for (words, part) in [
         (["--set", "dpeth=1,2"], "did you mean \"depth\"?"),
-        (["--set", "depth"], "depth=1,4,16"),
-        (["--set", "depth=0"], "depth"),
-        (["--baseline", "depth=3"], "its levels are"),
+        (["--set", "queue_depth"], "queue_depth=1,4,16"),
+        (["--set", "queue_depth=0"], "queue_depth"),
+        (["--baseline", "queue_depth=3"], "its levels are"),
         (["--margin", "x"], "--margin"),
         (["--primary", "ipos"], "iops"),
         (["--replicates", "0"], "replicates"),
@@ -153,7 +153,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
     let file = home.file("depth.toml", STUDY);
     for (words, part) in [
         (
-            ["production", "--set", "write-cache=flushes,no-flushes", "."],
+            ["production", "--set", "write_cache=flushes,no-flushes", "."],
             "write-cache is not changed",
         ),
         (["production", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
@@ -163,7 +163,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
         ),
         (["production", "--harm", "7x", "."], "off, 1.5x, 2x"),
         (["production", "--time", "1s", "."], "at least 3 s"),
-        (["production", "--set", "copy=a,b", DRIVE], "nobody works on a simulated drive"),
+        (["production", "--set", "aa_copy=a,b", DRIVE], "nobody works on a simulated drive"),
         ([&file, "--harm", "2x", DRIVE], "--harm is for others' work"),
     ] {
         for command in ["plan", "run"] {
@@ -179,7 +179,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
 fn until_decided_ends_with_the_first_replicate_that_decides() {
     let home = home("decided");
     let file = home.file("depth.toml", STUDY);
-    let words = ["run", &file, DRIVE, "--until", "decided", "--set", "depth=1,8", "--json"];
+    let words = ["run", &file, DRIVE, "--until", "decided", "--set", "queue_depth=1,8", "--json"];
     let found = home.json(&words);
     assert!(primary(&found).iter().all(|one| one["verdict"] == "better"));
     let ended = found["study"]["ended"].as_str().unwrap();
@@ -222,7 +222,7 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     assert!(gated.stderr.contains("the gate of 5 % failed"), "{}", gated.stderr);
     home.text(&["compare", &fast, &slow, "--gate", "50%"]);
     // Against another baseline a ratio means something else: the plain numbers are compared.
-    let other = home.json(&["run", &file, DRIVE, "--baseline", "depth=2", "--json"]);
+    let other = home.json(&["run", &file, DRIVE, "--baseline", "queue_depth=2", "--json"]);
     let found = home.json(&["compare", &fast, id(&other), "--json"]);
     for one in primary(&found) {
         assert_eq!(one["kind"], "other-day-or-machine");
@@ -241,7 +241,7 @@ fn a_gate_that_cannot_see_is_not_green() {
     let home = home("blind-gate");
     let study = |replicates: u32, workloads: &[&str]| {
         let io =
-            "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"50 ms\" }";
+            "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"50 ms\" }";
         let head = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\nseed = 5\n\
              margin = \"5 %\"\nrepeat_disturbed = false\n"
@@ -360,14 +360,14 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
     let compared = primary(&fresh);
     assert_eq!(compared.len(), 1);
     // Four servers: eight in flight have the best mean by chance, and four do as much.
-    assert_eq!(first["ranks"][0]["places"][0]["arm"]["depth"], "8");
-    assert_eq!(compared[0]["arm"]["depth"], "4");
+    assert_eq!(first["ranks"][0]["places"][0]["arm"]["queue_depth"], "8");
+    assert_eq!(compared[0]["arm"]["queue_depth"], "4");
     let sentence = first["advice"][0]["sentence"].as_str().unwrap();
     assert!(sentence.contains("; it does as much as depth 8"), "{sentence}");
     assert_eq!(fresh["advice"][0]["status"], "confirmed");
     // Of identical arms nothing is advised, so there is nothing to confirm.
     let same =
-        home.file("same.toml", STUDY.replace("depth = [1, 2, 4, 8]", "copy = [\"a\", \"b\"]"));
+        home.file("same.toml", STUDY.replace("queue_depth = [1, 2, 4, 8]", "aa_copy = [\"a\", \"b\"]"));
     let null = home.json(&["run", &same, DRIVE, "--json"]);
     assert!(null["advice"].as_array().unwrap().is_empty(), "{}", null["advice"]);
     assert!(home.refused(2, &["advise", "confirm", id(&null)]).contains("nothing to confirm"));
@@ -393,7 +393,7 @@ fn looks_end_a_study_early_and_say_so() {
     let home = home("looks");
     let looks = STUDY.replace(
         "replicates = 6",
-        "stop = { rule = \"looks\", looks = [3, 6, 12] }\ncontrol = false",
+        "stop = { rule = \"interim\", interim_at = [3, 6, 12] }\naa_control = false",
     );
     let file = home.file("looks.toml", looks);
     let found = home.json(&["run", &file, DRIVE, "--json"]);
@@ -462,7 +462,7 @@ fn a_result_is_shared_found_by_its_drive_and_not_taken_for_a_study() {
         all["items"].as_array().unwrap().len()
     };
     assert_eq!([listed(&["--drive", "simulated"]), listed(&["--drive", "nvme7"])], [1, 0]);
-    assert_eq!([listed(&[]), listed(&["--preset", "depth"])], [1, 0]);
+    assert_eq!([listed(&[]), listed(&["--preset", "queue-depth"])], [1, 0]);
     let path = home.file("findings.json", found.to_string());
     let said = home.run(&["run", &path]);
     assert_eq!(said.code, 2, "{}", said.stderr);

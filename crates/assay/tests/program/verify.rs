@@ -10,11 +10,11 @@ seed       = 7
 
 [[workload]]
 name = \"write\"
-io   = { pattern = \"random\", mix = \"write\", size = \"4 KiB\", time = \"20 ms\", verify = true }
+io   = { pattern = \"random\", mix = \"write\", block_size = \"4 KiB\", runtime = \"20 ms\", verify = true }
 
 [[workload]]
 name = \"read\"
-io   = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }
+io   = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"20 ms\" }
 ";
 
 #[test]

@@ -6,11 +6,11 @@ format = "assay-study/1"
 title = "burst"
 replicates = 1
 seed = 1
-lead_in = "none"
+warmup_trial = "none"
 repeat_disturbed = false
 [[workload]]
 name = "burst"
-burst = { mix = "write", size = "4 KiB", depth = 16, time = "150 s" }
+burst = { mix = "write", block_size = "4 KiB", queue_depth = 16, runtime = "150 s" }
 END
 assay run burst.toml /dev/vdc --destroy virtual2 --quiet --json >burst.json 2>burst.txt ||
     wrong "a throttled drive ends with $?" burst.txt

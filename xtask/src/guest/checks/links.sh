@@ -7,13 +7,13 @@ format = "assay-study/1"
 title = "A link"
 replicates = 1
 seed = 1
-control = false
-lead_in = "none"
+aa_control = false
+warmup_trial = "none"
 [factors]
 shaper = ["none", "cake 80 %", "fq_codel 80 %"]
 [[workload]]
 name = "link"
-network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase = "$2", probe = "$1" }
+network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase_time = "$2", probe_interval = "$1" }
 END
 }
 ls /sys/class/net >interfaces.before

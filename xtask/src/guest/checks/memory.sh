@@ -7,13 +7,13 @@ format = "assay-study/1"
 title = "Small memory"
 replicates = 1
 seed = 1
-control = false
+aa_control = false
 baseline = { swap = "file" }
 [factors]
 swap = ["none", "file", "zswap", "zram"]
 [[workload]]
 name = "150-percent"
-pages = { memory-limit = "24 MiB", set = "150 %", content = "50 %", time = "1 s" }
+pages = { memory_limit = "24 MiB", working_set = "150 %", compressibility = "50 %", runtime = "1 s" }
 END
 cat /proc/swaps >swaps.before
 assay run memory.toml . --quiet --json >memory.json 2>memory.txt || wrong "a small memory ends with $?" memory.txt

@@ -8,11 +8,11 @@ format = "assay-study/1"
 title = "$1"
 replicates = 4
 seed = 1
-control = false
+aa_control = false
 area = { size = "16 MiB" }
 [[workload]]
 name = "work"
-io = { pattern = "random", mix = "$1", size = "4 KiB", engine = "psync", time = "500 ms" }
+io = { pattern = "random", mix = "$1", block_size = "4 KiB", engine = "psync", runtime = "500 ms" }
 END
 }
 

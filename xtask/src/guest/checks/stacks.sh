@@ -6,13 +6,13 @@ format = "assay-study/1"
 title = "$1"
 replicates = ${5:-2}
 seed = 1
-control = false
+aa_control = false
 target = { loop = "128 MiB" }
 area = { size = "${4:-16 MiB}" }
 $2
 [[workload]]
 name = "work"
-io = { pattern = "random", mix = "write", size = "$3", engine = "psync", sync = "each-write", operations = 50 }
+io = { pattern = "random", mix = "write", block_size = "$3", engine = "psync", sync = "fdatasync", operations = 50 }
 END
 }
 
@@ -29,7 +29,7 @@ layered convert 'baseline = { encryption = "none" }
 [factors]
 filesystem = ["ext4"]
 encryption = ["none", "dm-crypt"]
-encryption-conversion = ["in-place"]' "4 KiB" "" 1 >convert.toml
+encryption_conversion = ["in-place"]' "4 KiB" "" 1 >convert.toml
 assay run convert.toml --quiet --json >convert.json 2>convert.txt || wrong "an encryption in place ends with $?" convert.txt
 grep -q 'Encrypting 128 MiB in place took' convert.json || wrong "it does not tell how long it took" convert.txt
 rm -r results
@@ -39,11 +39,11 @@ rm -r results
 # for aligned 384 KiB a whole stripe or, of large chunks, old and new data and parity.
 moved() {
     layered "$1" "members = 4
-primary = \"device_bytes_per_operation\"
-fresh = \"replicate\"
+primary_metric = \"device_bytes_per_operation\"
+recreate_per = \"replicate\"
 [factors]
 raid = [\"raid5\"]
-raid-chunk = [\"$1\"]" "$2" "96 MiB" 1 >array.toml
+raid_chunk = [\"$1\"]" "$2" "96 MiB" 1 >array.toml
     assay run array.toml --quiet --json >array.json 2>array.txt || wrong "raid5 ends with $?" array.txt
     bytes=$(median array.json device_bytes_per_operation raid-chunk "$1")
     holds "${bytes:-0} > 0.95 * 1024 * $3 && $bytes < 1.05 * 1024 * $3" ||
@@ -58,15 +58,15 @@ moved "1 MiB" "384 KiB" 1536
 
 # Four members of 128 MiB at 4 MB/s: the synchronisation is under way all the time, and yields to work.
 layered sync 'members = 4
-baseline = { raid-sync = "none" }
+baseline = { raid_resync = "none" }
 probes = ["array-sync"]
 [factors]
 raid = ["raid5"]
-raid-sync = ["none", "4 MB/s"]' "64 KiB" "16 MiB" 1 | sed 's/operations = 50/time = "3 s"/' >sync.toml
+raid_resync = ["none", "4 MB/s"]' "64 KiB" "16 MiB" 1 | sed 's/operations = 50/time = "3 s"/' >sync.toml
 assay run sync.toml --quiet --json >sync.json 2>sync.txt || wrong "a synchronisation ends with $?" sync.txt
-rate=$(median sync.json resync_bytes_per_s raid-sync "4 MB/s")
+rate=$(median sync.json resync_bytes_per_s raid_resync "4 MB/s")
 holds "${rate:-0} > 0 && $rate < 8e6" || wrong "at 4 MB/s it is '$rate' bytes a second" sync.txt
-[ -z "$(median sync.json resync_bytes_per_s raid-sync none)" ] || wrong "equal members are synchronised" sync.txt
+[ -z "$(median sync.json resync_bytes_per_s raid_resync none)" ] || wrong "equal members are synchronised" sync.txt
 rm -r results
 
 for name in f2fs exfat vfat; do

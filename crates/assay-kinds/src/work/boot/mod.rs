@@ -84,10 +84,10 @@ impl By {
 pub struct Asked {
     /// What they are grouped by.
     #[serde(default)]
-    pub by: By,
+    pub group_by: By,
     /// A unit whose start is timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
+    pub until_unit: Option<String>,
     /// How many are read, the newest.
     #[serde(default = "usual_boots")]
     pub boots: u32,
@@ -101,16 +101,16 @@ static KEYS: Fields = Fields {
     label: "boot",
     rows: &[
         field(
-            "by",
+            "group_by",
             Form::Word(By::words),
             "what boots are grouped by: kernel, root-device, or label (see assay note boot)",
-            "by = \"kernel\"",
+            "group_by = \"kernel\"",
         ),
         field(
-            "until",
+            "until_unit",
             Form::Text,
             "a unit whose start is timed as well",
-            "until = \"ssh.service\"",
+            "until_unit = \"ssh.service\"",
         ),
         field(
             "boots",
@@ -159,24 +159,24 @@ impl Kind for Asked {
                boot that never finished is shown and counts in no mean.",
     };
     const KEYS: &'static Fields = &KEYS;
-    const EXAMPLE: &'static str = "boot = { by = \"kernel\" }";
+    const EXAMPLE: &'static str = "boot = { group_by = \"kernel\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[WHOLE], PHASES, &[UNTIL]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
 
     fn sample() -> Self {
-        Self { by: By::default(), until: None, boots: USUAL_BOOTS }
+        Self { group_by: By::default(), until_unit: None, boots: USUAL_BOOTS }
     }
 }
 
 impl Asks for Asked {
     fn words(&self) -> String {
-        let until = self.until.as_ref().map(|unit| format!(", the time until {unit}"));
+        let until = self.until_unit.as_ref().map(|unit| format!(", the time until {unit}"));
         format!(
             "the newest {} boots by {}{}",
             self.boots,
-            self.by.name(),
+            self.group_by.name(),
             until.unwrap_or_default()
         )
     }
@@ -190,12 +190,12 @@ impl Asks for Asked {
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        let other = study.factors.keys().find(|name| *name != self.by.name());
+        let other = study.factors.keys().find(|name| *name != self.group_by.name());
         if let Some(name) = other {
             to.key(
                 path,
-                format!("boots are grouped by {}: nothing sets {name} before one", self.by.name()),
-                Some("leave the factors out, or say by = \"label\" and name the boots".to_owned()),
+                format!("boots are grouped by {}: nothing sets {name} before one", self.group_by.name()),
+                Some("leave the factors out, or say group_by = \"label\" and name the boots".to_owned()),
             );
         }
     }
@@ -209,7 +209,7 @@ impl Asks for Asked {
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
-        Ok((Planned { until: self.until.clone() }.into(), None))
+        Ok((Planned { until: self.until_unit.clone() }.into(), None))
     }
 
     fn pilot(&self, _: &Run<'_>) -> Result<Option<u64>, String> {

@@ -27,7 +27,7 @@ pub(super) static BOOTS: Recording = Recording {
     options: RecordOptions {
         heading: "Studies of boots",
         by: RecordOption {
-            name: "by",
+            name: "group_by",
             help: "What boots are grouped by: kernel, root-device or label",
         },
         factors: By::words,
@@ -62,11 +62,11 @@ impl Records for Asked {
     }
 
     fn factor(&self) -> &'static str {
-        self.by.name()
+        self.group_by.name()
     }
 
     fn group_by(&mut self, factor: &str) {
-        self.by = By::find(factor).unwrap_or(self.by);
+        self.group_by = By::find(factor).unwrap_or(self.group_by);
     }
 
     fn newest(&self) -> usize {
@@ -78,7 +78,7 @@ impl Records for Asked {
     }
 
     fn time_until(&mut self, what: &str) {
-        self.until = Some(what.to_owned());
+        self.until_unit = Some(what.to_owned());
     }
 
     fn read(
@@ -88,18 +88,18 @@ impl Records for Asked {
         most: usize,
         results: Option<&Path>,
     ) -> Outcome<Recorded> {
-        let mut told = source::read(system, source, most, self.until.as_deref())?;
+        let mut told = source::read(system, source, most, self.until_unit.as_deref())?;
         if let Some(results) = results {
             Labels::read(system, results)?.apply(&mut told.boots);
         }
-        let records = told.boots.into_iter().map(|boot| record(self.by, boot)).collect();
+        let records = told.boots.into_iter().map(|boot| record(self.group_by, boot)).collect();
         Ok(Recorded { records, older: told.older, faults: told.faults, is_own: told.is_own })
     }
 
     fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
-        let mut boot = source::this(system, self.until.as_deref())?;
+        let mut boot = source::this(system, self.until_unit.as_deref())?;
         Labels::read(system, results)?.apply(std::slice::from_mut(&mut boot));
-        Ok(record(self.by, boot))
+        Ok(record(self.group_by, boot))
     }
 
     /// From the kernel on where any of them tells it; containers have userspace alone.
@@ -110,7 +110,7 @@ impl Records for Asked {
     }
 
     fn planned(&self) -> Planned {
-        super::Planned { until: self.until.clone() }.into()
+        super::Planned { until: self.until_unit.clone() }.into()
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Told {
     pub is_own: bool,
 }
 
-/// Reads the newest boots of a source; `until` is a unit whose start is looked for.
+/// Reads the newest boots of a source; `until_unit` is a unit whose start is looked for.
 ///
 /// # Errors
 /// The user's mistake where there is no such file; refused where nothing of a boot can be read, with what

@@ -61,13 +61,13 @@ pub struct Asked {
     pub mix: Way,
     /// Bytes of an operation.
     #[serde(default = "usual_size")]
-    pub size: Bytes,
+    pub block_size: Bytes,
     /// Operations in flight.
     #[serde(default = "usual_depth")]
-    pub depth: u32,
+    pub queue_depth: u32,
     /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
 }
 
 const fn usual_size() -> Bytes {
@@ -90,14 +90,14 @@ const MIX: OwnParameter<Asked> = OwnParameter::new(
 
 const SIZE: OwnParameter<Asked> = OwnParameter::new(
     [
-        "size",
+        "block_size",
         "bytes of one operation",
         "An amount with its unit. Two sizes tell whether a bucket counts operations or bytes.",
     ],
     "[\"4 KiB\", \"64 KiB\"]",
     false,
     |own, text| {
-        own.size = text.parse()?;
+        own.block_size = text.parse()?;
         Ok(())
     },
 );
@@ -106,19 +106,19 @@ static KEYS: Fields = Fields {
     label: "burst",
     rows: &[
         MIX.key(Form::Word(|| vec!["read", "write"]), "mix = \"write\""),
-        SIZE.key(Form::Size { least: Bytes(512), most: LARGEST }, "size = \"4 KiB\""),
+        SIZE.key(Form::Size { least: Bytes(512), most: LARGEST }, "block_size = \"4 KiB\""),
         field(
-            "depth",
+            "queue_depth",
             Form::Whole { least: 1, most: MOST_DEPTH },
             "operations in flight; 32 by default",
-            "depth = 32",
+            "queue_depth = 32",
         ),
         field(
-            "time",
+            "runtime",
             Form::Time { least: Time(1) },
             "time of a trial; 15 minutes by default: a bucket that lasts longer than two fifths of it is not \
              emptied",
-            "time = \"1 h\"",
+            "runtime = \"1 h\"",
         ),
     ],
 };
@@ -183,13 +183,13 @@ impl Kind for Asked {
                written once before, and removed.",
     };
     const KEYS: &'static Fields = &KEYS;
-    const EXAMPLE: &'static str = "burst = { mix = \"write\", size = \"4 KiB\" }";
+    const EXAMPLE: &'static str = "burst = { mix = \"write\", block_size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[MIX, SIZE];
     const METRICS: &'static [&'static [Metric]] = &[&[FIRST, HELD, BASE, CREDIT, REFILL, BACK]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
 
     fn sample() -> Self {
-        Self { mix: Way::Write, size: usual_size(), depth: usual_depth(), time: None }
+        Self { mix: Way::Write, block_size: usual_size(), queue_depth: usual_depth(), runtime: None }
     }
 }
 
@@ -197,8 +197,8 @@ impl Asked {
     /// Reads and writes as they are asked for.
     fn io(&self) -> io::Asked {
         let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
-        let (pattern, size, depth) = (io::Pattern::Random, self.size.into(), self.depth);
-        io::Asked { pattern, mix, size, depth, threads: 1, ..io::Asked::sample() }
+        let (pattern, size, depth) = (io::Pattern::Random, self.block_size.into(), self.queue_depth);
+        io::Asked { pattern, mix, block_size: size, queue_depth: depth, threads: 1, ..io::Asked::sample() }
     }
 }
 
@@ -219,8 +219,8 @@ impl kind::Asks for Asked {
         format!(
             "random {}s of {}, {} in flight, until the rate falls, and again after three rests",
             self.mix.name(),
-            self.size,
-            self.depth
+            self.block_size,
+            self.queue_depth
         )
     }
 
@@ -236,11 +236,11 @@ impl kind::Asks for Asked {
     fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.time = time;
+        self.runtime = time;
     }
 
     fn ends_by_time(&self) -> bool {
@@ -248,21 +248,21 @@ impl kind::Asks for Asked {
     }
 
     fn settle(&mut self) {
-        self.time = self.time.or(Some(TRIAL));
+        self.runtime = self.runtime.or(Some(TRIAL));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         let (granted, note) = io::plan(&self.io(), offer)?;
         let planned = Planned {
             mix: self.mix,
-            size_bytes: self.size.0,
+            size_bytes: self.block_size.0,
             engine: granted.engine,
-            in_flight: [granted.threads, granted.depth],
-            asked_in_flight: self.depth,
+            in_flight: [granted.threads, granted.queue_depth],
+            asked_in_flight: self.queue_depth,
             direct: granted.direct,
         };
         Ok((planned.into(), note))

@@ -135,8 +135,8 @@ impl Running<'_> {
         let asked = io::Asked {
             pattern: Pattern::Sequential,
             mix: io::Mix::WRITES,
-            size: Bytes(MIB).into(),
-            depth: if is_single { 1 } else { FILL_DEPTH },
+            block_size: Bytes(MIB).into(),
+            queue_depth: if is_single { 1 } else { FILL_DEPTH },
             threads: 1,
             operations: Some(whole / MIB),
             ..io::Asked::sample()
@@ -213,8 +213,8 @@ impl Running<'_> {
         let asked = io::Asked {
             pattern: Pattern::Random,
             mix,
-            size: Bytes(planned.size_bytes).into(),
-            depth,
+            block_size: Bytes(planned.size_bytes).into(),
+            queue_depth: depth,
             threads,
             ..io::Asked::sample()
         };

@@ -67,27 +67,27 @@ impl Probe {
 pub struct Asked {
     /// How much is looked at.
     #[serde(default)]
-    pub probe: Probe,
+    pub mode: Probe,
     /// Time of a trial at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
 }
 
 static KEYS: Fields = Fields {
     label: "capacity",
     rows: &[
         field(
-            "probe",
+            "mode",
             Form::Word(|| vec!["fast", "full"]),
             "fast: a sample of the whole in minutes; full: every block is written and read; fast by \
              default",
-            "probe = \"full\"",
+            "mode = \"full\"",
         ),
         field(
-            "time",
+            "runtime",
             Form::Time { least: Time(1) },
             "time of a trial at most: what was written by then is looked at; 10 minutes of a fast probe",
-            "time = \"5 min\"",
+            "runtime = \"5 min\"",
         ),
     ],
 };
@@ -146,14 +146,14 @@ impl Kind for Asked {
                on the card.",
     };
     const KEYS: &'static Fields = &KEYS;
-    const EXAMPLE: &'static str = "capacity = { probe = \"fast\" }";
+    const EXAMPLE: &'static str = "capacity = { mode = \"fast\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
 
     fn sample() -> Self {
-        Self { probe: Probe::Fast, time: None }
+        Self { mode: Probe::Fast, runtime: None }
     }
 }
 
@@ -163,7 +163,7 @@ const TOUCH: Touch =
 
 impl kind::Asks for Asked {
     fn words(&self) -> String {
-        match self.probe {
+        match self.mode {
             Probe::Fast => "a sample of all blocks is written and read again".to_owned(),
             Probe::Full => "every block is written and read again".to_owned(),
         }
@@ -180,11 +180,11 @@ impl kind::Asks for Asked {
     fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.time = time;
+        self.runtime = time;
     }
 
     fn ends_by_time(&self) -> bool {
@@ -192,13 +192,13 @@ impl kind::Asks for Asked {
     }
 
     fn settle(&mut self) {
-        let bound = if self.probe == Probe::Full { FULL_BOUND } else { FAST_BOUND };
-        self.time = self.time.or(Some(bound));
+        let bound = if self.mode == Probe::Full { FULL_BOUND } else { FAST_BOUND };
+        self.runtime = self.runtime.or(Some(bound));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        self.probe = Probe::Fast;
-        self.time = Some(self.time.map_or(FAST_BOUND, |own| own.min(FAST_BOUND)));
+        self.mode = Probe::Fast;
+        self.runtime = Some(self.runtime.map_or(FAST_BOUND, |own| own.min(FAST_BOUND)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
@@ -207,7 +207,7 @@ impl kind::Asks for Asked {
         }
         let bytes = whole_blocks(offer.area.length);
         let between = offer.between.cloned();
-        let planned = Planned { full: self.probe == Probe::Full, bytes, between };
+        let planned = Planned { full: self.mode == Probe::Full, bytes, between };
         Ok((planned.into(), None))
     }
 
@@ -218,7 +218,7 @@ impl kind::Asks for Asked {
             return Ok(None);
         }
         let bytes = whole_blocks(area.length);
-        let shape = CapacityShape::of(bytes, self.probe == Probe::Full);
+        let shape = CapacityShape::of(bytes, self.mode == Probe::Full);
         let job = planned::job(run, shape, 0);
         let costs = capacity_costs(&job, &planned::target(run), run.medium.law.as_ref());
         let costs = costs.map_err(|error| error.to_string())?;
@@ -226,7 +226,7 @@ impl kind::Asks for Asked {
     }
 
     fn costs_like(&self, other: &Work) -> bool {
-        Self::of(other).is_some_and(|other| other.probe == self.probe)
+        Self::of(other).is_some_and(|other| other.mode == self.mode)
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) static OPTION: CheckOption = CheckOption {
         names: "fast|full",
         set: |work, value| {
             if let (Some(own), Some(probe)) = (Asked::of_mut(work), Probe::find(value)) {
-                own.probe = probe;
+                own.mode = probe;
             }
         },
     }),

@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn a_pilot_tells_what_a_step_takes() {
         let asked =
-            |full| Asked { probe: if full { Probe::Full } else { Probe::Fast }, time: None };
+            |full| Asked { mode: if full { Probe::Full } else { Probe::Fast }, runtime: None };
         let pilot = |ns, full, written| {
             on(area(64 << 20, written), &law(ns, None), false, |run| asked(full).pilot(run))
         };
@@ -366,17 +366,17 @@ mod tests {
     #[test]
     fn a_look_has_its_time_and_a_quick_one_is_fast() {
         let settled = |probe, time| {
-            let mut own = Asked { probe, time };
+            let mut own = Asked { mode: probe, runtime: time };
             own.settle();
-            own.time
+            own.runtime
         };
         assert_eq!(settled(Probe::Fast, None), Some(Time(600_000_000_000)));
         assert_eq!(settled(Probe::Full, None), Some(Time(30 * 24 * 3600 * 1_000_000_000)));
         assert_eq!(settled(Probe::Full, Some(Time(5))), Some(Time(5)));
         let hurried = |time| {
-            let mut own = Asked { probe: Probe::Full, time };
+            let mut own = Asked { mode: Probe::Full, runtime: time };
             own.hurry(None);
-            (own.probe, own.time)
+            (own.mode, own.runtime)
         };
         assert_eq!(hurried(None), (Probe::Fast, Some(FAST_BOUND)));
         assert_eq!(hurried(Some(Time(5))), (Probe::Fast, Some(Time(5))));
@@ -387,12 +387,12 @@ mod tests {
 
     #[test]
     fn costs_are_those_of_the_same_probe() {
-        let work = |probe| crate::work::Work::from(Asked { probe, time: None });
-        let own = Asked { probe: Probe::Fast, time: Some(Time(1)) };
+        let work = |probe| crate::work::Work::from(Asked { mode: probe, runtime: None });
+        let own = Asked { mode: Probe::Fast, runtime: Some(Time(1)) };
         assert!(own.costs_like(&work(Probe::Fast)) && !own.costs_like(&work(Probe::Full)));
         assert!(
             own.words().starts_with("a sample")
-                && Asked { probe: Probe::Full, time: None }.words().starts_with("every")
+                && Asked { mode: Probe::Full, runtime: None }.words().starts_with("every")
         );
         assert_eq!(super::super::whole_blocks(4096 * 3 + 4095), 4096 * 3);
         assert_eq!(super::super::whole_blocks(4095), 0);

@@ -39,8 +39,8 @@ const NO_ROOM_BYTES: u64 = 1 << 20;
 const LAST_CLEANUP: Duration = Duration::from_secs(10);
 
 /// Lines that a study has for a trial or for all of it, with the word that messages call them by.
+const TRIAL_SETUP: &str = "trial_setup";
 const SETUP: &str = "setup";
-const SETUP_ONCE: &str = "setup-once";
 
 /// How a line is run.
 #[derive(Clone, Copy)]
@@ -126,12 +126,12 @@ pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
 /// # Errors
 /// Why it failed.
 pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<String>, String> {
-    if planned.setup_once.is_none() {
+    if planned.setup.is_none() {
         return Ok(None);
     }
     let mut course = Course::new(planned, run)?;
     match course.in_tree(Course::set_up_once) {
-        Ok(()) => Ok(planned.setup_once.clone()),
+        Ok(()) => Ok(planned.setup.clone()),
         Err(Break::Stopped) => Ok(None),
         Err(Break::Failed(reason)) => Err(reason),
     }
@@ -154,8 +154,8 @@ struct Course<'a> {
 impl<'a> Course<'a> {
     fn new(planned: &'a Planned, run: &'a Run<'a>) -> Result<Self, String> {
         let mut tally = Tally::default();
-        tally.detail.variables = execute::passed(run.system, &planned.environment);
-        let readers = planned.reads.iter().map(Reader::new).collect::<Result<_, _>>()?;
+        tally.detail.variables = execute::passed(run.system, &planned.pass_env);
+        let readers = planned.parse.iter().map(Reader::new).collect::<Result<_, _>>()?;
         let numbers = [("replicate", run.programs.replicate), ("trial", run.programs.trial)];
         let levels = numbers.map(|(name, number)| (name.to_owned(), number.to_string())).into();
         Ok(Self {
@@ -249,13 +249,13 @@ impl<'a> Course<'a> {
     }
 
     fn set_up_once(&mut self) -> Result<(), Break> {
-        let Some(text) = &self.planned.setup_once else { return Ok(()) };
-        self.aside(SETUP_ONCE, text, None, self.run.stop)
+        let Some(text) = &self.planned.setup else { return Ok(()) };
+        self.aside(SETUP, text, None, self.run.stop)
     }
 
     fn set_up(&mut self) -> Result<(), Break> {
-        let Some(text) = &self.planned.setup else { return Ok(()) };
-        self.aside(SETUP, text, None, self.run.stop)
+        let Some(text) = &self.planned.trial_setup else { return Ok(()) };
+        self.aside(TRIAL_SETUP, text, None, self.run.stop)
     }
 
     fn whole(&mut self) -> Result<(), Break> {
@@ -265,7 +265,7 @@ impl<'a> Course<'a> {
         }
         loop {
             self.once()?;
-            if self.planned.runs == Some(self.tally.runs()) || self.elapsed_ns() >= self.run.time_ns
+            if self.planned.runs_per_trial == Some(self.tally.runs()) || self.elapsed_ns() >= self.run.time_ns
             {
                 return Ok(());
             }
@@ -303,7 +303,7 @@ impl<'a> Course<'a> {
         if let Some(text) = &self.planned.prepare {
             self.aside("prepare", text, None, self.run.stop)?;
         }
-        if self.planned.cold {
+        if self.planned.drop_caches {
             self.empty_cache()?;
         }
         if self.is_in_tree {
@@ -329,10 +329,10 @@ impl<'a> Course<'a> {
     /// The line for afterwards: it is run whatever became of the run, but not for long where the user
     /// wants to stop.
     fn cleaned(&mut self, stopped: bool) -> Result<(), Break> {
-        let Some(text) = &self.planned.cleanup else { return Ok(()) };
+        let Some(text) = &self.planned.conclude else { return Ok(()) };
         let never = AtomicBool::new(false);
         let stop = if stopped { &never } else { self.run.stop };
-        self.aside("cleanup", text, stopped.then_some(LAST_CLEANUP), stop)
+        self.aside("conclude", text, stopped.then_some(LAST_CLEANUP), stop)
     }
 
     /// A line that is not measured.

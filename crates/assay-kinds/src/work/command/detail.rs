@@ -78,7 +78,7 @@ pub struct Detail {
     /// Bytes that system calls of a run read, or wrote if that was more, mean; none unless numbers are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_bytes: Option<u64>,
-    /// For `cold`: bytes of files in the page cache before and after it was emptied, where most was
+    /// For `drop_caches`: bytes of files in the page cache before and after it was emptied, where most was
     /// left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,

@@ -27,10 +27,10 @@ pub static KEYS: Fields = Fields {
         ),
         PREPARE.key(Form::Text, "prepare = \"rm -rf tree\""),
         field(
-            "cleanup",
+            "conclude",
             Form::Text,
             "a line that is run after each run, also after one that failed; it is not measured",
-            "cleanup = \"rm -rf tree\"",
+            "conclude = \"rm -rf tree\"",
         ),
         field(
             "input",
@@ -38,13 +38,13 @@ pub static KEYS: Fields = Fields {
             "a file that it reads as its standard input; nothing where it is left out",
             "input = \"words.txt\"",
         ),
-        COLD.key(Form::Flag, "cold = true"),
+        COLD.key(Form::Flag, "drop_caches = true"),
         SHELL.key(Form::Flag, "shell = false"),
         field(
-            "ignore-failure",
+            "ignore_failure",
             Form::Flag,
             "count runs that end with an error too",
-            "ignore-failure = true",
+            "ignore_failure = true",
         ),
         field(
             "timeout",
@@ -53,24 +53,24 @@ pub static KEYS: Fields = Fields {
             "timeout = \"10 min\"",
         ),
         field(
-            "runs",
+            "runs_per_trial",
             Form::Whole { least: 1, most: MOST_RUNS },
             "runs of a trial; by default it runs again until the trial's time is over",
-            "runs = 1",
+            "runs_per_trial = 1",
         ),
         field(
-            "time",
+            "runtime",
             Form::Time { least: Time(1) },
             "time of a trial: no run begins after it, and there is one run at least",
-            "time = \"1 s\"",
+            "runtime = \"1 s\"",
         ),
         field(
-            "c-files",
+            "c_files",
             Form::Whole { least: 1, most: MOST_C_FILES },
             "C files of a tree that is generated, the same everywhere: it is made in the target's \
              directory for each trial, every file of it is read before each run, the lines are run in \
              it, and it is removed",
-            "c-files = 120",
+            "c_files = 120",
         ),
         field(
             "source",
@@ -85,10 +85,10 @@ pub static KEYS: Fields = Fields {
             "needs = [\"make\", \"cc\"]",
         ),
         field(
-            "environment",
+            "pass_env",
             Form::Words,
             "variables of assay's environment that it gets beside PATH, HOME, LANG and their like, by name",
-            "environment = [\"CARGO_HOME\"]",
+            "pass_env = [\"CARGO_HOME\"]",
         ),
         field(
             "jobs",
@@ -97,17 +97,17 @@ pub static KEYS: Fields = Fields {
             "jobs = 4",
         ),
         field(
-            "setup",
+            "trial_setup",
             Form::Text,
             "a line that is run before the runs of each trial; it is not measured",
-            "setup = \"./load-data --fresh\"",
+            "trial_setup = \"./load-data --fresh\"",
         ),
         field(
-            "setup-once",
+            "setup",
             Form::Text,
             "a line that is run once for each command, before its first run of all, and once more where the \
              study is resumed; it is not measured",
-            "setup-once = \"./make-data\"",
+            "setup = \"./make-data\"",
         ),
         field(
             "variables",
@@ -116,24 +116,24 @@ pub static KEYS: Fields = Fields {
             "variables = [\"THREADS\"]",
         ),
         field(
-            "same-output",
+            "same_output",
             Form::FlagOrPath,
             "every run is to print the same, or to write the same file or directory: where sides differ \
              there is no verdict",
-            "same-output = true",
+            "same_output = true",
         ),
         field(
-            "lines",
+            "commands",
             Form::Texts,
             "lines by name: levels of the factor command are then these names",
-            "lines = { old = \"./old\", new = \"./new\" }",
+            "commands = { old = \"./old\", new = \"./new\" }",
         ),
         field(
-            "reads",
+            "parse",
             Form::Reads(&READS),
             "a number that it tells of itself, or a list of several: a format (fio-json), \
              PATTERN:UNIT:higher, /JSON/POINTER:UNIT:lower, or a table",
-            "reads = \"fio-json\"",
+            "parse = \"fio-json\"",
         ),
         field(
             "repository",
@@ -149,11 +149,11 @@ pub static KEYS: Fields = Fields {
             "build = \"make -j4\"",
         ),
         field(
-            "revisions",
+            "commits",
             Form::Texts,
             "the commits that those levels stand for, all digits of each; by default they are looked for when \
              the study begins",
-            "revisions = { old = \"0b7c25e5a1f70ba1eab9ec2d0d5a4cb4f9a9ce53\" }",
+            "commits = { old = \"0b7c25e5a1f70ba1eab9ec2d0d5a4cb4f9a9ce53\" }",
         ),
     ],
 };
@@ -190,10 +190,10 @@ const PREPARE: Row = Row::new(
     },
 );
 
-/// `cold`.
+/// `drop_caches`.
 const COLD: Row = Row::new(
     [
-        "cold",
+        "drop_caches",
         "an empty page cache before each run (as root)",
         "`true` writes back what is dirty and makes the kernel forget clean pages and names \
                    of files before each run; `false` leaves the cache as the run before left it.",
@@ -201,7 +201,7 @@ const COLD: Row = Row::new(
     "[false, true]",
     true,
     |own, text| {
-        own.cold = flag(text)?;
+        own.drop_caches = flag(text)?;
         Ok(())
     },
 );

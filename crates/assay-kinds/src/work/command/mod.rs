@@ -53,7 +53,7 @@ const COUNTED: Time = Time(86_400_000_000_000);
 
 /// A command, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields)]
 pub struct Asked {
     /// What is measured; nothing where the factor `command` says it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -63,13 +63,13 @@ pub struct Asked {
     pub prepare: Option<String>,
     /// What is run after each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cleanup: Option<String>,
+    pub conclude: Option<String>,
     /// The file that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// With an empty page cache.
     #[serde(default, skip_serializing_if = "is_no")]
-    pub cold: bool,
+    pub drop_caches: bool,
     /// Through the shell.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub shell: bool,
@@ -81,10 +81,10 @@ pub struct Asked {
     pub timeout: Option<Time>,
     /// Runs of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<u64>,
+    pub runs_per_trial: Option<u64>,
     /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
     /// C files of a tree that is generated for it to work in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub c_files: Option<u64>,
@@ -96,16 +96,16 @@ pub struct Asked {
     pub needs: Vec<String>,
     /// Variables of assay's environment that it gets beside the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<String>,
+    pub pass_env: Vec<String>,
     /// What {jobs} stands for in its lines where that is no factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
     /// A line before the runs of each trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup: Option<String>,
+    pub trial_setup: Option<String>,
     /// A line before the first run of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup_once: Option<String>,
+    pub setup: Option<String>,
     /// Factors whose levels it gets as variables of its environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<String>,
@@ -114,10 +114,10 @@ pub struct Asked {
     pub same_output: Option<Produced>,
     /// Lines by the names that levels of the factor `command` have for them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub lines: BTreeMap<String, String>,
+    pub commands: BTreeMap<String, String>,
     /// Where numbers stand that it tells of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reads: Vec<Reading>,
+    pub parse: Vec<Reading>,
     /// The repository whose commits the levels of the factor `revision` are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
@@ -126,7 +126,7 @@ pub struct Asked {
     pub build: Option<String>,
     /// Commits by the names that levels of the factor `revision` have for them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub revisions: BTreeMap<String, String>,
+    pub commits: BTreeMap<String, String>,
     /// Levels of the arm that it is run under.
     #[serde(skip)]
     pub levels: Levels,
@@ -150,7 +150,7 @@ const fn yes() -> bool {
 pub(super) const DURATION: Metric = metric(
     "duration_s",
     Better::Lower,
-    "time",
+    "runtime",
     "time that a run of a command takes, mean of a trial's runs; the shell's own start is taken off",
 );
 
@@ -214,42 +214,42 @@ impl Asked {
         Self {
             run: run.to_owned(),
             prepare: None,
-            cleanup: None,
+            conclude: None,
             input: None,
-            cold: false,
+            drop_caches: false,
             shell: true,
             ignore_failure: false,
             timeout: None,
-            runs: None,
-            time: None,
+            runs_per_trial: None,
+            runtime: None,
             c_files: None,
             source: None,
             needs: Vec::new(),
-            environment: Vec::new(),
+            pass_env: Vec::new(),
             jobs: None,
+            trial_setup: None,
             setup: None,
-            setup_once: None,
             variables: Vec::new(),
             same_output: None,
-            lines: BTreeMap::new(),
-            reads: Vec::new(),
+            commands: BTreeMap::new(),
+            parse: Vec::new(),
             repository: None,
             build: None,
-            revisions: BTreeMap::new(),
+            commits: BTreeMap::new(),
             levels: Levels::new(),
         }
     }
 
     /// All lines of it, as they are written.
     fn lines(&self) -> impl Iterator<Item = &str> {
-        let rest = [&self.prepare, &self.cleanup, &self.input, &self.setup, &self.setup_once];
-        let rest = rest.into_iter().flatten().chain(self.lines.values()).map(String::as_str);
+        let rest = [&self.prepare, &self.conclude, &self.input, &self.trial_setup, &self.setup];
+        let rest = rest.into_iter().flatten().chain(self.commands.values()).map(String::as_str);
         [self.run.as_str()].into_iter().chain(rest)
     }
 
     /// Sets what is run: a line, or the name of one.
     fn set_line(&mut self, level: &str) {
-        let line = self.lines.get(level).map_or(level, String::as_str);
+        let line = self.commands.get(level).map_or(level, String::as_str);
         self.run = line.to_owned();
     }
 
@@ -263,7 +263,7 @@ impl Asked {
             .levels
             .get(REVISION)
             .ok_or_else(|| format!("it is not said which revision of {repository} it is run in"))?;
-        let commit = self.revisions.get(level).ok_or_else(|| {
+        let commit = self.commits.get(level).ok_or_else(|| {
             format!("no commit of {repository} was found for {}", outside::spelled(level))
         })?;
         Ok(Some(Revision::new(repository, self.build.as_deref(), commit)))
@@ -288,8 +288,8 @@ impl Asked {
     }
 
     fn filled_in(&self, reading: &Reading) -> Reading {
-        let from = reading.from.as_deref().map(|from| self.filled(from));
-        Reading { from, ..reading.clone() }
+        let from = reading.file.as_deref().map(|from| self.filled(from));
+        Reading { file: from, ..reading.clone() }
     }
 
     fn filled_product(&self, product: &Produced) -> Produced {
@@ -313,14 +313,14 @@ impl Asked {
     /// What must hold of the numbers that it tells.
     fn complain_of_reads(&self, path: &str, to: &mut dyn Complaints) {
         let mut known: Vec<String> = Vec::new();
-        if self.reads.len() > MOST_READINGS {
-            let count = self.reads.len();
+        if self.parse.len() > MOST_READINGS {
+            let count = self.parse.len();
             let message = format!("there are {count} readings: at most {MOST_READINGS} are taken");
             let hint = "leave some out: a pattern with several groups reads several numbers";
-            to.value(&format!("{path}/reads/{MOST_READINGS}"), message, Some(hint.to_owned()));
+            to.value(&format!("{path}/parse/{MOST_READINGS}"), message, Some(hint.to_owned()));
         }
-        for (index, reading) in self.reads.iter().enumerate().take(MOST_READINGS) {
-            let path = format!("{path}/reads/{index}");
+        for (index, reading) in self.parse.iter().enumerate().take(MOST_READINGS) {
+            let path = format!("{path}/parse/{index}");
             reads::complain(reading, &path, to);
             for name in reading.metrics() {
                 if known.contains(&name) && !to.is_wrong(&path) {
@@ -333,9 +333,9 @@ impl Asked {
         if let Some(Produced::At(file)) = &self.same_output
             && (file.starts_with('-') || file.contains('\0'))
         {
-            let hint = "write for example: same-output = \"out\"".to_owned();
-            let message = "same-output is true, or the path of a file or directory".to_owned();
-            to.value(&format!("{path}/same-output"), message, Some(hint));
+            let hint = "write for example: same_output = \"out\"".to_owned();
+            let message = "same_output is true, or the path of a file or directory".to_owned();
+            to.value(&format!("{path}/same_output"), message, Some(hint));
         }
     }
 
@@ -350,11 +350,11 @@ impl Asked {
         }
         let levels = study.factors.get("command");
         let named = |name: &String| levels.is_some_and(|levels| levels.contains(name));
-        if let Some(name) = self.lines.keys().find(|name| !named(name)) {
+        if let Some(name) = self.commands.keys().find(|name| !named(name)) {
             let hint =
                 format!("add it below [factors]: command = [\"{}\"]", outside::spelled(name));
             let message = format!("{} is no level of the factor command", outside::spelled(name));
-            to.key(&format!("{path}/lines"), message, Some(hint));
+            to.key(&format!("{path}/commands"), message, Some(hint));
         }
         let is_set = |name: &String| line::is_variable(name) && !is_secret(name);
         if let Some(name) = self.variables.iter().find(|name| !is_set(name)) {
@@ -379,7 +379,7 @@ impl Asked {
         let levels = study.factors.get(REVISION);
         if self.repository.is_none() {
             let alone =
-                [("build", self.build.is_some()), ("revisions", !self.revisions.is_empty())];
+                [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
             let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
             let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
             // A word of lines may be called so, too.
@@ -397,18 +397,18 @@ impl Asked {
             return;
         };
         if self.has_tree() {
-            let hint = "leave repository, or c-files and source, out".to_owned();
+            let hint = "leave repository, or c_files and source, out".to_owned();
             let message = "what the lines run in is said twice".to_owned();
             to.key(&format!("{path}/repository"), message, Some(hint));
         }
         let is_wrong = |(name, commit): &(&String, &String)| {
             !levels.contains(name) || !revision::is_commit(commit)
         };
-        if let Some((name, _)) = self.revisions.iter().find(is_wrong) {
-            let hint = "leave revisions out: commits are looked for by the levels of revision";
+        if let Some((name, _)) = self.commits.iter().find(is_wrong) {
+            let hint = "leave commits out: commits are looked for by the levels of revision";
             let name = outside::spelled(name);
             let message = format!("{name} is no level of the factor revision with a whole commit");
-            to.value(&format!("{path}/revisions"), message, Some(hint.to_owned()));
+            to.value(&format!("{path}/commits"), message, Some(hint.to_owned()));
         }
     }
 
@@ -416,8 +416,8 @@ impl Asked {
     fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         if self.c_files.is_some() && self.source.is_some() {
             let hint = "leave one of the two out".to_owned();
-            let message = "the tree is said twice: by c-files and by source".to_owned();
-            to.key(&format!("{path}/c-files"), message, Some(hint));
+            let message = "the tree is said twice: by c_files and by source".to_owned();
+            to.key(&format!("{path}/c_files"), message, Some(hint));
         }
         let relative = self.source.as_deref().is_some_and(|source| !source.starts_with('/'));
         if relative && !to.is_wrong(&format!("{path}/source")) {
@@ -442,20 +442,20 @@ impl Asked {
         let planned = Planned {
             run: self.filled(&self.run),
             prepare: filled(&self.prepare),
-            cleanup: filled(&self.cleanup),
+            conclude: filled(&self.conclude),
             input: filled(&self.input),
-            cold: self.cold,
+            drop_caches: self.drop_caches,
             shell: self.shell,
             ignore_failure: self.ignore_failure,
             timeout_ns: self.timeout.map(|timeout| timeout.0),
-            runs: self.runs,
+            runs_per_trial: self.runs_per_trial,
             tree: self.tree(),
-            environment: self.environment.clone(),
+            pass_env: self.pass_env.clone(),
+            trial_setup: filled(&self.trial_setup),
             setup: filled(&self.setup),
-            setup_once: filled(&self.setup_once),
             variables: self.given(),
             same_output: self.same_output.as_ref().map(|own| self.filled_product(own)),
-            reads: self.reads.iter().map(|reading| self.filled_in(reading)).collect(),
+            parse: self.parse.iter().map(|reading| self.filled_in(reading)).collect(),
             revision: self.side()?.map(Box::new),
         };
         planned.check()?;
@@ -469,8 +469,8 @@ impl Kind for Asked {
         summary: "any program, run again and again",
         text: "A program is run in the target's directory, again until the trial's time is over, and \
                what is compared is the mean of a trial's runs. It has no terminal, what it prints is \
-               thrown away unless `reads` or `same-output` ask for it, and all that it started has ended \
-               before the next run begins. Numbers that it tells of itself (`reads`) are metrics like \
+               thrown away unless `parse` or `same_output` ask for it, and all that it started has ended \
+               before the next run begins. Numbers that it tells of itself (`parse`) are metrics like \
                all others; their names begin with reported_, and the first one is what verdicts are about. \
                Of what they are read from the last 64 KiB of each trial are kept. Page faults and switches \
                are counted of each run, and instructions, cycles and cache misses where the kernel does \
@@ -478,7 +478,7 @@ impl Kind for Asked {
                `{trial}` in its lines stand for the number of each. Under sudo \
                it runs as the user who called sudo, unless --as-root is said. Of the \
                environment it gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, \
-               TMPDIR and TZ, and what `environment` names; names are kept with each trial, values \
+               TMPDIR and TZ, and what `pass_env` names; names are kept with each trial, values \
                nowhere. A variable of random length is added, because the size of the environment \
                moves the stack and with it the time.",
     };
@@ -500,7 +500,7 @@ impl Kind for Asked {
 impl kind::Asks for Asked {
     fn words(&self) -> String {
         let run = if self.run.is_empty() { "a command" } else { self.run.as_str() };
-        let cold = if self.cold { ", with an empty page cache" } else { "" };
+        let cold = if self.drop_caches { ", with an empty page cache" } else { "" };
         format!("runs {run}{cold}")
     }
 
@@ -529,13 +529,13 @@ impl kind::Asks for Asked {
             to.key(path, error, Some("quote its words as for a shell".to_owned()));
         }
         let is_one = |name: &String| line::is_variable(name) && !is_secret(name);
-        if let Some(name) = self.environment.iter().find(|name| !is_one(name))
-            && !to.is_wrong(&format!("{path}/environment"))
+        if let Some(name) = self.pass_env.iter().find(|name| !is_one(name))
+            && !to.is_wrong(&format!("{path}/pass_env"))
         {
             let hint = "write names of variables, such as \"CARGO_HOME\"".to_owned();
             let name = outside::spelled(name);
             let message = format!("`{name}` is no variable that a command can be given");
-            to.value(&format!("{path}/environment"), message, Some(hint));
+            to.value(&format!("{path}/pass_env"), message, Some(hint));
         }
         self.complain_of_tree(path, study, to);
         self.complain_of_reads(path, to);
@@ -558,7 +558,7 @@ impl kind::Asks for Asked {
         let tells = |reading: &Reading| {
             reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
         };
-        self.reads.iter().any(tells)
+        self.parse.iter().any(tells)
     }
 
     fn take(&mut self, factor: &str, level: &str) {
@@ -566,26 +566,26 @@ impl kind::Asks for Asked {
     }
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.time = time;
+        self.runtime = time;
     }
 
     fn ends_by_time(&self) -> bool {
-        self.runs.is_none()
+        self.runs_per_trial.is_none()
     }
 
     fn settle(&mut self) {
-        let usual = if self.runs.is_some() { COUNTED } else { TRIAL };
-        self.time = self.time.or(Some(usual));
+        let usual = if self.runs_per_trial.is_some() { COUNTED } else { TRIAL };
+        self.runtime = self.runtime.or(Some(usual));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
         self.c_files = self.c_files.map(|files| files.div_ceil(QUICK_SHARE));
-        if self.runs.is_none() {
-            self.time = Some(QUICK);
+        if self.runs_per_trial.is_none() {
+            self.runtime = Some(QUICK);
         }
     }
 

@@ -29,12 +29,12 @@ pub struct Planned {
     pub prepare: Option<String>,
     /// What is run after each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cleanup: Option<String>,
+    pub conclude: Option<String>,
     /// The file that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// With an empty page cache.
-    pub cold: bool,
+    pub drop_caches: bool,
     /// Through the shell.
     pub shell: bool,
     /// Runs that end with an error count too.
@@ -44,19 +44,19 @@ pub struct Planned {
     pub timeout_ns: Option<u64>,
     /// Runs of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<u64>,
+    pub runs_per_trial: Option<u64>,
     /// What its lines work in, where that is not the target itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Tree>,
     /// Variables of assay's environment that it gets beside the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<String>,
+    pub pass_env: Vec<String>,
     /// What is run before the runs of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup: Option<String>,
+    pub trial_setup: Option<String>,
     /// What is run before the first run of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup_once: Option<String>,
+    pub setup: Option<String>,
     /// Variables of its environment with the levels that they have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
@@ -65,7 +65,7 @@ pub struct Planned {
     pub same_output: Option<Produced>,
     /// Where numbers stand that it tells of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reads: Vec<Reading>,
+    pub parse: Vec<Reading>,
     /// The commit in whose tree it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Box<Revision>>,
@@ -77,7 +77,7 @@ impl Planned {
     /// # Errors
     /// What cannot be run.
     pub(super) fn check(&self) -> Result<(), String> {
-        let aside = [&self.prepare, &self.cleanup, &self.setup, &self.setup_once];
+        let aside = [&self.prepare, &self.conclude, &self.trial_setup, &self.setup];
         let lines = aside.into_iter().map(Option::as_ref).chain([Some(&self.run)]);
         lines.flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
     }
@@ -100,8 +100,8 @@ impl Runs for Planned {
         } else {
             "without a shell"
         };
-        let cold = if self.cold { ", with an empty page cache" } else { "" };
-        let count = match self.runs {
+        let cold = if self.drop_caches { ", with an empty page cache" } else { "" };
+        let count = match self.runs_per_trial {
             Some(1) => "one run".to_owned(),
             Some(runs) => format!("{} runs", show::count(runs)),
             None => "repeated until the time is over".to_owned(),
@@ -110,11 +110,11 @@ impl Runs for Planned {
             text.as_ref().map_or_else(String::new, |text| format!(", {when} `{text}`"))
         };
         let [before, after] =
-            [aside(&self.prepare, "each time after"), aside(&self.cleanup, "each time before")];
-        let setup = aside(&self.setup, "each trial after");
+            [aside(&self.prepare, "each time after"), aside(&self.conclude, "each time before")];
+        let setup = aside(&self.trial_setup, "each trial after");
         let given = self.variables.iter().map(|(name, level)| format!(", {name}={level}"));
         let given = given.collect::<String>();
-        let told = self.reads.iter().map(|reading| format!(", reading {}", reading.words()));
+        let told = self.parse.iter().map(|reading| format!(", reading {}", reading.words()));
         let told = told.collect::<String>();
         let same = self.same_output.as_ref().and_then(Produced::words);
         let same = same.map_or_else(String::new, |what| format!(", {what} the same in all runs"));
@@ -149,16 +149,16 @@ impl Runs for Planned {
     }
 
     fn operations(&self) -> Option<u64> {
-        self.runs
+        self.runs_per_trial
     }
 
     fn halved(&self) -> work::Planned {
-        Self { runs: self.runs.map(|runs| runs.div_ceil(2)), ..self.clone() }.into()
+        Self { runs_per_trial: self.runs_per_trial.map(|runs| runs.div_ceil(2)), ..self.clone() }.into()
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
         let mut words = vec!["hyperfine".to_owned()];
-        match self.runs {
+        match self.runs_per_trial {
             Some(runs) => words.extend(["--runs".to_owned(), runs.to_string()]),
             None => words.extend(["--min-runs", "2"].map(str::to_owned)),
         }
@@ -168,13 +168,13 @@ impl Runs for Planned {
         if self.ignore_failure {
             words.push("--ignore-failure".to_owned());
         }
-        let emptied = self.cold.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
+        let emptied = self.drop_caches.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
         let prime = self.tree.as_ref().map(|_| tree::PRIME);
         let prepare: Vec<&str> =
             self.prepare.as_deref().into_iter().chain(emptied).chain(prime).collect();
         let options = [
             ("--prepare", (!prepare.is_empty()).then(|| self.in_tree(&prepare.join("; ")))),
-            ("--conclude", self.cleanup.as_deref().map(|line| self.in_tree(line))),
+            ("--conclude", self.conclude.as_deref().map(|line| self.in_tree(line))),
             ("--input", self.input.clone()),
         ];
         for (option, text) in options {
@@ -188,8 +188,8 @@ impl Runs for Planned {
             remarks.push(format!("set {name}={level} before it"));
         }
         remarks
-            .extend(self.setup.as_ref().map(|line| format!("run `{line}` before each call of it")));
-        if !self.reads.is_empty() {
+            .extend(self.trial_setup.as_ref().map(|line| format!("run `{line}` before each call of it")));
+        if !self.parse.is_empty() {
             remarks.push("hyperfine reads no numbers of a program".to_owned());
         }
         if let Some(tree) = &self.tree {

@@ -1,4 +1,4 @@
-//! The keys of a table of `reads`.
+//! The keys of a table of `parse`.
 
 use assay_base::catalogue::keys::{Fields, Form, field, one_of};
 
@@ -9,7 +9,7 @@ use crate::work::kind::Complaints;
 
 /// Words of a number that a program tells of itself.
 pub static READS: Fields = Fields {
-    label: "reads",
+    label: "parse",
     rows: &[
         one_of(
             "format",
@@ -18,17 +18,17 @@ pub static READS: Fields = Fields {
             "format = \"fio-json\"",
         ),
         one_of(
-            "pattern",
+            "regex",
             Form::Text,
             "a regular expression that a line of the output matches; its groups are the numbers, and their \
              names those of the metrics; of several matches the last one counts",
             "pattern = '(?<ops>[0-9.]+) ops/s'",
         ),
         one_of(
-            "json",
+            "json_pointer",
             Form::Text,
             "a JSON pointer to a number in the output; of several documents the last that has it counts",
-            "json = \"/result/p99\"",
+            "json_pointer = \"/result/p99\"",
         ),
         field(
             "name",
@@ -44,10 +44,10 @@ pub static READS: Fields = Fields {
             "better = \"higher\"",
         ),
         field(
-            "from",
+            "file",
             Form::Text,
             "a file that the program writes it to, anew in each run; by default its standard output",
-            "from = \"result.json\"",
+            "file = \"result.json\"",
         ),
     ],
 };
@@ -64,12 +64,12 @@ pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
         let message = format!("there is no format \"{}\" to read", outside::spelled(format));
         value("format", message, "assay list importers names them; a table of trials is none");
     }
-    if let Some(Err(error)) = own.pattern.as_deref().map(compiled) {
-        value("pattern", error, "write for example: pattern = '(?<ops>[0-9.]+) ops/s'");
+    if let Some(Err(error)) = own.regex.as_deref().map(compiled) {
+        value("regex", error, "write for example: regex = '(?<ops>[0-9.]+) ops/s'");
     }
-    if own.json.as_ref().is_some_and(|json| !json.is_empty() && !json.starts_with('/')) {
+    if own.json_pointer.as_ref().is_some_and(|json| !json.is_empty() && !json.starts_with('/')) {
         let message = "a JSON pointer begins with /".to_owned();
-        value("json", message, "write for example: json = \"/result/p99\"");
+        value("json_pointer", message, "write for example: json_pointer = \"/result/p99\"");
     }
     if own.format.is_none() && own.better.is_none() {
         let message = "which direction is better is not said".to_owned();
@@ -86,8 +86,8 @@ pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
         let message = "one name stands for several groups".to_owned();
         value("name", message, "leave name out: the groups have names");
     }
-    if own.from.as_ref().is_some_and(|from| from.starts_with('-') || from.contains('\0')) {
+    if own.file.as_ref().is_some_and(|from| from.starts_with('-') || from.contains('\0')) {
         let message = "from is the path of a file".to_owned();
-        value("from", message, "write for example: from = \"result.json\"");
+        value("file", message, "write for example: file = \"result.json\"");
     }
 }

@@ -70,7 +70,7 @@ mod tests {
         let commit = "0a".repeat(20);
         let mut asked = Asked {
             repository: Some("/r".to_owned()),
-            revisions: [("main".to_owned(), commit.clone())].into(),
+            commits: [("main".to_owned(), commit.clone())].into(),
             ..Asked::new("true")
         };
         assert!(asked.planned().unwrap_err().contains("which revision of /r"));

@@ -187,7 +187,7 @@ impl Tally {
         let runs = self.detail.runs;
         let called_bytes = self.called_bytes / runs.max(1);
         self.detail.called_bytes =
-            (called_bytes > 0 && !planned.reads.is_empty()).then_some(called_bytes);
+            (called_bytes > 0 && !planned.parse.is_empty()).then_some(called_bytes);
         // A start of the shell that waited is longer by that, and so much too much is taken off each run.
         let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
         let waited_ns = self.waited_ns.max(off_ns);
@@ -343,7 +343,7 @@ mod tests {
 
     fn planned(shell: bool) -> Planned {
         let mut planned: Planned = serde_json::from_value(serde_json::json!({
-            "run": "work", "cold": false, "shell": true, "ignore_failure": false
+            "run": "work", "drop_caches": false, "shell": true, "ignore_failure": false
         }))
         .unwrap();
         planned.shell = shell;

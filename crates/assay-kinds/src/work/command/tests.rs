@@ -95,7 +95,7 @@ fn a_trial_runs_until_its_time_is_over_and_the_shell_is_taken_off() {
 
 #[test]
 fn counted_runs_are_counted_and_one_run_is_the_least() {
-    let counted = Asked { runs: Some(3), ..Asked::new("work") };
+    let counted = Asked { runs_per_trial: Some(3), ..Asked::new("work") };
     let ran = trial(&fake(), &counted, 1000 * MS).unwrap();
     assert_eq!(ran.measured.operations(), 3);
     let short = trial(&fake(), &Asked::new("work"), 1).unwrap();
@@ -106,7 +106,7 @@ fn counted_runs_are_counted_and_one_run_is_the_least() {
 fn without_a_shell_the_line_is_the_words() {
     let fake = Fake::new();
     fake.put_executions("tool a b", [took(10 * MS)]);
-    let asked = Asked { shell: false, runs: Some(2), ..Asked::new("tool 'a' b") };
+    let asked = Asked { shell: false, runs_per_trial: Some(2), ..Asked::new("tool 'a' b") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(Detail::of(&ran.measured).unwrap().shell_ns, None);
     assert_eq!(fake.executed(), ["tool a b", "tool a b"]);
@@ -117,7 +117,7 @@ fn without_a_shell_the_line_is_the_words() {
 fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
     let fake = fake();
     fake.put_executions("sh -c true", [took(MS)]);
-    let asked = Asked { runs: Some(2), ..Asked::new("true") };
+    let asked = Asked { runs_per_trial: Some(2), ..Asked::new("true") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     let planned = asked.planned().unwrap();
     let told = planned.value("duration_s", &ran.measured).unwrap().unwrap_err();
@@ -128,9 +128,9 @@ fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
 #[test]
 fn each_run_is_prepared_and_cleaned_up_after() {
     let asked = Asked {
-        runs: Some(2),
+        runs_per_trial: Some(2),
         prepare: Some("before".to_owned()),
-        cleanup: Some("after".to_owned()),
+        conclude: Some("after".to_owned()),
         ..Asked::new("work")
     };
     let fake = fake();
@@ -145,7 +145,7 @@ fn a_run_that_fails_is_named_with_what_it_said_and_cleaned_up_after() {
     let fake = fake();
     let fails = ended(Ending::Exited(3), "a\nno \u{1b}[31mroom\n\n");
     fake.put_executions("sh -c work", [took(MS), took(MS), took(MS), fails, took(MS)]);
-    let asked = Asked { cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let asked = Asked { conclude: Some("after".to_owned()), ..Asked::new("work") };
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert_eq!(told, "run 4 of `work` ended with exit code 3; it said: a; no \\u{1b}[31mroom");
     assert_eq!(fake.executed().last().unwrap(), "sh -c after");
@@ -155,7 +155,7 @@ fn a_run_that_fails_is_named_with_what_it_said_and_cleaned_up_after() {
 fn failures_count_where_that_is_asked_for() {
     let fake = fake();
     fake.put_executions("sh -c work", [took(MS), ended(Ending::Signalled(9), "")]);
-    let asked = Asked { ignore_failure: true, runs: Some(3), ..Asked::new("work") };
+    let asked = Asked { ignore_failure: true, runs_per_trial: Some(3), ..Asked::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     let endings = &Detail::of(&ran.measured).unwrap().endings;
     assert_eq!(endings.get("signal 9"), Some(&2));
@@ -176,7 +176,7 @@ fn a_run_that_does_not_end_fails_its_trial_whatever_is_ignored() {
 fn who_stops_a_run_loses_nothing_but_its_trial() {
     let fake = fake();
     fake.put_executions("sh -c work", [ended(Ending::Stopped, "")]);
-    let asked = Asked { cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let asked = Asked { conclude: Some("after".to_owned()), ..Asked::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert!(ran.stopped);
     assert_eq!(fake.executed().last().unwrap(), "sh -c after");
@@ -185,7 +185,7 @@ fn who_stops_a_run_loses_nothing_but_its_trial() {
 #[test]
 fn a_run_that_was_never_begun_is_not_cleaned_up_after() {
     let fake = fake();
-    let asked = Asked { shell: false, cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let asked = Asked { shell: false, conclude: Some("after".to_owned()), ..Asked::new("work") };
     let planned = asked.planned().unwrap();
     fake.put_executions("after", [took(MS)]);
     let ran = run_on(&fake, MS, &AtomicBool::new(true), |run| planned.run(run)).unwrap();
@@ -208,7 +208,7 @@ fn the_names_of_the_variables_that_it_got_are_kept_and_nothing_of_what_they_hold
     fake.set_variable("PATH", "/bin").set_variable("SECRET", "s3cret").set_variable("MINE", "ok");
     let variables = |named: &[&str]| {
         let environment = named.iter().map(|name| (*name).to_owned()).collect();
-        let asked = Asked { environment, runs: Some(1), ..Asked::new("work") };
+        let asked = Asked { pass_env: environment, runs_per_trial: Some(1), ..Asked::new("work") };
         let ran = trial(&fake, &asked, 1000 * MS).unwrap();
         assert!(!serde_json::to_string(&ran.measured).unwrap().contains("s3cret"));
         Detail::of(&ran.measured).unwrap().variables.clone()
@@ -221,7 +221,7 @@ fn the_names_of_the_variables_that_it_got_are_kept_and_nothing_of_what_they_hold
 fn a_cold_run_empties_the_cache_and_looks_what_is_left() {
     let fake = fake();
     fake.put("/proc/meminfo", "Active(file): 3000 kB\nInactive(file): 100 kB\nMapped: 100 kB\n");
-    let asked = Asked { cold: true, runs: Some(1), ..Asked::new("work") };
+    let asked = Asked { drop_caches: true, runs_per_trial: Some(1), ..Asked::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     let left = Detail::of(&ran.measured).unwrap().emptied_bytes;
     assert_eq!(left, Some([3000 << 10, 3000 << 10]));
@@ -232,7 +232,7 @@ fn amounts_that_one_run_does_not_tell_are_told_of_none() {
     let fake = fake();
     let untold = Executed { read_bytes: Presence::absent("not permitted"), ..took(11 * MS) };
     fake.put_executions("sh -c work", [took(11 * MS), untold, took(11 * MS)]);
-    let asked = Asked { runs: Some(3), ..Asked::new("work") };
+    let asked = Asked { runs_per_trial: Some(3), ..Asked::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert!(!ran.measured.values.contains_key("read_bytes"));
     let planned = asked.planned().unwrap();
@@ -250,7 +250,7 @@ fn peaks_are_known_no_better_than_the_worst_of_them() {
         Executed { peak_memory: peak(20, PeakBy::LargestProcess), ..took(11 * MS) },
     ];
     fake.put_executions("sh -c work", runs);
-    let asked = Asked { runs: Some(3), ..Asked::new("work") };
+    let asked = Asked { runs_per_trial: Some(3), ..Asked::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "peak_memory_bytes"), 30.0);
     assert_eq!(Detail::of(&ran.measured).unwrap().peak_by, Some(PeakBy::LargestProcess));
@@ -261,7 +261,7 @@ fn peaks_are_known_no_better_than_the_worst_of_them() {
 fn only_so_many_runs_are_kept_and_all_are_counted() {
     let fake = Fake::new();
     fake.put_executions("fast", [took(1000)]);
-    let asked = Asked { shell: false, runs: Some(1500), ..Asked::new("fast") };
+    let asked = Asked { shell: false, runs_per_trial: Some(1500), ..Asked::new("fast") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     let detail = Detail::of(&ran.measured).unwrap();
     assert_eq!((detail.runs, detail.wall_ns.len()), (1500, KEPT_RUNS));
@@ -282,10 +282,10 @@ fn a_pilot_runs_it_once_and_refuses_what_is_not_there() {
 fn the_same_by_hand_is_a_line_of_hyperfine() {
     let asked = Asked {
         prepare: Some("rm -rf tree".to_owned()),
-        cleanup: Some("sync".to_owned()),
+        conclude: Some("sync".to_owned()),
         input: Some("words".to_owned()),
         ignore_failure: true,
-        runs: Some(5),
+        runs_per_trial: Some(5),
         shell: false,
         ..Asked::new("tar xf a.tar")
     };
@@ -321,7 +321,7 @@ fn the_same_by_hand_is_a_line_of_hyperfine() {
 fn the_fake_clock_goes_on_while_a_program_runs() {
     let fake = fake();
     let before = fake.monotonic_ns();
-    trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, MS).unwrap();
+    trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, MS).unwrap();
     assert!(fake.monotonic_ns() - before >= 11 * MS);
 }
 
@@ -337,7 +337,7 @@ fn with_tree() -> Fake {
 
 fn in_tree() -> Asked {
     let prepare = Some("before".to_owned());
-    Asked { c_files: Some(2), prepare, runs: Some(1), shell: false, ..Asked::new("work") }
+    Asked { c_files: Some(2), prepare, runs_per_trial: Some(1), shell: false, ..Asked::new("work") }
 }
 
 #[test]
@@ -394,23 +394,23 @@ fn starts_and_runs(fake: &Fake) -> (usize, usize) {
 #[test]
 fn the_shell_alone_is_started_five_times_and_then_for_a_tenth_of_the_time() {
     let fake = fake();
-    trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
+    trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
     assert_eq!(starts_and_runs(&fake), (5, 1));
     // Five starts take 5 ms: the sixth is due after five runs of 11 ms.
     let fake = self::fake();
-    trial(&fake, &Asked { runs: Some(5), ..Asked::new("work") }, 1000 * MS).unwrap();
+    trial(&fake, &Asked { runs_per_trial: Some(5), ..Asked::new("work") }, 1000 * MS).unwrap();
     assert_eq!(starts_and_runs(&fake), (5, 5));
     let fake = self::fake();
-    trial(&fake, &Asked { runs: Some(6), ..Asked::new("work") }, 1000 * MS).unwrap();
+    trial(&fake, &Asked { runs_per_trial: Some(6), ..Asked::new("work") }, 1000 * MS).unwrap();
     assert_eq!(starts_and_runs(&fake), (6, 6));
     // However long it goes on, it is fifty times and no more.
     let fake = self::fake();
-    trial(&fake, &Asked { runs: Some(80), ..Asked::new("work") }, 10_000 * MS).unwrap();
+    trial(&fake, &Asked { runs_per_trial: Some(80), ..Asked::new("work") }, 10_000 * MS).unwrap();
     assert_eq!(starts_and_runs(&fake), (50, 80));
     // Without a shell there is none to start.
     let fake = Fake::new();
     fake.put_executions("work", [took(10 * MS)]);
-    let asked = Asked { shell: false, runs: Some(20), ..Asked::new("work") };
+    let asked = Asked { shell: false, runs_per_trial: Some(20), ..Asked::new("work") };
     trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(fake.executed().len(), 20);
 }
@@ -442,12 +442,12 @@ fn of_what_a_program_said_the_last_six_lines_are_told() {
 
 #[test]
 fn lines_around_a_run_that_fail_fail_the_trial_whatever_is_ignored() {
-    for (line, name) in [("before", "prepare"), ("after", "cleanup")] {
+    for (line, name) in [("before", "prepare"), ("after", "conclude")] {
         let fake = fake();
         fake.put_executions(&format!("sh -c {line}"), [ended(Ending::Exited(2), "")]);
         let asked = Asked {
             prepare: Some("before".to_owned()),
-            cleanup: Some("after".to_owned()),
+            conclude: Some("after".to_owned()),
             ignore_failure: true,
             ..Asked::new("work")
         };
@@ -455,7 +455,7 @@ fn lines_around_a_run_that_fail_fail_the_trial_whatever_is_ignored() {
         assert_eq!(told, format!("{name} `{line}` ended with exit code 2"));
         // What was prepared is cleaned up; what could not be is not run.
         let (_, runs) = starts_and_runs(&fake);
-        assert_eq!(runs, usize::from(name == "cleanup"), "{name}");
+        assert_eq!(runs, usize::from(name == "conclude"), "{name}");
         assert_eq!(fake.executed().last().unwrap(), "sh -c after");
     }
 }
@@ -502,10 +502,10 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
     );
     let asked = Asked {
         prepare: Some("a".to_owned()),
-        cleanup: Some("b".to_owned()),
-        cold: true,
+        conclude: Some("b".to_owned()),
+        drop_caches: true,
         shell: false,
-        runs: Some(1500),
+        runs_per_trial: Some(1500),
         source: Some("/src".to_owned()),
         ..Asked::new("work")
     };
@@ -514,9 +514,9 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
         "`work` in a copy of /src, every file of which is read before, each time after `a`, each time before \
          `b`, without a shell, with an empty page cache, 1,500 runs"
     );
-    assert!(words(Asked { runs: Some(1), ..Asked::new("work") }).ends_with(", one run"));
+    assert!(words(Asked { runs_per_trial: Some(1), ..Asked::new("work") }).ends_with(", one run"));
     assert_eq!(
-        Asked { cold: true, ..Asked::new("") }.words(),
+        Asked { drop_caches: true, ..Asked::new("") }.words(),
         "runs a command, with an empty page cache"
     );
     assert_eq!(Asked::new("work").words(), "runs work");
@@ -525,9 +525,9 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
 #[test]
 fn half_of_the_runs_is_rounded_up() {
     let half = |runs: Option<u64>| {
-        let planned = Asked { runs, ..Asked::new("work") }.planned().unwrap();
+        let planned = Asked { runs_per_trial: runs, ..Asked::new("work") }.planned().unwrap();
         match planned.halved() {
-            crate::work::Planned::Command(own) => own.runs,
+            crate::work::Planned::Command(own) => own.runs_per_trial,
             other => panic!("{other:?}"),
         }
     };
@@ -554,9 +554,9 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
     assert_eq!(plain.words, ["hyperfine", "--min-runs", "2", "work"]);
     assert_eq!(plain.remarks, ["run it in /home/me"]);
     let tree = how(Asked {
-        cold: true,
+        drop_caches: true,
         prepare: Some("make clean".to_owned()),
-        cleanup: Some("sync".to_owned()),
+        conclude: Some("sync".to_owned()),
         timeout: Some("2 s".parse().unwrap()),
         c_files: Some(2),
         ..Asked::new("make")
@@ -586,23 +586,23 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
 fn a_quick_look_compiles_a_sixth_and_counted_runs_have_a_day() {
     let mut asked = Asked { c_files: Some(13), ..Asked::new("make") };
     asked.hurry(None);
-    assert_eq!((asked.c_files, asked.time), (Some(3), Some(QUICK)));
-    let mut counted = Asked { runs: Some(1), ..Asked::new("make") };
+    assert_eq!((asked.c_files, asked.runtime), (Some(3), Some(QUICK)));
+    let mut counted = Asked { runs_per_trial: Some(1), ..Asked::new("make") };
     counted.hurry(None);
-    assert_eq!(counted.time, None);
+    assert_eq!(counted.runtime, None);
     counted.settle();
-    assert_eq!(counted.time.map(|time| time.0), Some(24 * 3600 * 1000 * MS));
+    assert_eq!(counted.runtime.map(|time| time.0), Some(24 * 3600 * 1000 * MS));
     let mut other = Asked::new("make");
     other.settle();
-    assert_eq!(other.time.map(|time| time.0), Some(1000 * MS));
-    let said = Asked { time: Some(QUICK), ..Asked::new("make") };
+    assert_eq!(other.runtime.map(|time| time.0), Some(1000 * MS));
+    let said = Asked { runtime: Some(QUICK), ..Asked::new("make") };
     assert_eq!(
         {
             let mut own = said.clone();
             own.settle();
             own
         }
-        .time,
+        .runtime,
         Some(QUICK)
     );
     assert!(said.ends_by_time() && !counted.ends_by_time());
@@ -613,7 +613,7 @@ fn costs_are_those_of_a_line_that_is_the_same() {
     let work = |run: &str| Work::from(Asked::new(run));
     assert!(Asked::new("a").costs_like(&work("a")));
     assert!(!Asked::new("a").costs_like(&work("b")));
-    let cold = Asked { cold: true, ..Asked::new("a") };
+    let cold = Asked { drop_caches: true, ..Asked::new("a") };
     assert!(!cold.costs_like(&work("a")));
 }
 
@@ -623,7 +623,7 @@ fn prints(text: &str) -> Executed {
 }
 
 fn reading(specification: &str) -> Asked {
-    Asked { runs: Some(2), reads: vec![specification.parse().unwrap()], ..Asked::new("work") }
+    Asked { runs_per_trial: Some(2), parse: vec![specification.parse().unwrap()], ..Asked::new("work") }
 }
 
 /// Mistakes of a study file, with their places.
@@ -648,12 +648,12 @@ impl Complaints for Mistakes {
 fn a_list_of_readings_has_an_end() {
     let mistakes = |count: usize| {
         let one = |index: usize| -> Reading { format!("/n{index}::higher").parse().unwrap() };
-        let asked = Asked { reads: (0..count).map(one).collect(), ..Asked::new("work") };
+        let asked = Asked { parse: (0..count).map(one).collect(), ..Asked::new("work") };
         let mut mistakes = Mistakes::default();
         asked.complain_of_reads("w", &mut mistakes);
         mistakes.0
     };
-    assert_eq!(mistakes(33), ["w/reads/32: there are 33 readings: at most 32 are taken"]);
+    assert_eq!(mistakes(33), ["w/parse/32: there are 33 readings: at most 32 are taken"]);
     assert!(mistakes(32).is_empty());
 }
 
@@ -668,7 +668,7 @@ fn numbers_that_runs_print_are_metrics_of_the_trial() {
     assert_eq!(detail.told[0].better, Better::Higher);
     assert_eq!(detail.written[0].text, "at first 9\r2 ops/s\n");
     // Where nobody asks for numbers nothing of the output is kept.
-    let ran = trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
+    let ran = trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
     let detail = Detail::of(&ran.measured).unwrap();
     assert!(detail.told.is_empty() && detail.written.is_empty() && detail.produced.is_empty());
 }
@@ -689,7 +689,7 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     let fake = fake();
     fake.put_executions("sh -c cat -- 'a b.json'", [prints("{\"a\": 3}")]);
     let mut asked = reading("/a::lower");
-    asked.reads[0].from = Some("a b.json".to_owned());
+    asked.parse[0].file = Some("a b.json".to_owned());
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "reported_a"), 3.0);
     let written = &Detail::of(&ran.measured).unwrap().written;
@@ -699,7 +699,7 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert!(told.contains("it did not write a b.json"), "{told}");
     // What is no file may never end.
-    asked.reads[0].from = Some("out".to_owned());
+    asked.parse[0].file = Some("out".to_owned());
     fake.put("/home/me/out/in", "");
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert!(told.contains("out is no file"), "{told}");
@@ -709,7 +709,7 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
 #[test]
 fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does() {
     let mut asked = reading("/a::lower");
-    asked.reads[0].from = Some("a.json".to_owned());
+    asked.parse[0].file = Some("a.json".to_owned());
     let warned = Executed { complaint: "cannot change locale".to_owned(), ..prints("{\"a\": 3}") };
     let failed = Executed { ending: Ending::Exited(1), ..warned.clone() };
     let fake = fake();
@@ -725,7 +725,7 @@ fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does
 fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
     let at = |path: &str| Asked {
         same_output: Some(Produced::At(path.to_owned())),
-        runs: Some(1),
+        runs_per_trial: Some(1),
         ..Asked::new("work")
     };
     let fake = fake();
@@ -733,7 +733,7 @@ fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
     fake.put_executions(&format!("sh -c {}", same::reading("/dev/zero")), [failed]);
     assert_eq!(
         trial(&fake, &at("/dev/zero"), 1000 * MS).unwrap_err(),
-        "run 1 of `work`: reading /dev/zero for same-output ended with exit code 1; it said: /dev/zero is no \
+        "run 1 of `work`: reading /dev/zero for same_output ended with exit code 1; it said: /dev/zero is no \
          file"
     );
     fake.put_executions(&format!("sh -c {}", same::reading("out")), [took(MS)]);
@@ -743,11 +743,11 @@ fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
 #[test]
 fn levels_stand_in_the_names_of_what_is_written() {
     let mut asked = reading("/a::lower");
-    asked.reads[0].from = Some("in-{size}".to_owned());
+    asked.parse[0].file = Some("in-{size}".to_owned());
     asked.same_output = Some(Produced::At("out-{size}-{trial}".to_owned()));
     asked.take("size", "4k");
     let planned = asked.planned().unwrap();
-    assert_eq!(planned.reads[0].from.as_deref(), Some("in-4k"));
+    assert_eq!(planned.parse[0].file.as_deref(), Some("in-4k"));
     assert_eq!(planned.same_output, Some(Produced::At("out-4k-{trial}".to_owned())));
     let printed = Asked { same_output: Some(Produced::Printed(true)), ..Asked::new("work") };
     assert_eq!(printed.planned().unwrap().same_output, Some(Produced::Printed(true)));
@@ -762,7 +762,7 @@ fn what_runs_produce_is_kept_by_its_hash() {
     };
     fake.put_executions("sh -c work", [summed(1), summed(2), summed(2)]);
     let same_output = Some(Produced::Printed(true));
-    let asked = Asked { runs: Some(3), same_output, ..Asked::new("work") };
+    let asked = Asked { runs_per_trial: Some(3), same_output, ..Asked::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     let produced = &Detail::of(&ran.measured).unwrap().produced;
     let expected = [("01".repeat(32), 1), ("02".repeat(32), 2)];
@@ -773,8 +773,8 @@ fn what_runs_produce_is_kept_by_its_hash() {
 fn a_trial_is_set_up_before_its_runs_and_lines_know_which_it_is() {
     let fake = fake();
     fake.put_executions("sh -c echo 0", [took(MS)]);
-    let setup = Some("echo {trial}".to_owned());
-    let asked = Asked { setup, runs: Some(2), ..Asked::new("work") };
+    let trial_setup = Some("echo {trial}".to_owned());
+    let asked = Asked { trial_setup, runs_per_trial: Some(2), ..Asked::new("work") };
     trial(&fake, &asked, 1000 * MS).unwrap();
     let lines: Vec<String> = fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
     assert_eq!(lines, ["sh -c echo 0", "sh -c work", "sh -c work"]);
@@ -783,7 +783,7 @@ fn a_trial_is_set_up_before_its_runs_and_lines_know_which_it_is() {
 #[test]
 fn a_command_with_a_name_is_its_line() {
     let lines = BTreeMap::from([("old".to_owned(), "work".to_owned())]);
-    let mut asked: Work = Asked { lines, ..Asked::new("") }.into();
+    let mut asked: Work = Asked { commands: lines, ..Asked::new("") }.into();
     for (level, run) in [("old", "work"), ("other", "other")] {
         asked.set("command", level).unwrap().unwrap();
         assert_eq!(Asked::of(&asked).unwrap().run, run);

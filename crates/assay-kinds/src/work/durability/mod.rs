@@ -57,17 +57,17 @@ const fn parameter(
 impl Kind for Asked {
     const ABOUT: About = asked::ABOUT;
     const KEYS: &'static Fields = &asked::KEYS;
-    const EXAMPLE: &'static str = "durability = { writer = \"log\", synced-by = \"fdatasync\" }";
+    const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[
         parameter(0, true, |own, text| own.0.set("writer", text)),
-        parameter(1, true, |own, text| own.0.set("synced-by", text)),
-        parameter(2, false, |own, text| own.0.set("size", text)),
-        parameter(3, true, |own, text| own.0.set("assumed-drive", text)),
-        parameter(4, true, |own, text| own.0.set("assumed-atomic", text)),
-        parameter(5, true, |own, text| own.0.set("grade", text)),
-        parameter(6, true, |own, text| own.0.set("on", text)),
-        parameter(7, true, |own, text| own.0.set("mounted-with", text)),
-        parameter(8, true, |own, text| own.0.set("cuts", text)),
+        parameter(1, true, |own, text| own.0.set("sync", text)),
+        parameter(2, false, |own, text| own.0.set("record_size", text)),
+        parameter(3, true, |own, text| own.0.set("assumed_drive", text)),
+        parameter(4, true, |own, text| own.0.set("atomic_write_unit", text)),
+        parameter(5, true, |own, text| own.0.set("method", text)),
+        parameter(6, true, |own, text| own.0.set("write_to", text)),
+        parameter(7, true, |own, text| own.0.set("vm_mount_options", text)),
+        parameter(8, true, |own, text| own.0.set("crash_points", text)),
         parameter(9, true, |own, text| own.0.set("peer", text)),
     ];
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
@@ -118,11 +118,11 @@ impl Asks for Asked {
     }
 
     fn time(&self) -> Option<Time> {
-        self.0.time
+        self.0.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.0.time = time;
+        self.0.runtime = time;
     }
 
     fn ends_by_time(&self) -> bool {

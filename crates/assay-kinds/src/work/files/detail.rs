@@ -10,7 +10,7 @@ use crate::work::measured::Counts;
 pub struct Detail {
     /// The phases in their order.
     pub phases: Vec<Phase>,
-    /// For `cold`: bytes of files in the page cache before and after it was emptied, where most was
+    /// For `drop_caches`: bytes of files in the page cache before and after it was emptied, where most was
     /// left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,

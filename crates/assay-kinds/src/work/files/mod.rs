@@ -38,18 +38,18 @@ impl Asked {
         Planned {
             files: self.files,
             directories: self.directories,
-            levels: self.levels,
+            levels: self.tree_depth,
             size_bytes: self.file_size.0 as u32,
             pattern: self.pattern,
             threads: self.threads,
             fsync: self.fsync,
-            cold: self.cold,
+            cold: self.drop_caches,
         }
     }
 
     /// Why no such tree can be.
     fn obstacle(&self) -> Option<String> {
-        if matches!(self.pattern, Pattern::Spread | Pattern::Stride) {
+        if matches!(self.pattern, Pattern::Spaced | Pattern::Stride) {
             return Some(format!(
                 "files are accessed in sequential or random order, not {}",
                 self.pattern.name()
@@ -79,7 +79,7 @@ impl Kind for Asked {
     };
     const KEYS: &'static Fields = &Fields { label: "files", rows: parameters::KEYS };
     const EXAMPLE: &'static str =
-        "files = { files = 10000, directories = 100, file-size = \"4 KiB\" }";
+        "files = { files = 10000, directories = 100, file_size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
@@ -114,11 +114,11 @@ impl kind::Asks for Asked {
     }
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.time = time;
+        self.runtime = time;
     }
 
     fn ends_by_time(&self) -> bool {
@@ -126,14 +126,14 @@ impl kind::Asks for Asked {
     }
 
     fn settle(&mut self) {
-        self.time = self.time.or(Some(BOUND));
+        self.runtime = self.runtime.or(Some(BOUND));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
         let files = (self.files / QUICK_SHARE).max(self.threads).max(1);
         self.directories = (self.directories / QUICK_SHARE).clamp(1, files);
         self.files = files;
-        self.time = Some(self.time.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND)));
+        self.runtime = Some(self.runtime.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {

@@ -24,7 +24,7 @@ const USUAL_SIZE: Bytes = Bytes(4 << 10);
 asked! {
     /// A tree of small files, as a study asks for it.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
         /// Files in all.
         #[serde(default = "usual_files")]
@@ -56,25 +56,25 @@ asked! {
 
         /// Levels of directories, the lowest of which holds the files.
         #[serde(default = "one")]
-        levels: u32 = 1 => {
-            key: "levels",
+        tree_depth: u32 = 1 => {
+            key: "tree_depth",
             words: "levels of directories, the lowest of which holds the files",
             form: numbers_to(MOST_LEVELS),
-            example: "levels = 2",
+            example: "tree_depth = 2",
             factor: choice(
                 "A whole number from 1 to 16; those above have as few directories as they can.",
                 "[1, 4]",
-                |own, text| Ok(own.levels = whole(text, MOST_LEVELS)?),
+                |own, text| Ok(own.tree_depth = whole(text, MOST_LEVELS)?),
             ),
         }
 
         /// Bytes of a file.
         #[serde(default = "usual_size")]
         file_size: Bytes = USUAL_SIZE => {
-            key: "file-size",
+            key: "file_size",
             words: "bytes of a file",
             form: Form::Size { least: Bytes(0), most: LARGEST },
-            example: "file-size = \"4 KiB\"",
+            example: "file_size = \"4 KiB\"",
             factor: work(
                 "An amount with its unit: `4 KiB`, up to 64 MiB; `0` is empty.",
                 "[\"0\", \"4 KiB\", \"64 KiB\"]",
@@ -128,26 +128,26 @@ asked! {
 
         /// With an empty page cache before each phase.
         #[serde(default, skip_serializing_if = "is_no")]
-        cold: bool = false => {
-            key: "cold",
+        drop_caches: bool = false => {
+            key: "drop_caches",
             words: "an empty page cache before each phase but the first (as root)",
             form: Form::Flag,
-            example: "cold = true",
+            example: "drop_caches = true",
             factor: work(
                 "`true` writes back what is dirty and makes the kernel forget clean pages and names of \
                  files; `false` leaves the cache as the phase before left it.",
                 "[false, true]",
-                |own, text| Ok(own.cold = word(text, "true or false")?),
+                |own, text| Ok(own.drop_caches = word(text, "true or false")?),
             ),
         }
 
         /// Time of a trial at most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        time: Option<Time> = None => {
-            key: "time",
+        runtime: Option<Time> = None => {
+            key: "runtime",
             words: "time of a trial at most: where the tree does not fit into it, it is made smaller",
             form: Form::Time { least: Time(1) },
-            example: "time = \"20 s\"",
+            example: "runtime = \"20 s\"",
         }
     }
 }

@@ -82,7 +82,7 @@ impl Planned {
         let threads = (self.threads > 1).then(|| format!(" by {} threads", self.threads));
         let order = match self.pattern {
             Pattern::Sequential => "in the order of their creation",
-            Pattern::Random | Pattern::Stride | Pattern::Spread => "in random order",
+            Pattern::Random | Pattern::Stride | Pattern::Spaced => "in random order",
         };
         let sync = match self.fsync {
             FileSync::None => "nothing synced",

@@ -159,8 +159,8 @@ fn trees_that_cannot_be_say_why() {
     assert_eq!(told(few).unwrap(), "100 directories need as many files, not 10");
     let crowded = Asked { files: 3, directories: 1, threads: 4, ..Asked::sample() };
     assert_eq!(told(crowded).unwrap(), "4 threads need as many files, not 3");
-    let spread = Asked { pattern: Pattern::Spread, ..Asked::sample() };
-    assert!(told(spread).unwrap().contains("not spread"));
+    let spread = Asked { pattern: Pattern::Spaced, ..Asked::sample() };
+    assert!(told(spread).unwrap().contains("not spaced"));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_quick_look_takes_a_tenth_of_the_tree() {
     let mut own = Asked::sample();
     kind::Asks::hurry(&mut own, None);
     assert_eq!((own.files, own.directories), (1_000, 10));
-    assert_eq!(own.time, Some(QUICK_BOUND));
+    assert_eq!(own.runtime, Some(QUICK_BOUND));
 }
 
 #[test]

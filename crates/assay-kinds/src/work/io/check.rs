@@ -39,7 +39,7 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     let varied = |name: &str| study.factors.contains_key(name);
     let own = verifying::obstacle(io).filter(|unfit| !varied(unfit.key));
     // Steps are looked at beside each size, where they are planned.
-    let is_alone = |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("size");
+    let is_alone = |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("block_size");
     if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
         let hint = unfit.hint.map(str::to_owned);
         to.value(&path, format!("verify: {}", unfit.message), hint);
@@ -61,11 +61,11 @@ fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
 
 /// A ramp belongs to a time of its own.
 fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let told = ["time", "ramp"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
-    if io.ramp.is_some() && io.time.is_none() && study.has_budget && !told {
+    let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
+    if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
         let message = "a ramp without a time: the budget sets both".to_owned();
-        let hint = "add time = \"10 s\", or leave ramp out".to_owned();
-        to.key(&format!("{path}/ramp"), message, Some(hint));
+        let hint = "add runtime = \"10 s\", or leave ramp_time out".to_owned();
+        to.key(&format!("{path}/ramp_time"), message, Some(hint));
     }
 }
 
@@ -73,45 +73,45 @@ fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
 fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let (told, unread) = (wrong("operations"), wrong("pattern"));
-    if io.ramp.is_some() && io.operations.is_some() && !wrong("ramp") {
+    if io.ramp_time.is_some() && io.operations.is_some() && !wrong("ramp_time") {
         let message = "a ramp with a number of operations: each of them counts".to_owned();
-        to.key(&format!("{path}/ramp"), message, Some("leave ramp out".to_owned()));
+        to.key(&format!("{path}/ramp_time"), message, Some("leave ramp_time out".to_owned()));
     }
     if !told && !unread && goes_spread(io, study) {
         spread(io, path, to);
     }
 }
 
-/// Whether it has the pattern spread under some arm.
+/// Whether it has the pattern spaced under some arm.
 fn goes_spread(io: &Asked, study: &InStudy<'_>) -> bool {
     match study.factors.get("pattern") {
-        Some(levels) => levels.iter().any(|level| level == Pattern::Spread.name()),
-        None => io.pattern == Pattern::Spread,
+        Some(levels) => levels.iter().any(|level| level == Pattern::Spaced.name()),
+        None => io.pattern == Pattern::Spaced,
     }
 }
 
-/// The pattern spread goes from one place to the next, and their number is known beforehand.
+/// The pattern spaced goes from one place to the next, and their number is known beforehand.
 fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
         None => {
             let message =
-                "the pattern spread needs the number of places that it goes to".to_owned();
+                "the pattern spaced needs the number of places that it goes to".to_owned();
             let hint = format!("add operations = 100 (at most {most})");
             to.value(&format!("{path}/pattern"), message, Some(hint));
         }
         Some(count) if count > MOST_SAMPLES => {
             let message =
-                format!("operations: the pattern spread takes at most {most}, each is kept");
+                format!("operations: the pattern spaced takes at most {most}, each is kept");
             to.value(&format!("{path}/operations"), message, None);
         }
         Some(_) => {}
     }
-    for (key, number) in [("depth", io.depth), ("threads", io.threads)] {
+    for (key, number) in [("queue_depth", io.queue_depth), ("threads", io.threads)] {
         let path = format!("{path}/{key}");
         if number != 1 && !to.is_wrong(&path) {
             let message =
-                format!("{key}: the pattern spread goes from one place to the next, with 1");
+                format!("{key}: the pattern spaced goes from one place to the next, with 1");
             to.value(&path, message, Some(format!("leave {key} out")));
         }
     }
@@ -121,9 +121,9 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
 fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let varied = |key: &str| study.factors.contains_key(key);
     let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
-    let told = has("rate", io.rate.is_some());
-    let (rate, think) = (told || study.finds_rate, has("think", io.think.is_some()));
-    let arrivals = has("arrivals", io.arrivals != Arrivals::Fixed);
+    let told = has("arrival_rate", io.arrival_rate.is_some());
+    let (rate, think) = (told || study.finds_rate, has("think_time", io.think_time.is_some()));
+    let arrivals = has("arrival_process", io.arrival_process != Arrivals::Fixed);
     let spread = goes_spread(io, study);
     // What a factor supplies is told where the other key stands.
     let at = |key: &str| {
@@ -131,26 +131,26 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     };
     if rate && think {
         let message =
-            "think with a rate: operations start by the clock, so that nothing rests".to_owned();
-        to.value(&at("think"), message, Some("leave one of them out".to_owned()));
+            "think_time with a rate: operations start by the clock, so that nothing rests".to_owned();
+        to.value(&at("think_time"), message, Some("leave one of them out".to_owned()));
     }
     if rate && spread {
         let message =
-            "a rate with the pattern spread: it goes on as soon as it is answered".to_owned();
-        let key = if told { "rate" } else { "pattern" };
+            "a rate with the pattern spaced: it goes on as soon as it is answered".to_owned();
+        let key = if told { "arrival_rate" } else { "pattern" };
         to.value(&at(key), message, Some("take pattern = \"random\"".to_owned()));
     }
     if arrivals && !rate {
-        let message = "arrivals without a rate: nothing is scheduled".to_owned();
-        to.value(&at("arrivals"), message, Some("add rate = \"5000/s\"".to_owned()));
+        let message = "arrival_process without a rate: nothing is scheduled".to_owned();
+        to.value(&at("arrival_process"), message, Some("add arrival_rate = \"5000/s\"".to_owned()));
     }
-    if let (Some(think), Some(time)) = (io.think, io.time)
+    if let (Some(think), Some(time)) = (io.think_time, io.runtime)
         && think >= time
-        && !to.is_wrong(&format!("{path}/think"))
+        && !to.is_wrong(&format!("{path}/think_time"))
     {
         let message =
-            format!("think: a pause of {think} is as long as the trial, which lasts {time}");
-        to.value(&format!("{path}/think"), message, None);
+            format!("think_time: a pause of {think} is as long as the trial, which lasts {time}");
+        to.value(&format!("{path}/think_time"), message, None);
     }
 }
 
@@ -159,15 +159,15 @@ fn size(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let Some(area) = study.area else { return };
     let message =
         |size: Bytes| format!("an operation of {size} does not fit into an area of {area}");
-    let levels = study.factors.get("size");
+    let levels = study.factors.get("block_size");
     for (index, level) in levels.into_iter().flatten().enumerate() {
         let largest = level.parse::<Size>().ok().map(|size| size.largest());
         if let Some(size) = largest.filter(|size| *size > area) {
-            to.value(&format!("factors/size/{index}"), message(size), None);
+            to.value(&format!("factors/block_size/{index}"), message(size), None);
         }
     }
-    let largest = io.size.largest();
+    let largest = io.block_size.largest();
     if levels.is_none() && largest > area {
-        to.value(&format!("{path}/size"), message(largest), None);
+        to.value(&format!("{path}/block_size"), message(largest), None);
     }
 }

@@ -52,8 +52,8 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
         words.push(format!("--rwmixread={}", read_percent(io.mix)));
     }
     words.extend([
-        io.size.fio(size),
-        format!("--iodepth={}", io.depth),
+        io.block_size.fio(size),
+        format!("--iodepth={}", io.queue_depth),
         format!("--numjobs={}", io.threads),
     ]);
     if io.threads > 1 {
@@ -69,7 +69,7 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
 
 fn engine(io: &Planned) -> Engine {
     match io.engine {
-        Engine::Simulated if io.depth > 1 => Engine::IoUring,
+        Engine::Simulated if io.queue_depth > 1 => Engine::IoUring,
         Engine::Simulated => Engine::Psync,
         engine => engine,
     }
@@ -121,14 +121,14 @@ fn is_random(io: &Asked) -> bool {
 /// What fio leaves out between two places: those of a stride, or the evenly spaced ones, in whole pages.
 fn step(io: &Planned, area: &Area) -> String {
     if let Some(stride) = io.strides() {
-        let gap = stride.0.saturating_sub(io.size.largest().0);
+        let gap = stride.0.saturating_sub(io.block_size.largest().0);
         return if gap == 0 { String::new() } else { format!(":{}", size(gap)) };
     }
-    let Some(places) = io.operations.filter(|_| io.pattern == Pattern::Spread) else {
+    let Some(places) = io.operations.filter(|_| io.pattern == Pattern::Spaced) else {
         return String::new();
     };
     let step = area.length / places.max(1) / PAGE * PAGE;
-    let gap = step.saturating_sub(io.size.largest().0);
+    let gap = step.saturating_sub(io.block_size.largest().0);
     if gap == 0 { String::new() } else { format!(":{}", size(gap)) }
 }
 
@@ -140,7 +140,7 @@ fn end(io: &Planned, how: &ByHand<'_>) -> Vec<String> {
         None => vec![runtime, "--time_based".to_owned(), ramp],
         Some(operations) => {
             let each = operations.div_ceil(u64::from(io.threads).max(1));
-            let end = match io.size.one() {
+            let end = match io.block_size.one() {
                 Some(one) => format!("--io_size={}", size(each.saturating_mul(one.0))),
                 None => format!("--number_ios={each}"),
             };
@@ -155,7 +155,7 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     if area.start > 0 {
         words.push(format!("--offset={}", size(area.start)));
     }
-    let block = io.size.largest().0.max(1);
+    let block = io.block_size.largest().0.max(1);
     let threads = u64::from(io.threads).max(1);
     if matches!(io.pattern, Pattern::Sequential | Pattern::Stride) && threads > 1 {
         let slice = area.length / block / threads * block;
@@ -180,7 +180,7 @@ pub(super) fn random(io: &Asked) -> Vec<String> {
 
 /// Which blocks are met more often.
 pub(super) fn access(io: &Asked) -> Vec<String> {
-    let law = match io.access {
+    let law = match io.distribution {
         Access::Uniform => return Vec::new(),
         Access::Zipf(theta) => format!("zipf:{theta}"),
         Access::Pareto(share) => format!("pareto:{share}"),
@@ -199,14 +199,14 @@ pub(super) fn align(io: &Asked) -> Vec<String> {
 
 /// What is written.
 pub(super) fn content(io: &Asked) -> Vec<String> {
-    match io.content {
+    match io.compressibility {
         _ if io.mix.percent(Class::Zero) == 100 => vec!["--zero_buffers".to_owned()],
         _ if !io.mix.carries() => Vec::new(),
         Content::Zero => vec!["--zero_buffers".to_owned()],
         Content::Random => vec!["--refill_buffers".to_owned()],
         Content::Partly(_) => vec![
             "--refill_buffers".to_owned(),
-            format!("--buffer_compress_percentage={}", io.content.compressible_percent()),
+            format!("--buffer_compress_percentage={}", io.compressibility.compressible_percent()),
             format!("--buffer_compress_chunk={PAGE}"),
         ],
     }
@@ -220,7 +220,7 @@ pub(super) fn sync(io: &Asked) -> Vec<String> {
         WriteSync::EachWrite => "--fdatasync=1".to_owned(),
         WriteSync::EachNth(every) => format!("--fdatasync={every}"),
         WriteSync::Fsync(every) => format!("--fsync={every}"),
-        WriteSync::DataSynced => "--sync=dsync".to_owned(),
+        WriteSync::DataSynced => "--sync=o_dsync".to_owned(),
         WriteSync::Synced => "--sync=sync".to_owned(),
     };
     vec![word]
@@ -235,7 +235,7 @@ pub(super) fn duplicates(io: &Asked) -> Vec<String> {
 
 /// So many operations per second, of each thread and direction.
 pub(super) fn rate(io: &Asked) -> Vec<String> {
-    let Some(rate) = io.rate else { return Vec::new() };
+    let Some(rate) = io.arrival_rate else { return Vec::new() };
     let each = rate.per_s().div_ceil(u64::from(io.threads).max(1));
     let reads = u64::from(io.mix.read_percent());
     let number = if io.mix.reads() && io.mix.writes() {
@@ -244,7 +244,7 @@ pub(super) fn rate(io: &Asked) -> Vec<String> {
     } else {
         each.to_string()
     };
-    let law = match io.arrivals {
+    let law = match io.arrival_process {
         Arrivals::Fixed => "linear",
         Arrivals::Poisson => "poisson",
     };
@@ -253,7 +253,7 @@ pub(super) fn rate(io: &Asked) -> Vec<String> {
 
 /// A pause after each operation.
 pub(super) fn think(io: &Asked) -> Vec<String> {
-    let pause = io.think.map(|think| format!("--thinktime={}us", think.0.div_ceil(1000)));
+    let pause = io.think_time.map(|think| format!("--thinktime={}us", think.0.div_ceil(1000)));
     pause.into_iter().collect()
 }
 
@@ -272,7 +272,7 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     };
     add(io.engine == Engine::Simulated, "fio has no simulated drive: FILE stands for a real one");
     add(
-        engine == Engine::Psync && io.depth > 1,
+        engine == Engine::Psync && io.queue_depth > 1,
         "psync keeps one operation in flight in each thread, whatever --iodepth says",
     );
     add(
@@ -286,7 +286,7 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
          --cpus_allowed_policy=split",
     );
     add(
-        io.pattern == Pattern::Spread,
+        io.pattern == Pattern::Spaced,
         "fio takes steps of one length; Assay goes to the nearest block before each place",
     );
     add(
@@ -294,12 +294,12 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         "fio meets the same blocks again after each pass; Assay begins each pass one block further",
     );
     add(
-        matches!(io.access, Access::Zipf(_) | Access::Pareto(_)),
+        matches!(io.distribution, Access::Zipf(_) | Access::Pareto(_)),
         "fio scatters ranks by a hash, so that some blocks have several and some have none; in Assay each \
          block has one",
     );
     add(
-        io.apart == Apart::Halves,
+        io.rw_split == Apart::Halves,
         "fio reads and writes all of the file in one job: two jobs with an offset each have a half each",
     );
     add(
@@ -311,16 +311,16 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         "Assay counts the fsync into the latency of its write; fio reports it apart",
     );
     add(
-        io.rate.is_some(),
+        io.arrival_rate.is_some(),
         "fio's latencies count from submission, as service times do here: what waited for a slot while the \
          drive stood still is not in them",
     );
     add(
-        io.rate.is_some_and(|rate| !rate.per_s().is_multiple_of(u64::from(io.threads).max(1))),
+        io.arrival_rate.is_some_and(|rate| !rate.per_s().is_multiple_of(u64::from(io.threads).max(1))),
         "fio's rate is that of a thread, in whole operations: all together come to a few more",
     );
     add(
-        io.think.is_some() && io.depth > 1,
+        io.think_time.is_some() && io.queue_depth > 1,
         "fio pauses the whole thread after each operation; Assay pauses the one place in flight",
     );
     add(
@@ -362,7 +362,7 @@ mod tests {
 
     /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
     fn io(change: impl FnOnce(&mut Planned)) -> Planned {
-        let asked = Asked { depth: 32, ..Asked::some() };
+        let asked = Asked { queue_depth: 32, ..Asked::some() };
         let mut planned = Planned::new(asked, Engine::IoUring);
         change(&mut planned);
         planned
@@ -406,11 +406,11 @@ mod tests {
         let writers = io(|io| {
             io.pattern = Pattern::Sequential;
             io.mix = Mix::Shares { read_percent: 30 };
-            io.size = Bytes(1 << 20).into();
-            (io.threads, io.depth) = (3, 1);
+            io.block_size = Bytes(1 << 20).into();
+            (io.threads, io.queue_depth) = (3, 1);
             io.engine = Engine::Psync;
             io.sync = WriteSync::EachWrite;
-            io.content = Content::Zero;
+            io.compressibility = Content::Zero;
             io.direct = false;
         });
         let text = text(&writers);
@@ -432,8 +432,8 @@ mod tests {
         assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
         assert!(found.remarks[0].contains("fio knows no rewrite"), "{:?}", found.remarks);
         let spread = io(|io| {
-            (io.pattern, io.size, io.operations) =
-                (Pattern::Spread, Bytes(1 << 20).into(), Some(16));
+            (io.pattern, io.block_size, io.operations) =
+                (Pattern::Spaced, Bytes(1 << 20).into(), Some(16));
         });
         let found = line(&spread, &how("a"));
         let text = found.words.join(" ");
@@ -447,8 +447,8 @@ mod tests {
         let rate = |threads: u32, mix: Mix, arrivals: Arrivals| {
             line(
                 &io(|io| {
-                    io.rate = Some("5000/s".parse().unwrap());
-                    (io.threads, io.mix, io.arrivals) = (threads, mix, arrivals);
+                    io.arrival_rate = Some("5000/s".parse().unwrap());
+                    (io.threads, io.mix, io.arrival_process) = (threads, mix, arrivals);
                 }),
                 &how("a"),
             )
@@ -463,7 +463,7 @@ mod tests {
         assert!(text.contains("--rate_iops=1167,500 --rate_process=poisson"), "{text}");
         assert!(found.remarks[1].contains("a few more"), "{:?}", found.remarks);
         let rests =
-            io(|io| (io.depth, io.think) = (1, Some(assay_base::quantity::Time(1_500_000))));
+            io(|io| (io.queue_depth, io.think_time) = (1, Some(assay_base::quantity::Time(1_500_000))));
         let found = line(&rests, &how("a"));
         assert!(found.words.contains(&"--thinktime=1500us".to_owned()) && found.remarks.is_empty());
         let plain = line(&reads(), &how("a")).words.join(" ");
@@ -489,7 +489,7 @@ mod tests {
         let (words, remarks) = line_of("zero");
         assert!(words.contains("--rw=randwrite ") && words.contains("--zero_buffers"), "{words}");
         assert!(remarks.contains("no zeroing"), "{remarks}");
-        let (words, remarks) = line_of("60 % read, 30 % write, 10 % trim");
+        let (words, remarks) = line_of("read/60:write/30:trim/10");
         assert!(words.contains("--rw=randrw --rwmixread=67 "), "{words}");
         assert!(remarks.contains("mixes no trims"), "{remarks}");
         assert!(!remarks_of_reads().contains("trims"));
@@ -498,9 +498,9 @@ mod tests {
     #[test]
     fn each_kind_of_sync_has_its_word_in_fio() {
         for (sync, word) in [
-            ("fsync-each-write", "--fsync=1"),
-            ("fsync-each-8-writes", "--fsync=8"),
-            ("o_dsync", "--sync=dsync"),
+            ("fsync", "--fsync=1"),
+            ("fsync:8", "--fsync=8"),
+            ("o_dsync", "--sync=o_dsync"),
             ("o_sync", "--sync=sync"),
         ] {
             let written = |mix: &str| {
@@ -531,8 +531,8 @@ mod tests {
     #[test]
     fn sizes_laws_and_strides_are_told_in_the_words_of_fio() {
         let mixed = io(|io| {
-            io.size = "4 KiB 70 %, 64 KiB 30 %".parse().unwrap();
-            io.access = "zipf 1.2".parse().unwrap();
+            io.block_size = "4KiB/70:64KiB/30".parse().unwrap();
+            io.distribution = "zipf:1.2".parse().unwrap();
             (io.align, io.operations) = (Some(Bytes(8192)), Some(1000));
         });
         let found = line(&mixed, &how("a"));
@@ -550,7 +550,7 @@ mod tests {
             "{:?}",
             found.remarks
         );
-        let hot = io(|io| io.access = "hot 20 % 80 %".parse().unwrap());
+        let hot = io(|io| io.distribution = "zoned:80/20:20/80".parse().unwrap());
         assert!(text(&hot).contains("--random_distribution=zoned:80/20:20/80"));
         let stride = io(|io| {
             (io.pattern, io.stride, io.threads) = (Pattern::Stride, Some(Bytes(64 << 10)), 2);
@@ -561,8 +561,8 @@ mod tests {
         assert!(words.contains("--size=32m --offset_increment=32m"), "{words}");
         assert!(found.remarks.iter().any(|remark| remark.contains("one block further")));
         let apart = io(|io| {
-            io.size = "read 4 KiB; write 8 KiB".parse().unwrap();
-            (io.mix, io.apart) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
+            io.block_size = "read 4 KiB; write 8 KiB".parse().unwrap();
+            (io.mix, io.rw_split) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
         });
         let found = line(&apart, &how("a"));
         assert!(found.words.contains(&"--bs=4k,8k".to_owned()), "{:?}", found.words);

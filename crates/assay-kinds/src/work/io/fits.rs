@@ -6,7 +6,7 @@ use super::{Apart, Asked, Mix, Pattern, parameters};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Factors that these rules look at.
-const LOOKED_AT: [&str; 7] = ["pattern", "mix", "size", "access", "align", "stride", "apart"];
+const LOOKED_AT: [&str; 7] = ["pattern", "mix", "block_size", "distribution", "align", "stride", "rw_split"];
 /// Arms that are looked at: more differ in nothing that is new.
 const MOST_ARMS: usize = 4096;
 
@@ -28,28 +28,28 @@ pub(super) fn unfit(
 
 /// Why these reads and writes cannot be done anywhere.
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
-    if io.pattern != Pattern::Random && !io.access.is_uniform() {
+    if io.pattern != Pattern::Random && !io.distribution.is_uniform() {
         let message = format!(
-            "access: only random operations go to some blocks more often, and these are {}",
+            "distribution: only random operations go to some blocks more often, and these are {}",
             io.pattern.name()
         );
-        let hint = "leave access out, or say pattern = \"random\"";
-        return Some(unfit("access", message, Some(hint)));
+        let hint = "leave distribution out, or say pattern = \"random\"";
+        return Some(unfit("distribution", message, Some(hint)));
     }
-    if io.pattern == Pattern::Spread && io.size.one().is_none() {
-        return Some(unfit("size", "size: the pattern spread has operations of one size", None));
+    if io.pattern == Pattern::Spaced && io.block_size.one().is_none() {
+        return Some(unfit("block_size", "block_size: the pattern spaced has operations of one size", None));
     }
-    if io.pattern == Pattern::Spread && io.apart != Apart::Nothing {
-        let message = "apart: the pattern spread has one sequence of places";
-        return Some(unfit("apart", message, Some("leave apart out")));
+    if io.pattern == Pattern::Spaced && io.rw_split != Apart::None {
+        let message = "rw_split: the pattern spaced has one sequence of places";
+        return Some(unfit("rw_split", message, Some("leave rw_split out")));
     }
-    if io.mix == Mix::Rewrite && io.size.is_by_direction() {
-        let message = "size: a rewrite reads and writes one block, of one size";
-        return Some(unfit("size", message, None));
+    if io.mix == Mix::Rewrite && io.block_size.is_by_direction() {
+        let message = "block_size: a rewrite reads and writes one block, of one size";
+        return Some(unfit("block_size", message, None));
     }
-    if io.mix == Mix::Rewrite && io.apart != Apart::Nothing {
-        let message = "apart: a rewrite reads and writes one block";
-        return Some(unfit("apart", message, Some("leave apart out")));
+    if io.mix == Mix::Rewrite && io.rw_split != Apart::None {
+        let message = "rw_split: a rewrite reads and writes one block";
+        return Some(unfit("rw_split", message, Some("leave rw_split out")));
     }
     no_stride(io)
 }
@@ -62,10 +62,10 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
         let message = "the pattern stride needs the way from one block to the next";
         return Some(unfit("pattern", message, Some("add stride = \"1 MiB\"")));
     };
-    if stride >= io.size.largest() {
+    if stride >= io.block_size.largest() {
         return None;
     }
-    let message = format!("stride: {stride} is shorter than an operation of {}", io.size);
+    let message = format!("stride: {stride} is shorter than an operation of {}", io.block_size);
     Some(unfit("stride", message, None))
 }
 
@@ -139,8 +139,8 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
         idle("align", "align: only random places are drawn");
     }
     let is_mixed = |(arm, _): &Arm<'_>| arm.mix.reads() && arm.mix.writes();
-    if io.apart != Apart::Nothing && !arms.iter().any(is_mixed) {
-        idle("apart", "apart: there is no mix of reads and writes");
+    if io.rw_split != Apart::None && !arms.iter().any(is_mixed) {
+        idle("rw_split", "rw_split: there is no mix of reads and writes");
     }
 }
 
@@ -165,26 +165,26 @@ mod tests {
     }
 
     fn zipf(io: &mut Asked) {
-        io.access = "zipf 1.2".parse().unwrap();
+        io.distribution = "zipf:1.2".parse().unwrap();
     }
 
     #[test]
     fn what_fits_is_not_told() {
         assert!(told(|_| {}, &[]).is_empty());
-        assert!(told(zipf, &[("depth", &["1", "8"])]).is_empty());
+        assert!(told(zipf, &[("queue_depth", &["1", "8"])]).is_empty());
         let stride = |io: &mut Asked| {
             (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(65_536)));
-            io.size = "4 KiB 50 %, 64 KiB 50 %".parse().unwrap();
+            io.block_size = "4KiB/50:64KiB/50".parse().unwrap();
         };
         assert!(told(stride, &[]).is_empty());
         assert!(told(stride, &[("pattern", &["sequential", "stride"])]).is_empty());
-        let apart = |io: &mut Asked| io.apart = Apart::Halves;
+        let apart = |io: &mut Asked| io.rw_split = Apart::Halves;
         assert!(told(apart, &[("mix", &["read", "70/30"])]).is_empty());
         let rewrites = |io: &mut Asked| {
-            (io.mix, io.size) = (Mix::Rewrite, "4 KiB 50 %, 64 KiB 50 %".parse().unwrap());
+            (io.mix, io.block_size) = (Mix::Rewrite, "4KiB/50:64KiB/50".parse().unwrap());
         };
         assert!(told(rewrites, &[]).is_empty());
-        assert!(told(|_| {}, &[("access", &["uniform", "zipf 1"])]).is_empty());
+        assert!(told(|_| {}, &[("distribution", &["uniform", "zipf:1"])]).is_empty());
     }
 
     #[test]
@@ -194,45 +194,45 @@ mod tests {
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
-        one(zipf, &[("pattern", &["random", "sequential"])], "io/access", "these are sequential");
+        one(zipf, &[("pattern", &["random", "sequential"])], "io/distribution", "these are sequential");
         let sequential: fn(&mut Asked) = |io| io.pattern = Pattern::Sequential;
         one(
             sequential,
-            &[("access", &["uniform", "pareto 0.2"])],
-            "factors/access/1",
+            &[("distribution", &["uniform", "pareto:0.2"])],
+            "factors/distribution/1",
             "only random",
         );
         one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "needs the way");
         one(|io| io.stride = Some(Bytes(1 << 20)), &[], "io/stride", "only the pattern stride");
-        one(|io| io.apart = Apart::Halves, &[], "io/apart", "no mix");
+        one(|io| io.rw_split = Apart::Halves, &[], "io/rw_split", "no mix");
         let aligned: fn(&mut Asked) = |io| {
             (io.pattern, io.align) = (Pattern::Sequential, Some(Bytes(8192)));
         };
         one(aligned, &[], "io/align", "only random places");
-        let rewrite: fn(&mut Asked) = |io| (io.mix, io.apart) = (Mix::Rewrite, Apart::Halves);
-        one(rewrite, &[], "io/apart", "a rewrite");
+        let rewrite: fn(&mut Asked) = |io| (io.mix, io.rw_split) = (Mix::Rewrite, Apart::Halves);
+        one(rewrite, &[], "io/rw_split", "a rewrite");
         let stride: fn(&mut Asked) = |io| {
             (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(512)));
         };
         one(stride, &[], "io/stride", "512 B is shorter");
         let spread: fn(&mut Asked) = |io| {
-            (io.pattern, io.operations) = (Pattern::Spread, Some(10));
+            (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
         };
         one(
             spread,
-            &[("size", &["4 KiB", "4 KiB 50 %, 8 KiB 50 %"])],
-            "factors/size/1",
+            &[("block_size", &["4 KiB", "4KiB/50:8KiB/50"])],
+            "factors/block_size/1",
             "one size",
         );
         let halves: fn(&mut Asked) = |io| {
-            (io.pattern, io.operations) = (Pattern::Spread, Some(10));
-            (io.mix, io.apart) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
+            (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
+            (io.mix, io.rw_split) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
         };
-        one(halves, &[], "io/apart", "one sequence");
+        one(halves, &[], "io/rw_split", "one sequence");
         let directions: fn(&mut Asked) = |io| {
-            (io.mix, io.size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
+            (io.mix, io.block_size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
         };
-        one(directions, &[], "io/size", "one block");
+        one(directions, &[], "io/block_size", "one block");
     }
 
     #[test]

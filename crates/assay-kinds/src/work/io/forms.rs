@@ -23,7 +23,7 @@ pub(super) static DUPLICATES: OwnForm = OwnForm {
 /// Which writes are synced.
 pub(super) static SYNC: OwnForm = OwnForm {
     read: |text| text.parse::<WriteSync>().map(String::from),
-    pattern: "^(none|(fsync-)?each-write|(fsync-)?each-[1-9][0-9]{0,6}-writes|o_dsync|o_sync)$",
+    pattern: "^(none|f(data)?sync(:[1-9][0-9]{0,6})?|o_dsync|o_sync)$",
     example: "none",
     number: None,
 };

@@ -76,29 +76,29 @@ pub enum AskedEngine {
 impl Asked {
     /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
-        self.depth.saturating_mul(self.threads)
+        self.queue_depth.saturating_mul(self.threads)
     }
 
     /// Whether operations start by a clock or after a pause: how many there are per second, and how many are in
     /// flight, is then not what the drive can.
     pub fn is_held_back(&self) -> bool {
-        self.rate.is_some() || self.think.is_some()
+        self.arrival_rate.is_some() || self.think_time.is_some()
     }
 
     /// Bytes of one operation, as engines take them: none has more than a GiB. Of several sizes the
     /// largest.
     pub fn size_bytes(&self) -> u32 {
-        self.size.largest().0 as u32
+        self.block_size.largest().0 as u32
     }
 
     /// Whether places and sizes are none that a usual number of a drive has: several sizes, blocks that are
     /// met more often than others, gaps, or places of reads apart from those of writes.
     pub fn is_shaped(&self) -> bool {
-        self.size.one().is_none()
-            || !self.access.is_uniform()
+        self.block_size.one().is_none()
+            || !self.distribution.is_uniform()
             || self.aligned().is_some()
             || self.pattern == Pattern::Stride
-            || self.apart != Apart::Nothing
+            || self.rw_split != Apart::None
     }
 
     /// What its places are multiples of, where that is said and they are random.
@@ -122,7 +122,7 @@ impl Kind for Asked {
                latencies of all are one distribution.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
-    const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
+    const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, FDATASYNC];
@@ -140,8 +140,8 @@ impl kind::Asks for Asked {
         let sync = operations::sync_words(self.sync, ",");
         format!(
             "{pattern} {mix} of {}{}, {}{} in flight{sync}{}",
-            self.size,
-            content_words(self.content),
+            self.block_size,
+            content_words(self.compressibility),
             most_words(self),
             self.in_flight(),
             told(self)
@@ -161,15 +161,15 @@ impl kind::Asks for Asked {
     }
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn ramp(&self) -> Option<Time> {
-        self.ramp
+        self.ramp_time
     }
 
     fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
-        (self.time, self.ramp) = (time, ramp);
+        (self.runtime, self.ramp_time) = (time, ramp);
     }
 
     fn ends_by_time(&self) -> bool {
@@ -177,25 +177,25 @@ impl kind::Asks for Asked {
     }
 
     fn settle(&mut self) {
-        if self.time.is_none() {
-            self.time = Some(TRIAL);
+        if self.runtime.is_none() {
+            self.runtime = Some(TRIAL);
             // Counted operations count from the first one on.
-            self.ramp = self.ramp.or(Some(RAMP)).filter(|_| self.ends_by_time());
+            self.ramp_time = self.ramp_time.or(Some(RAMP)).filter(|_| self.ends_by_time());
         }
     }
 
     fn hurry(&mut self, area: Option<Bytes>) {
-        self.time = match (self.operations, self.time) {
+        self.runtime = match (self.operations, self.runtime) {
             // What counts its operations ends by itself: the time only bounds it.
             (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
-            (None, _) => Some(self.rate.map_or(QUICK, quick_at)),
+            (None, _) => Some(self.arrival_rate.map_or(QUICK, quick_at)),
         };
-        self.ramp = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
+        self.ramp_time = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
         if let (Some(area), Pattern::Sequential, Some(count)) =
             (area, self.pattern, self.operations)
         {
             // One pass over the smaller area, as over the larger one.
-            self.operations = Some(count.min(area.0 / self.size.largest().0.max(1)).max(1));
+            self.operations = Some(count.min(area.0 / self.block_size.largest().0.max(1)).max(1));
         }
     }
 
@@ -227,7 +227,7 @@ fn told(io: &Asked) -> String {
 
 /// What stands before the number in flight: in an open loop it is a limit.
 fn most_words(io: &Asked) -> &'static str {
-    if io.rate.is_some() { "at most " } else { "" }
+    if io.arrival_rate.is_some() { "at most " } else { "" }
 }
 
 /// What is told of a content in a list of what is run; nothing of the one that is usual.
@@ -241,7 +241,7 @@ fn content_words(content: Content) -> String {
 
 /// What blocks that are read and written so do to the target.
 fn touch(io: &Asked) -> Touch {
-    let Asked { mix, content, direct, .. } = *io;
+    let Asked { mix, compressibility: content, direct, .. } = *io;
     // What is taken away must be there, or there is nothing to do.
     let finds = (mix.reads() || mix.clears()).then_some(content);
     let clears = mix.clears() || operations::copies(io);

@@ -15,11 +15,11 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     let varies = |key: &str| study.factors.contains_key(key);
     let is_unread = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let has_some = io.duplicates != Duplicates::NONE && !varies("duplicates");
-    if !has_some || ["mix", "content", "duplicates"].into_iter().any(is_unread) {
+    if !has_some || ["mix", "compressibility", "duplicates"].into_iter().any(is_unread) {
         return;
     }
     let is_fresh = varies("mix") || io.mix.percent(Class::Write) > 0;
-    let is_zero = io.content == Content::Zero && !varies("content");
+    let is_zero = io.compressibility == Content::Zero && !varies("compressibility");
     let message = match (is_fresh, is_zero) {
         (true, false) => return,
         (true, true) => "duplicates: blocks of zeros are all alike".to_owned(),
@@ -37,9 +37,9 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     of(Class::Trim, &offer.clears.no_trim)
         .or_else(|| of(Class::Zero, &offer.clears.no_zeroing))
         .or_else(|| {
-            let is_whole = io.size.is_multiple_of(SECTOR);
+            let is_whole = io.block_size.is_multiple_of(SECTOR);
             (!is_whole).then(|| {
-                format!("trims and zeroing need multiples of 512 B, the operation has {}", io.size)
+                format!("trims and zeroing need multiples of 512 B, the operation has {}", io.block_size)
             })
         })
 }
@@ -113,18 +113,18 @@ mod tests {
         };
         for (mix, told) in [
             ("trim", "no trims here"),
-            ("90 % read, 10 % trim", "no trims here"),
-            ("90 % write, 10 % zero", "no zeroing here"),
+            ("read/90:trim/10", "no trims here"),
+            ("write/90:zero/10", "no zeroing here"),
         ] {
             assert_eq!(planned(&io(mix), true, &lacking), Err(told.to_owned()));
             assert_eq!(planned(&io(mix), true, &open), Ok(()));
-            let odd = Asked { size: Bytes(1000).into(), ..io(mix) };
+            let odd = Asked { block_size: Bytes(1000).into(), ..io(mix) };
             assert!(planned(&odd, true, &open).unwrap_err().contains("multiples of 512 B"));
         }
         for mix in ["read", "70/30", "rewrite"] {
             assert_eq!(planned(&io(mix), true, &lacking), Ok(()));
             assert_eq!(
-                planned(&Asked { size: Bytes(1000).into(), ..io(mix) }, true, &open),
+                planned(&Asked { block_size: Bytes(1000).into(), ..io(mix) }, true, &open),
                 Ok(())
             );
         }
@@ -133,7 +133,7 @@ mod tests {
     /// Trims and zeroing need what writes need: an area that may be written, and consent for it.
     #[test]
     fn what_takes_away_is_never_done_to_what_is_only_read() {
-        for mix in ["trim", "zero", "99 % read, 1 % trim", "99 % read, 1 % zero"] {
+        for mix in ["trim", "zero", "read/99:trim/1", "read/99:zero/1"] {
             let told = planned(&io(mix), false, &Clears::default()).unwrap_err();
             assert!(told.contains("only read"), "{mix}: {told}");
             let touch = io(mix).touches();
@@ -184,21 +184,21 @@ mod tests {
         let duplicates = "30 %".parse().unwrap();
         for mix in ["read", "rewrite", "trim"] {
             let own = Asked { duplicates, ..io(mix) };
-            assert!(heard(&own, "depth")[0].contains("no block carries fresh bytes"), "{mix}");
+            assert!(heard(&own, "queue_depth")[0].contains("no block carries fresh bytes"), "{mix}");
             assert!(heard(&own, "mix").is_empty(), "{mix}");
-            assert!(heard(&io(mix), "depth").is_empty(), "{mix}");
+            assert!(heard(&io(mix), "queue_depth").is_empty(), "{mix}");
         }
-        let zeros = Asked { duplicates, content: Content::Zero, ..io("write") };
-        assert!(heard(&zeros, "depth")[0].contains("all alike"));
-        assert!(heard(&zeros, "content").is_empty());
-        assert!(heard(&Asked { duplicates, ..io("70/30") }, "depth").is_empty());
+        let zeros = Asked { duplicates, compressibility: Content::Zero, ..io("write") };
+        assert!(heard(&zeros, "queue_depth")[0].contains("all alike"));
+        assert!(heard(&zeros, "compressibility").is_empty());
+        assert!(heard(&Asked { duplicates, ..io("70/30") }, "queue_depth").is_empty());
     }
 
     #[test]
     fn words_say_what_differs_and_nothing_of_what_is_usual() {
         let some = Asked {
-            mix: "60 % read, 30 % write, 10 % trim".parse().unwrap(),
-            sync: "each-8-writes".parse().unwrap(),
+            mix: "read/60:write/30:trim/10".parse().unwrap(),
+            sync: "fdatasync:8".parse().unwrap(),
             duplicates: "30 %".parse().unwrap(),
             ..Asked::some()
         };

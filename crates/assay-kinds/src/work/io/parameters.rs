@@ -21,7 +21,7 @@ use crate::work::table::{Factor, asked, choice, whole, word, work};
 
 /// Operations of a trial at most, where they are counted.
 const MOST_OPERATIONS: u64 = 1_000_000_000;
-/// Places of the pattern `spread` at most: the service time of each is kept.
+/// Places of the pattern `spaced` at most: the service time of each is kept.
 pub(super) const MOST_SAMPLES: u64 = 10_000;
 /// Operations in flight per thread at most.
 const MOST_DEPTH: u32 = 4096;
@@ -32,7 +32,7 @@ parameters! {
     /// Order of the offsets.
     pattern: Pattern = Pattern::Random => {
         words: "order of the offsets",
-        form: Form::Word(|| vec!["sequential", "random", "stride", "spread"]),
+        form: Form::Word(|| vec!["sequential", "random", "stride", "spaced"]),
         need: Need::UnlessFactor,
         example: "pattern = \"random\"",
         background: {
@@ -41,12 +41,12 @@ parameters! {
             summary: "order of the blocks",
         },
         factor: work(
-            "`sequential`; `random`, with the places that `access` says; `stride`: sequential with gaps, \
+            "`sequential`; `random`, with the places that `distribution` says; `stride`: sequential with gaps, \
              from the start of one block to that of the next as far as the key `stride` says, and at the end \
-             anew one block further, so that every block is met; or `spread`: as many evenly spaced blocks \
+             anew one block further, so that every block is met; or `spaced`: as many evenly spaced blocks \
              as `operations` says, in rising order.",
             "[\"sequential\", \"random\"]",
-            |io, text| Ok(io.pattern = word(text, "sequential, random, stride or spread")?),
+            |io, text| Ok(io.pattern = word(text, "sequential, random, stride or spaced")?),
         ),
         fio: fio_line::random,
     }
@@ -68,7 +68,7 @@ parameters! {
              block is read, changed and written back, and counts once. `trim` tells a device that a \
              block holds nothing any more, and punches a hole into a file; `zero` makes zeros without \
              carrying any. Both destroy what was there, and ask for what writes ask for; the area is \
-             written anew before each trial of them. `60 % read, 30 % write, 10 % trim` mixes them: \
+             written anew before each trial of them. `read/60:write/30:trim/10` mixes them: \
              what an operation does is drawn by these shares.",
             "[\"read\", \"write\", \"70/30\"]",
             |io, text| Ok(io.mix = text.parse()?),
@@ -76,37 +76,37 @@ parameters! {
     }
 
     /// Bytes of one operation, or sizes with the share that each has.
-    size: Size = Bytes(4096).into() => {
+    block_size: Size = Bytes(4096).into() => {
         words: "bytes of one operation, or sizes with the share of operations that each has",
         form: Form::Sizes { least: Bytes(1), most: size::LARGEST },
         need: Need::UnlessFactor,
-        example: "size = \"4 KiB\"",
-        background: { need: Need::Always, example: "size = \"1 MiB\"", },
+        example: "block_size = \"4 KiB\"",
+        background: { need: Need::Always, example: "block_size = \"1 MiB\"", },
         factor: choice::<Asked>(
             "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70 %, \
              64 KiB 30 %`; or such for reads and writes: `read 4 KiB; write 64 KiB`. Of several sizes the \
              smallest is what random places are multiples of, latencies are those of all, and rates count \
              the bytes that each moved.",
             "[\"4 KiB\", \"64 KiB\", \"1 MiB\"]",
-            |io, text| Ok(io.size = text.parse()?),
+            |io, text| Ok(io.block_size = text.parse()?),
         )
         .written(|text| text.parse::<Size>().ok().map(String::from)),
-        job: |io, job| job.sizes = io.size.sizes(),
+        job: |io, job| job.sizes = io.block_size.sizes(),
     }
 
     /// Operations in flight per thread.
     #[serde(default = "one")]
-    depth: u32 = 1 => {
+    queue_depth: u32 = 1 => {
         words: "operations in flight per thread",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
-        example: "depth = 8",
+        example: "queue_depth = 8",
         background: {},
         factor: choice(
             "A whole number from 1 to 4096.",
             "[1, 2, 4, 8, 16, 32]",
-            |io, text| Ok(io.depth = whole(text, MOST_DEPTH)?),
+            |io, text| Ok(io.queue_depth = whole(text, MOST_DEPTH)?),
         ),
-        job: |io, job| job.depth = io.depth,
+        job: |io, job| job.depth = io.queue_depth,
     }
 
     /// Threads.
@@ -140,20 +140,20 @@ parameters! {
 
     /// Which bytes are written.
     #[serde(default)]
-    content: Content = Content::Random => {
+    compressibility: Content = Content::Random => {
         words: "which bytes are written, and how much of them compresses",
         form: Form::Content,
-        example: "content = \"50 %\"",
-        background: { example: "content = \"random\"", },
+        example: "compressibility = \"50 %\"",
+        background: { example: "compressibility = \"random\"", },
         factor: work(
             "`random`: nothing of them compresses; `zero`: all of them; or the share of each block that \
              compresses, such as `50 %`: of every 4 KiB the last half is zeros and the rest random. \
              Reads find such bytes: the area is written with them, and again where another \
              workload wrote others in between.",
             "[\"random\", \"50 %\", \"zero\"]",
-            |io, text| Ok(io.content = text.parse()?),
+            |io, text| Ok(io.compressibility = text.parse()?),
         ),
-        job: |io, job| job.content = io.content,
+        job: |io, job| job.content = io.compressibility,
         fio: fio_line::content,
     }
 
@@ -183,16 +183,16 @@ parameters! {
     sync: WriteSync = WriteSync::None => {
         words: "when a write counts as done",
         form: Form::Own(&forms::SYNC),
-        example: "sync = \"each-write\"",
+        example: "sync = \"fdatasync\"",
         background: {},
         factor: work(
-            "`none`: when the kernel says it is written; `each-write`: after an fdatasync of its own; \
-             `each-8-writes`: the same for every eighth write of a thread, whose latency covers both \
+            "`none`: when the kernel says it is written; `fdatasync`: after an fdatasync of its own; \
+             `fdatasync:8`: the same for every eighth write of a thread, whose latency covers both \
              (2 to 1000000). With several in flight that fdatasync covers the writes that have ended \
-             by then, and its own. `fsync-each-write` and `fsync-each-8-writes`: the same with an fsync, \
+             by then, and its own. `fsync` and `fsync:8`: the same with an fsync, \
              which writes all metadata. `o_dsync` and `o_sync`: each write ends when its data, or these with \
              all metadata, are on the medium, as in a file that was opened with that flag.",
-            "[\"none\", \"each-write\", \"each-8-writes\", \"fsync-each-write\", \"o_dsync\", \"o_sync\"]",
+            "[\"none\", \"fdatasync\", \"fdatasync:8\", \"fsync\", \"o_dsync\", \"o_sync\"]",
             |io, text| Ok(io.sync = text.parse()?),
         ),
         job: |io, job| job.sync = io.sync,
@@ -215,14 +215,14 @@ parameters! {
 
     /// Operations per second over all threads, by the clock; none in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rate: Option<Rate> = None => {
+    arrival_rate: Option<Rate> = None => {
         words: "operations per second over all threads, by the clock: an open loop",
         form: Form::Own(&rate::FORM),
-        example: "rate = \"5000/s\"",
+        example: "arrival_rate = \"5000/s\"",
         background: {},
         factor: work(
             "So many operations are meant to start per second, whether or not earlier ones have ended; \
-             `depth` is the most that each thread may have in flight. Latency is then told twice: \
+             `queue_depth` is the most that each thread may have in flight. Latency is then told twice: \
              *response* from the intended start, as a user sees it, and *service* from submission, as \
              `latency`. What is still to be issued at the end of the time is issued for at most a \
              quarter of the time; what is left then counts as never issued, with the time that it had \
@@ -235,72 +235,71 @@ parameters! {
         job: rate::tell,
         told: rate::told,
         fio: fio_line::rate,
-        kept: rate,
+        kept: arrival_rate,
     }
 
     /// How the intended starts of a rate are spread.
     #[serde(default, skip_serializing_if = "is_usual")]
-    arrivals: Arrivals = Arrivals::Fixed => {
+    arrival_process: Arrivals = Arrivals::Fixed => {
         words: "how the starts of a rate are spread; fixed by default",
         form: Form::Word(|| vec!["fixed", "poisson"]),
-        example: "arrivals = \"poisson\"",
+        example: "arrival_process = \"poisson\"",
         background: {},
         factor: work(
             "`fixed`: at even distances; `poisson`: at random ones, as of many users who do not know of each \
-             other. For work with a `rate`.",
+             other. For work with a `arrival_rate`.",
             "[\"fixed\", \"poisson\"]",
-            |io, text| Ok(io.arrivals = word(text, "fixed or poisson")?),
+            |io, text| Ok(io.arrival_process = word(text, "fixed or poisson")?),
         ),
-        kept: arrivals,
+        kept: arrival_process,
     }
 
     /// Time that a slot rests between its operations, in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    think: Option<Time> = None => {
+    think_time: Option<Time> = None => {
         words: "pause between the end of an operation and the start of the next one in its place",
         form: Form::Time { least: Time(1000) },
-        example: "think = \"1 ms\"",
+        example: "think_time = \"1 ms\"",
         background: {},
         factor: work(
             "A time with its unit: each of the operations in flight is followed by the next one so much later. \
              It is no part of a latency.",
             "[\"100 us\", \"1 ms\"]",
-            |io, text| Ok(io.think = Some(text.parse()?)),
+            |io, text| Ok(io.think_time = Some(text.parse()?)),
         ),
-        job: |io, job| job.think = Duration::from_nanos(io.think.map_or(0, |think| think.0)),
-        told: |io| io.think.map(|think| format!("{think} after each")),
+        job: |io, job| job.think = Duration::from_nanos(io.think_time.map_or(0, |think| think.0)),
+        told: |io| io.think_time.map(|think| format!("{think} after each")),
         fio: fio_line::think,
-        kept: think,
+        kept: think_time,
     }
 
     /// Operations in flight of which so many have completed before any is looked at.
-    #[serde(default, rename = "wait-for", skip_serializing_if = "Option::is_none")]
-    wait_for: Option<u32> = None => {
-        named: "wait-for",
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    batch_complete_min: Option<u32> = None => {
         words: "completions that are waited for at once: more than 1 save processor time and lengthen \
                 latencies; 1 by default",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
-        example: "wait-for = 32",
+        example: "batch_complete_min = 32",
         job: wait::tell,
         told: wait::told,
         fio: wait::fio,
-        kept: wait_for,
+        kept: batch_complete_min,
     }
 
     /// What the queues of `io_uring` are polled for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Poll> = None => {
         words: "what the queues of io_uring are polled for, in the place of calls and interrupts",
-        form: Form::Word(|| vec!["none", "submission", "completion"]),
-        example: "poll = \"submission\"",
+        form: Form::Word(|| vec!["none", "sqpoll", "iopoll"]),
+        example: "poll = \"sqpoll\"",
         factor: choice(
             "`none`: a thread calls the kernel to submit, and sleeps until something is complete; \
-             `submission`: a thread of the kernel for each queue looks for what is to be submitted \
-             (SQPOLL), and sleeps after a second without any; its processor time is told; `completion`: the \
+             `sqpoll`: a thread of the kernel for each queue looks for what is to be submitted \
+             (SQPOLL), and sleeps after a second without any; its processor time is told; `iopoll`: the \
              thread that waits looks at the device for what is complete (IOPOLL), which takes direct reads \
              and writes on a device with a queue for that. Where any of them is said, `none` too, \
              `io_uring` carries the work out unless the engine is named.",
-            "[\"none\", \"submission\", \"completion\"]",
+            "[\"none\", \"sqpoll\", \"iopoll\"]",
             |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
         ),
         job: poll::tell,
@@ -329,24 +328,24 @@ parameters! {
 
     /// Time that is counted; a share of the budget where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    time: Option<Time> = None => {
+    runtime: Option<Time> = None => {
         words: "time of a trial that is counted; a share of the budget where it is missing",
         form: Form::Time { least: Time(1) },
-        example: "time = \"10 s\"",
+        example: "runtime = \"10 s\"",
     }
 
     /// Time before it that is run but not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    ramp: Option<Time> = None => {
+    ramp_time: Option<Time> = None => {
         words: "time before it that is run but not counted",
         form: Form::Time { least: Time(0) },
-        example: "ramp = \"2 s\"",
+        example: "ramp_time = \"2 s\"",
     }
 
     /// Operations after which a trial ends, over all threads, even if time is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     operations: Option<u64> = None => {
-        words: "operations after which a trial ends, even if time is left; needed for pattern spread",
+        words: "operations after which a trial ends, even if time is left; needed for pattern spaced",
         form: Form::Whole { least: 1, most: MOST_OPERATIONS },
         example: "operations = 100",
         job: |io, job| job.operations = io.operations,
@@ -356,26 +355,26 @@ parameters! {
 
     /// Which blocks random operations go to more often.
     #[serde(default, skip_serializing_if = "is_usual")]
-    access: Access = Access::Uniform => {
+    distribution: Access = Access::Uniform => {
         words: "which blocks random operations go to more often than to others",
         form: Form::Own(&forms::ACCESS),
-        example: "access = \"zipf 1.2\"",
+        example: "distribution = \"zipf:1.2\"",
         background: {},
         factor: work::<Asked>(
-            "`uniform`: each alike; `zipf 1.2`: the block of rank k in proportion to 1/k^1.2; `pareto 0.2`: \
+            "`uniform`: each alike; `zipf:1.2`: the block of rank k in proportion to 1/k^1.2; `pareto:0.2`: \
              80 % of the operations to 20 % of the blocks, and so on within these, by the law of fio; \
-             `hot 20 % 80 %`: 80 % of the operations to the first 20 % of the area, alike within each part; \
-             `zones 5 % 50 %, 15 % 30 %, 80 % 20 %`: the same of several parts one after the other. By zipf \
+             `zoned:80/20:20/80`: 80 % of the operations to the first 20 % of the area, alike within each part; \
+             `zoned:50/5:30/15:20/80`: the same of several parts one after the other. By zipf \
              and pareto the ranks lie scattered over the area, each trial has others, and no block is left \
              out.",
-            "[\"uniform\", \"zipf 1.2\", \"hot 20 % 80 %\"]",
-            |io, text| Ok(io.access = text.parse()?),
+            "[\"uniform\", \"zipf:1.2\", \"zoned:80/20:20/80\"]",
+            |io, text| Ok(io.distribution = text.parse()?),
         )
         .written(|text| text.parse::<Access>().ok().map(String::from)),
-        job: |io, job| job.access = io.access,
-        told: |io| io.access.words(),
+        job: |io, job| job.access = io.distribution,
+        told: |io| io.distribution.words(),
         fio: fio_line::access,
-        kept: access,
+        kept: distribution,
     }
 
     /// What random places are multiples of.
@@ -415,25 +414,25 @@ parameters! {
 
     /// What reads and writes share of their places.
     #[serde(default, skip_serializing_if = "is_usual")]
-    apart: Apart = Apart::Nothing => {
+    rw_split: Apart = Apart::None => {
         words: "what reads and writes of a mix have each for itself",
-        form: Form::Word(|| vec!["nothing", "positions", "halves"]),
-        example: "apart = \"halves\"",
+        form: Form::Word(|| vec!["none", "positions", "halves"]),
+        example: "rw_split = \"halves\"",
         background: {},
         factor: work(
-            "`nothing`: the next operation goes on where the one before it ended, whatever both are; \
+            "`none`: the next operation goes on where the one before it ended, whatever both are; \
              `positions`: in the same area reads have a position of their own and so have writes, as in fio; \
              `halves`: reads have the first half of the area and writes the second.",
-            "[\"nothing\", \"halves\"]",
-            |io, text| Ok(io.apart = word(text, "nothing, positions or halves")?),
+            "[\"none\", \"halves\"]",
+            |io, text| Ok(io.rw_split = word(text, "none, positions or halves")?),
         ),
-        job: |io, job| job.apart = io.apart,
-        told: |io| match io.apart {
-            Apart::Nothing => None,
+        job: |io, job| job.apart = io.rw_split,
+        told: |io| match io.rw_split {
+            Apart::None => None,
             Apart::Positions => Some("reads and writes each in their own sequence".to_owned()),
             Apart::Halves => Some("reads in the first half of the area, writes in the second".to_owned()),
         },
-        kept: apart,
+        kept: rw_split,
     }
 
     /// Whether what was written is read again and compared.
@@ -499,7 +498,7 @@ mod tests {
         let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
         let jobs = all_the_same(|planned| format!("{:?}", planned.job(&area, (1, 2), 3)));
         // How the file is opened, the engine itself, and how starts are spread where there is no rate.
-        assert_eq!(jobs, ["direct", "engine", "arrivals"]);
+        assert_eq!(jobs, ["direct", "engine", "arrival_process"]);
     }
 
     #[test]
@@ -512,7 +511,7 @@ mod tests {
     #[test]
     fn a_background_load_has_no_end_of_its_own_and_neither_is_verified_nor_waits_for_several() {
         let names = |fields: &[Field]| fields.iter().map(|one| one.name).collect::<Vec<_>>();
-        let lacks = ["time", "ramp", "operations", "verify", "wait-for", "poll", "pin"];
+        let lacks = ["runtime", "ramp_time", "operations", "verify", "batch_complete_min", "poll", "pin"];
         let without: Vec<&str> =
             names(KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
         assert_eq!(names(BACKGROUND), without);
@@ -524,25 +523,25 @@ mod tests {
         for (name, text) in [
             ("pattern", "zigzag"),
             ("mix", "70/40"),
-            ("size", "4 XB"),
-            ("size", "4 KiB 70 %, 8 KiB 20 %"),
-            ("access", "zipf"),
+            ("block_size", "4 XB"),
+            ("block_size", "4KiB/70:8KiB/20"),
+            ("distribution", "zipf"),
             ("stride", "far"),
             ("align", "near"),
-            ("apart", "true"),
-            ("depth", "0"),
+            ("rw_split", "true"),
+            ("queue_depth", "0"),
             ("threads", "many"),
             ("direct", "maybe"),
             ("engine", "libaio"),
             ("poll", "fast"),
             ("pin", "maybe"),
-            ("content", "text"),
-            ("rate", "fast"),
-            ("arrivals", "bursts"),
-            ("think", "5"),
+            ("compressibility", "text"),
+            ("arrival_rate", "fast"),
+            ("arrival_process", "bursts"),
+            ("think_time", "5"),
             ("duplicates", "130 %"),
-            ("sync", "each-1-writes"),
-            ("mix", "60 % read, 30 % trim"),
+            ("sync", "fdatasync:0"),
+            ("mix", "read/60:trim/30"),
         ] {
             let mut asked = Asked::some();
             let message = (find(name).set)(&mut asked, text).unwrap_err();
@@ -550,16 +549,16 @@ mod tests {
         }
     }
 
-    const TEXT: &str = "{\"engine\":\"io_uring\",\"pattern\":\"spread\",\"mix\":\"70/30\",\
-         \"size_bytes\":8192,\"depth\":16,\"threads\":2,\"asked_depth\":64,\"sync\":\"each-write\",\
+    const TEXT: &str = "{\"engine\":\"io_uring\",\"pattern\":\"spaced\",\"mix\":\"70/30\",\
+         \"size_bytes\":8192,\"depth\":16,\"threads\":2,\"asked_depth\":64,\"sync\":\"fdatasync\",\
          \"content\":\"50 %\",\"direct\":false,\"operations\":100}";
 
     #[test]
     fn what_older_plans_do_not_have_is_kept_behind_what_they_have() {
-        let mix = "60 % read, 30 % write, 10 % trim";
+        let mix = "read/60:write/30:trim/10";
         let newer = TEXT
             .replace("70/30", mix)
-            .replace("each-write", "each-8-writes")
+            .replace("fdatasync", "fdatasync:8")
             .replace("\"operations\":100", "\"duplicates\":\"30 %\",\"operations\":100");
         let planned = read(&newer);
         assert_eq!(serde_json::to_string(&planned).unwrap(), newer);
@@ -580,7 +579,7 @@ mod tests {
         }
         let planned = read(TEXT);
         assert_eq!((planned.engine, planned.asked_depth), (Engine::IoUring, 64));
-        assert_eq!((planned.size.one(), planned.size_bytes()), (Some(Bytes(8192)), 8192));
+        assert_eq!((planned.block_size.one(), planned.size_bytes()), (Some(Bytes(8192)), 8192));
     }
 
     #[test]
@@ -601,21 +600,21 @@ mod tests {
 
     #[test]
     fn what_newer_keys_say_stands_behind_what_plans_always_had() {
-        let newer = ",\"operations\":100,\"access\":\"zipf 1.2\",\"stride\":\"64 KiB\",\
-             \"apart\":\"halves\",\"sizes\":\"4 KiB 70 %, 8 KiB 30 %\"}";
+        let newer = ",\"operations\":100,\"distribution\":\"zipf:1.2\",\"stride\":\"64 KiB\",\
+             \"rw_split\":\"halves\",\"sizes\":\"4KiB/70:8KiB/30\"}";
         let text = TEXT.replace(",\"operations\":100}", newer);
         let planned = read(&text);
         assert_eq!(serde_json::to_string(&planned).unwrap(), text);
-        assert_eq!((planned.size.one(), planned.size_bytes()), (None, 8192));
+        assert_eq!((planned.block_size.one(), planned.size_bytes()), (None, 8192));
     }
 
     #[test]
     fn what_was_planned_is_what_is_read_back() {
         let asked = Asked {
-            depth: 8,
+            queue_depth: 8,
             engine: AskedEngine::IoUring,
-            time: Some(Time(5)),
-            ramp: Some(Time(1)),
+            runtime: Some(Time(5)),
+            ramp_time: Some(Time(1)),
             ..Asked::some()
         };
         let planned = Planned::new(asked, Engine::IoUring);

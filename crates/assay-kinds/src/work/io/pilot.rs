@@ -35,21 +35,21 @@ pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
 pub(super) fn costs_like(one: &Asked, other: &Asked) -> bool {
     pattern(one) == pattern(other)
         && one.mix == other.mix
-        && one.size == other.size
+        && one.block_size == other.block_size
         && one.sync == other.sync
 }
 
 /// Any place costs what the places of a spread do, and about what those behind a gap do.
 fn pattern(io: &Asked) -> Pattern {
     match io.pattern {
-        Pattern::Spread | Pattern::Stride => Pattern::Random,
+        Pattern::Spaced | Pattern::Stride => Pattern::Random,
         other => other,
     }
 }
 
 /// How many operations are tried on so many bytes.
 fn operations(io: &Asked, length: u64) -> u64 {
-    let blocks = length / io.size.largest().0.max(1);
+    let blocks = length / io.block_size.largest().0.max(1);
     let most = if io.mix.clears() { (blocks / PILOT_SHARE).max(1) } else { PILOT_OPERATIONS };
     most.min(PILOT_OPERATIONS)
 }
@@ -60,7 +60,7 @@ const WHOLE_BYTES: u64 = 4096;
 fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
     // Odd sizes go through the page cache alone; the next whole one costs about as much.
     let is_whole = |bytes: u32| u64::from(bytes).is_multiple_of(WHOLE_BYTES);
-    let (mut block, mut sizes) = (io.size_bytes(), io.size.sizes());
+    let (mut block, mut sizes) = (io.size_bytes(), io.block_size.sizes());
     let mut all = sizes.reads.iter().chain(&sizes.writes).map(|share| share.bytes).chain([block]);
     if !io.direct && !all.all(is_whole) {
         block = block.next_multiple_of(WHOLE_BYTES as u32);
@@ -71,7 +71,7 @@ fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
     let length = area.length / size.max(1) * size;
     possible.then(|| Job {
         sync: io.sync,
-        content: io.content,
+        content: io.compressibility,
         sizes,
         duplicates: io.duplicates,
         time: Duration::from_millis(PILOT_MS),
@@ -91,7 +91,7 @@ mod tests {
             operations(&io, length)
         };
         assert_eq!(of("trim", 1 << 20), 2);
-        assert_eq!(of("90 % read, 10 % zero", 4096), 1);
+        assert_eq!(of("read/90:zero/10", 4096), 1);
         assert_eq!(of("trim", 1 << 30), PILOT_OPERATIONS);
         assert_eq!(of("write", 1 << 20), PILOT_OPERATIONS);
     }
@@ -99,16 +99,16 @@ mod tests {
     #[test]
     fn odd_sizes_through_the_page_cache_are_tried_as_whole_ones() {
         let block = |size: &str, direct| {
-            let io = Asked { size: size.parse().unwrap(), direct, ..Asked::some() };
+            let io = Asked { block_size: size.parse().unwrap(), direct, ..Asked::some() };
             let length = 1 << 20;
             let area = Area { start: 0, length, asked: length, written: true, fill_ns: 0 };
             let job = job(&io, &area, 1).unwrap();
             (job.size_bytes, job.sizes.reads.len())
         };
         assert_eq!(block("2300 B", false), (4096, 0));
-        assert_eq!(block("2300 B 50 %, 8 KiB 50 %", false), (8192, 0));
+        assert_eq!(block("2300B/50:8KiB/50", false), (8192, 0));
         assert_eq!(block("4 KiB", false), (4096, 0));
         assert_eq!(block("512 B", true), (512, 0));
-        assert_eq!(block("4 KiB 50 %, 8 KiB 50 %", false), (8192, 2));
+        assert_eq!(block("4KiB/50:8KiB/50", false), (8192, 2));
     }
 }

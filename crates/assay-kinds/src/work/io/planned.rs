@@ -93,14 +93,14 @@ impl Planned {
     pub fn new(asked: Asked, engine: Engine) -> Self {
         let asked_depth = asked.in_flight();
         let mut granted = asked;
-        (granted.engine, granted.time, granted.ramp) = (AskedEngine::Auto, None, None);
+        (granted.engine, granted.runtime, granted.ramp_time) = (AskedEngine::Auto, None, None);
         Self { granted, engine, asked_depth }
     }
 
     /// Nothing was run: others' work was looked at.
     pub fn watched() -> Self {
         let nothing =
-            Asked { size: Bytes(0).into(), depth: 0, threads: 0, direct: false, ..Asked::some() };
+            Asked { block_size: Bytes(0).into(), queue_depth: 0, threads: 0, direct: false, ..Asked::some() };
         Self::new(nothing, Engine::None)
     }
 
@@ -127,7 +127,7 @@ impl Planned {
     /// The bytes of an area that hold whole operations. A plan can be a stranger's: its area may end where no
     /// number reaches.
     fn whole_blocks(&self, area: &Area) -> Range<u64> {
-        let unit = self.size.largest().0.max(1);
+        let unit = self.block_size.largest().0.max(1);
         area.start..area.start.saturating_add(area.length / unit * unit)
     }
 }
@@ -136,7 +136,7 @@ impl Planned {
 /// unless the pattern is `spread`, where it follows from the plan alone: the `index`-th of as many
 /// evenly spaced blocks as there are operations.
 pub fn sample_offset(planned: &Planned, area: &Area, index: u64) -> Option<u64> {
-    let samples = planned.operations.filter(|_| planned.pattern == Pattern::Spread)?;
+    let samples = planned.operations.filter(|_| planned.pattern == Pattern::Spaced)?;
     let area = planned.whole_blocks(area);
     Some(assay_load::spread_offset(&area, planned.size_bytes(), samples, index))
 }
@@ -148,7 +148,7 @@ pub fn random_offsets(
     area: &Area,
     seed: u64,
 ) -> Option<impl Iterator<Item = u64> + use<>> {
-    let alone = planned.threads == 1 && planned.depth == 1;
+    let alone = planned.threads == 1 && planned.queue_depth == 1;
     let drawn =
         planned.pattern == Pattern::Random && !planned.is_shaped() && planned.operations.is_some();
     let area = planned.whole_blocks(area);
@@ -163,12 +163,12 @@ impl Runs for Planned {
         }
         let mix = operations::planned_words(self.mix);
         let sync = operations::sync_words(self.sync, " with");
-        let content = content_words(self.content);
+        let content = content_words(self.compressibility);
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
             "{} {mix} of {}{sync}{content}, {}{} in flight{}, {}, {way}",
             self.pattern.name(),
-            self.size,
+            self.block_size,
             most_words(self),
             show::count(u64::from(self.in_flight())),
             told(self),
@@ -197,11 +197,11 @@ impl Runs for Planned {
     }
 
     fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str {
-        if self.rate.is_some() {
+        if self.arrival_rate.is_some() {
             // How many there are per second was asked for: what is found out is how long they take.
             return RESPONSE_P99;
         }
-        let large = varies("size") || self.size.smallest() >= LARGE;
+        let large = varies("block_size") || self.block_size.smallest() >= LARGE;
         if large { BANDWIDTH.name } else { IOPS.name }
     }
 
@@ -210,7 +210,7 @@ impl Runs for Planned {
     }
 
     fn is_by_clock(&self) -> bool {
-        self.rate.is_some()
+        self.arrival_rate.is_some()
     }
 
     fn halved(&self) -> work::Planned {
@@ -224,7 +224,7 @@ impl Runs for Planned {
     }
 
     fn in_flight(&self) -> u32 {
-        self.depth.saturating_mul(self.threads)
+        self.queue_depth.saturating_mul(self.threads)
     }
 
     fn threads(&self) -> u32 {
@@ -242,16 +242,16 @@ impl Runs for Planned {
         if asked <= affordable {
             return None;
         }
-        if ["depth", "threads"].into_iter().any(is_level) {
+        if ["queue_depth", "threads"].into_iter().any(is_level) {
             // The trial ends late instead.
             return Some(format!(
                 "one operation takes {ms:.1} ms here: {asked} in flight may end after the trial's time"
             ));
         }
-        if self.threads > 1 && self.depth == 1 {
+        if self.threads > 1 && self.queue_depth == 1 {
             self.threads = affordable;
         } else {
-            self.depth = (affordable / self.threads).max(1);
+            self.queue_depth = (affordable / self.threads).max(1);
         }
         Some(format!(
             "depth {} of {asked}: one operation takes {ms:.1} ms here, more would not drain in time",
@@ -270,7 +270,7 @@ impl Runs for Planned {
     fn can_be_cut(&self) -> bool {
         // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
         // So is a tail, which a short piece has too few operations for.
-        self.operations.is_none() && self.rate.is_none() && self.direct
+        self.operations.is_none() && self.arrival_rate.is_none() && self.direct
     }
 
     fn is_only_watched(&self) -> bool {
@@ -295,7 +295,7 @@ pub fn plan(io: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), 
     let direct_note = (io.direct && !direct)
         .then(|| offer.direct.reason().map(|reason| format!("through the page cache: {reason}")))
         .flatten();
-    let granted = Asked { depth, threads, direct, ..io.clone() };
+    let granted = Asked { queue_depth: depth, threads, direct, ..io.clone() };
     let planned = Planned { asked_depth: io.in_flight(), ..Planned::new(granted, engine) };
     Ok((planned, join(engine_note, direct_note)))
 }
@@ -313,8 +313,8 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if io.mix.writes() && !offer.area.written {
         return Some(ONLY_READ.to_owned());
     }
-    let parts = if io.apart == Apart::Halves { 2 } else { 1 };
-    let needed = io.size.largest().0 * u64::from(io.threads) * parts;
+    let parts = if io.rw_split == Apart::Halves { 2 } else { 1 };
+    let needed = io.block_size.largest().0 * u64::from(io.threads) * parts;
     if offer.area.length < needed {
         return Some(format!(
             "the area of {} is smaller than one operation of {}",
@@ -355,8 +355,8 @@ fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
         return None;
     }
     let needs = format!("direct I/O here needs multiples of {}", Bytes(unit));
-    if !io.size.is_multiple_of(unit) {
-        return Some(format!("{needs}, the operation has {}", io.size));
+    if !io.block_size.is_multiple_of(unit) {
+        return Some(format!("{needs}, the operation has {}", io.block_size));
     }
     let stride = io.strides().map(|own| ("stride", own));
     let align = io.aligned().map(|own| ("key align", own));
@@ -366,22 +366,22 @@ fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
 
 /// Why evenly spaced places cannot be gone to one after another.
 fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
-    if io.pattern != Pattern::Spread {
+    if io.pattern != Pattern::Spaced {
         return None;
     }
     let Some(places) = io.operations else {
-        return Some("the pattern spread needs a number of operations".to_owned());
+        return Some("the pattern spaced needs a number of operations".to_owned());
     };
     if io.in_flight() > 1 {
-        return Some("the pattern spread takes one operation after the other".to_owned());
+        return Some("the pattern spaced takes one operation after the other".to_owned());
     }
-    let blocks = area_bytes / io.size.largest().0.max(1);
+    let blocks = area_bytes / io.block_size.largest().0.max(1);
     (blocks < places).then(|| {
         format!(
             "the area of {} has {} blocks of {}, too few for {} places",
             Bytes(area_bytes),
             show::count(blocks),
-            io.size,
+            io.block_size,
             show::count(places)
         )
     })
@@ -390,7 +390,7 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
 /// Engine, threads and depth: where `io_uring` is refused, threads keep the operations in flight.
 fn engine_of(io: &Asked, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
     // Whether and what is polled for is a matter of the ring.
-    let takes_ring = io.depth > 1 || io.poll.is_some();
+    let takes_ring = io.queue_depth > 1 || io.poll.is_some();
     let chosen = match io.engine {
         _ if offer.engine.name == Engine::Simulated => Engine::Simulated,
         AskedEngine::Auto if takes_ring => offer.engine.name,
@@ -400,7 +400,7 @@ fn engine_of(io: &Asked, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>
     if chosen == Engine::Psync && io.engine == AskedEngine::Auto && takes_ring {
         return (chosen, io.in_flight(), 1, offer.engine.note.clone());
     }
-    (chosen, io.threads, io.depth, None)
+    (chosen, io.threads, io.queue_depth, None)
 }
 
 /// The engine as the engines' crate has it; the simulated one comes with its target's law.

@@ -12,7 +12,7 @@ use crate::work::table::word;
 /// The key, and the factor.
 pub const NAME: &str = "poll";
 /// Its levels.
-pub(super) const CHOICES: &str = "none, submission or completion";
+pub(super) const CHOICES: &str = "none, sqpoll or iopoll";
 
 impl Asked {
     /// What is polled for.
@@ -27,17 +27,17 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
 
 pub(super) fn told(io: &Asked) -> Option<String> {
     match io.polled() {
-        Poll::Nothing => None,
-        Poll::Submission => Some("submission polled for by the kernel".to_owned()),
-        Poll::Completion => Some("completions polled for".to_owned()),
+        Poll::None => None,
+        Poll::Sqpoll => Some("submission polled for by the kernel".to_owned()),
+        Poll::Iopoll => Some("completions polled for".to_owned()),
     }
 }
 
 pub(super) fn fio(io: &Asked) -> Vec<String> {
     let word = match io.polled() {
-        Poll::Nothing => None,
-        Poll::Submission => Some("--sqthread_poll=1".to_owned()),
-        Poll::Completion => Some("--hipri=1".to_owned()),
+        Poll::None => None,
+        Poll::Sqpoll => Some("--sqthread_poll=1".to_owned()),
+        Poll::Iopoll => Some("--hipri=1".to_owned()),
     };
     word.into_iter().collect()
 }
@@ -45,11 +45,11 @@ pub(super) fn fio(io: &Asked) -> Vec<String> {
 /// Why nothing is polled for so, wherever it is.
 fn misfit(io: &Asked) -> Option<Unfit> {
     let poll = io.polled();
-    if poll != Poll::Nothing && io.engine == AskedEngine::Psync {
+    if poll != Poll::None && io.engine == AskedEngine::Psync {
         let message = "poll: only the queues of io_uring are polled, and psync has none";
         return Some(unfit("engine", message, Some("say engine = \"io_uring\"")));
     }
-    if poll != Poll::Completion {
+    if poll != Poll::Iopoll {
         return None;
     }
     if !io.direct {
@@ -90,7 +90,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
 /// Why a target, or this machine, cannot be polled.
 pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     let poll = io.polled();
-    if poll == Poll::Nothing {
+    if poll == Poll::None {
         return None;
     }
     if let Some(unfit) = misfit(io) {
@@ -106,7 +106,7 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
             return Some(format!("poll: only the queues of io_uring are polled; {why}"));
         }
     }
-    if poll != Poll::Completion {
+    if poll != Poll::Iopoll {
         return None;
     }
     let no_direct = offer.direct.reason();
@@ -158,20 +158,20 @@ mod tests {
 
     #[test]
     fn what_fits_is_not_told() {
-        for poll in [Poll::Nothing, Poll::Submission, Poll::Completion] {
+        for poll in [Poll::None, Poll::Sqpoll, Poll::Iopoll] {
             assert!(complaints(&polls(poll), &[]).is_empty());
             assert!(
                 complaints(&Asked { engine: AskedEngine::IoUring, ..polls(poll) }, &[]).is_empty()
             );
         }
-        let synced = Asked { sync: WriteSync::EachWrite, direct: false, ..polls(Poll::Submission) };
+        let synced = Asked { sync: WriteSync::EachWrite, direct: false, ..polls(Poll::Sqpoll) };
         assert!(complaints(&synced, &[]).is_empty());
-        let all: &[&str] = &["none", "submission", "completion"];
+        let all: &[&str] = &["none", "sqpoll", "iopoll"];
         assert!(complaints(&Asked::some(), &[("poll", all)]).is_empty());
         assert!(complaints(&Asked { engine: AskedEngine::Psync, ..Asked::some() }, &[]).is_empty());
         // What other factors do is planned arm by arm.
         let engines: (&str, &[&str]) = ("engine", &["psync", "io_uring"]);
-        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Submission) };
+        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
         assert!(complaints(&psync, &[engines]).is_empty());
     }
 
@@ -182,18 +182,18 @@ mod tests {
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
-        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Submission) };
+        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
         one(&psync, &[], "io/poll", "psync has none");
-        one(&psync, &[("poll", &["none", "submission"])], "factors/poll/1", "psync has none");
+        one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "psync has none");
         one(
-            &Asked { direct: false, ..polls(Poll::Completion) },
+            &Asked { direct: false, ..polls(Poll::Iopoll) },
             &[],
             "io/poll",
             "direct operations",
         );
-        let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Completion) };
+        let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Iopoll) };
         one(&synced, &[], "io/poll", "no sync");
-        let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Completion) };
+        let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Iopoll) };
         one(&trims, &[], "io/poll", "no sync");
     }
 
@@ -218,27 +218,27 @@ mod tests {
         let of = |poll, name, no_polling| {
             planned(&polls(poll), name, &direct, no_polling).map(|(engine, _)| engine)
         };
-        assert_eq!(of(Poll::Completion, ring, None), Ok(ring));
-        assert_eq!(of(Poll::Completion, ring, loops), Err("loop7 cannot".to_owned()));
-        assert_eq!(of(Poll::Submission, ring, loops), Ok(ring));
-        let through = planned(&polls(Poll::Completion), ring, &cached, None).unwrap_err();
+        assert_eq!(of(Poll::Iopoll, ring, None), Ok(ring));
+        assert_eq!(of(Poll::Iopoll, ring, loops), Err("loop7 cannot".to_owned()));
+        assert_eq!(of(Poll::Sqpoll, ring, loops), Ok(ring));
+        let through = planned(&polls(Poll::Iopoll), ring, &cached, None).unwrap_err();
         assert!(through.ends_with("alone: the file system has none"), "{through}");
-        for poll in [Poll::Submission, Poll::Completion] {
+        for poll in [Poll::Sqpoll, Poll::Iopoll] {
             assert!(of(poll, Engine::Simulated, None).unwrap_err().contains("simulated drive"));
             assert!(of(poll, Engine::Psync, None).unwrap_err().contains("on purpose"));
         }
-        assert_eq!(of(Poll::Nothing, Engine::Simulated, loops), Ok(Engine::Simulated));
-        assert_eq!(of(Poll::Nothing, Engine::Psync, loops), Ok(Engine::Psync));
+        assert_eq!(of(Poll::None, Engine::Simulated, loops), Ok(Engine::Simulated));
+        assert_eq!(of(Poll::None, Engine::Psync, loops), Ok(Engine::Psync));
     }
 
     /// What is compared with a ring that is polled is a ring that is not.
     #[test]
     fn no_polling_is_a_level_of_the_ring() {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
-        let alone = Asked { depth: 1, ..Asked::some() };
+        let alone = Asked { queue_depth: 1, ..Asked::some() };
         assert_eq!(planned(&alone, Engine::IoUring, &direct, None), Ok((Engine::Psync, None)));
         assert_eq!(planned(&alone, Engine::Psync, &direct, None), Ok((Engine::Psync, None)));
-        let said = Asked { poll: Some(Poll::Nothing), ..alone };
+        let said = Asked { poll: Some(Poll::None), ..alone };
         assert_eq!(planned(&said, Engine::IoUring, &direct, None), Ok((Engine::IoUring, None)));
         let (engine, note) = planned(&said, Engine::Psync, &direct, None).unwrap();
         assert!(engine == Engine::Psync && note.unwrap().contains("on purpose"));
@@ -252,13 +252,13 @@ mod tests {
             job.poll
         };
         for (poll, word) in
-            [(Poll::Submission, "--sqthread_poll=1"), (Poll::Completion, "--hipri=1")]
+            [(Poll::Sqpoll, "--sqthread_poll=1"), (Poll::Iopoll, "--hipri=1")]
         {
             assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
             assert!(told(&polls(poll)).unwrap().contains("polled for"));
         }
-        for none in [Asked::some(), polls(Poll::Nothing)] {
-            assert!(job(&none) == Poll::Nothing && fio(&none).is_empty() && told(&none).is_none());
+        for none in [Asked::some(), polls(Poll::None)] {
+            assert!(job(&none) == Poll::None && fio(&none).is_empty() && told(&none).is_none());
         }
         assert!(taken(0.42).contains("42") && taken(0.0).contains("none of these numbers"));
     }

@@ -74,22 +74,22 @@ pub(super) fn written(text: &str) -> Option<String> {
 
 /// Sets it from a level.
 pub(super) fn set(io: &mut Asked, text: &str) -> Result<(), String> {
-    io.rate = Some(text.parse()?);
+    io.arrival_rate = Some(text.parse()?);
     Ok(())
 }
 
 /// Tells an engine.
 pub(super) fn tell(io: &Asked, job: &mut Job) {
-    job.schedule = io.rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrivals });
+    job.schedule = io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
 }
 
 /// What is told of it in a list of what is run.
 pub(super) fn told(io: &Asked) -> Option<String> {
-    let words = match io.arrivals {
+    let words = match io.arrival_process {
         Arrivals::Fixed => "at even distances",
         Arrivals::Poisson => "at random distances (Poisson)",
     };
-    io.rate.map(|rate| format!("{} per second {words}", show::count(rate.0)))
+    io.arrival_rate.map(|rate| format!("{} per second {words}", show::count(rate.0)))
 }
 
 /// What later is late, in words.

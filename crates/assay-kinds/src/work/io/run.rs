@@ -118,7 +118,7 @@ fn still_s(outcome: &Outcome) -> Option<u32> {
 fn workers(outcome: &Outcome) -> Option<String> {
     let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
     let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;
-    if outcome.engine.poll == Poll::Submission {
+    if outcome.engine.poll == Poll::Sqpoll {
         return Some(poll::taken(share));
     }
     (share >= TOLD_SHARE).then(|| {

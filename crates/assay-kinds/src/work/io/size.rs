@@ -19,7 +19,7 @@ struct Part {
     percent: u8,
 }
 
-/// How large operations are: `4 KiB`, `4 KiB 70 %, 64 KiB 30 %`, or `read 4 KiB; write 64 KiB`.
+/// How large operations are: `4 KiB`, `4KiB/70:64KiB/30`, or `read 4 KiB; write 64 KiB`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size {
@@ -37,13 +37,13 @@ impl From<Bytes> for Size {
 
 /// Whether a text is meant to be more than one amount.
 pub fn is_mix(text: &str) -> bool {
-    text.contains([',', '%', ';']) || text.trim_start().starts_with("read")
+    text.contains(['/', ';']) || text.trim_start().starts_with("read")
 }
 
 impl Size {
     /// What it looks like, as a regular expression for editors.
     pub const LOOKS: &'static str =
-        r"^\s*(([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+|[^%]*[0-9]\s*%.*|read\s.*;\s*write\s.*)\s*$";
+        r"^\s*(([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+|[^/]+/[0-9]+(:[^/]+/[0-9]+)*|read\s.*;\s*write\s.*)\s*$";
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
         self.reads.iter().chain(&self.writes)
@@ -111,8 +111,10 @@ impl fmt::Display for Size {
         let words = |parts: &[Part]| match parts {
             [one] => one.bytes.to_string(),
             parts => {
-                let part = |part: &Part| format!("{} {} %", part.bytes, part.percent);
-                parts.iter().map(part).collect::<Vec<_>>().join(", ")
+                let part = |part: &Part| {
+                    format!("{}/{}", part.bytes.to_string().replace(' ', ""), part.percent)
+                };
+                parts.iter().map(part).collect::<Vec<_>>().join(":")
             }
         };
         if self.is_by_direction() {
@@ -146,12 +148,12 @@ impl FromStr for Size {
     }
 }
 
-/// `4 KiB 70 %, 64 KiB 30 %`, or one size alone.
+/// `4KiB/70:64KiB/30`, or one size alone.
 fn shares(text: &str) -> Result<Vec<Part>, String> {
-    if !text.contains(['%', ',']) {
+    if !text.contains('/') {
         return Ok(vec![Part { bytes: within(text)?, percent: 100 }]);
     }
-    let parts: Vec<Part> = text.split(',').map(part).collect::<Result<_, _>>()?;
+    let parts: Vec<Part> = text.split(':').map(part).collect::<Result<_, _>>()?;
     let sum: u32 = parts.iter().map(|part| u32::from(part.percent)).sum();
     if sum != 100 {
         return Err(format!("`{text}`: the shares add up to {sum} %, not to 100 %"));
@@ -168,11 +170,9 @@ fn shares(text: &str) -> Result<Vec<Part>, String> {
 }
 
 fn part(text: &str) -> Result<Part, String> {
-    let advice =
-        || format!("`{text}` is no size with its share: say for example 4 KiB 70 %, 64 KiB 30 %");
-    let shared = text.trim().strip_suffix('%').ok_or_else(advice)?.trim_end();
-    let (bytes, percent) = shared.rsplit_once(char::is_whitespace).ok_or_else(advice)?;
-    let percent = percent.parse::<u8>().ok().filter(|percent| (1..=100).contains(percent));
+    let advice = || format!("`{text}` is not a size with its share; use for example 4KiB/70:64KiB/30");
+    let (bytes, percent) = text.split_once('/').ok_or_else(advice)?;
+    let percent = percent.trim().parse::<u8>().ok().filter(|percent| (1..=100).contains(percent));
     Ok(Part { bytes: within(bytes)?, percent: percent.ok_or_else(advice)? })
 }
 
@@ -210,29 +210,29 @@ mod tests {
     fn a_size_is_written_as_it_is_read() {
         for text in [
             "4 KiB",
-            "4 KiB 70 %, 64 KiB 30 %",
-            "512 B 1 %, 4 KiB 98 %, 1 MiB 1 %",
+            "4KiB/70:64KiB/30",
+            "512B/1:4KiB/98:1MiB/1",
             "read 4 KiB; write 64 KiB",
-            "read 4 KiB 50 %, 8 KiB 50 %; write 1 MiB",
+            "read 4KiB/50:8KiB/50; write 1 MiB",
         ] {
             assert_eq!(size(text).to_string(), text);
             assert_eq!(Size::try_from(String::from(size(text))), Ok(size(text)));
         }
-        assert_eq!(size("4KiB 70%,65536 B  30 %").to_string(), "4 KiB 70 %, 64 KiB 30 %");
+        assert_eq!(size("4 KiB/70: 65536 B /30").to_string(), "4KiB/70:64KiB/30");
         assert_eq!(size("read 4 KiB; write 4 KiB"), Size::from(Bytes(4096)));
-        assert_eq!(size("4 KiB 100 %"), Size::from(Bytes(4096)));
+        assert_eq!(size("4 KiB/100"), Size::from(Bytes(4096)));
     }
 
     #[test]
     fn what_is_no_size_says_what_to_write() {
         for (text, told) in [
-            ("4 KiB 70 %, 64 KiB 20 %", "add up to 90 %"),
-            ("4 KiB 70 %, 4096 B 30 %", "4 KiB stands there twice"),
-            ("4 KiB, 8 KiB", "4 KiB 70 %, 64 KiB 30 %"),
-            ("70 %", "70 % is no size"),
-            ("4 KiB 0 %, 8 KiB 100 %", "is no size with its share"),
-            ("4 KiB 50 %, 2 GiB 50 %", "1 B to 1 GiB, not 2 GiB"),
-            ("4 KiB 50.5 %, 8 KiB 49.5 %", "is no size with its share"),
+            ("4KiB/70:64KiB/20", "add up to 90 %"),
+            ("4KiB/70:4096B/30", "4 KiB stands there twice"),
+            ("4 KiB, 8 KiB", ""),
+            ("70 %", "no unit"),
+            ("4KiB/0:8KiB/100", "is not a size with its share"),
+            ("4KiB/50:2GiB/50", "1 B to 1 GiB, not 2 GiB"),
+            ("4KiB/50.5:8KiB/49.5", "is not a size with its share"),
             ("read 4 KiB", ""),
             ("read 4 KiB; 8 KiB", "read 4 KiB; write 64 KiB"),
             ("4 XB", ""),
@@ -247,7 +247,7 @@ mod tests {
     fn engines_are_told_of_more_than_one_size_only() {
         assert_eq!(size("4 KiB").sizes(), Sizes::ONE);
         assert_eq!(size("4 KiB").one(), Some(Bytes(4096)));
-        let mixed = size("4 KiB 70 %, 64 KiB 30 %");
+        let mixed = size("4KiB/70:64KiB/30");
         let shares =
             [(4096, 70), (65_536, 30)].map(|(bytes, percent)| SizeShare { bytes, percent });
         assert_eq!(mixed.sizes(), Sizes { reads: shares.to_vec(), writes: shares.to_vec() });
@@ -265,9 +265,9 @@ mod tests {
         let fio = |text: &str| size(text).fio(|bytes| bytes.to_string());
         assert_eq!(fio("4 KiB"), "--bs=4096");
         assert_eq!(fio("read 4 KiB; write 8 KiB"), "--bs=4096,8192");
-        assert_eq!(fio("4 KiB 70 %, 8 KiB 30 %"), "--bssplit=4096/70:8192/30");
+        assert_eq!(fio("4KiB/70:8KiB/30"), "--bssplit=4096/70:8192/30");
         assert_eq!(
-            fio("read 4 KiB 70 %, 8 KiB 30 %; write 512 B"),
+            fio("read 4KiB/70:8KiB/30; write 512 B"),
             "--bssplit=4096/70:8192/30,512/100"
         );
     }

@@ -6,21 +6,9 @@ pub(super) fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Name of a key: that of its field, or its own.
-macro_rules! named {
-    ($name:ident) => {
-        stringify!($name)
-    };
-    ($name:ident $named:expr) => {
-        $named
-    };
-}
-
 /// Declares the parameters: `name: type = its value where nothing is said => { ... }`, with its attributes
 /// as a field of [`Asked`]. In braces, in this order, what is not its own may be left out:
 ///
-/// - `named`: the name of its key, where that is not the name of the field; serde has to be told as well.
-///   None of a background load has one.
 /// - `words`, `form`, `need`, `example`: its key in `io`.
 /// - `background`: that a background load has the key too, and what of it is other there.
 /// - `factor`: that it may be a factor, as [`work`] or [`choice`].
@@ -34,7 +22,6 @@ macro_rules! parameters {
     ($(
         $(#[$attribute:meta])*
         $name:ident: $type:ty = $some:expr => {
-            $(named: $named:expr,)?
             words: $words:expr,
             form: $form:expr,
             $(need: $need:expr,)?
@@ -55,7 +42,7 @@ macro_rules! parameters {
                 $(
                     $(#[$attribute])*
                     $name: $type = $some => {
-                        key: named!($name $($named)?),
+                        key: stringify!($name),
                         words: $words,
                         form: $form,
                         $(need: $need,)?
@@ -108,14 +95,14 @@ macro_rules! parameters {
                     pattern: planned.pattern,
                     mix: planned.mix,
                     size_bytes: planned.size_bytes(),
-                    depth: planned.depth,
+                    depth: planned.queue_depth,
                     threads: planned.threads,
                     asked_depth: planned.asked_depth,
                     sync: planned.sync,
-                    content: planned.content,
+                    content: planned.compressibility,
                     direct: planned.direct,
                     $($($kept: planned.$kept,)?)+
-                    sizes: planned.size.one().is_none().then(|| planned.size.clone()),
+                    sizes: planned.block_size.one().is_none().then(|| planned.block_size.clone()),
                 }
             }
         }
@@ -126,11 +113,11 @@ macro_rules! parameters {
                 let granted = Asked {
                     pattern: own.pattern,
                     mix: own.mix,
-                    size: own.sizes.unwrap_or_else(|| one.into()),
-                    depth: own.depth,
+                    block_size: own.sizes.unwrap_or_else(|| one.into()),
+                    queue_depth: own.depth,
                     threads: own.threads,
                     sync: own.sync,
-                    content: own.content,
+                    compressibility: own.content,
                     direct: own.direct,
                     $($($kept: own.$kept,)?)+
                     ..Asked::some()

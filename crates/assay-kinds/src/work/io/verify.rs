@@ -21,9 +21,9 @@ pub const SECTOR_BYTES: u64 = 512;
 /// another; and everything else that changes a block would have to carry a stamp as well.
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
-    if io.content != Content::Random {
-        let text = format!("what is verified has random content, and this is {}", io.content);
-        return told("content", text, "leave content out");
+    if io.compressibility != Content::Random {
+        let text = format!("what is verified has random content, and this is {}", io.compressibility);
+        return told("compressibility", text, "leave compressibility out");
     }
     if io.duplicates != Duplicates::NONE {
         let text = "of what is verified no block is a copy of another".to_owned();
@@ -33,16 +33,16 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
         let text = "what is trimmed or zeroed carries no stamp".to_owned();
         return told("mix", text, "say mix = \"write\"");
     }
-    let Some(size) = io.size.one() else {
+    let Some(size) = io.block_size.one() else {
         let text = "what is verified is written in blocks of one size".to_owned();
-        return told("size", text, "say size = \"4 KiB\"");
+        return told("block_size", text, "say block_size = \"4 KiB\"");
     };
     if !size.0.is_multiple_of(SECTOR_BYTES) {
         let sector = Bytes(SECTOR_BYTES);
         let text = format!(
             "what is verified is written in whole sectors of {sector}, and the operation has {size}"
         );
-        return told("size", text, "say size = \"4 KiB\"");
+        return told("block_size", text, "say block_size = \"4 KiB\"");
     }
     let steps = [("align", io.align, "leave align out"), ("stride", io.stride, "leave stride out")];
     let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));

@@ -8,7 +8,7 @@ use crate::work::kind::{Complaints, InStudy};
 
 /// How many, where they are more than one.
 fn several(io: &Asked) -> Option<u32> {
-    io.wait_for.filter(|count| *count > 1)
+    io.batch_complete_min.filter(|count| *count > 1)
 }
 
 pub(super) fn tell(io: &Asked, job: &mut Job) {
@@ -26,24 +26,24 @@ pub(super) fn fio(io: &Asked) -> Vec<String> {
 
 /// As many are in flight, and no operation waits for its time.
 pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-    let own = format!("{path}/wait-for");
+    let own = format!("{path}/batch_complete_min");
     let Some(count) = several(io).filter(|_| !to.is_wrong(&own)) else { return };
-    let levels = study.factors.get("depth");
+    let levels = study.factors.get("queue_depth");
     let depths = levels.into_iter().flatten().filter_map(|level| level.parse::<u32>().ok());
-    let depth = if levels.is_some() { depths.min() } else { Some(io.depth) };
+    let depth = if levels.is_some() { depths.min() } else { Some(io.queue_depth) };
     if let Some(depth) = depth.filter(|depth| *depth < count)
-        && !to.is_wrong(&format!("{path}/depth"))
+        && !to.is_wrong(&format!("{path}/queue_depth"))
     {
         let message =
-            format!("wait-for: of {depth} operations in flight {count} never complete at once");
+            format!("batch_complete_min: of {depth} operations in flight {count} never complete at once");
         to.value(&own, message, Some("depth is as much at least".to_owned()));
     }
     let varied = |key: &str| study.factors.contains_key(key);
-    let is_paced = io.is_held_back() || study.finds_rate || varied("rate") || varied("think");
+    let is_paced = io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
     if is_paced && !to.is_wrong(&own) {
-        let message = "wait-for with a rate or with pauses: operations wait for their time, so that each \
+        let message = "batch_complete_min with a rate or with pauses: operations wait for their time, so that each \
                        completion is looked at when it comes";
-        to.value(&own, message.to_owned(), Some("leave wait-for out".to_owned()));
+        to.value(&own, message.to_owned(), Some("leave batch_complete_min out".to_owned()));
     }
 }
 
@@ -57,14 +57,14 @@ mod tests {
     use crate::work::io::told::Told;
 
     fn waits(depth: u32, wait_for: u32) -> Asked {
-        Asked { depth, wait_for: Some(wait_for), ..Asked::some() }
+        Asked { queue_depth: depth, batch_complete_min: Some(wait_for), ..Asked::some() }
     }
 
     fn complaints(io: &Asked, depths: &[&str], finds_rate: bool) -> Vec<(String, String)> {
         let depths: Vec<String> = depths.iter().map(|level| (*level).to_owned()).collect();
         let mut factors = BTreeMap::new();
         if !depths.is_empty() {
-            factors.insert("depth".to_owned(), depths);
+            factors.insert("queue_depth".to_owned(), depths);
         }
         let mut told = Told::default();
         let study = InStudy { finds_rate, ..InStudy::of(&factors) };
@@ -85,14 +85,14 @@ mod tests {
         let one = |io: &Asked, depths: &[&str], finds_rate: bool, text: &str| {
             let told = complaints(io, depths, finds_rate);
             assert_eq!(told.len(), 1, "{told:?}");
-            assert!(told[0].0 == "io/wait-for" && told[0].1.contains(text), "{told:?}");
+            assert!(told[0].0 == "io/batch_complete_min" && told[0].1.contains(text), "{told:?}");
         };
         one(&waits(31, 32), &[], false, "of 31 operations in flight 32");
         one(&waits(64, 32), &["64", "8"], false, "of 8 operations");
         one(&waits(64, 32), &[], true, "with a rate");
-        let rests = Asked { think: Some(Time(1_000_000)), ..waits(64, 32) };
+        let rests = Asked { think_time: Some(Time(1_000_000)), ..waits(64, 32) };
         one(&rests, &[], false, "with pauses");
-        one(&Asked { depth: 1, ..rests }, &[], false, "of 1 operations");
+        one(&Asked { queue_depth: 1, ..rests }, &[], false, "of 1 operations");
     }
 
     #[test]

@@ -64,10 +64,10 @@ impl Asked {
         Planned {
             peer: self.peer.clone(),
             streams: self.streams,
-            congestion: self.congestion.clone(),
+            congestion: self.congestion_control.clone(),
             phases: self.phases.clone(),
-            phase_ns: self.phase.0,
-            probe_ns: self.probe.0,
+            phase_ns: self.phase_time.0,
+            probe_ns: self.probe_interval.0,
             interface: self.interface.clone(),
             shaper: self.shaper.clone(),
             rate: None,
@@ -175,8 +175,8 @@ impl kind::Asks for Asked {
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        self.phase = self.phase.min(QUICK_PHASE);
-        self.probe = self.probe.min(QUICK_PROBE);
+        self.phase_time = self.phase_time.min(QUICK_PHASE);
+        self.probe_interval = self.probe_interval.min(QUICK_PROBE);
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
@@ -192,7 +192,7 @@ impl kind::Asks for Asked {
     }
 
     fn costs_like(&self, other: &Work) -> bool {
-        let link = |own: &Self| (own.peer.clone(), own.streams, own.congestion.clone());
+        let link = |own: &Self| (own.peer.clone(), own.streams, own.congestion_control.clone());
         Self::of(other).is_some_and(|other| link(other) == link(self))
     }
 }

@@ -25,7 +25,7 @@ const USUAL_PHASE: Time = Time(6_000_000_000);
 asked! {
     /// A loaded link, as a study asks for it.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
         /// The other end: `HOST:PORT`, or `lab`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,11 +58,11 @@ asked! {
 
         /// Their congestion control.
         #[serde(default = "usual_congestion")]
-        congestion: String = usual_congestion() => {
-            key: "congestion",
+        congestion_control: String = usual_congestion() => {
+            key: "congestion_control",
             words: "congestion control of the streams, on both ends",
             form: Form::Text,
-            example: "congestion = \"cubic\"",
+            example: "congestion_control = \"cubic\"",
             factor: work(
                 "By the kernel's name, such as `cubic`, `reno` or `bbr`; it is set for each stream and \
                  read back. BBR keeps queues short by itself: under it a deep buffer does not show.",
@@ -82,20 +82,20 @@ asked! {
 
         /// What counts of each phase.
         #[serde(default = "usual_phase")]
-        phase: Time = USUAL_PHASE => {
-            key: "phase",
+        phase_time: Time = USUAL_PHASE => {
+            key: "phase_time",
             words: "what counts of each phase, after the load has filled the link",
             form: Form::Time { least: Time(1_000_000_000) },
-            example: "phase = \"6 s\"",
+            example: "phase_time = \"6 s\"",
         }
 
         /// Time between two probes.
         #[serde(default = "usual_probe")]
-        probe: Time = USUAL_PROBE => {
-            key: "probe",
+        probe_interval: Time = USUAL_PROBE => {
+            key: "probe_interval",
             words: "time between two datagrams of the probe",
             form: Form::Time { least: Time(5_000_000) },
-            example: "probe = \"20 ms\"",
+            example: "probe_interval = \"20 ms\"",
         }
 
         /// The interface whose way out is shaped.
@@ -181,7 +181,7 @@ fn set_congestion(own: &mut Asked, text: &str) -> Result<(), String> {
     if !protocol::is_congestion(text) {
         return Err(format!("`{text}` is no congestion control: say cubic, reno or bbr"));
     }
-    text.clone_into(&mut own.congestion);
+    text.clone_into(&mut own.congestion_control);
     Ok(())
 }
 

@@ -302,8 +302,8 @@ fn a_quick_look_has_as_many_probes_as_its_tail_needs() {
     let mut own = Asked::sample();
     own.hurry(None);
     // Four fifths of them may be all that was sent.
-    assert!(own.phase.0 / own.probe.0 * 4 / 5 >= 200);
-    assert!(own.phase < Asked::sample().phase);
+    assert!(own.phase_time.0 / own.probe_interval.0 * 4 / 5 >= 200);
+    assert!(own.phase_time < Asked::sample().phase_time);
     let fake = Fake::new();
     assert!(fake.variable("ASSAY_PEER_TOKEN").is_none());
 }
@@ -489,10 +489,10 @@ fn a_link_is_told_in_a_line_and_lasts_as_long_as_its_phases() {
     assert_eq!([ramp_ns(Load::Idle), ramp_ns(Load::Up)], [200 * MS, 2000 * MS]);
     let mut quick = Asked::sample();
     quick.hurry(None);
-    assert_eq!((quick.phase.0, quick.probe.0), (2500 * MS, 8 * MS));
-    quick.phase = Time(2000 * MS);
+    assert_eq!((quick.phase_time.0, quick.probe_interval.0), (2500 * MS, 8 * MS));
+    quick.phase_time = Time(2000 * MS);
     quick.hurry(None);
-    assert_eq!(quick.phase.0, 2000 * MS, "what is shorter stays");
+    assert_eq!(quick.phase_time.0, 2000 * MS, "what is shorter stays");
 }
 
 #[test]
@@ -518,7 +518,7 @@ fn by_hand_a_link_is_a_line_of_flent() {
         plain.remarks[1],
         "congestion control: sysctl net.ipv4.tcp_congestion_control=cubic"
     );
-    let nobody = how(Asked { phase: Time(MS), ..Asked::sample() }, None);
+    let nobody = how(Asked { phase_time: Time(MS), ..Asked::sample() }, None);
     assert_eq!(nobody.words[3..6], ["1", "-H", "PEER"]);
     let interface = Some("eth0".to_owned());
     let shaper: Shaper = "80 %".parse().unwrap();
@@ -586,14 +586,14 @@ fn peers_streams_and_interfaces_have_their_limits() {
     for wrong in ["", "abcdefghijklmnop", "a/b", "a:b", "a%b", "a b", "-a", "\u{e4}"] {
         assert!(set("interface", wrong).is_err(), "{wrong}");
     }
-    assert_eq!(set("congestion", "bbr").unwrap().congestion, "bbr");
+    assert_eq!(set("congestion_control", "bbr").unwrap().congestion_control, "bbr");
     let is_work = parameters::FACTORS.iter().map(|own| (own.about.about.name, own.about.is_work));
     assert_eq!(
         is_work.collect::<Vec<_>>(),
         [
             ("peer", true),
             ("streams", true),
-            ("congestion", true),
+            ("congestion_control", true),
             ("interface", false),
             ("shaper", false)
         ]
@@ -604,9 +604,9 @@ fn peers_streams_and_interfaces_have_their_limits() {
 fn costs_are_those_of_the_same_link() {
     let work = |own: Asked| crate::work::Work::from(own);
     let own = Asked::sample();
-    assert!(own.costs_like(&work(Asked { phase: Time(MS), ..Asked::sample() })));
+    assert!(own.costs_like(&work(Asked { phase_time: Time(MS), ..Asked::sample() })));
     assert!(!own.costs_like(&work(Asked { streams: 1, ..Asked::sample() })));
-    assert!(!own.costs_like(&work(Asked { congestion: "bbr".to_owned(), ..Asked::sample() })));
+    assert!(!own.costs_like(&work(Asked { congestion_control: "bbr".to_owned(), ..Asked::sample() })));
     assert!(!own.costs_like(&work(Asked { peer: Some("h:1".to_owned()), ..Asked::sample() })));
 }
 

@@ -9,22 +9,22 @@ use super::harm;
 const SHORTEST: Time = Time(3_000_000_000);
 
 const TIME: Field = field(
-    "time",
+    "runtime",
     Form::Time { least: SHORTEST },
     "time under a level that is counted, 2 min where it is missing",
-    "time = \"2 min\"",
+    "runtime = \"2 min\"",
 );
 const SETTLE: Field = field(
-    "settle",
+    "settle_time",
     Form::Time { least: Time(0) },
     "time after a change that is left out, 5 s where it is missing",
-    "settle = \"5 s\"",
+    "settle_time = \"5 s\"",
 );
 const HARM: Field = field(
-    "harm",
+    "rollback_threshold",
     Form::Word(harm::words),
     "times the baseline's worst from which on, three seconds in a row, a level is rolled back; or off",
-    "harm = \"2x\"",
+    "rollback_threshold = \"2x\"",
 );
 
 /// Words of `observe`.

@@ -37,22 +37,22 @@ const QUICK_SETTLE: Time = Time(2_000_000_000);
 pub struct Asked {
     /// Time of a period that is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
     /// Time after a change that is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settle: Option<Time>,
+    pub settle_time: Option<Time>,
     /// When a period ends because its level hurts.
     #[serde(default)]
-    pub harm: Harm,
+    pub rollback_threshold: Harm,
 }
 
 impl Asked {
     fn period(&self) -> Time {
-        self.time.unwrap_or(PERIOD)
+        self.runtime.unwrap_or(PERIOD)
     }
 
     fn left_out(&self) -> Time {
-        self.settle.unwrap_or(SETTLE)
+        self.settle_time.unwrap_or(SETTLE)
     }
 }
 
@@ -62,12 +62,12 @@ impl Kind for Asked {
         summary: "the machine's own work, while settings change under it",
         text: "Nothing is run: what goes on at the target anyway is looked at, period by period, each \
                under another level. A period begins when a stretch after the change is over \
-               (`settle`). What the load did is measured beside how it was served, so that a lighter \
+               (`settle_time`). What the load did is measured beside how it was served, so that a lighter \
                load is not taken for a better setting (rule `unequal-load`). A level that harms it is \
-               rolled back within a second and not tried again (`harm`).",
+               rolled back within a second and not tried again (`rollback_threshold`).",
     };
     const KEYS: &'static Fields = &keys::KEYS;
-    const EXAMPLE: &'static str = "observe = { time = \"2 min\", settle = \"5 s\", harm = \"2x\" }";
+    const EXAMPLE: &'static str = "observe = { runtime = \"2 min\", settle_time = \"5 s\", rollback_threshold = \"2x\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
@@ -83,7 +83,7 @@ impl kind::Asks for Asked {
             "the machine's own work: {} under each level, the first {} after a change left out{}",
             self.period(),
             self.left_out(),
-            self.harm.words()
+            self.rollback_threshold.words()
         )
     }
 
@@ -110,7 +110,7 @@ impl kind::Asks for Asked {
     }
 
     fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
-        (self.time, self.settle) = (time, ramp);
+        (self.runtime, self.settle_time) = (time, ramp);
     }
 
     fn ends_by_time(&self) -> bool {
@@ -119,12 +119,12 @@ impl kind::Asks for Asked {
     }
 
     fn settle(&mut self) {
-        (self.time, self.settle) = (Some(self.period()), Some(self.left_out()));
+        (self.runtime, self.settle_time) = (Some(self.period()), Some(self.left_out()));
     }
 
     fn hurry(&mut self, _area: Option<Bytes>) {
-        self.time = Some(self.period().min(QUICK_PERIOD));
-        self.settle = Some(self.left_out().min(QUICK_SETTLE));
+        self.runtime = Some(self.period().min(QUICK_PERIOD));
+        self.settle_time = Some(self.left_out().min(QUICK_SETTLE));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {

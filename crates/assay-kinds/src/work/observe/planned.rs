@@ -27,7 +27,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> 
     if offer.engine.name == Engine::Simulated {
         return Err("nobody works on a simulated drive: name a directory or a device".to_owned());
     }
-    Ok(Planned { settle: asked.left_out(), harm: asked.harm })
+    Ok(Planned { settle: asked.left_out(), harm: asked.rollback_threshold })
 }
 
 impl Runs for Planned {

@@ -44,7 +44,7 @@ const LEAST: Bytes = Bytes(16 << 20);
 impl Asked {
     fn planned(&self) -> Result<Planned, String> {
         let limit = self.memory_limit;
-        let set_bytes = self.set.bytes(limit)?;
+        let set_bytes = self.working_set.bytes(limit)?;
         if set_bytes < LEAST.0 {
             return Err(format!(
                 "a set of {} is too small: say {LEAST} at least",
@@ -54,9 +54,9 @@ impl Asked {
         Ok(Planned {
             limit: limit.map(|Bytes(bytes)| MemoryLimit { bytes, may_swap: !self.without_swap }),
             set_bytes,
-            content: self.content,
-            skew: self.skew,
-            writes_percent: self.writes,
+            content: self.compressibility,
+            skew: self.distribution,
+            writes_percent: self.write_share,
         })
     }
 }
@@ -76,7 +76,7 @@ impl Kind for Asked {
     };
     const KEYS: &'static Fields = &Fields { label: "pages", rows: parameters::KEYS };
     const EXAMPLE: &'static str =
-        "pages = { memory-limit = \"384 MiB\", set = \"150 %\", content = \"50 %\" }";
+        "pages = { memory_limit = \"384 MiB\", working_set = \"150 %\", compressibility = \"50 %\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
@@ -102,7 +102,7 @@ impl kind::Asks for Asked {
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         // What varies is looked at under each arm.
-        let varies = ["set", "memory-limit"].iter().any(|name| study.factors.contains_key(*name));
+        let varies = ["working_set", "memory_limit"].iter().any(|name| study.factors.contains_key(*name));
         if let Some(wrong) = self.planned().err().filter(|_| !varies) {
             to.key(path, wrong, None);
         }
@@ -120,28 +120,28 @@ impl kind::Asks for Asked {
     }
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn ramp(&self) -> Option<Time> {
-        self.ramp
+        self.ramp_time
     }
 
     fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
-        (self.time, self.ramp) = (time, ramp);
+        (self.runtime, self.ramp_time) = (time, ramp);
     }
 
     fn settle(&mut self) {
-        let time = self.time.unwrap_or(TRIAL);
-        self.time = Some(time);
-        self.ramp = self.ramp.or(Some(Time(time.0 / RAMP_SHARE)));
+        let time = self.runtime.unwrap_or(TRIAL);
+        self.runtime = Some(time);
+        self.ramp_time = self.ramp_time.or(Some(Time(time.0 / RAMP_SHARE)));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        let time = self.time.map_or(QUICK, |time| time.min(QUICK));
-        self.time = Some(time);
+        let time = self.runtime.map_or(QUICK, |time| time.min(QUICK));
+        self.runtime = Some(time);
         let ramp = Time(time.0 / RAMP_SHARE);
-        self.ramp = Some(self.ramp.map_or(ramp, |own| own.min(ramp)));
+        self.ramp_time = Some(self.ramp_time.map_or(ramp, |own| own.min(ramp)));
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {

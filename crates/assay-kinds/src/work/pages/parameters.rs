@@ -16,15 +16,15 @@ const USUAL_WRITTEN_PERCENT: u8 = 30;
 asked! {
     /// Pages of memory, as a study asks for them.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
         /// Memory that the process may have; as much as there is where none is set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memory_limit: Option<Bytes> = Some(Bytes(384 << 20)) => {
-            key: "memory-limit",
+            key: "memory_limit",
             words: "memory that the process may have, by a control group; more must lie in swap",
             form: Form::Size { least: LEAST, most: MOST },
-            example: "memory-limit = \"384 MiB\"",
+            example: "memory_limit = \"384 MiB\"",
             factor: work(
                 "An amount with its unit: `384 MiB`, from 16 MiB on.",
                 "[\"384 MiB\", \"512 MiB\"]",
@@ -33,54 +33,54 @@ asked! {
         }
 
         /// Bytes of the pages, or their share of the limit.
-        set: SetSize = SetSize::Percent(150) => {
-            key: "set",
-            words: "bytes of the pages that are accessed, or their share of memory-limit",
+        working_set: SetSize = SetSize::Percent(150) => {
+            key: "working_set",
+            words: "bytes of the pages that are accessed, or their share of memory_limit",
             form: Form::Text,
             need: Need::UnlessFactor,
-            example: "set = \"150 %\"",
+            example: "working_set = \"150 %\"",
             factor: work(
-                "An amount with its unit, such as `512 MiB`, or percent of memory-limit, such as `150 %`.",
+                "An amount with its unit, such as `512 MiB`, or percent of memory_limit, such as `150 %`.",
                 "[\"75 %\", \"150 %\", \"250 %\"]",
-                |own, text| Ok(own.set = text.parse()?),
+                |own, text| Ok(own.working_set = text.parse()?),
             ),
         }
 
         /// What they hold.
         #[serde(default)]
-        content: Content = Content::Random => {
-            key: "content",
+        compressibility: Content = Content::Random => {
+            key: "compressibility",
             words: "what the pages hold",
             form: Form::Content,
-            example: "content = \"50 %\"",
+            example: "compressibility = \"50 %\"",
             factor: work(
                 "`random`, `zero`, or the share of each page that compresses, such as `50 %`.",
                 "[\"random\", \"50 %\"]",
-                |own, text| Ok(own.content = text.parse()?),
+                |own, text| Ok(own.compressibility = text.parse()?),
             ),
         }
 
         /// Which of them are accessed more often.
         #[serde(default)]
-        skew: Skew = Skew::Uniform => {
-            key: "skew",
+        distribution: Skew = Skew::Uniform => {
+            key: "distribution",
             words: "which pages are accessed more often than others",
             form: Form::Text,
-            example: "skew = \"zipf:0.9\"",
+            example: "distribution = \"zipf:0.9\"",
             factor: work(
                 "`uniform`, or Zipf's law with its exponent, such as `zipf:0.9`; the ranks lie anywhere.",
                 "[\"uniform\", \"zipf:0.9\"]",
-                |own, text| Ok(own.skew = text.parse()?),
+                |own, text| Ok(own.distribution = text.parse()?),
             ),
         }
 
         /// Percent of the accesses that write.
         #[serde(default = "usual_writes")]
-        writes: u8 = USUAL_WRITTEN_PERCENT => {
-            key: "writes",
+        write_share: u8 = USUAL_WRITTEN_PERCENT => {
+            key: "write_share",
             words: "percent of the accesses that write",
             form: Form::Whole { least: 0, most: 100 },
-            example: "writes = 30",
+            example: "write_share = 30",
             factor: work(
                 "A whole number from 0 to 100; 30 by default.",
                 "[0, 30]",
@@ -90,20 +90,20 @@ asked! {
 
         /// Time of a trial.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        time: Option<Time> = None => {
-            key: "time",
+        runtime: Option<Time> = None => {
+            key: "runtime",
             words: "time of a trial that is counted",
             form: Form::Time { least: Time(1) },
-            example: "time = \"3 s\"",
+            example: "runtime = \"3 s\"",
         }
 
         /// Time before it that is not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        ramp: Option<Time> = None => {
-            key: "ramp",
+        ramp_time: Option<Time> = None => {
+            key: "ramp_time",
             words: "time before it that is run but not counted; a fifth of it by default",
             form: Form::Time { least: Time(0) },
-            example: "ramp = \"1 s\"",
+            example: "ramp_time = \"1 s\"",
         }
     }
     beside {
@@ -129,6 +129,6 @@ fn set_memory_limit(own: &mut Asked, text: &str) -> Result<(), String> {
 fn set_writes(own: &mut Asked, text: &str) -> Result<(), String> {
     let percent = text.parse().ok().filter(|percent| *percent <= 100);
     let wrong = || format!("`{text}` is not a whole number from 0 to 100");
-    own.writes = percent.ok_or_else(wrong)?;
+    own.write_share = percent.ok_or_else(wrong)?;
     Ok(())
 }

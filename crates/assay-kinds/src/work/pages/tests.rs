@@ -187,7 +187,7 @@ fn sets_and_skews_are_read_as_they_are_written() {
     for text in ["0 %", "much", "12.5 %", "20000 %"] {
         assert!(text.parse::<SetSize>().unwrap_err().contains("such as 150 %"), "{text}");
     }
-    assert!(SetSize::Percent(150).bytes(None).unwrap_err().contains("memory-limit"));
+    assert!(SetSize::Percent(150).bytes(None).unwrap_err().contains("memory_limit"));
     for text in ["uniform", "zipf:0.9"] {
         assert_eq!(text.parse::<Skew>().unwrap().to_string(), text);
     }
@@ -301,7 +301,7 @@ fn others_pages_that_move_meanwhile_are_flagged() {
 fn a_set_that_holds_little_more_than_the_process_is_refused() {
     let of = |set: &str, limit: Option<u64>| {
         let set = set.parse().unwrap();
-        let asked = Asked { set, memory_limit: limit.map(Bytes), ..Asked::sample() };
+        let asked = Asked { working_set: set, memory_limit: limit.map(Bytes), ..Asked::sample() };
         asked.planned().map(|own| own.set_bytes)
     };
     assert_eq!(of("16 MiB", None), Ok(16 * MIB));
@@ -320,15 +320,15 @@ fn a_set_that_holds_little_more_than_the_process_is_refused() {
 #[test]
 fn a_trial_has_a_fifth_of_its_time_before_it() {
     let settled = |time, ramp| {
-        let mut own = Asked { time, ramp, ..Asked::sample() };
+        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::sample() };
         own.settle();
-        [own.time, own.ramp].map(|own| own.unwrap().0)
+        [own.runtime, own.ramp_time].map(|own| own.unwrap().0)
     };
     assert_eq!(settled(None, None), [3_000_000_000, 600_000_000]);
     assert_eq!(settled(Some(Time(50)), None), [50, 10]);
     assert_eq!(settled(Some(Time(50)), Some(Time(1))), [50, 1]);
     let hurried = |time, ramp| {
-        let mut own = Asked { time, ramp, ..Asked::sample() };
+        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::sample() };
         own.hurry(None);
         [own.time(), own.ramp()].map(|own| own.unwrap().0)
     };

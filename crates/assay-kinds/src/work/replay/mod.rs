@@ -43,7 +43,7 @@ pub enum Clock {
     #[default]
     Open,
     /// So long after the end of what they plausibly waited for as when they were recorded.
-    Paced,
+    Dependent,
     /// As soon as there is room for them.
     Closed,
 }
@@ -53,7 +53,7 @@ impl Clock {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
-            Self::Paced => "paced",
+            Self::Dependent => "dependent",
             Self::Closed => "closed",
         }
     }
@@ -64,22 +64,22 @@ impl Clock {
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// The result that has it: its id, the beginning of that, or its title.
-    pub recording: String,
+    pub trace: String,
     /// When requests start.
     #[serde(default)]
-    pub clock: Clock,
+    pub timing: Clock,
     /// How many times as fast.
     #[serde(default)]
-    pub scale: Scale,
+    pub speed: Scale,
     /// What is played of it, from its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub span: Option<Time>,
+    pub trace_length: Option<Time>,
     /// Which device of it, where several were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// In flight at most.
     #[serde(default = "usual_depth")]
-    pub depth: u32,
+    pub queue_depth: u32,
     /// Which recording that is, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
@@ -91,26 +91,26 @@ const fn usual_depth() -> u32 {
 
 const CLOCK: OwnParameter<Asked> = OwnParameter::new(
     [
-        "clock",
+        "timing",
         "when requests start: open (as recorded), paced (after what they waited for) or closed (as fast as they go)",
         "`open`: when they did, scaled, whatever the target does meanwhile; latency is told twice then, \
-         *response* from the intended start and *service* from submission. `paced`: so long after the end of what \
+         *response* from the intended start and *service* from submission. `dependent`: so long after the end of what \
          it plausibly waited for as in the recording, so that a faster target is asked for more; what that was is \
          guessed: the latest end of its kind (reads, or what changes) at most 100 ms before, one request an end, \
          and where there is none the start of the request before it. `closed`: in the recorded order, each as soon \
          as there is room for it.",
     ],
-    "[\"open\", \"paced\", \"closed\"]",
+    "[\"open\", \"dependent\", \"closed\"]",
     true,
     |own, text| {
-        own.clock = word(text, "open, paced or closed")?;
+        own.timing = word(text, "open, paced or closed")?;
         Ok(())
     },
 );
 
 const SCALE: OwnParameter<Asked> = OwnParameter::new(
     [
-        "scale",
+        "speed",
         "how many times as fast as it was recorded",
         "`2x` plays it in half the time, `0.5x` in twice the time; from 0.01x to 100x. Without a clock it changes \
          nothing.",
@@ -118,17 +118,17 @@ const SCALE: OwnParameter<Asked> = OwnParameter::new(
     "[\"1x\", \"2x\", \"4x\"]",
     true,
     |own, text| {
-        own.scale = text.parse()?;
+        own.speed = text.parse()?;
         Ok(())
     },
 );
 
 const DEPTH: OwnParameter<Asked> = OwnParameter::new(
-    ["depth", "operations in flight per thread", "A whole number from 1 to 4096."],
+    ["queue_depth", "operations in flight per thread", "A whole number from 1 to 4096."],
     "[1, 8, 32]",
     false,
     |own, text| {
-        own.depth = whole(text, MOST_DEPTH)?;
+        own.queue_depth = whole(text, MOST_DEPTH)?;
         Ok(())
     },
 );
@@ -137,18 +137,18 @@ static KEYS: Fields = Fields {
     label: "replay",
     rows: &[
         needed(
-            "recording",
+            "trace",
             Form::Text,
             "the result that has the recorded requests: its id, the beginning of that, or its title",
-            "recording = \"evening\"",
+            "trace = \"evening\"",
         ),
-        CLOCK.key(Form::Word(|| vec!["open", "paced", "closed"]), "clock = \"open\""),
-        SCALE.key(Form::Own(&scale::FORM), "scale = \"2x\""),
+        CLOCK.key(Form::Word(|| vec!["open", "dependent", "closed"]), "timing = \"open\""),
+        SCALE.key(Form::Own(&scale::FORM), "speed = \"2x\""),
         field(
-            "span",
+            "trace_length",
             Form::Time { least: Time(1_000_000) },
             "what is played of it, from the beginning of the recording; all of it where nothing is said",
-            "span = \"60 s\"",
+            "trace_length = \"60 s\"",
         ),
         field(
             "device",
@@ -157,10 +157,10 @@ static KEYS: Fields = Fields {
             "device = \"sda\"",
         ),
         field(
-            "depth",
+            "queue_depth",
             Form::Whole { least: 1, most: MOST_DEPTH as u64 },
             "operations in flight at most; 128 by default",
-            "depth = 32",
+            "queue_depth = 32",
         ),
         field(
             "source",
@@ -188,7 +188,7 @@ impl Kind for Asked {
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =
-        "replay = { recording = \"evening\", clock = \"open\", scale = \"1x\" }";
+        "replay = { trace = \"evening\", timing = \"open\", speed = \"1x\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[CLOCK, SCALE, DEPTH];
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, READS, WRITES, FLUSHES, TRIMS, ZEROINGS];
@@ -197,12 +197,12 @@ impl Kind for Asked {
 
     fn sample() -> Self {
         Self {
-            recording: "evening".to_owned(),
-            clock: Clock::Open,
-            scale: Scale::ONE,
-            span: None,
+            trace: "evening".to_owned(),
+            timing: Clock::Open,
+            speed: Scale::ONE,
+            trace_length: None,
             device: None,
-            depth: USUAL_DEPTH,
+            queue_depth: USUAL_DEPTH,
             source: None,
         }
     }
@@ -227,8 +227,8 @@ fn pace_words(clock: Clock, scale: Scale) -> String {
     match clock {
         Clock::Open if scale == Scale::ONE => "at its recorded times".to_owned(),
         Clock::Open => format!("at its recorded times, {scale} as fast"),
-        Clock::Paced if scale == Scale::ONE => "each after what it waited for".to_owned(),
-        Clock::Paced => format!("each after what it waited for, {scale} as fast"),
+        Clock::Dependent if scale == Scale::ONE => "each after what it waited for".to_owned(),
+        Clock::Dependent => format!("each after what it waited for, {scale} as fast"),
         Clock::Closed => "as fast as it goes".to_owned(),
     }
 }
@@ -242,12 +242,12 @@ impl Asked {
 
 impl kind::Asks for Asked {
     fn words(&self) -> String {
-        let span = self.span.map_or_else(String::new, |span| format!("its first {span}, "));
+        let span = self.trace_length.map_or_else(String::new, |span| format!("its first {span}, "));
         format!(
             "the recorded load {}, {span}{}, at most {} in flight",
-            self.recording,
-            pace_words(self.clock, self.scale),
-            self.depth
+            self.trace,
+            pace_words(self.timing, self.speed),
+            self.queue_depth
         )
     }
 
@@ -260,22 +260,22 @@ impl kind::Asks for Asked {
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        let is_closed = self.clock == Clock::Closed && !study.factors.contains_key("clock");
-        let has_scale = self.scale != Scale::ONE || study.factors.contains_key("scale");
-        if is_closed && has_scale && !to.is_wrong(&format!("{path}/scale")) {
+        let is_closed = self.timing == Clock::Closed && !study.factors.contains_key("timing");
+        let has_scale = self.speed != Scale::ONE || study.factors.contains_key("speed");
+        if is_closed && has_scale && !to.is_wrong(&format!("{path}/speed")) {
             let message = "scale without a clock: it is played as fast as it goes".to_owned();
-            to.key(&format!("{path}/clock"), message, Some("say clock = \"open\"".to_owned()));
+            to.key(&format!("{path}/timing"), message, Some("say timing = \"open\"".to_owned()));
         }
     }
 
     fn time(&self) -> Option<Time> {
-        self.length_ns().map(|length| Time(planned::time_ns(self.clock, self.scale, length)))
+        self.length_ns().map(|length| Time(planned::time_ns(self.timing, self.speed, length)))
     }
 
     /// A time says how much of the recording is played, as long as it is not looked at.
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         if let (Some(time), None) = (time, &self.source) {
-            self.span = Some(Time(self.scale.recorded_ns(time.0)));
+            self.trace_length = Some(Time(self.speed.recorded_ns(time.0)));
         }
     }
 
@@ -285,7 +285,7 @@ impl kind::Asks for Asked {
 
     fn hurry(&mut self, _: Option<Bytes>) {
         if self.source.is_none() {
-            self.span = Some(self.span.map_or(QUICK, |span| span.min(QUICK)));
+            self.trace_length = Some(self.trace_length.map_or(QUICK, |span| span.min(QUICK)));
         }
     }
 

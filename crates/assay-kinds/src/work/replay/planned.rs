@@ -47,7 +47,7 @@ pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
     match clock {
         // The last request starts inside of it.
         Clock::Open => scale.time_ns(length_ns).saturating_add(1),
-        Clock::Paced => scale.time_ns(length_ns).saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
+        Clock::Dependent => scale.time_ns(length_ns).saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
         Clock::Closed => length_ns.saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
     }
 }
@@ -58,11 +58,11 @@ pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
 /// Why it cannot be done there.
 pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
     let Some(source) = &asked.source else {
-        return Err(format!("the recording {} was not looked for", asked.recording));
+        return Err(format!("the recording {} was not looked for", asked.trace));
     };
-    if asked.clock == Clock::Paced && source.queued_ns == 0 {
+    if asked.timing == Clock::Dependent && source.queued_ns == 0 {
         return Err("the recording does not say when requests ended (no log of fio does), so that nothing is known of \
-                    what waited: say clock = \"open\" or \"closed\""
+                    what waited: say timing = \"open\" or \"closed\""
             .to_owned());
     }
     if source.changes() && !offer.area.written {
@@ -80,11 +80,11 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
         return Err(format!("the area begins at no multiple of {}", Bytes(unit_bytes)));
     }
     let placing = Placing::of(source, offer.area.length, unit_bytes)?;
-    let memory = slot_bytes(source, unit_bytes).saturating_mul(u64::from(asked.depth));
+    let memory = slot_bytes(source, unit_bytes).saturating_mul(u64::from(asked.queue_depth));
     if memory > MOST_MEMORY {
         return Err(format!(
             "{} requests of up to {} in flight need {} of memory, and {} is the most: say a smaller depth",
-            asked.depth,
+            asked.queue_depth,
             Bytes(source.largest_bytes),
             Bytes(memory),
             Bytes(MOST_MEMORY)
@@ -92,16 +92,16 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
     }
     let planned = Planned {
         source: source.clone(),
-        clock: asked.clock,
-        scale: asked.scale,
+        clock: asked.timing,
+        scale: asked.speed,
         length_ns: source.length_ns,
         engine: offer.engine.name,
-        depth: asked.depth,
+        depth: asked.queue_depth,
         direct: offer.direct.value().is_some(),
         unit_bytes,
         placing,
     };
-    let is_slow = offer.engine.name == Engine::Psync && asked.depth > 1;
+    let is_slow = offer.engine.name == Engine::Psync && asked.queue_depth > 1;
     let note = is_slow.then(|| {
         "without io_uring one request is played after the other, so that what is due meanwhile waits".to_owned()
     });
@@ -174,7 +174,7 @@ impl Runs for Planned {
         match self.clock {
             // How many there are per second is that of the recording.
             Clock::Open => RESPONSE_P99,
-            Clock::Paced | Clock::Closed => IOPS.name,
+            Clock::Dependent | Clock::Closed => IOPS.name,
         }
     }
 
@@ -189,7 +189,7 @@ impl Runs for Planned {
     fn expected_ns(&self, _: u64) -> Option<u64> {
         Some(match self.clock {
             Clock::Open => time_ns(self.clock, self.scale, self.length_ns),
-            Clock::Paced => self.scale.time_ns(self.length_ns),
+            Clock::Dependent => self.scale.time_ns(self.length_ns),
             Clock::Closed => self.length_ns,
         })
     }
@@ -225,7 +225,7 @@ impl Runs for Planned {
             format!("the log: assay export {0} --format fio-iolog > {0}.log", self.source.id),
             "fio plays offsets as they were recorded, and nothing is folded".to_owned(),
         ];
-        if self.clock == Clock::Paced {
+        if self.clock == Clock::Dependent {
             remarks.push("fio starts each at its recorded time, whatever it waited for".to_owned());
         }
         if !self.source.parts.is_empty() {

@@ -35,7 +35,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
         ),
     };
     let fit = own.fit(&run.medium.area);
-    if own.clock == Clock::Paced {
+    if own.clock == Clock::Dependent {
         // Nobody is to wait for what is not played.
         recorded.retain(|own| fit.holds(&own.step));
     }
@@ -46,7 +46,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let track = match own.clock {
         Clock::Open => Track::new(steps, true),
         Clock::Closed => Track::new(steps, false),
-        Clock::Paced => Track::paced(steps, guessed(&recorded, own.scale)),
+        Clock::Dependent => Track::paced(steps, guessed(&recorded, own.scale)),
     };
     // Half of the memory: what is played is there by now.
     drop(recorded);

@@ -16,8 +16,8 @@ pub(super) const UNFAITHFUL: OwnRule = OwnRule {
                the duration differs by more than 0.5 % or more than 5 % of the starts were late, where starting late made more than 5 % of the time of what \
                waited in a paced play, where folding changed more than 5 % of the steps from one request to the \
                next, or where more than 1 % of the recording cannot be played. A target that does not carry the \
-               load is one reason: play it slower (scale = \"0.5x\"), with more in flight, or without the clock \
-               (clock = \"paced\" or \"closed\").",
+               load is one reason: play it slower (speed = \"0.5x\"), with more in flight, or without the clock \
+               (timing = \"dependent\" or \"closed\").",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic],

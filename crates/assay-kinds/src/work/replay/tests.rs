@@ -66,7 +66,7 @@ fn recall(
 }
 
 fn asked(clock: Clock) -> Asked {
-    Asked { clock, source: Some(source_of(requests(), None)), ..Asked::sample() }
+    Asked { timing: clock, source: Some(source_of(requests(), None)), ..Asked::sample() }
 }
 
 fn area(length: u64) -> Area {
@@ -162,7 +162,7 @@ fn a_drive_that_does_not_carry_it_makes_it_other_work() {
     let told = doubt(&planned, &measured).unwrap();
     assert!(told.invalid && told.trials == 1 && told.what.contains("were played"), "{told:?}");
     // Slowly enough it does.
-    let slower = Asked { scale: "0.2x".parse().unwrap(), ..asked(Clock::Open) };
+    let slower = Asked { speed: "0.2x".parse().unwrap(), ..asked(Clock::Open) };
     let (planned, measured) = played(&slower, DEVICE_BYTES, SLOW);
     assert_eq!(doubt(&planned, &measured), None);
     assert_eq!(Detail::of(&measured).unwrap().fidelity.recorded_ns, (COUNT - 1) * 5 * MS);
@@ -192,7 +192,7 @@ fn without_a_clock_all_is_played_as_fast_as_it_goes() {
 
 #[test]
 fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
-    let (planned, measured) = played(&asked(Clock::Paced), DEVICE_BYTES, FAST);
+    let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, FAST);
     let own = &Detail::of(&measured).unwrap().fidelity;
     assert_eq!((own.arrival_distance, own.late_share), (None, Some(0.0)));
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
@@ -202,7 +202,7 @@ fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
     assert_eq!(paced.gap_ns[0], paced.gap_ns[1]);
     assert!(own.played_ns < own.recorded_ns && own.recorded_ns == (COUNT - 1) * MS, "{own:?}");
     // A slow drive makes it longer, and no other work; by the clock it would be that.
-    let (planned, measured) = played(&asked(Clock::Paced), DEVICE_BYTES, SLOW);
+    let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, SLOW);
     let own = &Detail::of(&measured).unwrap().fidelity;
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
     assert!(own.played_ns > 3 * own.recorded_ns, "{own:?}");
@@ -212,11 +212,11 @@ fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
 #[test]
 fn a_paced_play_that_starts_late_is_other_work() {
     // With room for one the rest waits for that.
-    let narrow = Asked { depth: 1, ..asked(Clock::Paced) };
+    let narrow = Asked { queue_depth: 1, ..asked(Clock::Dependent) };
     let (planned, measured) = played(&narrow, DEVICE_BYTES, SLOW);
     let told = doubt(&planned, &measured).unwrap();
     assert!(told.invalid && told.what.contains("was added by starting late"), "{told:?}");
-    let (planned, measured) = played(&asked(Clock::Paced), DEVICE_BYTES, FAST);
+    let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, FAST);
     assert_eq!(doubt(&planned, &measured), None);
     let exhibit = |measured: &Measured| {
         let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
@@ -237,7 +237,7 @@ fn a_recording_without_ends_is_not_played_paced() {
     let at_once =
         || requests().map(|own| BlockRequest { ended_ns: own.arrived_ns.unwrap(), ..own });
     let of = |clock| Asked { source: Some(source_of(at_once(), None)), ..asked(clock) };
-    let told = planned_in(&of(Clock::Paced), area(DEVICE_BYTES)).unwrap_err();
+    let told = planned_in(&of(Clock::Dependent), area(DEVICE_BYTES)).unwrap_err();
     assert!(told.contains("when requests ended") && told.contains("\"open\""), "{told}");
     assert!(planned_in(&of(Clock::Closed), area(DEVICE_BYTES)).is_ok());
     // By its own clock it is played, and how many were under way is not told.
@@ -434,12 +434,12 @@ fn what_an_older_version_told_is_read_and_has_no_pictures() {
 
 #[test]
 fn a_time_says_how_much_is_played_as_long_as_nothing_was_looked_at() {
-    let mut own = Asked { scale: "2x".parse().unwrap(), ..Asked::sample() };
+    let mut own = Asked { speed: "2x".parse().unwrap(), ..Asked::sample() };
     own.set_span(Some(Time(10_000 * MS)), None);
-    assert_eq!(own.span, Some(Time(20_000 * MS)));
+    assert_eq!(own.trace_length, Some(Time(20_000 * MS)));
     let mut known = asked(Clock::Open);
     known.set_span(Some(Time(10_000 * MS)), None);
-    assert_eq!((known.span, known.time()), (None, Some(Time((COUNT - 1) * MS + 1))));
+    assert_eq!((known.trace_length, known.time()), (None, Some(Time((COUNT - 1) * MS + 1))));
     let work: work::Work = own.into();
     assert_eq!(work.time(), None);
 }

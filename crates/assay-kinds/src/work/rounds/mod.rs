@@ -51,19 +51,19 @@ pub struct Asked {
     pub class: Class,
     /// Bytes of an operation, of the test of throughput.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Bytes>,
+    pub block_size: Option<Bytes>,
     /// Threads; those of the class where nothing stands here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Operations in flight of each of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub depth: Option<u32>,
+    pub queue_depth: Option<u32>,
     /// How long a cell runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cell: Option<Time>,
+    pub cell_time: Option<Time>,
     /// Time of a trial at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
 }
 
 static KEYS: Fields = Fields {
@@ -83,10 +83,10 @@ static KEYS: Fields = Fields {
             "class = \"client\"",
         ),
         field(
-            "size",
+            "block_size",
             Form::Size { least: Bytes(512), most: Bytes(PIECE) },
             "bytes of an operation of the test throughput; 128 KiB by default",
-            "size = \"1 MiB\"",
+            "block_size = \"1 MiB\"",
         ),
         field(
             "threads",
@@ -95,23 +95,23 @@ static KEYS: Fields = Fields {
             "threads = 2",
         ),
         field(
-            "depth",
+            "queue_depth",
             Form::Whole { least: 1, most: MOST_DEPTH },
             "operations in flight of each thread, where not those of the class",
-            "depth = 16",
+            "queue_depth = 16",
         ),
         field(
-            "cell",
+            "cell_time",
             Form::Time { least: Time(1_000_000) },
             "how long each cell of a round runs; a minute by default, which the specification asks for",
-            "cell = \"10 s\"",
+            "cell_time = \"10 s\"",
         ),
         field(
-            "time",
+            "runtime",
             Form::Time { least: Time(1) },
             "time of a trial at most: cells are shorter, and then fewer, so that seven rounds fit; no limit by \
              default",
-            "time = \"2 h\"",
+            "runtime = \"2 h\"",
         ),
     ],
 };
@@ -181,11 +181,11 @@ impl Kind for Asked {
         Self {
             test: Test::Iops,
             class: Class::Enterprise,
-            size: None,
+            block_size: None,
             threads: None,
-            depth: None,
-            cell: None,
-            time: None,
+            queue_depth: None,
+            cell_time: None,
+            runtime: None,
         }
     }
 }
@@ -198,7 +198,7 @@ impl Asked {
     /// Threads, and operations in flight of each.
     fn in_flight(&self) -> [u32; 2] {
         let [threads, depth] = self.class.in_flight(self.test);
-        [self.threads.unwrap_or(threads), self.depth.unwrap_or(depth)]
+        [self.threads.unwrap_or(threads), self.queue_depth.unwrap_or(depth)]
     }
 
     /// Reads and writes of a cell.
@@ -209,7 +209,7 @@ impl Asked {
     /// The cells that a target can do, why it cannot do the others, and how one of them is carried out.
     fn granted(&self, offer: &Offer<'_>) -> (Vec<Cell>, Vec<String>, Option<io::Planned>) {
         let (mut cells, mut left_out, mut known) = (Vec::new(), Vec::new(), None);
-        for cell in self.test.cells(self.size) {
+        for cell in self.test.cells(self.block_size) {
             match io::plan(&self.io_of(cell), offer) {
                 Ok((planned, _)) => {
                     cells.push(cell);
@@ -231,7 +231,7 @@ impl Asked {
 
 impl kind::Asks for Asked {
     fn words(&self) -> String {
-        let cells = self.test.cells(self.size).len();
+        let cells = self.test.cells(self.block_size).len();
         let of = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
         format!(
             "PTS {} ({}): rounds of {of} until five of them are steady",
@@ -249,28 +249,28 @@ impl kind::Asks for Asked {
     }
 
     fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
-        if self.size.is_some() && self.test != Test::Throughput {
+        if self.block_size.is_some() && self.test != Test::Throughput {
             to.key(
-                &format!("{path}/size"),
+                &format!("{path}/block_size"),
                 format!(
                     "the sizes of the test {} are those of the specification",
                     self.test.name()
                 ),
-                Some("leave size out, or say test = \"throughput\"".to_owned()),
+                Some("leave block_size out, or say test = \"throughput\"".to_owned()),
             );
         }
-        if let Some(size) = self.size.filter(|size| !size.0.is_power_of_two()) {
+        if let Some(size) = self.block_size.filter(|size| !size.0.is_power_of_two()) {
             let message = format!("{size} is no power of two");
-            to.value(&format!("{path}/size"), message, None);
+            to.value(&format!("{path}/block_size"), message, None);
         }
     }
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.time = time;
+        self.runtime = time;
     }
 
     fn ends_by_time(&self) -> bool {
@@ -278,11 +278,11 @@ impl kind::Asks for Asked {
     }
 
     fn settle(&mut self) {
-        self.time = self.time.or(Some(BOUND));
+        self.runtime = self.runtime.or(Some(BOUND));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
@@ -290,7 +290,7 @@ impl kind::Asks for Asked {
             return Err("all of it would be overwritten, and that was not allowed".to_owned());
         }
         let (cells, left_out, known) = self.granted(offer);
-        let tracked = self.test.tracked(self.size);
+        let tracked = self.test.tracked(self.block_size);
         let Some(known) = known.filter(|_| cells.contains(&tracked)) else {
             let why = left_out.last().cloned().unwrap_or_default();
             return Err(format!("the cell that is tracked cannot be run: {why}"));
@@ -305,14 +305,14 @@ impl kind::Asks for Asked {
             test: self.test,
             class: self.class,
             engine: known.engine,
-            in_flight: [known.threads, known.depth],
+            in_flight: [known.threads, known.queue_depth],
             asked_in_flight: threads.saturating_mul(depth),
             cells,
             left_out,
-            cell_ns: self.cell.unwrap_or(CELL).0,
+            cell_ns: self.cell_time.unwrap_or(CELL).0,
             most_rounds: self.test.most_rounds(),
             range_bytes,
-            fill_bytes: self.test.fill_bytes(self.size),
+            fill_bytes: self.test.fill_bytes(self.block_size),
             direct: offer.direct.value().is_some(),
         };
         let note = [note, offer.engine.note.clone()].into_iter().flatten().collect::<Vec<_>>();

@@ -32,7 +32,7 @@ pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::A
     // All mixes of the tests are percentages that add up.
     let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);
     let size = Bytes(cell.size_bytes).into();
-    io::Asked { pattern, mix, size, depth, threads, ..io::Asked::sample() }
+    io::Asked { pattern, mix, block_size: size, queue_depth: depth, threads, ..io::Asked::sample() }
 }
 
 /// Rounds under way.

@@ -48,16 +48,16 @@ const MOST_SECONDS: u64 = 86_400;
 pub struct Asked {
     /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
+    pub runtime: Option<Time>,
 }
 
 static KEYS: Fields = Fields {
     label: "sustained",
     rows: &[field(
-        "time",
+        "runtime",
         Form::Time { least: Time(1) },
         "time of a trial; 5 minutes by default: a cache that is not full by then is not seen",
-        "time = \"10 min\"",
+        "runtime = \"10 min\"",
     )],
 };
 
@@ -121,7 +121,7 @@ impl Kind for Asked {
                directory a file of its own takes the free space but a fiftieth, and is removed.",
     };
     const KEYS: &'static Fields = &KEYS;
-    const EXAMPLE: &'static str = "sustained = { time = \"5 min\" }";
+    const EXAMPLE: &'static str = "sustained = { runtime = \"5 min\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
@@ -129,7 +129,7 @@ impl Kind for Asked {
     const RULES: &'static [OwnRule] = &[rests::RESTED];
 
     fn sample() -> Self {
-        Self { time: None }
+        Self { runtime: None }
     }
 }
 
@@ -153,19 +153,19 @@ impl kind::Asks for Asked {
     fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
 
     fn time(&self) -> Option<Time> {
-        self.time
+        self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.time = time;
+        self.runtime = time;
     }
 
     fn settle(&mut self) {
-        self.time = self.time.or(Some(TRIAL));
+        self.runtime = self.runtime.or(Some(TRIAL));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {

@@ -21,12 +21,12 @@ pub(super) fn ring(
     entries: [u32; 2],
 ) -> Result<(io_uring::IoUring, Option<&'static str>), LoadError> {
     let (what, ring) = match job.poll {
-        Poll::Nothing => ("an io_uring", super::ring(entries)),
-        Poll::Submission => (
+        Poll::None => ("an io_uring", super::ring(entries)),
+        Poll::Sqpoll => (
             "an io_uring that a thread of the kernel submits for (before Linux 5.13 that takes root)",
             unpinned(job, || for_submission(entries)),
         ),
-        Poll::Completion => ("an io_uring that is polled", for_completion(entries)),
+        Poll::Iopoll => ("an io_uring that is polled", for_completion(entries)),
     };
     ring.map_err(|source| LoadError::Setup { what, source })
 }
@@ -98,8 +98,8 @@ pub(super) fn entries(job: &Job) -> [u32; 2] {
     let entries = [job.depth + syncs, ends];
     match job.poll {
         // What the kernel's thread has taken counts as being in the queue until all that it took with it has ended.
-        Poll::Submission => entries.map(|count| 2 * count),
-        Poll::Nothing | Poll::Completion => entries,
+        Poll::Sqpoll => entries.map(|count| 2 * count),
+        Poll::None | Poll::Iopoll => entries,
     }
 }
 
@@ -107,20 +107,20 @@ pub(super) fn entries(job: &Job) -> [u32; 2] {
 /// where it sleeps, and asks for completions where they are polled for.
 pub(super) fn entrance(poll: Poll, ring: &io_uring::IoUring) -> Entrance {
     match poll {
-        Poll::Nothing => Entrance::new(ring),
-        Poll::Submission | Poll::Completion => Entrance::plain(),
+        Poll::None => Entrance::new(ring),
+        Poll::Sqpoll | Poll::Iopoll => Entrance::plain(),
     }
 }
 
 /// What a reader of the numbers should know.
 pub(super) fn note(poll: Poll) -> Option<String> {
     match poll {
-        Poll::Nothing => None,
-        Poll::Submission => Some(format!(
+        Poll::None => None,
+        Poll::Sqpoll => Some(format!(
             "a thread of the kernel polls for what is to be submitted (SQPOLL), one for each queue; it \
              sleeps after {IDLE_MS} ms without any."
         )),
-        Poll::Completion => Some(
+        Poll::Iopoll => Some(
             "completions are polled for (IOPOLL): each thread takes a whole processor while it waits."
                 .to_owned(),
         ),
@@ -131,7 +131,7 @@ impl IoUring<'_> {
     /// Reads a block where completions are polled for, before the clock starts: whether the file and the
     /// device can be polled is told by the first operation.
     pub(super) fn try_polling(&mut self, job: &Job) -> Result<(), LoadError> {
-        if self.polled != Poll::Completion {
+        if self.polled != Poll::Iopoll {
             return Ok(());
         }
         let (offset, bytes) = (job.area.start, job.size_bytes);
@@ -192,7 +192,7 @@ mod tests {
             let mut own = CpuSet::new();
             own.set(first);
             sched_setaffinity(None, &own).unwrap();
-            let job = Job { poll: Poll::Submission, pin: true, ..job() };
+            let job = Job { poll: Poll::Sqpoll, pin: true, ..job() };
             let ring = match ring(&job, [2, 2]) {
                 Ok(ring) => ring,
                 Err(error) => return assay_lab::needs::skip(&error.to_string()),

@@ -28,11 +28,11 @@ impl Factor for Compression {
                    which is mounted with compress-force: every block is tried. With compress, as \
                    fstab usually has it, btrfs gives a file up for good at the first blocks that do \
                    not compress, and a setting would quietly become `none`; that is measured with \
-                   mount-options = [\"compress=zstd:3\"]. What the kernel took must stand in its list \
+                   mount_options = [\"compress=zstd:3\"]. What the kernel took must stand in its list \
                    of mounts, and the rule `compressed` compares the bytes on the device with the \
                    share of the `content` that compresses. Direct I/O goes past compression before \
                    Linux 6.14, and through the page cache since: compressed files are best measured \
-                   with direct = false and sync = \"each-write\". It goes with the factor filesystem.",
+                   with direct = false and sync = \"fdatasync\". It goes with the factor filesystem.",
         }
     }
 
@@ -98,7 +98,7 @@ pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Opti
     Some(match beside.as_str() {
         "compress" | "compress-force" => {
             format!(
-                "mount-options say {beside}, and the factor compression {level}: keep one of them"
+                "mount_options say {beside}, and the factor compression {level}: keep one of them"
             )
         }
         _ if level == NONE => return None,

@@ -94,7 +94,7 @@ impl Factor for Kind {
                    the tool's own: `ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. It is \
                    made anew in each replicate, or once a study (`fresh`); nothing is discarded \
                    and nothing left to be initialised in the background. btrfs writes files with checksums \
-                   through the page cache (Linux 6.15 to 7.2); with `mount-options = [\"nodatacow\"]` it \
+                   through the page cache (Linux 6.15 to 7.2); with `mount_options = [\"nodatacow\"]` it \
                    does direct I/O as the others do. It needs the program \
                    mkfs.NAME and a kernel that knows it; levels without are left out, with the \
                    reason.",
@@ -125,7 +125,7 @@ impl Factor for Kind {
 impl Factor for MkfsOptions {
     fn about(&self) -> &About {
         &About {
-            name: "mkfs-options",
+            name: "mkfs_options",
             summary: "options of the program that makes the file system",
             text: "As one would type them, such as `-b 4096 -O ^has_journal`, or `defaults`. It \
                    goes with the factor filesystem; where that has several levels, list the settings \
@@ -165,7 +165,7 @@ impl Factor for MkfsOptions {
 impl Factor for MountOptions {
     fn about(&self) -> &About {
         &About {
-            name: "mount-options",
+            name: "mount_options",
             summary: "options of the file system's mount",
             text: "As fstab writes them, such as `noatime,data=writeback`, or `defaults`. It goes \
                    with the factor filesystem. After mounting, the kernel's list of mounts must \

@@ -78,7 +78,7 @@ pub(in crate::factors) struct BtrfsProfile;
 impl Factor for BtrfsProfile {
     fn about(&self) -> &About {
         &About {
-            name: "btrfs-profile",
+            name: "btrfs_profile",
             summary: "how btrfs lays its data out on several devices",
             text: "`single`, `raid0`, `raid1`, `raid1c3`, `raid1c4`, `raid10`, `raid5` or `raid6`, \
                    on all members of the place; `defaults` is what mkfs.btrfs makes of the first \

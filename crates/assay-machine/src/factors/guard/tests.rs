@@ -27,7 +27,7 @@ fn extent(range: Range<u64>) -> Extent {
 fn ext4(mount_options: &str) -> Stack {
     match mount_options {
         "" => stack(&[("filesystem", "ext4")]),
-        _ => stack(&[("filesystem", "ext4"), ("mount-options", mount_options)]),
+        _ => stack(&[("filesystem", "ext4"), ("mount_options", mount_options)]),
     }
 }
 

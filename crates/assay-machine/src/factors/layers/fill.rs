@@ -16,7 +16,7 @@ use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Factor, Role, View};
 
 /// Name of the factor.
-pub(in crate::factors) const FILL: &str = "fill";
+pub(in crate::factors) const FILL: &str = "fill_level";
 /// The level that leaves everything as it is.
 const NONE: &str = "none";
 /// File systems that set bytes aside when they are asked to, and whose free space says how full they are.

@@ -127,7 +127,7 @@ impl Factor for Level {
             text: "An array of the md driver on all members of the place, whose data are lost: \
                    `raid0`, `raid1`, `raid5`, `raid6` or `raid10`; `none` stands on the first \
                    member alone. It is made by mdadm without a first synchronisation \
-                   (--assume-clean), so that nothing else moves while it is measured (raid-sync \
+                   (--assume-clean), so that nothing else moves while it is measured (raid_resync \
                    has it), and seen in sysfs: level, chunk, members, none missing and none \
                    synchronised. It needs the \
                    key members of the study, or several devices behind it, and a kernel with md.",
@@ -164,7 +164,7 @@ impl Factor for Level {
 impl Factor for Chunk {
     fn about(&self) -> &About {
         &About {
-            name: "raid-chunk",
+            name: "raid_chunk",
             summary: "bytes of an array that lie on one member before the next one's turn",
             text: "A power of two from 4 KiB on, such as `64 KiB`, or `defaults` (512 KiB). A full \
                    stripe is as many chunks as there are members without parity. It goes with the \
@@ -202,7 +202,7 @@ impl Factor for Chunk {
 impl Factor for Bitmap {
     fn about(&self) -> &About {
         &About {
-            name: "raid-bitmap",
+            name: "raid_bitmap",
             summary: "whether an array writes down which parts may differ after a power cut",
             text: "`internal` keeps it on the members, which costs writes before writes and saves \
                    most of a synchronisation after a power cut; `none` keeps none. `defaults` is \
@@ -231,7 +231,7 @@ impl Factor for Bitmap {
 impl Factor for StripeCache {
     fn about(&self) -> &About {
         &About {
-            name: "raid-stripe-cache",
+            name: "raid_stripe_cache",
             summary: "stripes that an array with parity keeps in memory",
             text: "A whole number from 17 to 32768, or `defaults` (256): stripes of a page from \
                    each member. It goes with the factor raid; raid5 and raid6 have it.",
@@ -266,7 +266,7 @@ impl Factor for StripeCache {
 impl Factor for Sync {
     fn about(&self) -> &About {
         &About {
-            name: "raid-sync",
+            name: "raid_resync",
             summary: "whether a new array brings its members in line meanwhile, and how fast at most",
             text: "`none`, or `defaults`: the members are taken for equal. A rate such as `100 MB/s`: \
                    the first synchronisation goes on while trials run, with at most that many bytes \
@@ -643,14 +643,14 @@ mod tests {
         );
         assert_eq!(missing(&[("raid", "raid5")], &four, &bare), None);
         assert_eq!(
-            told(&[("raid", "raid5"), ("raid-chunk", "1 MiB")], &[1 << 30, 1 << 20, 1 << 30]),
+            told(&[("raid", "raid5"), ("raid_chunk", "1 MiB")], &[1 << 30, 1 << 20, 1 << 30]),
             "raid5 needs members of 2 MiB, one has 1 MiB"
         );
         for (level, option, value, what) in [
-            ("raid1", "raid-chunk", "64 KiB", "raid1 has no chunks"),
-            ("raid0", "raid-bitmap", "internal", "raid0 has no bitmap"),
-            ("raid10", "raid-stripe-cache", "4096", "raid10 has no stripe cache"),
-            ("raid0", "raid-sync", "100 MB/s", "raid0 has no synchronisation"),
+            ("raid1", "raid_chunk", "64 KiB", "raid1 has no chunks"),
+            ("raid0", "raid_bitmap", "internal", "raid0 has no bitmap"),
+            ("raid10", "raid_stripe_cache", "4096", "raid10 has no stripe cache"),
+            ("raid0", "raid_resync", "100 MB/s", "raid0 has no synchronisation"),
         ] {
             let found = told(&[("raid", level), (option, value)], &four);
             assert!(found.starts_with(what), "{found}");

@@ -28,7 +28,7 @@ const USUAL_ALGORITHM: &str = "lzo-rle";
 const USUAL_SIZE: Bytes = Bytes(1 << 30);
 const LEAST_SIZE: Bytes = Bytes(1 << 20);
 /// The level of zswap's share that leaves it as it is.
-const AS_IT_IS: &str = "as-it-is";
+const AS_IT_IS: &str = "current";
 /// Allocators in which zswap may pack pages.
 const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
 /// Where zswap is set.
@@ -142,7 +142,7 @@ impl Factor for Kind {
 impl Factor for Size {
     fn about(&self) -> &About {
         &About {
-            name: "swap-size",
+            name: "swap_size",
             summary: "bytes of the swap",
             text: "Before compression, such as `512 MiB`; 1 GiB by default. A file takes them of the disk \
                    at once; a zram device takes memory for what it holds. It goes with the factor swap.",
@@ -177,7 +177,7 @@ impl Factor for Size {
 impl Factor for Pool {
     fn about(&self) -> &About {
         &About {
-            name: "zswap-pool",
+            name: "zswap_max_pool",
             summary: "share of the machine's memory that zswap may take",
             text: "Whole percent, such as `20 %`, or `as-it-is`; `max_pool_percent` of zswap. What does \
                    not fit goes to the swap file. It goes with the factor swap.",
@@ -185,7 +185,7 @@ impl Factor for Pool {
     }
 
     fn example(&self) -> &'static str {
-        "[\"as-it-is\", \"20 %\", \"50 %\"]"
+        "[\"current\", \"20 %\", \"50 %\"]"
     }
 
     fn role(&self) -> Role {
@@ -212,7 +212,7 @@ impl Factor for Pool {
 impl Factor for Allocator {
     fn about(&self) -> &About {
         &About {
-            name: "zswap-allocator",
+            name: "zswap_allocator",
             summary: "how zswap lays packed pages into memory",
             text: "`zbud` puts two into a page, `z3fold` three, `zsmalloc` as many as there is room for; or \
                    `as-it-is`: `zpool` of zswap, which kernels since Linux 6.18 do not have (theirs is \
@@ -222,7 +222,7 @@ impl Factor for Allocator {
     }
 
     fn example(&self) -> &'static str {
-        "[\"as-it-is\", \"zbud\", \"zsmalloc\"]"
+        "[\"current\", \"zbud\", \"zsmalloc\"]"
     }
 
     fn role(&self) -> Role {
@@ -328,7 +328,7 @@ impl Area {
         if let Some(space) = room {
             return Err(Failure::refused(format!(
                 "{} has {} free, and the swap file needs {}: make room there, name another directory, or \
-                 say a smaller swap-size",
+                 say a smaller swap_size",
                 directory.display(),
                 Bytes(space.available_bytes >> 20 << 20),
                 self.size
@@ -557,9 +557,9 @@ mod tests {
             assert!(told.contains("say"), "{told}");
         }
         assert!(Size.judge("512").is_err() && Size.judge("1 KiB").is_err());
-        assert!(Pool.judge("20 %").is_ok() && Pool.judge("as-it-is").is_ok());
+        assert!(Pool.judge("20 %").is_ok() && Pool.judge("current").is_ok());
         assert!(Pool.judge("much").is_err());
-        assert!(Allocator.judge("zbud").is_ok() && Allocator.judge("as-it-is").is_ok());
+        assert!(Allocator.judge("zbud").is_ok() && Allocator.judge("current").is_ok());
         assert!(Allocator.judge("slab").unwrap_err().contains("say one of zbud"));
     }
 
@@ -604,10 +604,10 @@ mod tests {
         }
         let missing = |allocator: &str| {
             let level = |(name, level): (&str, &str)| (name.to_owned(), level.to_owned());
-            let levels = [("swap", "zswap"), ("zswap-allocator", allocator)].map(level);
+            let levels = [("swap", "zswap"), ("zswap_allocator", allocator)].map(level);
             Swap.recipe(&Wish::of(&Levels::from(levels))).unwrap().missing(&fake, &[])
         };
-        assert_eq!(missing("as-it-is"), None);
+        assert_eq!(missing("current"), None);
         assert!(missing("zbud").unwrap().contains("has one allocator"));
         fake.put("/sys/module/zswap/parameters/zpool", "zbud\n");
         assert_eq!(missing("zbud"), None);

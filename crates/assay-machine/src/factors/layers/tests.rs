@@ -290,7 +290,7 @@ fn what_this_version_cannot_make_is_refused_and_not_left_out() {
     };
     let lacking = Err("this version cannot make that file system".to_owned());
     assert_eq!(of(&[("filesystem", "reiser5")]), lacking);
-    assert_eq!(of(&[("mount-options", "noatime")]), lacking, "of what?");
+    assert_eq!(of(&[("mount_options", "noatime")]), lacking, "of what?");
     assert_eq!(of(&[("filesystem", "ext4"), ("scheduler", "none")]), Ok("ext4".to_owned()));
 }
 
@@ -331,7 +331,7 @@ fn while_it_stands(chosen: &[(&str, &str)], look: impl FnOnce(&Fake, &Stack, &Ra
 #[test]
 fn an_array_that_is_to_be_synchronised_is_seen_to_be_until_that_is_over() {
     while_it_stands(
-        &[("raid", "raid5"), ("raid-sync", "100 MB/s")],
+        &[("raid", "raid5"), ("raid_resync", "100 MB/s")],
         |fake, stack, raised, acted| {
             assert!(
                 acted.contains("mdadm --create") && !acted.contains("--assume-clean"),
@@ -357,7 +357,7 @@ fn an_array_that_is_to_be_synchronised_is_seen_to_be_until_that_is_over() {
 
 #[test]
 fn each_fact_of_an_array_that_is_another_one_is_told() {
-    let chosen = [("raid", "raid5"), ("raid-chunk", "64 KiB"), ("raid-stripe-cache", "4096")];
+    let chosen = [("raid", "raid5"), ("raid_chunk", "64 KiB"), ("raid_stripe_cache", "4096")];
     while_it_stands(&chosen, |fake, stack, raised, _| {
         let facts = [
             ("level", "raid6", "asked for level raid5, the array has raid6"),
@@ -382,7 +382,7 @@ fn each_fact_of_an_array_that_is_another_one_is_told() {
         fake.put("/sys/devices/virtual/block/md127/md/array_state", "active\n");
         assert_eq!(stack.see(fake, raised), Ok(()));
     });
-    while_it_stands(&[("raid", "raid1"), ("raid-bitmap", "internal")], |fake, stack, raised, _| {
+    while_it_stands(&[("raid", "raid1"), ("raid_bitmap", "internal")], |fake, stack, raised, _| {
         fake.put("/sys/devices/virtual/block/md127/md/bitmap/location", "none\n");
         let told = stack.see(fake, raised).unwrap_err();
         assert!(told.contains("asked for bitmap internal, the array has it at none"), "{told}");
@@ -391,7 +391,7 @@ fn each_fact_of_an_array_that_is_another_one_is_told() {
 
 #[test]
 fn a_device_that_is_encrypted_in_place_keeps_what_lies_on_it() {
-    let chosen = [("encryption", "dm-crypt"), ("encryption-conversion", "in-place")];
+    let chosen = [("encryption", "dm-crypt"), ("encryption_conversion", "in-place")];
     while_it_stands(&chosen, |_, _, _, acted| {
         let way = "cryptsetup reencrypt --encrypt --reduce-device-size 32M --batch-mode";
         assert!(acted.contains(way) && !acted.contains("blkdiscard"), "{acted}");
@@ -434,7 +434,7 @@ fn what_was_made_without_a_complaint_and_is_not_there_is_missed() {
 
 #[test]
 fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
-    let chosen = [("encryption", "dm-crypt"), ("encryption-cipher", "aes-xts-plain64")];
+    let chosen = [("encryption", "dm-crypt"), ("encryption_cipher", "aes-xts-plain64")];
     while_it_stands(&chosen, |fake, stack, raised, acted| {
         assert!(acted.contains("--cipher aes-xts-plain64 --key-size 512"), "{acted}");
         fake.show_cipher("aes-cbc-essiv:sha256");
@@ -451,7 +451,7 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
     });
     let bits = |cipher: &str| {
         let mut found = String::new();
-        let chosen = [("encryption", "dm-crypt"), ("encryption-cipher", cipher)];
+        let chosen = [("encryption", "dm-crypt"), ("encryption_cipher", cipher)];
         while_it_stands(&chosen, |_, _, _, acted| acted.clone_into(&mut found));
         let at = found.find("--key-size ").unwrap();
         found[at + 11..].split_whitespace().next().unwrap().to_owned()
@@ -464,8 +464,8 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
     };
     let chosen = [
         ("encryption", "dm-crypt"),
-        ("encryption-sector", "4 KiB"),
-        ("encryption-queues", "no-read-workqueue"),
+        ("encryption_sector_size", "4 KiB"),
+        ("encryption_flags", "no-read-workqueue"),
     ];
     while_it_stands(&chosen, |fake, stack, raised, acted| {
         assert!(acted.contains("--sector-size 4096"), "{acted}");
@@ -514,7 +514,7 @@ fn a_directory_that_is_not_served_any_more_is_missed() {
 
 #[test]
 fn swap_that_is_not_as_it_was_made_is_missed() {
-    let chosen = [("filesystem", "ext4"), ("swap", "zswap:lzo"), ("zswap-pool", "35 %")];
+    let chosen = [("filesystem", "ext4"), ("swap", "zswap:lzo"), ("zswap_max_pool", "35 %")];
     while_it_stands(&chosen, |fake, stack, raised, acted| {
         assert!(acted.contains("echo 35 > /sys/module/zswap/parameters/max_pool_percent"));
         for (name, was, other) in [("enabled", "Y\n", "N\n"), ("max_pool_percent", "35\n", "20\n")]
@@ -538,7 +538,7 @@ fn swap_that_is_not_as_it_was_made_is_missed() {
 fn a_swap_file_takes_the_room_that_there_is_and_no_more() {
     let refused = |free: u64| {
         let fake: Fake = machine();
-        let stack = stack(&[("filesystem", "ext4"), ("swap", "file"), ("swap-size", "64 MiB")]);
+        let stack = stack(&[("filesystem", "ext4"), ("swap", "file"), ("swap_size", "64 MiB")]);
         let mut guard = begin(&fake).unwrap();
         let on = below(&mut guard, &stack, 0).unwrap();
         fake.add(&format!("space /var/lib/assay {free} {}\n", 1_u64 << 40)).unwrap();
@@ -562,7 +562,7 @@ fn swap_is_given_beside_a_directory_alone() {
 
 #[test]
 fn a_zram_device_that_is_another_one_is_told() {
-    while_it_stands(&[("zram", "lz4"), ("zram-size", "8 MiB")], |fake, stack, raised, acted| {
+    while_it_stands(&[("zram", "lz4"), ("zram_size", "8 MiB")], |fake, stack, raised, acted| {
         assert!(acted.contains("echo 8388608 > "), "{acted}");
         let name = raised.base.path().file_name().unwrap().to_str().unwrap().to_owned();
         let place = format!("/sys/devices/virtual/block/{name}");
@@ -585,7 +585,7 @@ fn words_for_several_and_what_a_factor_belongs_to() {
     assert_eq!(several("device"), "devices");
     assert_eq!(several("directory"), "directories");
     assert_eq!(several("array"), "arrays");
-    assert_eq!(goes_with("raid-chunk"), Some("raid"));
+    assert_eq!(goes_with("raid_chunk"), Some("raid"));
     assert_eq!((goes_with("raid"), goes_with("scheduler")), (None, None));
     let name =
         |names: &[&str]| noun(names.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>().iter());

@@ -80,7 +80,7 @@ impl Factor for Algorithm {
 impl Factor for Size {
     fn about(&self) -> &About {
         &About {
-            name: "zram-size",
+            name: "zram_size",
             summary: "bytes of the device of compressed memory",
             text: "Before compression, such as `512 MiB`, or `as-below`: those of what lies below, \
                    which is the default. It goes with the factor zram.",
@@ -190,7 +190,7 @@ impl Recipe for Wanted {
             return None;
         }
         Some(format!(
-            "a zram device of {} may take as much memory, and {} are free: say a smaller zram-size, \
+            "a zram device of {} may take as much memory, and {} are free: say a smaller zram_size, \
              or a smaller area",
             Bytes(bytes),
             Bytes(free >> 20 << 20)
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(
             missing(&fake, "lz4", 1 << 30).unwrap(),
             "a zram device of 1 GiB may take as much memory, and 1 GiB are free: say a smaller \
-             zram-size, or a smaller area"
+             zram_size, or a smaller area"
         );
     }
 

@@ -17,7 +17,7 @@ use assay_verdict::analysis::RESULT;
 
 /// What the shipped study says leads.
 fn lead_of(preset: &str) -> Option<String> {
-    presets::find(preset).unwrap().unwrap().lead
+    presets::find(preset).unwrap().unwrap().lead_figure
 }
 
 /// Numbers of one drive that stand large: a check.

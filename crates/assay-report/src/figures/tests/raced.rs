@@ -148,7 +148,7 @@ fn a_race_without_runners_has_no_figure_and_no_table() {
 /// The last three left before it, with a level.
 fn screened(race: &mut RaceAnswer) {
     let level = |level: &str, beside_best: Option<f64>, left: bool| ScreenedLevel {
-        factor: "read-ahead".to_owned(),
+        factor: "read_ahead".to_owned(),
         level: level.to_owned(),
         n: if beside_best.is_some() { 12 } else { 0 },
         beside_best,
@@ -157,7 +157,7 @@ fn screened(race: &mut RaceAnswer) {
     };
     let lost = race.runners.len() - 3;
     for runner in &mut race.runners[lost..] {
-        let (factor, level) = ("read-ahead".to_owned(), "16 KiB".to_owned());
+        let (factor, level) = ("read_ahead".to_owned(), "16 KiB".to_owned());
         let dropped = Some(DroppedLevel { factor, level });
         runner.left = Some(Departure { dropped, ..Departure::default() });
         (runner.n, runner.mean, runner.beside_winner) = (0, None, None);

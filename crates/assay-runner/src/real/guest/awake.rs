@@ -48,7 +48,7 @@ mod tests {
         let (now, salt) = read(&told).unwrap_or_default();
         assert!(now.as_secs() > 1_700_000_000 && salt.len() == 2 * SALT_BYTES, "{told}");
         assert_ne!(told, line());
-        for other in ["\"go-on\"", "now", "now 5", "now x 00", ""] {
+        for other in ["\"go-on\"", "current", "now 5", "now x 00", ""] {
             assert!(!heeded(other), "{other}");
         }
     }

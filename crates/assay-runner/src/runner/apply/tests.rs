@@ -29,10 +29,10 @@ fn machine() -> Fake {
 fn arm() -> Arm {
     let levels = [
         ("scheduler", "none"),
-        ("dirty-ratio", "5 %"),
+        ("dirty_ratio", "5 %"),
         ("tunable:/sys/module/zfs/parameters/x", "9"),
-        ("depth", "4"),
-        ("mount-options", "noatime"),
+        ("queue_depth", "4"),
+        ("mount_options", "noatime"),
         ("filesystem", "ext4"),
     ];
     levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
@@ -99,7 +99,7 @@ fn everything_is_shown_before_anything_is_written() {
             "mkfs.ext4 DEVICE",
             "mount -t ext4 -o noatime DEVICE DIRECTORY",
             "DEVICE DIRECTORY ext4 noatime 0 2",
-            "depth=4"
+            "queue_depth=4"
         ]
     );
 }
@@ -245,7 +245,7 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
 fn two_results_do_not_set_the_same_for_keeps() {
     let fake = machine();
     go(&fake).unwrap();
-    let other = Arm::from([("dirty-ratio".to_owned(), "7".to_owned())]);
+    let other = Arm::from([("dirty_ratio".to_owned(), "7".to_owned())]);
     let another = voucher(1);
     let proposal = propose(&fake, another.id(), &other, &site(&fake));
     let refusal = apply(&fake, &another, &proposal).unwrap_err();

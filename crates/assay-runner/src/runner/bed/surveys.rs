@@ -13,7 +13,7 @@ use assay_machine::factors::{Factor, Role, Setting, View};
 use assay_study::plan::arms;
 use assay_study::plan::design::{Demands, Design, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
-use assay_study::study::Prime;
+use assay_study::study::Precondition;
 use assay_system::system::identity;
 use assay_system::system::site::Site;
 
@@ -31,7 +31,7 @@ impl TestBed<'_> {
             }
         }
         for place in 0..self.places.len() {
-            if let Some(prime) = &demands.prepare.prime {
+            if let Some(prime) = &demands.prepare.precondition {
                 self.prime(context, place, prime)?;
             }
             let mut refused = Vec::new();
@@ -237,7 +237,7 @@ impl TestBed<'_> {
     }
 
     /// Writes all of a device.
-    fn prime(&mut self, context: &mut Context<'_>, place: usize, prime: &Prime) -> Outcome<()> {
+    fn prime(&mut self, context: &mut Context<'_>, place: usize, prime: &Precondition) -> Outcome<()> {
         let Place { site, consent, law, others } = &self.places[place];
         if law.is_some() {
             return Ok(());
@@ -261,7 +261,7 @@ impl TestBed<'_> {
             (context.tell)(Event::Making { what });
             let how = Fill {
                 engine: engine.name,
-                content: prime.content,
+                content: prime.compressibility,
                 limit_ns: u64::MAX / 4,
                 seed: self.seed.wrapping_add(u64::from(pass)),
             };

@@ -25,11 +25,11 @@ margin     = "5 %"
 repeat_disturbed = false
 
 [factors]
-depth = ["1", "4"]
+queue_depth = ["1", "4"]
 
 [[workload]]
 name = "read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "50 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "50 ms" }
 "#;
 
 pub const DRIVE: &str = "simulated:fixed,mean=100us";

@@ -21,11 +21,11 @@ area       = { size = "16 MiB" }
 
 [[workload]]
 name = "random-read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "2 ms", engine = "psync" }
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "2 ms", engine = "psync" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "2 ms", engine = "psync" }
 "#;
 
 /// A recorded machine with a drive, as root.

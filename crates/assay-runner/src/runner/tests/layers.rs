@@ -15,7 +15,7 @@ fn lab(factors: &[(&str, &[String])], start: bool) -> Request<'static> {
     let named = factors.iter().map(|(name, levels)| ((*name).to_owned(), levels.to_vec()));
     request.study.factors = named.collect();
     request.study.area.size = Some(Bytes(8 << 20));
-    request.study.area.start = start.then_some(assay_study::study::Start::At(Bytes(512 << 20)));
+    request.study.area.offset = start.then_some(assay_study::study::Start::At(Bytes(512 << 20)));
     request.study.replicates = 2;
     // What an array with parity needs.
     request.study.members = Some(4);

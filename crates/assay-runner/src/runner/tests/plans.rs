@@ -2,7 +2,7 @@
 
 use super::*;
 use assay_kinds::work::io::Content;
-use assay_study::study::{Prime, presets};
+use assay_study::study::{Precondition, presets};
 
 fn in_lab(preset: &str) -> Study {
     presets::find(preset).unwrap().unwrap().in_lab()
@@ -71,7 +71,7 @@ fn with_a_blank_drive(is_read_only: bool) -> Fake {
 fn refused_on(fake: &Fake, is_primed: bool) -> String {
     let mut request = request("/dev/sdd");
     if is_primed {
-        request.study.prepare.prime = Some(Prime { passes: 1, content: Content::Zero });
+        request.study.precondition = Some(Precondition { passes: 1, compressibility: Content::Zero });
     } else {
         let levels = ["ext4", "xfs"].map(str::to_owned).to_vec();
         request.study.factors.insert("filesystem".to_owned(), levels);

@@ -10,13 +10,13 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Two cuts"
 replicates = 2
-lead_in    = "none"
+warmup_trial    = "none"
 seed       = 11
 area       = { size = "16 MiB" }
 
 [[workload]]
 name       = "log"
-durability = { grade = "plug", peer = "192.168.1.2:7710", size = "512 B", time = "50 ms" }
+durability = { method = "plug", peer = "192.168.1.2:7710", record_size = "512 B", runtime = "50 ms" }
 "#;
 
 fn plugged() -> Fake {

@@ -7,7 +7,7 @@ use assay_study::plan::race;
 fn racing() -> Request<'static> {
     let mut request = schedulers(&["mq-deadline", "none"]);
     let (first, _) = STUDY.split_once("[[workload]]\nname = \"random-write\"").unwrap();
-    let more = "replicates = 4\nmargin = \"5 %\"\nstop = { rule = \"race\" }";
+    let more = "replicates = 4\nmargin = \"5 %\"\nstop = { rule = \"best\" }";
     let race = file::parse("test", &first.replace("replicates = 3", more)).unwrap();
     let Study { area, baseline, mut factors, .. } = request.study;
     factors.insert("size".to_owned(), vec!["4 KiB".to_owned(), "8 KiB".to_owned()]);
@@ -22,7 +22,7 @@ fn of_size(
     _: &assay_study::results::Environment,
     trial: &Trial,
 ) -> Option<f64> {
-    let ahead = if trial.record.arm["size"] == "8 KiB" { 0.3 } else { 0.0 };
+    let ahead = if trial.record.arm["block_size"] == "8 KiB" { 0.3 } else { 0.0 };
     trial.record.measured.is_some().then_some(ahead)
 }
 
@@ -53,7 +53,7 @@ fn settings_that_are_behind_leave_and_all_is_put_back() {
         .collect();
     let end = race::race(&finished.plan, &runs).unwrap();
     let leader = end.standing.leader.expect("a look");
-    assert_eq!(finished.plan.workloads[leader].arm["size"], "8 KiB");
+    assert_eq!(finished.plan.workloads[leader].arm["block_size"], "8 KiB");
     // One of the smaller ones left; the other one is the baseline.
     assert_eq!(end.standing.left.iter().flatten().count(), 1);
     assert!(finished.trials.len() < finished.plan.trials.len());

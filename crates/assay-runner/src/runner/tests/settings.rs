@@ -21,12 +21,12 @@ fn an_unknown_neighbor_is_the_same_in_each_trial_and_restored() {
     let mut seen = std::collections::BTreeSet::new();
     run(&fake, request, &AtomicBool::new(false), &mut |event| {
         if matches!(event, Event::TrialEnded { .. }) {
-            seen.insert((vm("swappiness"), vm("page-cluster")));
+            seen.insert((vm("swappiness"), vm("page_cluster")));
         }
     })
     .unwrap();
     assert_eq!(seen, ["60\n", "70\n"].map(|level| (level.to_owned(), "0\n".to_owned())).into());
-    assert_eq!((vm("swappiness").as_str(), vm("page-cluster").as_str()), ("60\n", "3\n"));
+    assert_eq!((vm("swappiness").as_str(), vm("page_cluster").as_str()), ("60\n", "3\n"));
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn levels_that_the_kernel_refuses_together_are_left_out_together() {
     let fake = machine();
     let mut request = schedulers(&["mq-deadline", "none"]);
     let lengths = ["64", "1024"].map(str::to_owned).to_vec();
-    request.study.factors.insert("queue-depth".to_owned(), lengths);
-    request.study.baseline.insert("queue-depth".to_owned(), "64".to_owned());
+    request.study.factors.insert("nr_requests".to_owned(), lengths);
+    request.study.baseline.insert("nr_requests".to_owned(), "64".to_owned());
     let finished = run(&fake, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let refused: Vec<Vec<&str>> = finished.plan.surveys[0]
         .refused

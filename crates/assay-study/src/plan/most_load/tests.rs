@@ -11,7 +11,7 @@ const MOST_TRIALS: usize = 54;
 
 fn study(limit: &str) -> Study {
     let mut study = presets::find("max-rate").unwrap().unwrap();
-    study.question[0].limit = Some(limit.to_owned());
+    study.question[0].slo = Some(limit.to_owned());
     study
 }
 

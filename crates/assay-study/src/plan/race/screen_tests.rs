@@ -10,10 +10,10 @@ use assay_base::draws::Draws;
 fn text(screen: bool) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 12\nmargin = \"5 %\"\n\
-         stop = {{ rule = \"race\", screen = {screen} }}\n[factors]\n\
-         copy = [\"c0\", \"c1\", \"c2\", \"c3\", \"c4\", \"c5\"]\n\
-         size = [\"4 KiB\", \"8 KiB\", \"16 KiB\", \"32 KiB\"]\nthreads = [1, 2, 3, 4]\n[[workload]]\n\
-         name = \"w\"\nio = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n"
+         stop = {{ rule = \"best\", screen = {screen} }}\n[factors]\n\
+         aa_copy = [\"c0\", \"c1\", \"c2\", \"c3\", \"c4\", \"c5\"]\n\
+         block_size = [\"4 KiB\", \"8 KiB\", \"16 KiB\", \"32 KiB\"]\nthreads = [1, 2, 3, 4]\n[[workload]]\n\
+         name = \"w\"\nio = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n"
     )
 }
 
@@ -28,8 +28,8 @@ fn planned() -> Plan {
 
 /// How far a setting is ahead: by its copy and by its size, and not by its threads.
 fn truth(arm: &Arm) -> f64 {
-    let copy = if arm["copy"] == "c4" { 0.3 } else { 0.0 };
-    let size = if arm["size"] == "16 KiB" { 0.2 } else { 0.0 };
+    let copy = if arm["aa_copy"] == "c4" { 0.3 } else { 0.0 };
+    let size = if arm["block_size"] == "16 KiB" { 0.2 } else { 0.0 };
     copy + size
 }
 
@@ -158,7 +158,7 @@ fn levels_that_are_behind_leave_with_their_settings_and_the_best_wins() {
     }
     assert!(!gone.iter().any(|own| best.contains(&own.as_str())), "{gone:?}");
     let winner = &plan.workloads[end.standing.leader.unwrap()].arm;
-    assert_eq!([winner["copy"].as_str(), winner["size"].as_str()], ["c4", "16 KiB"]);
+    assert_eq!([winner["aa_copy"].as_str(), winner["block_size"].as_str()], ["c4", "16 KiB"]);
     // Whoever has a lost level runs in no replicate, but for the baseline.
     let of_race = trials.iter().filter(|trial| trial.replicate > 6 && trial.replicate <= 18);
     for trial in of_race {
@@ -208,7 +208,7 @@ fn whoever_goes_on_in_a_screen_or_after_it_runs_what_would_have_run() {
 fn a_level_without_numbers_leaves_where_others_have_some() {
     let plan = planned();
     let dead = |trial: &PlannedTrial| {
-        if trial.arm["size"] == "8 KiB" { Status::Failed } else { Status::Ok }
+        if trial.arm["block_size"] == "8 KiB" { Status::Failed } else { Status::Ok }
     };
     let (_, _, end) = raced_as(&plan, &dead, &equal);
     assert_eq!(lost(&plan, &end), ["8 KiB"]);
@@ -225,8 +225,8 @@ fn effects_that_always_come_together_let_nobody_go() {
     // Of two sizes each has a copy of its own: which of the two it is nobody can tell.
     let apart = |copy: &str, size: &str| Refusal {
         levels: Arm::from([
-            ("copy".to_owned(), copy.to_owned()),
-            ("size".to_owned(), size.to_owned()),
+            ("aa_copy".to_owned(), copy.to_owned()),
+            ("block_size".to_owned(), size.to_owned()),
         ]),
         reason: "not here".to_owned(),
     };
@@ -244,8 +244,8 @@ fn effects_that_always_come_together_let_nobody_go() {
 fn where_the_best_levels_cannot_be_had_together_all_settings_race() {
     let refused = vec![Refusal {
         levels: Arm::from([
-            ("copy".to_owned(), "c4".to_owned()),
-            ("size".to_owned(), "16 KiB".to_owned()),
+            ("aa_copy".to_owned(), "c4".to_owned()),
+            ("block_size".to_owned(), "16 KiB".to_owned()),
         ]),
         reason: "not here".to_owned(),
     }];
@@ -253,7 +253,7 @@ fn where_the_best_levels_cannot_be_had_together_all_settings_race() {
     let (_, _, end) = raced(&plan);
     assert_eq!(lost(&plan, &end), Vec::<String>::new());
     let winner = &plan.workloads[end.standing.leader.unwrap()].arm;
-    assert_eq!(winner["copy"], "c4", "the larger of the two effects");
+    assert_eq!(winner["aa_copy"], "c4", "the larger of the two effects");
 }
 
 #[test]

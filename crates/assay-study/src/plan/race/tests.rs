@@ -97,11 +97,11 @@ fn who_has_no_number_leaves_and_who_misses_a_bad_replicate_does_not_lead_by_it()
 fn planned(arms: usize, costly: bool) -> Plan {
     let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
     let engines = if costly { "engine = [\"psync\", \"io_uring\"]\n" } else { "" };
-    let visits = if costly { "costly = [\"engine\"]\n" } else { "" };
+    let visits = if costly { "hard_to_change = [\"engine\"]\n" } else { "" };
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 12\nmargin = \"2 %\"\n\
-         stop = {{ rule = \"race\" }}\n{visits}[factors]\ncopy = [{}]\n{engines}[[workload]]\n\
-         name = \"w\"\nio = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n",
+         stop = {{ rule = \"best\" }}\n{visits}[factors]\naa_copy = [{}]\n{engines}[[workload]]\n\
+         name = \"w\"\nio = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n",
         copies.join(", ")
     );
     plan::make(&file::parse("test", &text).unwrap(), vec![survey("here", 1)], 9)
@@ -143,7 +143,7 @@ fn a_race_ends_with_the_best_in_fewer_trials_than_all() {
         let plan = planned(12, costly);
         let (runs, _, end) = raced(&plan);
         let winner = end.standing.leader.unwrap();
-        assert_eq!(plan.workloads[winner].arm["copy"], "c11");
+        assert_eq!(plan.workloads[winner].arm["aa_copy"], "c11");
         assert!(end.standing.over.is_some() && runs.len() < plan.trials.len());
         assert!(end.standing.is_in(0), "the baseline stays");
         // It ran in every replicate.
@@ -309,7 +309,7 @@ fn nobody_races_alone_or_for_another_number() {
     let mut plan = planned(3, false);
     assert_eq!(mistake(&plan), None);
     let text = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 3\n[[workload]]\nname = \"w\"\n\
-                io = { pattern = \"random\", mix = \"read\", size = \"1 MiB\" }\n";
+                io = { pattern = \"random\", mix = \"read\", block_size = \"1 MiB\" }\n";
     let large = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
     plan.workloads[1].work = large.workloads[0].work.clone();
     assert!(mistake(&plan).is_some_and(|why| why.contains("iops and by bandwidth")));

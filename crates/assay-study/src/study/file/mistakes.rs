@@ -21,7 +21,7 @@ pub struct Place {
     pub value: Range<usize>,
 }
 
-/// Places by path: `workload/0/io/size`.
+/// Places by path: `workload/0/io/block_size`.
 #[derive(Debug, Default)]
 pub struct Places(BTreeMap<String, Place>);
 
@@ -232,9 +232,9 @@ mod tests {
     fn a_place_is_judged_once() {
         let mut mistakes = Mistakes::default();
         mistakes.add("io", 0..1, "first", None);
-        mistakes.add("io/size", 0..1, "second", None);
+        mistakes.add("io/block_size", 0..1, "second", None);
         mistakes.add("ios", 0..1, "third", None);
-        assert!(mistakes.is_wrong("io/size") && !mistakes.is_wrong("i"));
+        assert!(mistakes.is_wrong("io/block_size") && !mistakes.is_wrong("i"));
         assert!(mistakes.render("f", "x").ends_with("2 mistakes"));
     }
 

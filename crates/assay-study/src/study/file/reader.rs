@@ -668,10 +668,10 @@ fn law_text(read: &Map<String, Value>) -> String {
     let bare = |key: &str| read.get(key).and_then(Value::as_str).map(|text| text.replace(' ', ""));
     let times = ["mean", "p99"].into_iter().filter_map(|key| Some(format!("{key}={}", bare(key)?)));
     let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
-    let held = ["size", "holds", "lie"].into_iter();
+    let held = ["announced_size", "usable_size", "fault"].into_iter();
     let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
     let parts =
-        bare("law").into_iter().chain(times).chain([format!("servers={servers}")]).chain(held);
+        bare("distribution").into_iter().chain(times).chain([format!("servers={servers}")]).chain(held);
     parts.collect::<Vec<_>>().join(",")
 }
 

@@ -7,31 +7,31 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::study::{
-    Cache, Fresh, Gate, LeadIn, Order, Prime, Stop, StopRule, Target, Workload, presets,
+    Cache, Fresh, Gate, LeadIn, Order, Precondition, Stop, StopRule, Target, Workload, presets,
 };
 
 /// Loads that have every key of `io` among them.
 fn loads() -> Vec<Asked> {
-    let timed = Asked { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..Asked::sample() };
+    let timed = Asked { runtime: Some(Time(3_000_000)), ramp_time: Some(Time(0)), ..Asked::sample() };
     vec![
         Asked {
             engine: AskedEngine::IoUring,
-            depth: 4,
-            wait_for: Some(2),
-            poll: Some(Poll::Submission),
+            queue_depth: 4,
+            batch_complete_min: Some(2),
+            poll: Some(Poll::Sqpoll),
             pin: true,
             ..timed.clone()
         },
-        Asked { direct: false, think: Some(Time(1_000_000)), ..timed.clone() },
+        Asked { direct: false, think_time: Some(Time(1_000_000)), ..timed.clone() },
         Asked {
-            content: Content::Zero,
-            access: "zipf 1.1".parse().unwrap(),
+            compressibility: Content::Zero,
+            distribution: "zipf:1.1".parse().unwrap(),
             align: Some(Bytes(16 << 10)),
             ..timed.clone()
         },
         Asked {
             mix: "70/30".parse().unwrap(),
-            apart: Apart::Halves,
+            rw_split: Apart::Halves,
             sync: WriteSync::EachWrite,
             ..timed.clone()
         },
@@ -44,11 +44,11 @@ fn loads() -> Vec<Asked> {
         Asked {
             mix: Mix::WRITES,
             verify: true,
-            rate: "1000/s".parse().ok(),
-            arrivals: Arrivals::Poisson,
+            arrival_rate: "1000/s".parse().ok(),
+            arrival_process: Arrivals::Poisson,
             ..timed.clone()
         },
-        Asked { pattern: Pattern::Spread, operations: Some(100), ..Asked::sample() },
+        Asked { pattern: Pattern::Spaced, operations: Some(100), ..Asked::sample() },
         Asked { mix: Mix::Rewrite, ..timed.clone() },
         Asked { pattern: Pattern::Stride, stride: Some(Bytes(2 << 20)), ..timed },
     ]
@@ -62,34 +62,34 @@ fn full() -> Study {
         (name.to_owned(), levels.iter().map(|&level| level.to_owned()).collect())
     };
     study.confirms = Some("20261120-1031".to_owned());
-    study.promised = Some("1.09".to_owned());
-    study.lead = Some("surface".to_owned());
-    study.fit = Some("our queue".to_owned());
+    study.race_ratio = Some("1.09".to_owned());
+    study.lead_figure = Some("surface".to_owned());
+    study.requirements = Some("our queue".to_owned());
     study.replicates = 12;
     study.members = Some(4);
     study.margin = Some(Percent(2.5));
-    study.primary = Some("latency_p99_ns".to_owned());
-    study.control = Some(false);
+    study.primary_metric = Some("latency_p99_ns".to_owned());
+    study.aa_control = Some(false);
     study.order = Order::Rcbd;
-    study.lead_in = LeadIn::Whole;
+    study.warmup_trial = LeadIn::Whole;
     study.budget = Some(Time(90_000_000_000));
     study.seed = Some(7);
-    study.costly = vec!["size".to_owned()];
+    study.hard_to_change = vec!["block_size".to_owned()];
     study.repeat_disturbed = false;
     study.probes = vec!["block-latency".to_owned()];
-    study.meter = Some("meter.csv".to_owned());
+    study.power_meter = Some("meter.csv".to_owned());
     study.target = Some(Target::Directory("/mnt/card \"2\"".to_owned()));
     study.area.size = Some(Bytes(64 << 20));
-    study.area.start = Some("50 %".parse().unwrap());
+    study.area.offset = Some("50 %".parse().unwrap());
     study.area.align = Some(Bytes(2 << 20));
-    study.prepare.prime = Some(Prime { passes: 2, content: Content::Zero });
-    study.prepare.discard = true;
-    study.prepare.cache = Some(Cache::Warm);
-    study.prepare.settle = Some(Time(2_000_000_000));
-    study.fresh = Fresh::Study;
-    study.stop.rule = StopRule::Looks;
-    study.stop.looks = vec![6, 12];
-    study.stop.half_width = Some(Percent(3.0));
+    study.precondition = Some(Precondition { passes: 2, compressibility: Content::Zero });
+    study.discard = true;
+    study.page_cache = Some(Cache::Warm);
+    study.wait_idle = Some(Time(2_000_000_000));
+    study.recreate_per = Fresh::Study;
+    study.stop.rule = StopRule::Interim;
+    study.stop.interim_at = vec![6, 12];
+    study.stop.ci_half_width = Some(Percent(3.0));
     study.gate = Some(Gate {
         max_regression: Loss::Share(Percent(120.0)),
         must_detect: Some(Percent(300.0)),
@@ -98,23 +98,23 @@ fn full() -> Study {
         exit_inconclusive: Some(125),
     });
     study.factors =
-        [levels("size", &["4 KiB", "1 MiB"]), levels("direct", &["true", "false"])].into();
-    study.baseline = [level("size", "4 KiB")].into();
-    study.arms = vec![
-        [level("size", "4 KiB"), level("direct", "true")].into(),
-        [level("size", "1 MiB"), level("direct", "false")].into(),
+        [levels("block_size", &["4 KiB", "1 MiB"]), levels("direct", &["true", "false"])].into();
+    study.baseline = [level("block_size", "4 KiB")].into();
+    study.configurations = vec![
+        [level("block_size", "4 KiB"), level("direct", "true")].into(),
+        [level("block_size", "1 MiB"), level("direct", "false")].into(),
     ];
-    study.without = vec!["size > 64 KiB and direct = true".to_owned()];
-    study.left_out = [level("read-ahead", "nothing is read ahead here")].into();
+    study.exclude = vec!["block_size > 64 KiB and direct = true".to_owned()];
+    study.unavailable = [level("read_ahead", "nothing is read ahead here")].into();
     let flash = presets::find("flash").unwrap().unwrap();
     study.question = flash.question;
     let ask = &mut study.question[0];
     ask.workloads = vec!["random-read-q1".to_owned()];
-    (ask.factor, ask.at) = (Some("size".to_owned()), [level("direct", "true")].into());
-    (ask.level, ask.over) = (Some("4 KiB".to_owned()), Some("1 MiB".to_owned()));
+    (ask.factor, ask.at) = (Some("block_size".to_owned()), [level("direct", "true")].into());
+    (ask.level, ask.versus) = (Some("4 KiB".to_owned()), Some("1 MiB".to_owned()));
     ask.between = vec!["4 KiB".to_owned(), "1 MiB".to_owned()];
-    ask.most = "100 IOPS".parse().ok();
-    ask.limit = Some("p99 < 2 ms".to_owned());
+    ask.max = "100 IOPS".parse().ok();
+    ask.slo = Some("p99 < 2 ms".to_owned());
     study.question[1].workloads = vec!["random-write-q1".to_owned()];
     study.articles = vec!["Intel SSD 520 Goodness".to_owned()];
     study.published = vec![crate::study::Pointer {
@@ -128,10 +128,10 @@ fn full() -> Study {
         workload: "random-read-q1".to_owned(),
         metric: "bandwidth_bytes_per_s".to_owned(),
         at: [level("direct", "true")].into(),
-        ratio: Some("size".to_owned()),
+        ratio: Some("block_size".to_owned()),
     }];
     study.card = Some(crate::study::Card {
-        claimed: "95 MB/s".parse().ok(),
+        rated: "95 MB/s".parse().ok(),
         price: "12.50 GBP".parse().ok(),
         capacity: Some(Bytes(16_000_000_000)),
     });
@@ -179,7 +179,7 @@ fn exampled() -> Vec<Study> {
     let study = |example: &str| {
         format!(
             "format = \"assay-study/1\"\ntitle = \"x\"\n[[workload]]\nname = \"w\"\n[workload.io]\n\
-             pattern = \"random\"\nmix = \"read\"\nsize = \"4 KiB\"\n{example}\n"
+             pattern = \"random\"\nmix = \"read\"\nblock_size = \"4 KiB\"\n{example}\n"
         )
     };
     let fields = fields.rows.iter().filter(|field| !field.example.is_empty());
@@ -209,7 +209,7 @@ fn a_full_study_uses_every_key() {
     }
     // No other rule has a use for it.
     let closeness = Some(Percent(2.0));
-    let raced = Stop { rule: StopRule::Race, closeness, screen: true, ..Stop::default() };
+    let raced = Stop { rule: StopRule::Best, indifference_zone: closeness, screen: true, ..Stop::default() };
     keys(&serde_json::to_value(raced).unwrap(), &mut used);
     // It becomes factors as it is read.
     used.push("search".to_owned());
@@ -217,7 +217,7 @@ fn a_full_study_uses_every_key() {
         // Kinds of work but `io` have no place beside it, nor has what a command tells of itself.
         let is_other =
             |name: &str| name != "io" && KINDS.iter().any(|kind| kind.about.name == name);
-        if ["target", "simulated", "reads"].contains(&fields.label) || is_other(fields.label) {
+        if ["target", "simulated", "parse"].contains(&fields.label) || is_other(fields.label) {
             continue;
         }
         for name in fields.names().into_iter().filter(|name| !is_other(name)) {
@@ -236,14 +236,14 @@ fn another_format_is_refused_with_its_name() {
 
 #[test]
 fn levels_of_the_baseline_become_the_words_of_the_factor() {
-    let text = "format = \"assay-study/1\"\ntitle = \"x\"\nbaseline = { size = 4096, depth = \"8\" }\n\
-                factors = { size = [\"1 MiB\", \"4 KiB\"], depth = [1, 8] }\n\
+    let text = "format = \"assay-study/1\"\ntitle = \"x\"\nbaseline = { block_size = 4096, queue_depth = \"8\" }\n\
+                factors = { block_size = [\"1 MiB\", \"4 KiB\"], queue_depth = [1, 8] }\n\
                 [[workload]]\nname = \"a\"\nio = { pattern = \"random\", mix = \"read\" }\n";
     let study = parse("mine.toml", text).unwrap();
-    assert_eq!(study.baseline["size"], "4 KiB");
-    assert_eq!(study.baseline["depth"], "8");
+    assert_eq!(study.baseline["block_size"], "4 KiB");
+    assert_eq!(study.baseline["queue_depth"], "8");
     let io = assay_kinds::work::io::Asked::of(&study.workload[0].work).unwrap();
-    assert_eq!(io.size.one(), Some(Bytes(1 << 20)), "the first level fills what is missing");
+    assert_eq!(io.block_size.one(), Some(Bytes(1 << 20)), "the first level fills what is missing");
 }
 
 #[test]
@@ -256,22 +256,22 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
     };
     let told = |factors: &str, io: &str| parse("f", &text(factors, io)).unwrap_err().message;
     let (mixes, sizes) =
-        ("[factors]\nmix = [\"read\", \"write\"]", "[factors]\nsize = [\"4 KiB\", \"700 B\"]");
+        ("[factors]\nmix = [\"read\", \"write\"]", "[factors]\nblock_size = [\"4 KiB\", \"700 B\"]");
     for (factors, io, part) in [
-        ("", "mix = \"read\", size = \"4 KiB\"", "verify: nothing is written"),
+        ("", "mix = \"read\", block_size = \"4 KiB\"", "verify: nothing is written"),
         (
             "",
-            "mix = \"write\", size = \"4 KiB\", content = \"zero\"",
+            "mix = \"write\", block_size = \"4 KiB\", compressibility = \"zero\"",
             "verify: what is verified has random",
         ),
-        ("", "mix = \"write\", size = \"1000 B\"", "whole sectors of 512 B"),
+        ("", "mix = \"write\", block_size = \"1000 B\"", "whole sectors of 512 B"),
         (sizes, "mix = \"write\"", "the operation has 700 B"),
-        ("", "mix = \"write\", size = \"4 KiB 50 %, 8 KiB 50 %\"", "blocks of one size"),
-        ("", "mix = \"50 % write, 50 % trim\", size = \"4 KiB\"", "carries no stamp"),
-        ("", "mix = \"write\", size = \"4 KiB\", duplicates = \"30 %\"", "no block is a copy"),
+        ("", "mix = \"write\", block_size = \"4KiB/50:8KiB/50\"", "blocks of one size"),
+        ("", "mix = \"write/50:trim/50\", block_size = \"4 KiB\"", "carries no stamp"),
+        ("", "mix = \"write\", block_size = \"4 KiB\", duplicates = \"30 %\"", "no block is a copy"),
         (
             "",
-            "mix = \"write\", size = \"4 KiB\", align = \"512 B\"",
+            "mix = \"write\", block_size = \"4 KiB\", align = \"512 B\"",
             "no block reaches into another",
         ),
     ] {
@@ -279,11 +279,11 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
         assert!(told.contains(part), "{io}: {told}");
     }
     // Silent where some level writes, and where nothing is asked for.
-    for (factors, io) in [(mixes, "size = \"4 KiB\""), ("", "mix = \"rewrite\", size = \"512 B\"")]
+    for (factors, io) in [(mixes, "block_size = \"4 KiB\""), ("", "mix = \"rewrite\", block_size = \"512 B\"")]
     {
         parse("f", &text(factors, io)).unwrap();
     }
-    let without = text("", "mix = \"read\", size = \"1000 B\"").replace(", verify = true", "");
+    let without = text("", "mix = \"read\", block_size = \"1000 B\"").replace(", verify = true", "");
     let study = parse("f", &without).unwrap();
     assert!(!write(&study).unwrap().contains("verify"));
 }
@@ -366,21 +366,21 @@ fn keys_of_thousands_of_parts_are_a_mistake_and_not_the_end() {
 /// Found by `cargo xtask fuzz` in a stored study, whose numbers no rule has seen.
 #[test]
 fn operations_in_flight_never_overflow() {
-    let io = Asked { depth: u32::MAX, threads: 3, ..Asked::sample() };
+    let io = Asked { queue_depth: u32::MAX, threads: 3, ..Asked::sample() };
     assert_eq!(io.in_flight(), u32::MAX);
     assert!(io.words().contains("4294967295 in flight"), "{}", io.words());
 }
 
-const LEAD: &str = "format = \"assay-study/1\"\ntitle = \"x\"\nlead = \"surface\"\n[[workload]]\nname = \"a\"\n\
-                    io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+const LEAD: &str = "format = \"assay-study/1\"\ntitle = \"x\"\nlead_figure = \"surface\"\n[[workload]]\nname = \"a\"\n\
+                    io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
 
 #[test]
 fn what_leads_is_one_of_the_figures_and_may_be_left_out() {
-    let lead = |text: &str| parse("mine.toml", text).map(|study| study.lead);
+    let lead = |text: &str| parse("mine.toml", text).map(|study| study.lead_figure);
     assert_eq!(lead(LEAD).unwrap().as_deref(), Some("surface"));
-    let without = LEAD.replace("lead = \"surface\"\n", "");
+    let without = LEAD.replace("lead_figure = \"surface\"\n", "");
     assert_eq!(lead(&without).unwrap(), None);
-    assert_eq!(stored("mine.toml", &without).unwrap().lead, None);
+    assert_eq!(stored("mine.toml", &without).unwrap().lead_figure, None);
     let message = lead(&LEAD.replace("surface", "surfaces")).unwrap_err().message;
     assert!(message.contains("did you mean \"surface\"?"), "{message}");
     let message = lead(&LEAD.replace("surface", "the nicest")).unwrap_err().message;
@@ -392,5 +392,5 @@ fn what_leads_is_one_of_the_figures_and_may_be_left_out() {
 #[test]
 fn what_a_later_version_let_lead_is_read_from_a_stored_study() {
     let text = LEAD.replace("surface", "of a later version");
-    assert_eq!(stored("mine.toml", &text).unwrap().lead.as_deref(), Some("of a later version"));
+    assert_eq!(stored("mine.toml", &text).unwrap().lead_figure.as_deref(), Some("of a later version"));
 }

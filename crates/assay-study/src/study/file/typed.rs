@@ -3,9 +3,9 @@
 /// An option that was typed, and the key of the study that it sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
-    /// The option with its value, such as `--set depth=1,4`.
+    /// The option with its value, such as `--set queue_depth=1,4`.
     pub words: String,
-    /// The path of the key, such as `factors/depth`; `*` is any one part of it. Empty where the option
+    /// The path of the key, such as `factors/queue_depth`; `*` is any one part of it. Empty where the option
     /// changes more than one key.
     pub path: String,
 }
@@ -87,7 +87,7 @@ fn key(path: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("."))
 }
 
-/// A hint for a file as one for the command line: `depth = [1, 8]` is `--set depth=1,8` there.
+/// A hint for a file as one for the command line: `depth = [1, 8]` is `--set queue_depth=1,8` there.
 fn on_a_line(hint: &str) -> String {
     let parts = hint.split_once(" = [").and_then(|(before, rest)| {
         rest.split_once(']').map(|(levels, after)| (before, levels, after))
@@ -111,60 +111,60 @@ mod tests {
     fn line(path: &str, message: &str, typed: &[(&str, &str)]) -> String {
         let typed: Vec<Typed> =
             typed.iter().map(|(words, path)| Typed::new(*words, *path)).collect();
-        told((path, message, None), "depth", &typed).0
+        told((path, message, None), "queue-depth", &typed).0
     }
 
     #[test]
     fn a_mistake_is_told_with_the_option_that_sets_its_key() {
-        let typed = [("--set depth=1,x", "factors/depth"), ("--time 1s", "workload/*/*/time")];
+        let typed = [("--set queue_depth=1,x", "factors/queue_depth"), ("--time 1s", "workload/*/*/runtime")];
         let of = |path, message| line(path, message, &typed);
-        assert_eq!(of("factors/depth/1", "depth: no number"), "--set depth=1,x: no number");
-        assert_eq!(of("workload/3/io/time", "too short"), "--time 1s: too short");
+        assert_eq!(of("factors/queue_depth/1", "queue_depth: no number"), "--set queue_depth=1,x: no number");
+        assert_eq!(of("workload/3/io/runtime", "too short"), "--time 1s: too short");
         // The last of two that set the same counts.
-        let twice = [("--set depth=1", "factors/depth"), ("--set depth=x", "factors/depth")];
-        assert_eq!(line("factors/depth/0", "no", &twice), "--set depth=x: no");
-        assert_eq!(line("factors", "too many", &typed[..1]), "--set depth=1,x: too many");
+        let twice = [("--set queue_depth=1", "factors/queue_depth"), ("--set queue_depth=x", "factors/queue_depth")];
+        assert_eq!(line("factors/queue_depth/0", "no", &twice), "--set queue_depth=x: no");
+        assert_eq!(line("factors", "too many", &typed[..1]), "--set queue_depth=1,x: too many");
     }
 
     #[test]
     fn what_no_option_sets_is_told_with_the_key_and_the_options_that_it_may_come_from() {
-        let typed = [("--set depth=2,4", "factors/depth"), ("--set threads=1", "factors/threads")];
+        let typed = [("--set queue_depth=2,4", "factors/queue_depth"), ("--set threads=1", "factors/threads")];
         assert_eq!(
-            line("baseline/depth", "depth has no level \"1\"", &typed),
-            "depth with --set depth=2,4: baseline.depth: depth has no level \"1\""
+            line("baseline/queue_depth", "queue_depth has no level \"1\"", &typed),
+            "queue-depth with --set queue_depth=2,4: baseline.queue_depth: queue_depth has no level \"1\""
         );
         assert_eq!(
-            line("workload/0/io/size", "no", &typed[..1]),
-            "depth with --set depth=2,4: workload.io.size: no"
+            line("workload/0/io/block_size", "no", &typed[..1]),
+            "queue-depth with --set queue_depth=2,4: workload.io.block_size: no"
         );
-        assert_eq!(line("fresh", "no", &[("--lab", "")]), "depth with --lab: fresh: no");
-        assert_eq!(line("", "no", &typed[..1]), "depth with --set depth=2,4: no");
-        assert_eq!(line("fresh", "no", &[]), "depth: no");
+        assert_eq!(line("recreate_per", "no", &[("--lab", "")]), "queue-depth with --lab: recreate_per: no");
+        assert_eq!(line("", "no", &typed[..1]), "queue-depth with --set queue_depth=2,4: no");
+        assert_eq!(line("recreate_per", "no", &[]), "queue-depth: no");
     }
 
     #[test]
     fn hints_are_those_of_a_command_line() {
         let hint = |path, hint| told((path, "", Some(hint)), "", &[]).1.unwrap();
         assert_eq!(
-            hint("factors/depth/0", "list the levels: depth = [1, 2, 4]"),
-            "list the levels: --set depth=1,2,4"
+            hint("factors/queue_depth/0", "list the levels: queue_depth = [1, 2, 4]"),
+            "list the levels: --set queue_depth=1,2,4"
         );
         assert_eq!(
             hint("factors/mount", "add filesystem = [\"ext4\"] below [factors]"),
             "add --set filesystem=ext4"
         );
         assert_eq!(
-            hint("factors/fill", "write for example: fill = [\"80 %\"]"),
-            "write for example: --set 'fill=80 %'"
+            hint("factors/fill_level", "write for example: fill_level = [\"80 %\"]"),
+            "write for example: --set 'fill_level=80 %'"
         );
         assert_eq!(
-            hint("baseline/depth", "add it below [factors]: depth = [1, 8]"),
-            "add it: --set depth=1,8"
+            hint("baseline/queue_depth", "add it below [factors]: queue_depth = [1, 8]"),
+            "add it: --set queue_depth=1,8"
         );
-        assert_eq!(hint("factors/depth", "leave one of the two out"), "leave one of the two out");
+        assert_eq!(hint("factors/queue_depth", "leave one of the two out"), "leave one of the two out");
         assert_eq!(
-            hint("stop", "add for example: looks = [6, 12]"),
-            "add for example: looks = [6, 12]"
+            hint("stop", "add for example: interim_at = [6, 12]"),
+            "add for example: interim_at = [6, 12]"
         );
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
         other => {
             told.refuse_key(
                 line_of(job, "sync"),
-                format!("sync={other}: there are none, sync and dsync"),
+                format!("sync={other}: there are none, sync and o_dsync"),
             );
             None
         }
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn syncs_of_so_many_writes_are_those_of_the_study() {
         for (text, part) in [
-            (format!("{FILE}rw=write\nfdatasync=1\n"), "sync = \"each-write\""),
-            (format!("{FILE}rw=randrw\nfdatasync=32\n"), "sync = \"each-32-writes\""),
-            (format!("{DEVICE}rw=write\nfsync=8\n"), "sync = \"fsync-each-8-writes\""),
-            (format!("{FILE}rw=randwrite\nfsync=1\n"), "sync = \"fsync-each-write\""),
+            (format!("{FILE}rw=write\nfdatasync=1\n"), "sync = \"fdatasync\""),
+            (format!("{FILE}rw=randrw\nfdatasync=32\n"), "sync = \"fdatasync:32\""),
+            (format!("{DEVICE}rw=write\nfsync=8\n"), "sync = \"fsync:8\""),
+            (format!("{FILE}rw=randwrite\nfsync=1\n"), "sync = \"fsync\""),
             (format!("{FILE}rw=write\nsync=1\n"), "sync = \"o_sync\""),
             (format!("{FILE}rw=rw\nsync=sync\n"), "sync = \"o_sync\""),
             (format!("{DEVICE}rw=write\nsync=dsync\n"), "sync = \"o_dsync\""),
@@ -148,7 +148,7 @@ mod tests {
         let both = refused(&format!("{FILE}rw=write\nfdatasync=1\nsync=dsync\n"));
         assert!(both.contains("sync: fdatasync stands beside it"), "{both}");
         let other = refused(&format!("{FILE}rw=write\nsync=2\n"));
-        assert!(other.contains("sync=2: there are none, sync and dsync"), "{other}");
+        assert!(other.contains("sync=2: there are none, sync and o_dsync"), "{other}");
         let many = refused(&format!("{FILE}rw=write\nfdatasync=2000000\n"));
         assert!(many.contains("fdatasync: after 1000000 writes at most"), "{many}");
     }

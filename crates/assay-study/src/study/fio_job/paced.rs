@@ -66,9 +66,9 @@ impl Paced {
 
     /// As a study has it.
     pub fn words(&self) -> String {
-        let rate = self.rate.map(|rate| format!(", rate = \"{rate}/s\""));
-        let arrivals = self.poisson.then(|| ", arrivals = \"poisson\"".to_owned());
-        let think = self.think_ns.map(|ns| format!(", think = \"{}\"", Time(ns)));
+        let rate = self.rate.map(|rate| format!(", arrival_rate = \"{rate}/s\""));
+        let arrivals = self.poisson.then(|| ", arrival_process = \"poisson\"".to_owned());
+        let think = self.think_ns.map(|ns| format!(", think_time = \"{}\"", Time(ns)));
         [rate, arrivals, think].into_iter().flatten().collect()
     }
 

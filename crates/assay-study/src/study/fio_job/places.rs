@@ -25,8 +25,8 @@ impl Sizing {
     /// Those of reads and of writes, of which so many per cent read.
     fn of([reads, writes]: &[Shares; 2], read_percent: u64) -> Result<Self, String> {
         let words = |shares: &Shares| {
-            let word = |(bytes, percent): &(u64, u64)| format!("{bytes} B {percent} %");
-            shares.iter().map(word).collect::<Vec<_>>().join(", ")
+            let word = |(bytes, percent): &(u64, u64)| format!("{bytes}B/{percent}");
+            shares.iter().map(word).collect::<Vec<_>>().join(":")
         };
         let text = match read_percent {
             0 => words(writes),
@@ -171,8 +171,8 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String
     }
     let or = |usual: &'static str| if rest.is_empty() { usual } else { rest };
     let text = match law {
-        "zipf" => Some(format!("zipf {}", or(USUAL_ZIPF))),
-        "pareto" => Some(format!("pareto {}", or(USUAL_PARETO))),
+        "zipf" => Some(format!("zipf:{}", or(USUAL_ZIPF))),
+        "pareto" => Some(format!("pareto:{}", or(USUAL_PARETO))),
         "zoned" => zones(rest),
         _ => None,
     };
@@ -206,10 +206,10 @@ fn zones(text: &str) -> Option<String> {
         let (operations, area) = text.split_once('/')?;
         let area = if area.is_empty() { left } else { area.parse().ok()? };
         left = left.checked_sub(area)?;
-        Some(format!("{area} % {} %", operations.parse::<u64>().ok()?))
+        Some(format!("{}/{area}", operations.parse::<u64>().ok()?))
     };
     let all: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
-    Some(format!("zones {}", all.join(", ")))
+    Some(format!("zoned:{}", all.join(":")))
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ pub(super) fn polled(
         (false, true) if !alone => {
             "completions are polled for of reads and writes alone; leave syncs and trims out"
         }
-        (true, false) => return Some("submission"),
-        (false, true) => return Some("completion"),
+        (true, false) => return Some("sqpoll"),
+        (false, true) => return Some("iopoll"),
     };
     told.refuse_key(line_of(job, key), format!("{key}: {why}"));
     None

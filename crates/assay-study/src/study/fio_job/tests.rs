@@ -42,66 +42,66 @@ fn every_core_key_has_its_place_in_the_study() {
         ("readwrite=randrw\nrwmixread=70", "mix = \"70/30\""),
         ("rw=rw\nrwmixwrite=70", "pattern = \"sequential\", mix = \"30/70\""),
         ("rw=randrw", "mix = \"50/50\""),
-        ("bs=64k", "size = \"64 KiB\""),
-        ("blocksize=512", "size = \"512 B\""),
+        ("bs=64k", "block_size = \"64 KiB\""),
+        ("blocksize=512", "block_size = \"512 B\""),
         (
             "ioengine=libaio\niodepth=16",
-            "depth = 16, threads = 1, direct = false, engine = \"io_uring\"",
+            "queue_depth = 16, threads = 1, direct = false, engine = \"io_uring\"",
         ),
-        ("iodepth=16", "depth = 1, threads = 1, direct = false, engine = \"psync\""),
+        ("iodepth=16", "queue_depth = 1, threads = 1, direct = false, engine = \"psync\""),
         ("numjobs=4", "threads = 4"),
-        ("ioengine=io_uring\nsqthread_poll=1", "poll = \"submission\""),
-        ("ioengine=io_uring\ndirect=1\nhipri", "poll = \"completion\""),
+        ("ioengine=io_uring\nsqthread_poll=1", "poll = \"sqpoll\""),
+        ("ioengine=io_uring\ndirect=1\nhipri", "poll = \"iopoll\""),
         ("direct=1", "direct = true"),
         ("buffered=0", "direct = true"),
-        ("runtime=2m", "time = \"2 min\""),
-        ("runtime=500ms", "time = \"500 ms\""),
-        ("ramp_time=3", "ramp = \"3 s\""),
-        ("rw=write\nfdatasync=1", "sync = \"each-write\""),
-        ("time_based=0", "time = \"10 s\", operations = 16384"),
+        ("runtime=2m", "runtime = \"2 min\""),
+        ("runtime=500ms", "runtime = \"500 ms\""),
+        ("ramp_time=3", "ramp_time = \"3 s\""),
+        ("rw=write\nfdatasync=1", "sync = \"fdatasync\""),
+        ("time_based=0", "runtime = \"10 s\", operations = 16384"),
         ("time_based=0\nio_size=8m\nnumjobs=2", "operations = 4096"),
         ("time_based=0\nnumber_ios=500\nnumjobs=2", "operations = 1000"),
         ("time_based=0\nnumber_ios=500\nloops=3\ndirect=1", "operations = 1500"),
         ("time_based=0\nloops=2\nrw=randwrite", "operations = 32768"),
-        ("timeout=7", "time = \"7 s\""),
-        ("bsrange=8k-8k", "size = \"8 KiB\""),
-        ("bs=16k,16k", "size = \"16 KiB\""),
-        ("bs=4k,8k", "size = \"4 KiB\""),
-        ("rw=write\nbs=4k,8k", "size = \"8 KiB\""),
-        ("rw=randrw\nbs=4k,8k", "size = \"read 4 KiB; write 8 KiB\""),
-        ("rw=randrw\nbs=,8k", "size = \"read 4 KiB; write 8 KiB\""),
-        ("bssplit=4k/70:64k/30", "size = \"4 KiB 70 %, 64 KiB 30 %\""),
-        ("bssplit=4k/50:1k:32k", "size = \"4 KiB 50 %, 1 KiB 25 %, 32 KiB 25 %\""),
-        ("bssplit=4k/100:64k/0", "size = \"4 KiB\""),
+        ("timeout=7", "runtime = \"7 s\""),
+        ("bsrange=8k-8k", "block_size = \"8 KiB\""),
+        ("bs=16k,16k", "block_size = \"16 KiB\""),
+        ("bs=4k,8k", "block_size = \"4 KiB\""),
+        ("rw=write\nbs=4k,8k", "block_size = \"8 KiB\""),
+        ("rw=randrw\nbs=4k,8k", "block_size = \"read 4 KiB; write 8 KiB\""),
+        ("rw=randrw\nbs=,8k", "block_size = \"read 4 KiB; write 8 KiB\""),
+        ("bssplit=4k/70:64k/30", "block_size = \"4KiB/70:64KiB/30\""),
+        ("bssplit=4k/50:1k:32k", "block_size = \"4KiB/50:1KiB/25:32KiB/25\""),
+        ("bssplit=4k/100:64k/0", "block_size = \"4 KiB\""),
         (
             "rw=randrw\nbssplit=4k/70:8k/30,64k",
-            "size = \"read 4 KiB 70 %, 8 KiB 30 %; write 64 KiB\"",
+            "block_size = \"read 4KiB/70:8KiB/30; write 64 KiB\"",
         ),
         ("time_based=0\nbssplit=4k/50:12k/50", "operations = 8192"),
-        ("rw=randread\nrandom_distribution=zipf:0.9", "access = \"zipf 0.9\""),
-        ("rw=randread\nrandom_distribution=zipf", "access = \"zipf 1.1\""),
-        ("rw=randread\nrandom_distribution=pareto:0.2", "access = \"pareto 0.2\""),
-        ("rw=randread\nrandom_distribution=zoned:80/20:20/80", "access = \"hot 20 % 80 %\""),
+        ("rw=randread\nrandom_distribution=zipf:0.9", "distribution = \"zipf:0.9\""),
+        ("rw=randread\nrandom_distribution=zipf", "distribution = \"zipf:1.1\""),
+        ("rw=randread\nrandom_distribution=pareto:0.2", "distribution = \"pareto:0.2\""),
+        ("rw=randread\nrandom_distribution=zoned:80/20:20/80", "distribution = \"zoned:80/20:20/80\""),
         (
             "rw=randread\nrandom_distribution=zoned:50/5:30/15:20/",
-            "access = \"zones 5 % 50 %, 15 % 30 %, 80 % 20 %\"",
+            "distribution = \"zoned:50/5:30/15:20/80\"",
         ),
         ("rw=randread\nblockalign=8k", "align = \"8 KiB\""),
-        ("rw=read:8k", "pattern = \"stride\", mix = \"read\", size = \"4 KiB\""),
+        ("rw=read:8k", "pattern = \"stride\", mix = \"read\", block_size = \"4 KiB\""),
         ("rw=write:60k", "stride = \"64 KiB\""),
-        ("rw=rw\nrwmixread=70", "apart = \"positions\""),
-        ("rw=write\nbuffer_compress_percentage=30", "content = \"30 %\""),
-        ("rw=write\nbuffer_compress_percentage=100", "content = \"zero\""),
-        ("rw=write\nzero_buffers", "content = \"zero\""),
-        ("rate_iops=500", "rate = \"500/s\""),
-        ("rate_iops=500\nnumjobs=3", "rate = \"1500/s\""),
-        ("rate_iops=500\nrate_process=poisson", "rate = \"500/s\", arrivals = \"poisson\""),
-        ("rate_iops=500,200", "rate = \"500/s\""),
-        ("rw=randwrite\nrate_iops=500,200", "rate = \"200/s\""),
-        ("rw=randrw\nrate_iops=500", "rate = \"1000/s\""),
-        ("rw=randrw\nrwmixread=70\nrate_iops=700,300", "rate = \"1000/s\""),
-        ("thinktime=500", "think = \"500 us\""),
-        ("thinktime=2ms\nthinktime_blocks=1", "think = \"2 ms\""),
+        ("rw=rw\nrwmixread=70", "rw_split = \"positions\""),
+        ("rw=write\nbuffer_compress_percentage=30", "compressibility = \"30 %\""),
+        ("rw=write\nbuffer_compress_percentage=100", "compressibility = \"zero\""),
+        ("rw=write\nzero_buffers", "compressibility = \"zero\""),
+        ("rate_iops=500", "arrival_rate = \"500/s\""),
+        ("rate_iops=500\nnumjobs=3", "arrival_rate = \"1500/s\""),
+        ("rate_iops=500\nrate_process=poisson", "arrival_rate = \"500/s\", arrival_process = \"poisson\""),
+        ("rate_iops=500,200", "arrival_rate = \"500/s\""),
+        ("rw=randwrite\nrate_iops=500,200", "arrival_rate = \"200/s\""),
+        ("rw=randrw\nrate_iops=500", "arrival_rate = \"1000/s\""),
+        ("rw=randrw\nrwmixread=70\nrate_iops=700,300", "arrival_rate = \"1000/s\""),
+        ("thinktime=500", "think_time = \"500 us\""),
+        ("thinktime=2ms\nthinktime_blocks=1", "think_time = \"2 ms\""),
         ("rw=write\nverify=crc32c", "verify = true"),
         ("rw=randrw\nverify=md5\ndo_verify=1", "verify = true"),
     ] {
@@ -237,7 +237,7 @@ fn sizes_and_places_that_cannot_be_done_are_refused_by_name() {
         assert_eq!(line(&format!("{random}{same}\n"), 0), line(&random, 0));
     }
     assert_eq!(line(&format!("{JOB}ba=64k\n"), 0), plain, "only random places are drawn");
-    for key in ["access", "align", "stride", "apart"] {
+    for key in ["distribution", "align", "stride", "rw_split"] {
         assert!(!plain.contains(key), "{plain}");
     }
 }
@@ -443,7 +443,7 @@ fn rounds_and_counts_end_a_job_as_in_fio() {
 
 #[test]
 fn what_is_written_compresses_as_it_would_in_fio() {
-    let content = |text: &str| line(&format!("[a]\n{text}"), 0).contains("content");
+    let content = |text: &str| line(&format!("[a]\n{text}"), 0).contains("compressibility");
     assert!(!content("size=64m\nrw=write\nbuffer_compress_percentage=0\nzero_buffers=0\n"));
     // A file is laid out with it, a device is read as it is.
     assert!(content("size=64m\nrw=read\nbuffer_compress_percentage=50\n"));
@@ -465,7 +465,7 @@ fn sizes_that_are_one_and_names_with_colons() {
         assert!(told.starts_with(&format!("jobs.fio:3:1: {key}: block sizes between")), "{told}");
     }
     let sizes = of("[a]\nsize=64m\nrw=randrw\nblocksize=4k,8k\n").study;
-    assert!(sizes.contains("size = \"read 4 KiB; write 8 KiB\""), "{sizes}");
+    assert!(sizes.contains("block_size = \"read 4 KiB; write 8 KiB\""), "{sizes}");
     assert_eq!(one_name("/dev/disk/by-path/pci-0\\:1\\:2").unwrap(), "/dev/disk/by-path/pci-0:1:2");
     assert_eq!(one_name("a\\b").unwrap(), "a\\b");
     assert_eq!(one_name("/dev/a:/dev/b"), None);
@@ -532,11 +532,11 @@ fn what_cannot_be_polled_is_told_and_what_is_not_polled_is_none() {
 #[test]
 fn the_third_rate_is_that_of_trims_and_what_is_not_said_is_as_the_one_before() {
     for (rw, rate, part) in [
-        ("randtrim", "1,2,300", "rate = \"300/s\""),
-        ("randtrim", "1,200", "rate = \"200/s\""),
-        ("randtrim", "100", "rate = \"100/s\""),
-        ("randwrite", "1,200,3", "rate = \"200/s\""),
-        ("randread", "100,2,3", "rate = \"100/s\""),
+        ("randtrim", "1,2,300", "arrival_rate = \"300/s\""),
+        ("randtrim", "1,200", "arrival_rate = \"200/s\""),
+        ("randtrim", "100", "arrival_rate = \"100/s\""),
+        ("randwrite", "1,200,3", "arrival_rate = \"200/s\""),
+        ("randread", "100,2,3", "arrival_rate = \"100/s\""),
     ] {
         let text = format!("[a]\nfilename=/dev/sdx\nruntime=5\nrw={rw}\nrate_iops={rate}\n");
         let found = of(&text).study;
@@ -554,7 +554,7 @@ fn what_is_no_rate_and_no_pause_leaves_nothing_in_the_study() {
         "rate_process=poisson",
     ] {
         let found = line(&format!("{JOB}{text}\n"), 0);
-        assert!(["rate", "arrivals", "think"].iter().all(|key| !found.contains(key)), "{found}");
+        assert!(["arrival_rate", "arrival_process", "think_time"].iter().all(|key| !found.contains(key)), "{found}");
     }
 }
 
@@ -562,6 +562,6 @@ fn what_is_no_rate_and_no_pause_leaves_nothing_in_the_study() {
 fn jobs_that_run_at_once_by_one_law_add_up_their_rates() {
     let three = "[global]\nsize=64m\nruntime=10\ntime_based\nrate_iops=100\n[a]\n[b]\n[c]\n";
     let found = line(three, 0);
-    assert!(found.contains("threads = 3") && found.contains("rate = \"300/s\""), "{found}");
+    assert!(found.contains("threads = 3") && found.contains("arrival_rate = \"300/s\""), "{found}");
     studied(three);
 }

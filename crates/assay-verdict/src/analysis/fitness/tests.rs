@@ -11,7 +11,7 @@ const NINE: [f64; 6] = [8.8, 9.0, 9.1, 8.8, 9.05, 8.98];
 
 fn at_most(metric: &str, most: &str) -> Ask {
     Ask {
-        kind: AskKind::Reaches,
+        kind: AskKind::Bound,
         ask: format!("Is {metric} at most {most}?"),
         published: Some("somebody says so (https://example.org)".to_owned()),
         workloads: vec!["wal".to_owned()],
@@ -19,11 +19,11 @@ fn at_most(metric: &str, most: &str) -> Ask {
         factor: None,
         at: std::collections::BTreeMap::new(),
         level: None,
-        over: None,
+        versus: None,
         between: Vec::new(),
-        least: None,
-        most: most.parse().ok(),
-        limit: None,
+        min: None,
+        max: most.parse().ok(),
+        slo: None,
     }
 }
 

@@ -177,7 +177,7 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     let mut meant = design.factors.iter().filter(is_meant);
     let (Some(factor), None) = (meant.next(), meant.next()) else { return Cow::Borrowed(ask) };
     let [over, level] = [0, 1].map(|at| factor.levels.get(at).cloned());
-    Cow::Owned(Ask { factor: Some(factor.name.clone()), level, over, ..ask.clone() })
+    Cow::Owned(Ask { factor: Some(factor.name.clone()), level, versus: over, ..ask.clone() })
 }
 
 fn answer(
@@ -244,7 +244,7 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
     let Some(level) = ask.factor.as_ref().and_then(|factor| arm.get(factor)) else {
         return true;
     };
-    let levels = [&ask.level, &ask.over];
+    let levels = [&ask.level, &ask.versus];
     levels.iter().all(|wanted| wanted.is_none())
         || levels.into_iter().flatten().any(|wanted| wanted == level)
 }
@@ -295,7 +295,7 @@ fn no_data(text: String) -> Case {
 /// What becomes of a claim at one place; `cases` of them share the error.
 fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case {
     let name = name(design, place);
-    if ask.kind.is_of_two() && (ask.level.is_none() || ask.over.is_none()) {
+    if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
         return no_data(words::no_two(&name, ask.factor.as_deref()));
     }
     let Some(factor) = &ask.factor else {
@@ -313,18 +313,18 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Peak => peak(design, ask, place, &curve, how),
         AskKind::Linear => slope(design, place, &curve, (1.0, &factor.name), how),
         AskKind::Flat => slope(design, place, &curve, (0.0, &factor.name), how),
-        AskKind::First => foremost(design, ask, (place, &curve), place.question.better, how),
-        AskKind::Last => {
+        AskKind::Best => foremost(design, ask, (place, &curve), place.question.better, how),
+        AskKind::Worst => {
             foremost(design, ask, (place, &curve), opposite(place.question.better), how)
         }
-        AskKind::Beats => beats(design, ask, place, &curve, how),
-        AskKind::Equal => equal(design, ask, place, &curve, how),
-        AskKind::Reaches => reaches(design, ask, place, how),
+        AskKind::Better => beats(design, ask, place, &curve, how),
+        AskKind::Equivalent => equal(design, ask, place, &curve, how),
+        AskKind::Bound => reaches(design, ask, place, how),
         AskKind::Ratio => ratio(design, ask, place, &curve, how),
         AskKind::Knee => knee(ask, place, &curve, &name),
         AskKind::Enough => enough(design, ask, place, &curve, how),
         // Such a study asks nothing else, and is answered by itself.
-        AskKind::MostLoad => no_data(words::missing(&name, words::UNMEASURED)),
+        AskKind::MaxRate => no_data(words::missing(&name, words::UNMEASURED)),
     }
 }
 
@@ -449,7 +449,7 @@ fn foremost(
         true => Claim::NotShown,
         false => Claim::Contradicted,
     };
-    Case::new(claim, words::foremost_is(name, ask.kind == AskKind::Last, &could, curve.len()))
+    Case::new(claim, words::foremost_is(name, ask.kind == AskKind::Worst, &could, curve.len()))
 }
 
 fn opposite(better: Better) -> Better {
@@ -478,7 +478,7 @@ fn two<'q, 'a>(
         let found = curve.iter().find(|(one, _)| *one == level).copied();
         found.ok_or_else(|| no_data(no_level(place, ask, level, name)))
     };
-    Ok([of(&ask.level)?, of(&ask.over)?])
+    Ok([of(&ask.level)?, of(&ask.versus)?])
 }
 
 fn beats(
@@ -532,8 +532,8 @@ fn ratio(
     curve: &Curve<'_, '_>,
     told: Sharing<'_>,
 ) -> Case {
-    let least = ask.least.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
-    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
+    let least = ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
+    let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         if low >= least && high <= most {
             Claim::Supported
@@ -634,7 +634,7 @@ fn by_share<'q>(
 }
 
 fn bound_of(ask: &Ask, place: &Place<'_, '_>) -> f64 {
-    ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(place.question.metric))
+    ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(place.question.metric))
 }
 
 /// The highest level whose median trial stays below a bound, with all below it: a level that does so by
@@ -736,8 +736,8 @@ fn reaches(
         return no_data(words::missing(name, place.why(None)));
     };
     let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
-    let least = ask.least.as_ref().map_or(0.0, |amount| amount.of(question.metric));
-    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
+    let least = ask.min.as_ref().map_or(0.0, |amount| amount.of(question.metric));
+    let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
     // What is exactly the bound is within it: logarithms and back must not put it on the other side.
     let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
     let claim = match ends {

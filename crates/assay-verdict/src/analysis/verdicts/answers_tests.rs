@@ -47,11 +47,11 @@ pub(super) fn claim(kind: AskKind, change: impl FnOnce(&mut Ask)) -> Ask {
         factor: Some("setting".to_owned()),
         at: std::collections::BTreeMap::new(),
         level: None,
-        over: None,
+        versus: None,
         between: Vec::new(),
-        least: None,
-        most: None,
-        limit: None,
+        min: None,
+        max: None,
+        slo: None,
     };
     change(&mut ask);
     ask
@@ -63,7 +63,7 @@ pub(super) fn first(kind: AskKind, level: &str) -> Ask {
 
 pub(super) fn two(kind: AskKind, level: &str, over: &str) -> Ask {
     claim(kind, |ask| {
-        (ask.level, ask.over) = (Some(level.to_owned()), Some(over.to_owned()));
+        (ask.level, ask.versus) = (Some(level.to_owned()), Some(over.to_owned()));
     })
 }
 
@@ -72,8 +72,8 @@ pub(super) fn between(low: &str, high: &str) -> Ask {
 }
 
 pub(super) fn least(text: &str) -> Ask {
-    claim(AskKind::Reaches, |ask| {
-        (ask.factor, ask.least) = (None, Some(text.parse().unwrap()));
+    claim(AskKind::Bound, |ask| {
+        (ask.factor, ask.min) = (None, Some(text.parse().unwrap()));
     })
 }
 
@@ -108,7 +108,7 @@ fn a_ratio_lies_within_what_is_claimed_or_not() {
     let of = |levels: &[(&str, f64)], least: Option<&str>, most: Option<&str>| {
         let amount = |text: Option<&str>| text.map(|text| text.parse().unwrap());
         let ask = claim(AskKind::Ratio, |ask| {
-            (ask.least, ask.most) = (amount(least), amount(most));
+            (ask.min, ask.max) = (amount(least), amount(most));
         });
         verdict(curve(levels, 4), ask)
     };
@@ -126,9 +126,9 @@ fn a_ratio_lies_within_what_is_claimed_or_not() {
 fn two_levels_that_a_claim_leaves_open_are_those_of_what_varies() {
     let open = |kind| claim(kind, |ask| ask.factor = None);
     let levels = [("off", 100.0), ("on", 120.0)];
-    assert_eq!(verdict(curve(&levels, 4), open(AskKind::Beats)), Claim::Supported);
-    assert_eq!(verdict(curve(&levels, 4), open(AskKind::Equal)), Claim::Contradicted);
-    let lone = answered(curve(&levels[..1], 4), open(AskKind::Beats));
+    assert_eq!(verdict(curve(&levels, 4), open(AskKind::Better)), Claim::Supported);
+    assert_eq!(verdict(curve(&levels, 4), open(AskKind::Equivalent)), Claim::Contradicted);
+    let lone = answered(curve(&levels[..1], 4), open(AskKind::Better));
     assert_eq!(lone.verdict, Claim::NoData);
     let why = lone.because.join(" ");
     assert!(why.contains("one setting with two levels"), "{why}");
@@ -164,14 +164,14 @@ fn what_suspect_numbers_would_show_is_not_shown() {
         told.because,
         ["work: best operations per second at 4, significantly, from suspect numbers."]
     );
-    let told = with(&[Trust::Suspect], two(AskKind::Beats, "1", "4"));
+    let told = with(&[Trust::Suspect], two(AskKind::Better, "1", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
     assert_eq!(told.answer, "It would be contradicted, but its numbers are suspect.");
     // The fifth level is suspect: a claim about two others does not rest on it, one about all does.
     let fifth = [Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Suspect];
-    assert_eq!(with(&fifth, two(AskKind::Beats, "4", "1")).verdict, Claim::Supported);
-    assert_eq!(with(&fifth, first(AskKind::First, "4")).verdict, Claim::NotShown);
-    assert_eq!(with(&[Trust::Trusted], first(AskKind::First, "4")).verdict, Claim::Supported);
+    assert_eq!(with(&fifth, two(AskKind::Better, "4", "1")).verdict, Claim::Supported);
+    assert_eq!(with(&fifth, first(AskKind::Best, "4")).verdict, Claim::NotShown);
+    assert_eq!(with(&[Trust::Trusted], first(AskKind::Best, "4")).verdict, Claim::Supported);
     let undecided = with(&[Trust::Suspect], between("2", "2"));
     assert_eq!(undecided.verdict, Claim::NotShown);
 }
@@ -192,27 +192,27 @@ fn a_line_is_told_from_a_flat_one() {
 #[test]
 fn first_and_last_follow_the_direction() {
     let levels = [("a", 100.0), ("b", 120.0), ("c", 121.0)];
-    assert_eq!(verdict(curve(&levels, 3), first(AskKind::Last, "a")), Claim::Supported);
-    assert_eq!(verdict(curve(&levels, 3), first(AskKind::First, "a")), Claim::Contradicted);
-    assert_eq!(verdict(curve(&levels, 3), first(AskKind::First, "b")), Claim::NotShown);
-    assert_eq!(verdict(curve(&levels, 3), first(AskKind::First, "d")), Claim::NoData);
+    assert_eq!(verdict(curve(&levels, 3), first(AskKind::Worst, "a")), Claim::Supported);
+    assert_eq!(verdict(curve(&levels, 3), first(AskKind::Best, "a")), Claim::Contradicted);
+    assert_eq!(verdict(curve(&levels, 3), first(AskKind::Best, "b")), Claim::NotShown);
+    assert_eq!(verdict(curve(&levels, 3), first(AskKind::Best, "d")), Claim::NoData);
     let mut latencies = curve(&levels, 3);
     for series in &mut latencies.measured.series {
         (series.metric, series.better) = ("latency_mean_ns".to_owned(), Better::Lower);
     }
-    assert_eq!(verdict(latencies, first(AskKind::First, "a")), Claim::Supported);
+    assert_eq!(verdict(latencies, first(AskKind::Best, "a")), Claim::Supported);
 }
 
 #[test]
 fn two_levels_are_better_or_equal_or_neither() {
     let levels = [("a", 100.0), ("b", 120.0), ("c", 100.3)];
     let of = |kind, level, over| verdict(curve(&levels, 4), two(kind, level, over));
-    assert_eq!(of(AskKind::Beats, "b", "a"), Claim::Supported);
-    assert_eq!(of(AskKind::Beats, "a", "b"), Claim::Contradicted);
-    assert_eq!(of(AskKind::Beats, "c", "a"), Claim::NotShown);
-    assert_eq!(of(AskKind::Equal, "c", "a"), Claim::Supported);
-    assert_eq!(of(AskKind::Equal, "b", "a"), Claim::Contradicted);
-    assert_eq!(of(AskKind::Equal, "e", "a"), Claim::NoData);
+    assert_eq!(of(AskKind::Better, "b", "a"), Claim::Supported);
+    assert_eq!(of(AskKind::Better, "a", "b"), Claim::Contradicted);
+    assert_eq!(of(AskKind::Better, "c", "a"), Claim::NotShown);
+    assert_eq!(of(AskKind::Equivalent, "c", "a"), Claim::Supported);
+    assert_eq!(of(AskKind::Equivalent, "b", "a"), Claim::Contradicted);
+    assert_eq!(of(AskKind::Equivalent, "e", "a"), Claim::NoData);
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn a_level_is_reached_by_its_interval_only() {
 #[test]
 fn one_case_against_it_is_enough_and_one_case_for_it_is_not() {
     let ask = || {
-        claim(AskKind::Reaches, |ask| {
-            (ask.factor, ask.least) = (None, Some("90 IOPS".parse().unwrap()));
+        claim(AskKind::Bound, |ask| {
+            (ask.factor, ask.min) = (None, Some("90 IOPS".parse().unwrap()));
         })
     };
     let one = answered(curve(&[("a", 100.0), ("b", 50.0)], 6), ask());
@@ -242,18 +242,18 @@ fn one_case_against_it_is_enough_and_one_case_for_it_is_not() {
 
 #[test]
 fn what_is_not_there_answers_nothing() {
-    let mut other = first(AskKind::First, "a");
+    let mut other = first(AskKind::Best, "a");
     other.workloads = vec!["another".to_owned()];
     assert_eq!(verdict(curve(&HILL, 7), other), Claim::NoData);
-    let mut other = first(AskKind::First, "1");
+    let mut other = first(AskKind::Best, "1");
     other.metric = Some("latency_mean_ns".to_owned());
     assert_eq!(verdict(curve(&HILL, 7), other), Claim::NoData);
     let mut study = curve(&HILL, 7);
     study.measured.design.order = Order::Sequential;
-    assert_eq!(verdict(study, first(AskKind::First, "4")), Claim::NotShown);
+    assert_eq!(verdict(study, first(AskKind::Best, "4")), Claim::NotShown);
     let mut study = curve(&HILL, 7);
     study.measured.unfinished = true;
-    study.measured.design.questions = vec![first(AskKind::First, "4")];
+    study.measured.design.questions = vec![first(AskKind::Best, "4")];
     assert!(study.findings().answers.is_empty());
 }
 
@@ -261,7 +261,7 @@ fn what_is_not_there_answers_nothing() {
 fn an_answer_names_the_comparisons_of_its_arms() {
     let found = answered(
         curve(&[("a", 100.0), ("b", 120.0), ("c", 90.0)], 8),
-        two(AskKind::Beats, "b", "a"),
+        two(AskKind::Better, "b", "a"),
     );
     assert_eq!(found.evidence, ["work:iops:setting=b"]);
     assert_eq!(found.published.as_deref(), Some("it is so"));
@@ -276,10 +276,10 @@ fn a_claim_of_two_says_what_their_comparison_says() {
         let other = 100.0 + f64::from(percent);
         let levels = [("a", 100.0), ("b", other), ("c", 90.0), ("d", 130.0)];
         for (kind, level, over) in [
-            (AskKind::Beats, "b", "a"),
-            (AskKind::Beats, "a", "b"),
-            (AskKind::Equal, "b", "a"),
-            (AskKind::Equal, "a", "b"),
+            (AskKind::Better, "b", "a"),
+            (AskKind::Better, "a", "b"),
+            (AskKind::Equivalent, "b", "a"),
+            (AskKind::Equivalent, "a", "b"),
         ] {
             let mut study = curve(&levels, seed);
             study.measured.design.questions = vec![two(kind, level, over)];
@@ -289,14 +289,14 @@ fn a_claim_of_two_says_what_their_comparison_says() {
             let verdict = compared.verdict.unwrap();
             let claim = findings.answers[0].verdict;
             let expected = match (kind, verdict) {
-                (AskKind::Equal, Verdict::Equivalent) => Claim::Supported,
-                (AskKind::Equal, _) if compared.within_margin => Claim::Supported,
-                (AskKind::Equal, Verdict::Better | Verdict::Worse)
+                (AskKind::Equivalent, Verdict::Equivalent) => Claim::Supported,
+                (AskKind::Equivalent, _) if compared.within_margin => Claim::Supported,
+                (AskKind::Equivalent, Verdict::Better | Verdict::Worse)
                     if claim == Claim::Contradicted =>
                 {
                     Claim::Contradicted
                 }
-                (AskKind::Equal, _) => Claim::NotShown,
+                (AskKind::Equivalent, _) => Claim::NotShown,
                 (_, Verdict::Better) if level == "b" => Claim::Supported,
                 (_, Verdict::Worse) if level == "a" => Claim::Supported,
                 (_, Verdict::Better | Verdict::Worse) => Claim::Contradicted,
@@ -318,7 +318,7 @@ fn a_claim_of_two_says_what_their_comparison_says() {
 #[test]
 fn cases_that_widen_an_interval_say_so() {
     let levels = [("a", 100.0), ("b", 120.0)];
-    let mut ask = two(AskKind::Beats, "b", "a");
+    let mut ask = two(AskKind::Better, "b", "a");
     ask.workloads = vec!["work".to_owned(), "other".to_owned()];
     let mut study = curve(&levels, 4);
     let other = curve(&levels, 5).measured.series;
@@ -338,9 +338,9 @@ fn identical_arms_support_no_claim_of_a_difference() {
     let mut supported = [0_u32; 4];
     for seed in 1..=STUDIES {
         let asks = [
-            first(AskKind::First, "4"),
-            first(AskKind::Last, "4"),
-            two(AskKind::Beats, "4", "1"),
+            first(AskKind::Best, "4"),
+            first(AskKind::Worst, "4"),
+            two(AskKind::Better, "4", "1"),
             between("4", "4"),
         ];
         for (count, ask) in supported.iter_mut().zip(asks) {
@@ -362,7 +362,7 @@ fn at_level(mut study: Study, level: &str, change: impl Fn(&mut Series)) -> Stud
 
 #[test]
 fn what_has_no_number_says_why_in_different_words() {
-    let ask = || two(AskKind::Beats, "4", "1");
+    let ask = || two(AskKind::Better, "4", "1");
     let told = |study: Study| answered(study, ask()).because.join(" ");
     let each = |status: Status| {
         move |one: &mut Series| {
@@ -409,7 +409,7 @@ fn only_disturbed_trials_are_called_disturbed() {
 fn a_knee_is_the_highest_level_below_a_bound_with_all_below_it() {
     let knee = |level: &str, most: &str| {
         claim(AskKind::Knee, |ask| {
-            (ask.level, ask.most) = (Some(level.to_owned()), Some(most.parse().unwrap()));
+            (ask.level, ask.max) = (Some(level.to_owned()), Some(most.parse().unwrap()));
         })
     };
     let levels = [("none", 580.0), ("80 %", 18.0), ("90 %", 19.0), ("99 %", 86.0), ("95 %", 17.0)];
@@ -436,7 +436,7 @@ fn what_a_study_asks_for_is_the_candidate_among_those_that_cannot_be_told_apart(
             series.better = Better::Lower;
         }
         let ask = claim(AskKind::Knee, |ask| {
-            (ask.level, ask.most) = (Some("80 %".to_owned()), Some("30 IOPS".parse().unwrap()));
+            (ask.level, ask.max) = (Some("80 %".to_owned()), Some("30 IOPS".parse().unwrap()));
         });
         study.measured.design.questions = if asks { vec![ask] } else { Vec::new() };
         let found = study.findings();
@@ -484,7 +484,7 @@ fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
     };
     let told = |asked: &str, absent: &[AbsentCell]| {
         let mut study = curve(&[("a", 100.0), ("b", 200.0)], 3);
-        study.measured.design.questions = vec![two(AskKind::Equal, asked, "a")];
+        study.measured.design.questions = vec![two(AskKind::Equivalent, asked, "a")];
         let design = study.measured.design.clone();
         let mut answers = study.findings().answers;
         explain(&mut answers, &design, absent);

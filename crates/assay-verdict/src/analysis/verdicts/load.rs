@@ -295,7 +295,7 @@ mod tests {
     fn a_claim_is_not_shown_by_what_the_load_may_explain() {
         let asked = |rate: f64| {
             let mut study = study(0.5, rate);
-            let mut ask = two(AskKind::Beats, "new", "old");
+            let mut ask = two(AskKind::Better, "new", "old");
             ask.workloads = vec!["live, reads".to_owned()];
             study.measured.design.questions = vec![ask];
             study.findings().answers.remove(0)

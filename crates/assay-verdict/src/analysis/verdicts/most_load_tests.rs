@@ -23,9 +23,9 @@ fn study(rates: &[(f64, f64, f64)]) -> Study {
     let mut study = Study::of(&[("a", &LUCK)]);
     let design = &mut study.measured.design;
     design.margin = None;
-    design.questions = vec![claim(AskKind::MostLoad, |ask| {
+    design.questions = vec![claim(AskKind::MaxRate, |ask| {
         (ask.factor, ask.published) = (None, None);
-        ask.limit = Some("p99 < 2 ms".to_owned());
+        ask.slo = Some("p99 < 2 ms".to_owned());
     })];
     let levels = rates.iter().map(|(rate, ..)| course::level(*rate)).collect();
     design.factors = vec![Factor { name: course::RATE.to_owned(), levels }];

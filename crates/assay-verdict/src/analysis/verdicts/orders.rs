@@ -184,7 +184,7 @@ mod tests {
         };
         let (quiet, noisy) = (missed(1.0, LeadIn::Half), missed(3.0, LeadIn::Half));
         assert!(share(&noisy) > 2.0 * share(&quiet), "{quiet} {noisy}");
-        assert!(quiet.ends_with("lead_in = \"whole\" lengthens the warm-ups"), "{quiet}");
+        assert!(quiet.ends_with("warmup_trial = \"whole\" lengthens the warm-ups"), "{quiet}");
         assert!(missed(1.0, LeadIn::Whole).contains("longer rests"));
     }
 
@@ -201,7 +201,7 @@ mod tests {
     fn a_claim_is_not_shown_by_one_order() {
         let asked = |values| {
             let mut study = study(values, HALF);
-            study.measured.design.questions = vec![two(AskKind::Beats, "old", "new")];
+            study.measured.design.questions = vec![two(AskKind::Better, "old", "new")];
             study.findings().answers.remove(0)
         };
         assert_eq!(asked([0.8, 0.8]).verdict, Claim::Supported);

@@ -352,13 +352,13 @@ fn advice_names_no_arm_that_another_one_beats() {
     let mut study = Study::of(&[("a", &BASE), ("b", &slow), ("c", &less_slow), ("d", &slow)]);
     let design = &mut study.measured.design;
     design.factors = vec![
-        Factor { name: "depth".to_owned(), levels: vec!["1".to_owned(), "2".to_owned()] },
+        Factor { name: "queue_depth".to_owned(), levels: vec!["1".to_owned(), "2".to_owned()] },
         Factor { name: "setting".to_owned(), levels: vec!["x".to_owned(), "y".to_owned()] },
     ];
     design.baseline = arm(&[("setting", "x")]);
     let arms = [("1", "x"), ("2", "x"), ("2", "y"), ("1", "y")];
     for (series, (depth, setting)) in study.measured.series.iter_mut().zip(arms) {
-        series.arm = arm(&[("depth", depth), ("setting", setting)]);
+        series.arm = arm(&[("queue_depth", depth), ("setting", setting)]);
     }
     let found = study.findings();
     let better = found.comparisons.iter().filter(|one| one.verdict == Some(Verdict::Better));
@@ -409,15 +409,15 @@ fn effects_take_all_arms_from_the_same_time() {
     let mut study = Study::of(&[("a", &values), ("b", &values), ("c", &values), ("d", &values)]);
     let design = &mut study.measured.design;
     design.factors = vec![
-        Factor { name: "depth".to_owned(), levels: vec!["1".to_owned(), "2".to_owned()] },
+        Factor { name: "queue_depth".to_owned(), levels: vec!["1".to_owned(), "2".to_owned()] },
         Factor { name: "setting".to_owned(), levels: vec!["x".to_owned(), "y".to_owned()] },
     ];
-    design.baseline = arm(&[("depth", "1"), ("setting", "x")]);
+    design.baseline = arm(&[("queue_depth", "1"), ("setting", "x")]);
     let arms = [("1", "x"), ("1", "y"), ("2", "x"), ("2", "y")];
     for (place, (series, (depth, setting))) in
         study.measured.series.iter_mut().zip(arms).enumerate()
     {
-        series.arm = arm(&[("depth", depth), ("setting", setting)]);
+        series.arm = arm(&[("queue_depth", depth), ("setting", setting)]);
         if place == 0 {
             series.trials[2].status = Status::Disturbed;
         }

@@ -302,7 +302,7 @@ pub(super) const NO_CARRY_OVER: &str = "no carry-over between trials was seen";
 pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
     let what = if of_orders { "an effect of the order" } else { "a carry-over" };
     let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
-        "lead_in = \"whole\" lengthens the warm-ups"
+        "warmup_trial = \"whole\" lengthens the warm-ups"
     } else {
         "longer rests or fresh conditions before each trial guard against it"
     };
@@ -378,7 +378,7 @@ pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> St
     match lead_in {
         LeadIn::Half => format!(
             "{head}: what a setting leaves behind outlasts warm-ups of half a trial; write \
-             lead_in = \"whole\""
+             warmup_trial = \"whole\""
         ),
         LeadIn::Whole => format!(
             "{head}: what a setting leaves behind outlasts even whole warm-ups; longer trials, or \

@@ -10,7 +10,7 @@ use super::*;
 /// Random writes of 4 KiB, one after the other and each synced, that take so many microseconds.
 fn synced(us: [u64; 3]) -> Bench {
     let one = |io: &mut io::Planned| {
-        (io.depth, io.asked_depth) = (1, 1);
+        (io.queue_depth, io.asked_depth) = (1, 1);
         io.sync = WriteSync::EachWrite;
     };
     Bench::write().io(one).each(move |trial| {
@@ -115,7 +115,7 @@ fn disks_that_take_turns_wait_for_their_share_of_one() {
     let random = line(3_000, 4).io(|io| io.pattern = Pattern::Random);
     assert!(told(&random).is_some());
     // Large pieces reach the ends of tracks, behind which it goes on sooner.
-    let large = line(400, 1).io(|io| io.size = Bytes(256 << 10).into());
+    let large = line(400, 1).io(|io| io.block_size = Bytes(256 << 10).into());
     assert_eq!(told(&large), None);
 }
 
@@ -161,7 +161,7 @@ fn what_is_not_synced_or_not_alone_promises_nothing() {
     assert!(told(&fast()).is_some());
     assert_eq!(told(&fast().io(|io| io.sync = WriteSync::None)), None);
     // With several in flight one flush may be that of all.
-    assert_eq!(told(&fast().io(|io| io.depth = 4)), None);
+    assert_eq!(told(&fast().io(|io| io.queue_depth = 4)), None);
     assert_eq!(told(&fast().emulated("qemu tcg")), None);
     let mut two = fast();
     two.trials.pop();
@@ -235,8 +235,8 @@ fn work_that_waits_or_reads_or_trims_is_not_one_write_after_the_other() {
     assert!(one_by_one(&Bench::write().workload).is_none(), "32 in flight");
     assert!(one_by_one(&Bench::files().workload).is_none());
     let mut mixed = Bench::mixed();
-    io_of(&mut mixed.workload).depth = 1;
+    io_of(&mut mixed.workload).queue_depth = 1;
     assert!(one_by_one(&mixed.workload).is_none());
-    let held = synced([30; 3]).io(|io| io.think = Some("1 ms".parse().unwrap()));
+    let held = synced([30; 3]).io(|io| io.think_time = Some("1 ms".parse().unwrap()));
     assert!(one_by_one(&held.workload).is_none());
 }

@@ -24,7 +24,7 @@ FACTORS
 
 [[workload]]
 name = "random-read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 4, time = "120 ms", ramp = "30 ms" }
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", queue_depth = 4, runtime = "120 ms", ramp_time = "30 ms" }
 "#;
 
 fn study(volume: &Volume, factors: &str) -> String {
@@ -77,7 +77,7 @@ mod in_full {
     fn of_twenty_studies_of_identical_arms_at_most_one_advises_anything() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-        let file = study(&volume, "[factors]\ncopy = [\"a\", \"b\", \"c\"]");
+        let file = study(&volume, "[factors]\naa_copy = [\"a\", \"b\", \"c\"]");
         let mut advised = Vec::new();
         for seed in 1..=20 {
             let target = word(volume.directory());
@@ -107,14 +107,14 @@ impl Drop for Undone<'_> {
 /// setting beside that.
 const ARMS: &str = r#"
 [factors]
-size           = ["4 KiB", "1 MiB"]
-cache-pressure = [100, 117]
+block_size           = ["4 KiB", "1 MiB"]
+vfs_cache_pressure = [100, 117]
 [[arms]]
-size           = "4 KiB"
-cache-pressure = 100
+block_size           = "4 KiB"
+vfs_cache_pressure = 100
 [[arms]]
-size           = "1 MiB"
-cache-pressure = 117
+block_size           = "1 MiB"
+vfs_cache_pressure = 117
 "#;
 
 /// Studies of the two arms at most: on a machine that is busy in one of two sessions they may differ.
@@ -124,7 +124,7 @@ const MOST_STUDIES: usize = 3;
 /// fresh result.
 fn confirmed(assay: &Assay, volume: &Volume) -> String {
     let file = volume.scratch().path().join("study.toml");
-    let text = STUDY.replace("size = \"4 KiB\", ", "").replace("FACTORS", ARMS);
+    let text = STUDY.replace("block_size = \"4 KiB\", ", "").replace("FACTORS", ARMS);
     fs::write(&file, text).unwrap();
     let target = word(volume.directory());
     let mut told = Vec::new();

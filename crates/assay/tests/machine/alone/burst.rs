@@ -26,13 +26,13 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Burst"
 replicates = 1
-lead_in    = "none"
+warmup_trial    = "none"
 repeat_disturbed = false
 area       = { size = "64 MiB" }
 
 [[workload]]
 name  = "burst"
-burst = { mix = "write", size = "4 KiB", depth = 8, time = "150 s" }
+burst = { mix = "write", block_size = "4 KiB", queue_depth = 8, runtime = "150 s" }
 "#;
 
 /// Writes that a device has completed.

@@ -32,7 +32,7 @@ format     = "assay-study/1"
 title      = "Two file systems, two schedulers"
 replicates = 2
 margin     = "5 %"
-area       = { size = "32 MiB", start = "25 %", align = "2 MiB" }
+area       = { size = "32 MiB", offset = "25 %", align = "2 MiB" }
 
 [factors]
 filesystem = ["ext4", "btrfs", "f2fs"]
@@ -40,11 +40,11 @@ scheduler  = ["none", "bfq", "no-such-one"]
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "200 ms", ramp = "20 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "200 ms", ramp_time = "20 ms" }
 
 [[workload]]
 name = "cached-read"
-io   = { pattern = "sequential", mix = "read", size = "64 KiB", direct = false, time = "200 ms" }
+io   = { pattern = "sequential", mix = "read", block_size = "64 KiB", direct = false, runtime = "200 ms" }
 "#;
 
 /// What a run may leave: loop devices over files of the home, mounts there, journals.
@@ -140,20 +140,20 @@ area       = { size = "32 MiB" }
 target     = { loop = "64 MiB" }
 
 [factors]
-read-ahead = ["64 KiB", "6 KiB", "128 KiB"]
+read_ahead = ["64 KiB", "6 KiB", "128 KiB"]
 
 [[workload]]
 name = "cached-read"
-io   = { pattern = "sequential", mix = "read", size = "64 KiB", direct = false, time = "100 ms" }
+io   = { pattern = "sequential", mix = "read", block_size = "64 KiB", direct = false, runtime = "100 ms" }
 "#;
     let study = home.file("study.toml", text);
     let found = home.json(&["run", &study, "--json", "--quiet"]);
     assert_eq!(left(&home), Vec::<String>::new());
     let absent = found["absent"].as_array().unwrap();
-    let own = absent.iter().find(|cell| cell["arm"]["read-ahead"] == "6 KiB");
+    let own = absent.iter().find(|cell| cell["arm"]["read_ahead"] == "6 KiB");
     let reason = own.expect("it is told")["reason"].as_str().unwrap();
     assert!(reason.ends_with("asked for 6, the kernel took 4"), "{reason}");
-    let refused = home.refused(3, &["run", &study, "--baseline", "read-ahead=6 KiB", "--quiet"]);
-    assert!(refused.contains("the baseline read-ahead=6 KiB cannot be had here"), "{refused}");
+    let refused = home.refused(3, &["run", &study, "--baseline", "read_ahead=6 KiB", "--quiet"]);
+    assert!(refused.contains("the baseline read_ahead=6 KiB cannot be had here"), "{refused}");
     assert_eq!(left(&home), Vec::<String>::new());
 }

@@ -24,7 +24,7 @@ fn study(factors: &str, time: &str) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"Hosts\"\nreplicates = 40\nrepeat_disturbed = false\narea = {{ size = \
          \"16 MiB\" }}\n\n[factors]\n{factors}\n\n[[workload]]\nname = \"read\"\nio = {{ pattern = \"random\", mix = \
-         \"read\", size = \"4 KiB\", depth = 2, time = \"{time}\" }}\n"
+         \"read\", block_size = \"4 KiB\", queue_depth = 2, runtime = \"{time}\" }}\n"
     )
 }
 
@@ -114,7 +114,7 @@ impl Drop for Link {
 /// Two ranks, each at one end of a link.
 fn linked(link: &Link, scratch: &Scratch, time: &str) -> Ranks {
     let rank = |end| Rank { assay: link.at(end, &home(scratch, end)), target: DRIVE.to_owned() };
-    let study = study("depth = [1, 2]", time);
+    let study = study("queue_depth = [1, 2]", time);
     Ranks::new(&file(scratch, &study), vec![rank(0), rank(1)]).at(&format!("{}:7711", ADDRESSES[0]))
 }
 
@@ -171,7 +171,7 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
         let rank = |assay: Assay| Rank { assay, target: DRIVE.to_owned() };
         let full = rank(Assay::new(program, small.directory()));
         let own = vec![rank(home(&scratch, 0)), full, rank(home(&scratch, 2))];
-        let ranks = Ranks::new(&file(&scratch, &study("depth = [1, 2]", "50 ms")), own);
+        let ranks = Ranks::new(&file(&scratch, &study("queue_depth = [1, 2]", "50 ms")), own);
         let mut running = ranks.start(&["--grace", "2s"]).unwrap();
         let before = in_some_trial(&ranks, &mut running);
         // As much as it takes: what is left is nothing.

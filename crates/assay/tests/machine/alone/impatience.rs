@@ -25,7 +25,7 @@ filesystem = ["ext4", "ext2"]
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "1 s" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "1 s" }
 "#;
 
 /// Time in which a signal is heard; what is busy is waited for much longer.

@@ -31,9 +31,9 @@ impl Place {
 
     fn study(&self, factor: &str, more: &str) -> PathBuf {
         let text = format!(
-            "format = \"assay-study/1\"\ntitle = \"A link\"\nreplicates = 1\nlead_in = \"none\"\ncontrol = false\n\
+            "format = \"assay-study/1\"\ntitle = \"A link\"\nreplicates = 1\nwarmup_trial = \"none\"\naa_control = false\n\
              [factors]\n{factor}\n[[workload]]\nname = \"link\"\nnetwork = {{ peer = \"lab\", interface = \
-             \"to-router\", phases = [\"idle\", \"up\"], phase = \"2500 ms\", probe = \"10 ms\"{more} }}\n"
+             \"to-router\", phases = [\"idle\", \"up\"], phase_time = \"2500 ms\", probe_interval = \"10 ms\"{more} }}\n"
         );
         let path = self.scratch.path().join("study.toml");
         fs::write(&path, text).unwrap();

@@ -51,13 +51,13 @@ macro_rules! reduced {
 
 reduced! {
     burst: "burst" &[];
-    block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
+    block_size: "block-size" &["--set", "block_size=4 KiB,64 KiB,1 MiB"];
     compression: "compression" &[];
-    depth: "queue-depth" &["--set", "depth=1,8"];
-    durability: "durability" &["--set", "synced-by=none,fdatasync"];
+    depth: "queue-depth" &["--set", "queue_depth=1,8"];
+    durability: "durability" &["--set", "sync=none,fdatasync"];
     encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
     filesystems: "filesystems" &["--set", "threads=1,8"];
-    load_curve: "load-curve" &["--set", "rate=8000/s,16000/s"];
+    load_curve: "load-curve" &["--set", "arrival_rate=8000/s,16000/s"];
     fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
     power: "energy" &[];
     pts_iops: "pts-iops" &[];
@@ -65,7 +65,7 @@ reduced! {
     pts_throughput: "pts-throughput" &[];
     pts_write_saturation: "pts-write-saturation" &[];
     raid_profile: "btrfs-profile" &[];
-    readahead: "read-ahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
+    readahead: "read-ahead" &["--set", "read_ahead=0 KiB,128 KiB,4 MiB"];
     small_files: "small-files" &["--set", "filesystem=ext4"];
     stack_limit: "stack-size" &[];
     starvation: "starvation" &[];

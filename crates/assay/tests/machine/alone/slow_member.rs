@@ -21,7 +21,7 @@ area       = { size = "16 MiB" }
 
 [[workload]]
 name = "write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 4, time = "1 s" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", queue_depth = 4, runtime = "1 s" }
 "#;
 
 /// btrfs as a mirror of two loop devices, each of which lies in a file on an ext4 of its own. Dropped

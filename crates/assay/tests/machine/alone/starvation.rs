@@ -19,9 +19,9 @@ fn study(volume: &Volume, factors: &str) -> String {
     let text = SHIPPED
         .replace("512 MiB", "96 MiB")
         // However little of that a slow volume takes in its time.
-        .replace("size = \"8 MiB\"", "size = \"4 MiB\"")
-        .replace("time = \"10 s\", ramp = \"1 s\"", "time = \"400 ms\", ramp = \"100 ms\"")
-        .replace("writeback-throttle = [\"2 ms\", \"off\"]", factors)
+        .replace("block_size = \"8 MiB\"", "block_size = \"4 MiB\"")
+        .replace("runtime = \"10 s\", ramp_time = \"1 s\"", "runtime = \"400 ms\", ramp_time = \"100 ms\"")
+        .replace("wbt_latency = [\"2 ms\", \"off\"]", factors)
         .replace("replicates = 6", "replicates = 5\nrepeat_disturbed = false")
         .replace("preset     = \"starvation\"\n", "");
     let path = volume.scratch().path().join("starvation.toml");
@@ -56,7 +56,7 @@ fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     let through = lane.through();
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
     let [quick, throttled] = [&fast, &slow].map(|volume| word(volume.directory()));
-    let file = study(&fast, "copy = [\"one\"]");
+    let file = study(&fast, "aa_copy = [\"one\"]");
     let words = ["run", &file, &quick, &throttled, "--json", "--quiet"];
     let document = of(&assay(&fast).through(&through).run(&words, LIMIT).unwrap());
     let writes = class(&document, WRITES);
@@ -83,7 +83,7 @@ mod in_full {
     fn of_eight_studies_of_identical_levels_at_most_two_find_a_winner() {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-        let file = study(&volume, "copy = [\"a\", \"b\"]");
+        let file = study(&volume, "aa_copy = [\"a\", \"b\"]");
         let mut found = Vec::new();
         for seed in 1..=8 {
             let (target, seed) = (word(volume.directory()), seed.to_string());

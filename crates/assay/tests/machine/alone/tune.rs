@@ -47,16 +47,16 @@ format     = "assay-study/1"
 title      = "Killed again and again"
 replicates = 6
 area       = { size = "16 MiB" }
-without    = ["scheduler = none and read-ahead > 2 MiB"]
-stop       = { closeness = "0.1 %" }
+exclude    = ["scheduler = none and read_ahead > 2 MiB"]
+stop       = { indifference_zone = "0.1 %" }
 
 [search]
-scheduler  = ["now", "none", "mq-deadline"]
-read-ahead = ["now", "256 KiB .. 4 MiB in doublings"]
+scheduler  = ["current", "none", "mq-deadline"]
+read_ahead = ["current", "256 KiB .. 4 MiB in doublings"]
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms", ramp = "1 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 ms", ramp_time = "1 ms" }
 "#;
 
 /// Each kill comes two trials after the last: ten settings have thirty before any may leave.
@@ -87,7 +87,7 @@ fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     let race = &document["race"];
     assert!(race["over"].is_string() && race["winner"].is_object(), "{race}");
     // What is set now is the baseline, and combinations that make no sense are told.
-    assert_eq!(race["baseline"]["read-ahead"], document["factors"][0]["levels"][0], "{document}");
+    assert_eq!(race["baseline"]["read_ahead"], document["factors"][0]["levels"][0], "{document}");
     let absent = document["absent"].to_string();
     assert!(
         absent.contains("combinations") && absent.contains("left out by the study"),
@@ -116,7 +116,7 @@ fn what_is_not_there_is_left_out_of_a_space_and_the_plan_says_how_much_it_is() {
     };
     // Each of the space is among the settings, or is left out with its reason.
     let absent = plan["absent"].to_string();
-    for name in ["scheduler", "read-ahead", "queue-depth", "writeback-throttle"] {
+    for name in ["scheduler", "read_ahead", "nr_requests", "wbt_latency"] {
         assert!(level(name).is_some() || absent.contains(name), "{name}: {absent}");
     }
     assert_eq!(condition(&volume, &assay), before, "a plan changes nothing");
@@ -138,19 +138,19 @@ mod in_full {
 format  = "assay-study/1"
 title   = "The best of 48"
 margin  = "5 %"
-primary = "bandwidth_bytes_per_s"
+primary_metric = "bandwidth_bytes_per_s"
 area    = { size = "32 MiB" }
-stop    = { closeness = "20 %" }
+stop    = { indifference_zone = "20 %" }
 
 [search]
 scheduler  = ["none", "mq-deadline"]
-read-ahead = "128 KiB .. 512 KiB in doublings"
-depth      = "1 .. 2 in doublings"
-size       = "4 KiB .. 32 KiB in doublings"
+read_ahead = "128 KiB .. 512 KiB in doublings"
+queue_depth      = "1 .. 2 in doublings"
+block_size       = "4 KiB .. 32 KiB in doublings"
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", time = "400 ms", ramp = "50 ms" }
+io   = { pattern = "random", mix = "write", runtime = "400 ms", ramp_time = "50 ms" }
 "#;
 
     /// The group lets so many writes through, so that those of 32 KiB move twice as much as any others; of all
@@ -175,8 +175,8 @@ io   = { pattern = "random", mix = "write", time = "400 ms", ramp = "50 ms" }
         let race = &document["race"];
         let arms = race["runners"].as_array().unwrap().len();
         assert_eq!(arms, 48);
-        assert_eq!(race["winner"]["size"], "32 KiB", "{race}");
-        let is_smaller = |runner: &&Value| runner["arm"]["size"] != "32 KiB";
+        assert_eq!(race["winner"]["block_size"], "32 KiB", "{race}");
+        let is_smaller = |runner: &&Value| runner["arm"]["block_size"] != "32 KiB";
         let stayed = race["runners"].as_array().unwrap().iter().filter(is_smaller);
         let stayed: Vec<&Value> = stayed.filter(|runner| runner["left"].is_null()).collect();
         // The baseline never leaves.

@@ -126,7 +126,7 @@ impl<'a> Course<'a> {
             Some(Produced::At(path)) => {
                 let path = line::filled(path, &self.levels);
                 let how = How { hashed: true, ..self.aside_how() };
-                let what = format!("reading {} for same-output", outside::spelled(&path));
+                let what = format!("reading {} for same_output", outside::spelled(&path));
                 self.looked_at(&same::reading(&path), &what, &how)?.heard.sha256
             }
         };

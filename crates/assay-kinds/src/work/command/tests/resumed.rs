@@ -9,7 +9,7 @@ fn what_is_set_up_once_is_so_again_where_a_study_goes_on() {
         let planned = asked.planned().unwrap();
         run_on(&fake, 0, &AtomicBool::new(false), |run| planned.ready_again(run))
     };
-    let asked = Asked { setup_once: Some("before".to_owned()), ..Asked::new("work") };
+    let asked = Asked { setup: Some("before".to_owned()), ..Asked::new("work") };
     assert_eq!(again(&asked), Ok(Some("before".to_owned())));
     assert_eq!(again(&Asked::new("work")), Ok(None));
     assert_eq!(fake.executed(), ["sh -c before"]);

@@ -49,7 +49,7 @@ struct Queues;
 struct Conversion;
 
 /// The factor by which a device is encrypted with what lay on it, and its level.
-pub const CONVERSION: (&str, &str) = ("encryption-conversion", "in-place");
+pub const CONVERSION: (&str, &str) = ("encryption_conversion", "in-place");
 
 impl Factor for Encryption {
     fn about(&self) -> &About {
@@ -102,7 +102,7 @@ impl Factor for Encryption {
 impl Factor for Cipher {
     fn about(&self) -> &About {
         &About {
-            name: "encryption-cipher",
+            name: "encryption_cipher",
             summary: "cipher of dm-crypt",
             text: "As cryptsetup and the kernel write it, such as `aes-xts-plain64`, with the bits of \
                    its key after a slash where they are not the usual ones (512 for XTS, else 256): \
@@ -142,7 +142,7 @@ impl Factor for Cipher {
 impl Factor for Sector {
     fn about(&self) -> &About {
         &About {
-            name: "encryption-sector",
+            name: "encryption_sector_size",
             summary: "bytes that dm-crypt encrypts at once",
             text: "`512 B`, `1 KiB`, `2 KiB`, `4 KiB`, or `defaults`. It goes with the factor \
                    encryption; what is not encrypted by dm-crypt has `defaults`.",
@@ -176,7 +176,7 @@ impl Factor for Sector {
 impl Factor for Queues {
     fn about(&self) -> &About {
         &About {
-            name: "encryption-queues",
+            name: "encryption_flags",
             summary: "whether dm-crypt hands its work on to other threads",
             text: "`defaults`: it does, to the kernel's work queues; `no-read-workqueue`, \
                    `no-write-workqueue` or both with a comma between them: whoever reads or writes \
@@ -412,9 +412,9 @@ mod tests {
     fn an_option_of_dm_crypt_is_for_nothing_else() {
         let fake = Fake::new();
         let options = [
-            ("encryption-cipher", "aes-xts-plain64"),
-            ("encryption-sector", "4 KiB"),
-            ("encryption-queues", "no-read-workqueue"),
+            ("encryption_cipher", "aes-xts-plain64"),
+            ("encryption_sector_size", "4 KiB"),
+            ("encryption_flags", "no-read-workqueue"),
         ];
         for option in options {
             let told = missing(&fake, &[("encryption", "none"), option], 1 << 30).unwrap();
