@@ -132,7 +132,7 @@ fn device(folder: &Path) -> Done<LoopDevice> {
 /// What the findings say of the comparison that the study is about.
 fn cells(findings: &Value) -> Done<String> {
     let mut all = findings["comparisons"].as_array().into_iter().flatten();
-    let found = all.find(|one| one["primary"] == true || one["arm"]["command"] == "a");
+    let found = all.find(|one| one["primary"] == true || one["configuration"]["command"] == "a");
     let found = found.ok_or("the study compared nothing")?;
     let number = |value: &Value| value.as_f64().map_or("-".to_owned(), |it| format!("{it:.3}"));
     let date = call("date", &["--utc", "+%Y-%m-%d"])?;
@@ -140,8 +140,8 @@ fn cells(findings: &Value) -> Done<String> {
     Ok(format!(
         "{} | {}–{} | {} | {} | {} | {machine}",
         number(&found["ratio"]),
-        number(&found["ci95_family"][0]),
-        number(&found["ci95_family"][1]),
+        number(&found["ci95_simultaneous"][0]),
+        number(&found["ci95_simultaneous"][1]),
         found["verdict"].as_str().unwrap_or("-"),
         found["n"],
         date.trim(),

@@ -210,8 +210,8 @@ fn of_a_check(found: &Value) -> Vec<String> {
     let [first, last] =
         [summary.first(), summary.last()].map(|one| one.copied().unwrap_or_default());
     let mut wrong = Vec::new();
-    if found["environment"]["virtualisation"] != "emulated (qemu tcg)" {
-        wrong.push(format!("it ran in {}", found["environment"]["virtualisation"]));
+    if found["environment"]["virtualization"] != "emulated (qemu tcg)" {
+        wrong.push(format!("it ran in {}", found["environment"]["virtualization"]));
     }
     if !first.starts_with("Emulated: ") || summary.len() > 2 || !last.contains("suspect") {
         wrong.push(format!("a check says: {summary:?}"));
@@ -230,9 +230,9 @@ fn of_stacks(found: &Value) -> Vec<String> {
     const USED: f64 = 32_768.0;
     const LIKE: f64 = 1.2;
     let mean = |metric: &str, limit: &str| {
-        let cells = found["cells"].as_array().into_iter().flatten();
+        let cells = found["measurements"].as_array().into_iter().flatten();
         let mut own = cells.filter(|cell| {
-            cell["metric"] == metric && cell["arm"]["stack-limit"] == limit && cell["n"] != 0
+            cell["metric"] == metric && cell["configuration"]["stack-limit"] == limit && cell["n"] != 0
         });
         let cell = own.next()?;
         cell["geometric_mean"].as_f64().or_else(|| cell["median"].as_f64())

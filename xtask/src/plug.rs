@@ -185,12 +185,12 @@ fn wrong_in(own: &Value, row: &Row) -> Vec<String> {
     let is_promised = row.sync != "none";
     let of = |what: &str, is_fit: bool| (!is_fit).then(|| format!("{what}: {own}"));
     [
-        of("cuts", own["cuts"] == CUTS),
+        of("cuts", own["crash_points"] == CUTS),
         of("lost", own["lost"] == row.lost),
-        of("promises", own["promises"].as_u64().is_some_and(|count| (count > 0) == is_promised)),
-        of("a bound", own["lost_share_at_most"].is_null() != is_promised),
-        of("a story", own["story_text"].is_null() == (row.lost == 0)),
-        of("its grade", own["grade"] == "plug"),
+        of("promises", own["acknowledged_writes"].as_u64().is_some_and(|count| (count > 0) == is_promised)),
+        of("a bound", own["lost_share_bound95"].is_null() != is_promised),
+        of("a story", own["counterexample_text"].is_null() == (row.lost == 0)),
+        of("its grade", own["method"] == "plug"),
     ]
     .into_iter()
     .flatten()
@@ -221,8 +221,8 @@ mod tests {
             let most = (promises > 0).then_some(0.8);
             let story = (lost > 0).then_some("The shortest story");
             serde_json::json!({
-                "grade": "plug", "cuts": CUTS, "lost": lost, "promises": promises,
-                "lost_share_at_most": most, "story_text": story,
+                "method": "plug", "crash_points": CUTS, "lost": lost, "acknowledged_writes": promises,
+                "lost_share_bound95": most, "counterexample_text": story,
             })
         };
         let [honest, older, none] = ALL;

@@ -49,7 +49,7 @@ fn place(row: Row<'_>, bare: f64) -> Outcome<BesideRow> {
         ))
     };
     Ok(BesideRow {
-        place: place.to_owned(),
+        platform: place.to_owned(),
         value: format!("{} s", row.text("seconds")?),
         percent: format!("{} %", row.text("published_percent")?),
         printed: Printed { percent: percent.value, computed, follows },

@@ -214,7 +214,7 @@ pub struct Story {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_line: Option<String>,
     /// Requests to the drive by then that changed something.
-    pub cut_step: u64,
+    pub crash_step: u64,
     /// How the check ended; none where there was nothing that it could look at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Ended>,
@@ -226,14 +226,14 @@ impl Story {
         Self {
             lines: lines.len() as u64,
             last_line: lines.last().cloned(),
-            cut_step: cut_step as u64,
+            crash_step: cut_step as u64,
             check: check.cloned(),
         }
     }
 
     /// How long it is: by what was asked of the drive before.
     pub const fn length(&self) -> u64 {
-        self.cut_step
+        self.crash_step
     }
 
     /// In a sentence.
@@ -250,7 +250,7 @@ impl Story {
         };
         format!(
             "The shortest story: {promised} had been heard when the power went after step {}; {found}.",
-            show::count(self.cut_step)
+            show::count(self.crash_step)
         )
     }
 }

@@ -67,13 +67,13 @@ pub struct Lost {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpromised {
     /// They are there.
-    pub there: u64,
+    pub present: u64,
     /// Nothing of them is.
-    pub gone: u64,
+    pub missing: u64,
     /// A part of them is.
     pub torn: u64,
     /// Those of them that are there although one before them is not.
-    pub ahead: u64,
+    pub out_of_order: u64,
 }
 
 impl Unpromised {
@@ -81,10 +81,10 @@ impl Unpromised {
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
-            there: self.there + other.there,
-            gone: self.gone + other.gone,
+            present: self.present + other.present,
+            missing: self.missing + other.missing,
             torn: self.torn + other.torn,
-            ahead: self.ahead + other.ahead,
+            out_of_order: self.out_of_order + other.out_of_order,
         }
     }
 }
@@ -133,7 +133,7 @@ impl Outcome {
         [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
 
     /// Of what was lost, and of what became of what was under way.
-    pub fn of(is_lost: bool, Unpromised { there, gone, torn, .. }: Unpromised) -> Self {
+    pub fn of(is_lost: bool, Unpromised { present: there, missing: gone, torn, .. }: Unpromised) -> Self {
         match (there, gone, torn) {
             _ if is_lost => Self::Lost,
             (0, 0, 0) => Self::Quiet,
@@ -210,7 +210,7 @@ impl Written {
         let promised = self.promised(known).into_iter().flatten();
         let lost = |write| Lost { write, found: Found::Unreachable, older: None };
         let gone = u64::from(known.begun.saturating_sub(known.promised));
-        let unpromised = Unpromised { gone, ..Unpromised::default() };
+        let unpromised = Unpromised { missing: gone, ..Unpromised::default() };
         Judgement { lost: in_order(promised.map(lost).collect()), unpromised }
     }
 
@@ -342,10 +342,10 @@ impl Written {
             newer.fill(true);
             let there = sectors.iter().filter(|seen| **seen == Seen::Write(number)).count();
             if there == 0 {
-                told.gone += 1;
-                told.ahead = told.there;
+                told.missing += 1;
+                told.out_of_order = told.present;
             } else if there == sectors.len() {
-                told.there += 1;
+                told.present += 1;
             } else {
                 told.torn += 1;
             }
@@ -425,7 +425,7 @@ mod tests {
         let judged = |landed: &[Landed]| {
             let judgement = own.judged(&rebuilt(&own.log, landed, 8), 3);
             assert_eq!(judgement.lost, []);
-            let Unpromised { there, gone, torn, ahead } = judgement.unpromised;
+            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } = judgement.unpromised;
             (judgement.outcome(), [there, gone, torn, ahead])
         };
         assert_eq!(judged(&[]), (Outcome::AllGone, [0, 3, 0, 0]));

@@ -94,10 +94,10 @@ fn each_liar_is_found_within_twenty_cuts() {
             for seed in 1..=10 {
                 let own = ran(&Course { seed, ..course(*pattern, drive) });
                 assert!(own.tally.lost > 0, "{} by {pattern:?}, seed {seed}", drive.name());
-                assert_eq!(own.tally.cuts, 20);
-                let Some(Told::Place(story)) = own.tally.story else { panic!("{own:?}") };
-                let [written, promised] = [story.written_step, story.promised_step];
-                assert!(written < promised && promised <= story.cut_step.unwrap());
+                assert_eq!(own.tally.crash_points, 20);
+                let Some(Told::Place(story)) = own.tally.counterexample else { panic!("{own:?}") };
+                let [written, promised] = [story.written_step, story.acknowledged_step];
+                assert!(written < promised && promised <= story.crash_step.unwrap());
             }
         }
     }
@@ -123,7 +123,7 @@ fn what_a_pattern_cannot_be_hurt_by_is_no_accusation() {
         (Pattern::Transaction, Drive::TearsWrites),
     ] {
         let own = ran(&Course { cuts: 500, ..course(pattern, drive) });
-        assert_eq!((own.tally.lost, own.tally.cuts), (0, 500), "{pattern:?} on {}", drive.name());
+        assert_eq!((own.tally.lost, own.tally.crash_points), (0, 500), "{pattern:?} on {}", drive.name());
     }
 }
 
@@ -138,14 +138,14 @@ fn an_honest_drive_is_not_accused_in_ten_thousand_cuts() {
                 0,
                 "{pattern:?} with {}: {:?}",
                 sync.name(),
-                own.tally.story
+                own.tally.counterexample
             );
             assert!(
-                own.tally.promises == 100
-                    && own.tally.story.is_none()
+                own.tally.acknowledged_writes == 100
+                    && own.tally.counterexample.is_none()
                     && own.tally.found.is_empty()
             );
-            cuts += own.tally.cuts;
+            cuts += own.tally.crash_points;
         }
     }
     assert!(cuts >= 10_000, "{cuts}");
@@ -157,7 +157,7 @@ fn what_is_under_way_is_told_apart() {
     for outcome in [Outcome::Quiet, Outcome::AllThere, Outcome::AllGone, Outcome::Partly] {
         assert!(own.tally.outcomes[&outcome] > 20, "{outcome:?}: {:?}", own.tally.outcomes);
     }
-    assert!(own.tally.unpromised.ahead > 0, "later ones are there before earlier ones");
+    assert!(own.tally.unacknowledged_writes.out_of_order > 0, "later ones are there before earlier ones");
     assert!(!own.tally.outcomes.contains_key(&Outcome::Torn), "a record is as long as a unit");
     let small =
         ran(&Course { cuts: 2000, atomic_bytes: 512, ..course(Pattern::Log, Drive::HonorsFlushes) });
@@ -173,8 +173,8 @@ fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
     for pattern in Pattern::OF_PLACES {
         for drive in Drive::ALL {
             let own = ran(&Course { sync: Sync::None, cuts: 100, ..course(pattern, drive) });
-            assert_eq!((own.tally.promises, own.tally.lost, own.syncs), (0, 0, 0));
-            assert!(own.tally.unpromised.gone > 0, "{pattern:?}");
+            assert_eq!((own.tally.acknowledged_writes, own.tally.lost, own.syncs), (0, 0, 0));
+            assert!(own.tally.unacknowledged_writes.missing > 0, "{pattern:?}");
         }
     }
 }
@@ -198,11 +198,11 @@ fn a_target_that_drops_a_write_is_found_without_a_cut() {
     let mut memory = Memory { drops: Some(5), ..Memory::new() };
     let own =
         course(Pattern::Log, Drive::HonorsFlushes).run(&mut memory, &AtomicBool::new(false)).unwrap();
-    let Some(Told::Place(story)) = own.tally.without_cut else { panic!("{own:?}") };
-    assert_eq!((story.write, story.found, story.cut_step), (6, Found::Nothing, None));
+    let Some(Told::Place(story)) = own.tally.lost_without_crash else { panic!("{own:?}") };
+    assert_eq!((story.write, story.found, story.crash_step), (6, Found::Nothing, None));
     assert_eq!((own.tally.read_again[1], own.tally.lost), (8, 0));
     let honest = ran(&course(Pattern::Log, Drive::HonorsFlushes));
-    assert_eq!((honest.tally.without_cut, honest.tally.read_again[1]), (None, 0));
+    assert_eq!((honest.tally.lost_without_crash, honest.tally.read_again[1]), (None, 0));
     assert!(honest.tally.read_again[0] >= 800);
 }
 
@@ -213,7 +213,7 @@ fn the_same_seed_tells_the_same_and_time_ends_the_writing() {
     let short = ran(&Course { time_ns: 20_000, ..own });
     assert!(short.rounds < 100 && short.rounds > 0, "{}", short.rounds);
     let stopped = own.run(&mut Memory::new(), &AtomicBool::new(true)).unwrap();
-    assert_eq!((stopped.writes, stopped.tally.cuts), (0, 0));
+    assert_eq!((stopped.writes, stopped.tally.crash_points), (0, 0));
     let full = ran(&Course {
         area: [0, 10 * 4096],
         promises: 1000,

@@ -294,7 +294,7 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut Detail) {
     detail.rounds += u64::from(rounds);
     // Where the check alone knows, it is promised that it passes.
     let least = u64::from(program.is_proved());
-    detail.tally.promises += logged.log.promises().max(least);
+    detail.tally.acknowledged_writes += logged.log.promises().max(least);
     detail.writes += logged.log.writes.len() as u64;
     let bytes = |own: &Write| u64::from(own.sectors) * SECTOR_BYTES;
     detail.written_bytes += logged.log.writes.iter().map(bytes).sum::<u64>();
@@ -528,9 +528,9 @@ mod tests {
                 for pattern in patterns {
                     let own = ran(&course(*pattern, drive), is_kill);
                     assert!(own.tally.lost > 0, "{} by {pattern:?}, kill {is_kill}", drive.name());
-                    let Some(Told::Place(story)) = own.tally.story else { panic!("{own:?}") };
-                    let [written, promised] = [story.written_step, story.promised_step];
-                    assert!(written < promised && promised <= story.cut_step.unwrap());
+                    let Some(Told::Place(story)) = own.tally.counterexample else { panic!("{own:?}") };
+                    let [written, promised] = [story.written_step, story.acknowledged_step];
+                    assert!(written < promised && promised <= story.crash_step.unwrap());
                 }
             }
         }
@@ -543,13 +543,13 @@ mod tests {
             for pattern in Pattern::OF_PLACES {
                 let own = ran(&Course { cuts: 100, ..course(pattern, Drive::HonorsFlushes) }, is_kill);
                 assert_eq!(
-                    (own.tally.lost, own.tally.cuts),
+                    (own.tally.lost, own.tally.crash_points),
                     (0, 100),
                     "{pattern:?}: {:?}",
-                    own.tally.story
+                    own.tally.counterexample
                 );
                 assert!(
-                    own.tally.promises > 0 && own.tally.outcomes.len() > 1,
+                    own.tally.acknowledged_writes > 0 && own.tally.outcomes.len() > 1,
                     "{:?}",
                     own.tally.outcomes
                 );
@@ -562,8 +562,8 @@ mod tests {
         for is_kill in [true, false] {
             let own = Course { sync: Sync::None, ..course(Pattern::Log, Drive::DropsFlushes) };
             let own = ran(&own, is_kill);
-            assert_eq!((own.tally.promises, own.tally.lost, own.tally.cuts), (0, 0, 60));
-            assert!(own.rounds > 0 && own.tally.unpromised.gone > 0);
+            assert_eq!((own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points), (0, 0, 60));
+            assert!(own.rounds > 0 && own.tally.unacknowledged_writes.missing > 0);
         }
     }
 
@@ -574,7 +574,7 @@ mod tests {
         let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();
-            assert_eq!((own.tally.cuts, own.tally.lost, own.tally.reached.unreachable), (3, 3, 3));
+            assert_eq!((own.tally.crash_points, own.tally.lost, own.tally.reached.unreachable), (3, 3, 3));
             let Reached { inspected, faulty, .. } = own.tally.reached;
             assert!(faulty == inspected && [1, 3].contains(&inspected), "{inspected}");
         }
@@ -586,7 +586,7 @@ mod tests {
         let course = course(Pattern::Log, Drive::HonorsFlushes);
         let own = Outage { course: &course, on: On::Drive, mounted: "", own: None };
         let ended = own.kill(&mut Threads, &stop).unwrap();
-        assert!(ended.stopped && ended.tally.cuts == 0);
+        assert!(ended.stopped && ended.tally.crash_points == 0);
     }
 
     fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> Detail {
@@ -605,15 +605,15 @@ mod tests {
             for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
                 let own = ran_files(drive, Sync::Fsync, is_kill);
                 assert!(own.tally.lost > 0, "{}, kill {is_kill}", drive.name());
-                assert!(matches!(own.tally.story, Some(Told::File(_))));
+                assert!(matches!(own.tally.counterexample, Some(Told::File(_))));
             }
             for sync in [Sync::Fsync, Sync::Dsync] {
                 let own = ran_files(Drive::HonorsFlushes, sync, is_kill);
-                assert_eq!((own.tally.lost, own.tally.cuts), (0, 60), "{:?}", own.tally.story);
-                assert!(own.tally.promises > 0 && own.tally.outcomes.len() > 1, "{own:?}");
+                assert_eq!((own.tally.lost, own.tally.crash_points), (0, 60), "{:?}", own.tally.counterexample);
+                assert!(own.tally.acknowledged_writes > 0 && own.tally.outcomes.len() > 1, "{own:?}");
             }
             let none = ran_files(Drive::DropsFlushes, Sync::None, is_kill);
-            assert_eq!((none.tally.promises, none.tally.lost), (0, 0));
+            assert_eq!((none.tally.acknowledged_writes, none.tally.lost), (0, 0));
         }
     }
 
@@ -630,12 +630,12 @@ mod tests {
         for is_kill in [true, false] {
             let own = ran_command(["tell 20", "lines"], Drive::DropsFlushes, is_kill).unwrap();
             assert!(own.tally.lost > 0 && own.tally.found.keys().eq([&Found::Refused]), "{own:?}");
-            let Some(Told::Command(story)) = own.tally.story else { panic!("{own:?}") };
+            let Some(Told::Command(story)) = own.tally.counterexample else { panic!("{own:?}") };
             assert!(story.lines > 0 && story.last_line.is_some() && story.check.is_some());
             for lines in [["tell 20", "lines"], ["silent 20", "order"]] {
                 let own = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap();
-                assert_eq!((own.tally.lost, own.tally.cuts), (0, 60), "{:?}", own.tally.story);
-                assert!(own.tally.promises > 0, "that its check passes is promised at least");
+                assert_eq!((own.tally.lost, own.tally.crash_points), (0, 60), "{:?}", own.tally.counterexample);
+                assert!(own.tally.acknowledged_writes > 0, "that its check passes is promised at least");
             }
         }
     }

@@ -359,7 +359,7 @@ impl Plug<'_> {
         detail.writes = u64::from(known.begun);
         detail.written_bytes = detail.writes * self.course.record_bytes;
         if self.course.sync != SyncBy::None {
-            detail.tally.promises = told;
+            detail.tally.acknowledged_writes = told;
         }
         let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
             written.judged_as(&image, known)

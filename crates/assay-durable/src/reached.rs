@@ -15,7 +15,7 @@ pub struct Reached {
     pub unreachable: u64,
     /// Why, of the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unreachable_because: Option<String>,
+    pub unreachable_reason: Option<String>,
     /// Cuts after which its check was run, when it had been mounted and let go.
     #[serde(default, skip_serializing_if = "is_none")]
     pub inspected: u64,
@@ -36,8 +36,8 @@ impl Reached {
     /// Counts a cut after which nothing could be reached.
     pub fn not(&mut self, why: &str) {
         self.unreachable += 1;
-        if self.unreachable_because.is_none() {
-            self.unreachable_because = last_words(why);
+        if self.unreachable_reason.is_none() {
+            self.unreachable_reason = last_words(why);
         }
     }
 
@@ -60,7 +60,7 @@ impl Reached {
                 own.clone_from(more);
             }
         };
-        first(&mut self.unreachable_because, &other.unreachable_because);
+        first(&mut self.unreachable_reason, &other.unreachable_reason);
         first(&mut self.fault, &other.fault);
     }
 
@@ -71,7 +71,7 @@ impl Reached {
         };
         let mut all = Vec::new();
         if self.unreachable > 0 {
-            let because = quoted(&self.unreachable_because);
+            let because = quoted(&self.unreachable_reason);
             all.push(format!(
                 "The file system could not be reached after {}{because}.",
                 cuts(self.unreachable)
@@ -114,7 +114,7 @@ mod tests {
         other.not("mount: wrong fs type");
         other.not("mount: another");
         own.add(&other);
-        let (because, fault) = (own.unreachable_because.as_deref(), own.fault.as_deref());
+        let (because, fault) = (own.unreachable_reason.as_deref(), own.fault.as_deref());
         assert_eq!((own.unreachable, because), (2, Some("mount: wrong fs type")));
         assert_eq!((own.inspected, own.faulty, fault), (3, 2, Some("Inode 12 has a fault")));
         assert_eq!(

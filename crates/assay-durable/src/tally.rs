@@ -55,8 +55,8 @@ impl From<command::Story> for Told {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tally {
-    pub promises: u64,
-    pub cuts: u64,
+    pub acknowledged_writes: u64,
+    pub crash_points: u64,
     /// Cuts after which something that was promised was missing.
     pub lost: u64,
     pub outcomes: BTreeMap<Outcome, u64>,
@@ -64,18 +64,18 @@ pub struct Tally {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub found: BTreeMap<Found, u64>,
     /// Writes that were under way, over all cuts.
-    pub unpromised: Unpromised,
+    pub unacknowledged_writes: Unpromised,
     /// What the file system said of itself.
     #[serde(flatten)]
     pub reached: Reached,
     /// The shortest story of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub story: Option<Told>,
+    pub counterexample: Option<Told>,
     /// Sectors of the target that were read again without a cut, and those that are not as they were written.
     pub read_again: [u64; 2],
     /// What was promised and is missing without a cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_cut: Option<Told>,
+    pub lost_without_crash: Option<Told>,
 }
 
 impl Tally {
@@ -85,9 +85,9 @@ impl Tally {
         judgement: &Judgement<L>,
         story: impl FnOnce(&L) -> Option<Told>,
     ) {
-        self.cuts += 1;
+        self.crash_points += 1;
         *self.outcomes.entry(judgement.outcome()).or_default() += 1;
-        self.unpromised = self.unpromised.plus(judgement.unpromised);
+        self.unacknowledged_writes = self.unacknowledged_writes.plus(judgement.unpromised);
         self.lost += u64::from(!judgement.lost.is_empty());
         for lost in &judgement.lost {
             *self.found.entry(lost.found()).or_default() += 1;
@@ -98,27 +98,27 @@ impl Tally {
 
     /// Keeps a story where it is shorter than the one that is there.
     fn keep(&mut self, story: Option<Told>) {
-        let shortest = self.story.as_ref().map_or(u64::MAX, Told::length);
-        if story.as_ref().is_some_and(|own| self.story.is_none() || own.length() < shortest) {
-            self.story = story;
+        let shortest = self.counterexample.as_ref().map_or(u64::MAX, Told::length);
+        if story.as_ref().is_some_and(|own| self.counterexample.is_none() || own.length() < shortest) {
+            self.counterexample = story;
         }
     }
 
     /// Takes what others came to, too.
     pub fn add(&mut self, other: &Self) {
-        self.promises += other.promises;
-        self.cuts += other.cuts;
+        self.acknowledged_writes += other.acknowledged_writes;
+        self.crash_points += other.crash_points;
         self.lost += other.lost;
         summed(&mut self.outcomes, &other.outcomes);
         summed(&mut self.found, &other.found);
-        self.unpromised = self.unpromised.plus(other.unpromised);
+        self.unacknowledged_writes = self.unacknowledged_writes.plus(other.unacknowledged_writes);
         self.reached.add(&other.reached);
-        self.keep(other.story.clone());
+        self.keep(other.counterexample.clone());
         for (own, more) in self.read_again.iter_mut().zip(other.read_again) {
             *own += more;
         }
-        if self.without_cut.is_none() {
-            self.without_cut.clone_from(&other.without_cut);
+        if self.lost_without_crash.is_none() {
+            self.lost_without_crash.clone_from(&other.lost_without_crash);
         }
     }
 
@@ -132,7 +132,7 @@ impl Tally {
     }
 
     pub fn has_lost(&self) -> bool {
-        self.lost > 0 || self.without_cut.is_some()
+        self.lost > 0 || self.lost_without_crash.is_some()
     }
 }
 
@@ -153,8 +153,8 @@ mod tests {
             at_bytes: 0,
             bytes: 4096,
             written_step,
-            promised_step: 42,
-            cut_step: Some(50),
+            acknowledged_step: 42,
+            crash_step: Some(50),
             survivors: None,
             found: Found::Nothing,
             older: None,
@@ -176,23 +176,23 @@ mod tests {
         own.count(&lost(0), |_| panic!("nothing is to be told"));
         own.count(&lost(2), |lost| Some(told(40 + u64::from(lost.write))));
         own.count(&lost(1), |_| Some(told(30)));
-        assert_eq!((own.cuts, own.lost, own.found[&Found::Nothing]), (3, 2, 3));
-        assert_eq!(own.story.as_ref().map(Told::length), Some(9), "that of the newest write");
+        assert_eq!((own.crash_points, own.lost, own.found[&Found::Nothing]), (3, 2, 3));
+        assert_eq!(own.counterexample.as_ref().map(Told::length), Some(9), "that of the newest write");
         assert_eq!(own.outcomes, [(Outcome::Quiet, 1), (Outcome::Lost, 2)].into());
     }
 
     #[test]
     fn several_are_one_sample() {
-        let mut one = Tally { promises: 5, read_again: [8, 0], ..Tally::default() };
+        let mut one = Tally { acknowledged_writes: 5, read_again: [8, 0], ..Tally::default() };
         one.count(&lost(1), |_| Some(told(40)));
-        let mut other = Tally { promises: 7, read_again: [8, 1], ..Tally::default() };
+        let mut other = Tally { acknowledged_writes: 7, read_again: [8, 1], ..Tally::default() };
         other.count(&lost(0), |_| None);
-        other.without_cut = Some(Story { cut_step: None, ..story(3) }.into());
+        other.lost_without_crash = Some(Story { crash_step: None, ..story(3) }.into());
         let both = Tally::of([&one, &other]);
-        assert_eq!((both.promises, both.cuts, both.lost, both.read_again), (12, 2, 1, [16, 1]));
+        assert_eq!((both.acknowledged_writes, both.crash_points, both.lost, both.read_again), (12, 2, 1, [16, 1]));
         let text = serde_json::to_string(&both).unwrap();
         assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), both);
-        assert_eq!((both.story, both.without_cut), (one.story.clone(), other.without_cut.clone()));
+        assert_eq!((both.counterexample, both.lost_without_crash), (one.counterexample.clone(), other.lost_without_crash.clone()));
         assert_eq!(Tally::of([]), Tally::default());
         assert!(!Tally::default().has_lost() && one.has_lost() && other.has_lost());
     }

@@ -27,21 +27,21 @@ use crate::trial::{Detail, Story};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
-    pub arm: Levels,
-    pub grade: Grade,
+    pub configuration: Levels,
+    pub method: Grade,
     /// What was written to.
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub on: On,
+    pub write_to: On,
     /// Options that the file system in the machine was mounted with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub mounted: String,
+    pub mount_options: String,
     #[serde(rename = "writer")]
     pub pattern: Pattern,
     #[serde(rename = "synced_by")]
     pub sync: Sync,
     pub record_bytes: u64,
     pub assumed_drive: Drive,
-    pub assumed_atomic_bytes: u64,
+    pub atomic_write_unit_bytes: u64,
     pub trials: u64,
     /// What all cuts came to.
     #[serde(flatten)]
@@ -49,14 +49,14 @@ pub struct Facts {
     /// The most that the share of cuts that lose something may be, one-sided 95 %; none where nothing was promised or
     /// cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost_share_at_most: Option<f64>,
+    pub lost_share_bound95: Option<f64>,
     /// The verdict.
     pub text: String,
     /// The story, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub story_text: Option<String>,
+    pub counterexample_text: Option<String>,
     /// What it proves, and what it does not.
-    pub grade_text: String,
+    pub method_text: String,
 }
 
 impl Facts {
@@ -69,45 +69,45 @@ impl Facts {
         left_out: &[&Detail],
     ) -> Option<Self> {
         let mut tally = Tally::of(trials.iter().map(|own| &own.tally));
-        let missing = left_out.iter().find_map(|own| own.tally.without_cut.clone());
-        tally.without_cut = tally.without_cut.or(missing);
-        if trials.is_empty() && tally.without_cut.is_none() {
+        let missing = left_out.iter().find_map(|own| own.tally.lost_without_crash.clone());
+        tally.lost_without_crash = tally.lost_without_crash.or(missing);
+        if trials.is_empty() && tally.lost_without_crash.is_none() {
             return None;
         }
         let mut facts = Self {
             workload: subject.workload.clone(),
-            arm: subject.arm.clone(),
-            grade: planned.method,
-            on: planned.write_to,
-            mounted: planned.mounted.clone(),
+            configuration: subject.arm.clone(),
+            method: planned.method,
+            write_to: planned.write_to,
+            mount_options: planned.mounted.clone(),
             pattern: planned.pattern,
             sync: planned.sync,
             record_bytes: planned.record_bytes,
             assumed_drive: planned.assumed_drive,
-            assumed_atomic_bytes: planned.assumed_atomic_bytes,
+            atomic_write_unit_bytes: planned.assumed_atomic_bytes,
             trials: trials.len() as u64,
-            lost_share_at_most: most_share(tally.lost, tally.cuts).filter(|_| tally.promises > 0),
+            lost_share_bound95: most_share(tally.lost, tally.crash_points).filter(|_| tally.acknowledged_writes > 0),
             text: String::new(),
-            story_text: None,
-            grade_text: grade_words(planned, tally.read_again),
+            counterexample_text: None,
+            method_text: grade_words(planned, tally.read_again),
             tally,
         };
         facts.text = facts.verdict();
-        let story = facts.tally.without_cut.as_ref().or(facts.tally.story.as_ref());
-        facts.story_text = story.map(story_words);
+        let story = facts.tally.lost_without_crash.as_ref().or(facts.tally.counterexample.as_ref());
+        facts.counterexample_text = story.map(story_words);
         Some(facts)
     }
 
     pub fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// Why a command that ran it fails: something that was promised was missing.
     pub fn failure(&self) -> Option<String> {
         let levels: Vec<String> =
-            self.arm.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+            self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
         let own = called(&self.workload, &levels.join(", "));
-        let is_real = self.tally.without_cut.is_some() || self.grade == Grade::Plug;
+        let is_real = self.tally.lost_without_crash.is_some() || self.method == Grade::Plug;
         let on = if is_real { "the target" } else { "an assumed drive" };
         let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
         self.tally.has_lost().then(text)
@@ -115,7 +115,7 @@ impl Facts {
 
     /// Where it stands among what is said: what lost something, then what promised something.
     fn place(&self) -> u8 {
-        match self.lost_share_at_most {
+        match self.lost_share_bound95 {
             _ if self.tally.has_lost() => 0,
             Some(_) => 1,
             None => 2,
@@ -124,20 +124,20 @@ impl Facts {
 
     /// The verdict with its bound, and beside it what it was found on.
     fn verdict(&self) -> String {
-        let cuts = show::count(self.tally.cuts);
-        if self.tally.without_cut.is_some() {
+        let cuts = show::count(self.tally.crash_points);
+        if self.tally.lost_without_crash.is_some() {
             return "A write that was acknowledged is missing on the target although nothing was cut."
                 .to_owned();
         }
-        if self.tally.cuts == 0 {
+        if self.tally.crash_points == 0 {
             return "No cut was made, so nothing is said.".to_owned();
         }
-        let Some(most) = self.lost_share_at_most else {
+        let Some(most) = self.lost_share_bound95 else {
             return format!(
                 "Nothing was promised, so nothing could be lost; what was written stood as it should be after {} of \
                  {cuts} {}.",
                 show::count(self.untouched()),
-                match self.grade {
+                match self.method {
                     Grade::Replay => "replayed cuts",
                     Grade::Kill | Grade::Plug => "cuts of power",
                 }
@@ -145,7 +145,7 @@ impl Facts {
         };
         let most = at_most(most);
         let how = self.how();
-        let is_of = if self.grade == Grade::Plug { THIS_MACHINE } else { NOT_YOURS };
+        let is_of = if self.method == Grade::Plug { THIS_MACHINE } else { NOT_YOURS };
         if self.tally.lost == 0 {
             return format!(
                 "{how}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
@@ -161,9 +161,9 @@ impl Facts {
 
     /// How its cuts were made, and on what.
     fn how(&self) -> String {
-        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
-        let on = self.on.words(&self.mounted, self.pattern.has_directory());
-        match (self.grade, self.on) {
+        let drive = self.assumed_drive.assumed(self.atomic_write_unit_bytes);
+        let on = self.write_to.words(&self.mount_options, self.pattern.has_directory());
+        match (self.method, self.write_to) {
             (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
             (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
             (Grade::Kill, _) => format!("Written to {on}, whose power was cut over {drive}"),
@@ -194,17 +194,17 @@ impl Facts {
         let (words, tone) = match self.place() {
             0 => ("loses", Tone::Bad),
             1 => ("none lost", Tone::Good),
-            _ if self.tally.promises > 0 => ("no cuts", Tone::Plain),
+            _ if self.tally.acknowledged_writes > 0 => ("no cuts", Tone::Plain),
             _ => ("nothing promised", Tone::Plain),
         };
         // In words, as a bound is rounded up.
-        let most = self.lost_share_at_most.map(|most| Value::Words(at_most(most)));
+        let most = self.lost_share_bound95.map(|most| Value::Words(at_most(most)));
         let own = [
             Cell { value: Value::Words(words.to_owned()), tone },
-            number(self.tally.cuts),
+            number(self.tally.crash_points),
             number(self.tally.lost),
             most.unwrap_or(Value::Nothing).into(),
-            number(self.tally.promises),
+            number(self.tally.acknowledged_writes),
             Value::Words(self.grade_and_drive()).into(),
         ];
         let setting = setting.map(|words| Cell::from(Value::Words(words)));
@@ -212,11 +212,11 @@ impl Facts {
     }
 
     fn grade_and_drive(&self) -> String {
-        let (grade, drive) = (self.grade.name(), self.assumed_drive.name());
-        if self.grade == Grade::Plug {
+        let (grade, drive) = (self.method.name(), self.assumed_drive.name());
+        if self.method == Grade::Plug {
             return format!("{grade}, the drive that is there");
         }
-        match self.on {
+        match self.write_to {
             On::Target => format!("{grade}, {drive}"),
             on => format!("{grade} below {}, {drive}", on.name()),
         }
@@ -252,8 +252,8 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
         let named =
             |text: &str| if all.len() == 1 { text.to_owned() } else { format!("{row}: {text}") };
         // The verdict alone leads: what happened, and what the file system said, stand by themselves.
-        let reached = own.tally.reached.words(own.on);
-        let rest = [own.story_text.clone(), reached].into_iter().flatten();
+        let reached = own.tally.reached.words(own.write_to);
+        let rest = [own.counterexample_text.clone(), reached].into_iter().flatten();
         let all = [own.text.clone()].into_iter().chain(rest);
         all.map(|text| own.sentence(&named(&text))).collect::<Vec<_>>()
     };
@@ -262,9 +262,9 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
     let mut found: Vec<Sentence> = rows.iter().flat_map(of_row).collect();
     let mut grades: Vec<&str> = Vec::new();
     for own in all {
-        if !grades.contains(&own.grade_text.as_str()) {
-            grades.push(&own.grade_text);
-            found.push(own.sentence(&own.grade_text));
+        if !grades.contains(&own.method_text.as_str()) {
+            grades.push(&own.method_text);
+            found.push(own.sentence(&own.method_text));
         }
     }
     found
@@ -331,7 +331,7 @@ fn story_words(told: &Told) -> String {
 }
 
 fn place_words(story: &Story) -> String {
-    let Story { write, written_step, promised_step, .. } = story;
+    let Story { write, written_step, acknowledged_step: promised_step, .. } = story;
     let begin = format!(
         "The shortest story: write {} of {} at byte {} is step {} and was promised in step {}",
         show::count(*write),
@@ -340,7 +340,7 @@ fn place_words(story: &Story) -> String {
         show::count(*written_step),
         show::count(*promised_step)
     );
-    let cut = match (story.cut_step, story.survivors) {
+    let cut = match (story.crash_step, story.survivors) {
         (Some(step), Some((law, survived, of))) => format!(
             "the power went after step {}, {}",
             show::count(step),
@@ -408,14 +408,14 @@ const PLUG_LEGEND: &str = "Lost: cuts after which something was missing whose sy
                            of its row alone, and of this machine: people pull plugs when they do, and nothing else draws it.";
 
 fn legend(all: &[&Facts]) -> String {
-    let is_there = |grade: Grade| all.iter().any(|own| own.grade == grade);
+    let is_there = |grade: Grade| all.iter().any(|own| own.method == grade);
     let moments: Vec<&str> = MOMENTS
         .into_iter()
         .filter(|(grade, _)| is_there(*grade))
         .map(|(_, moment)| moment)
         .collect();
     let moments = moments.join(". ");
-    if all.iter().all(|own| own.grade == Grade::Plug) {
+    if all.iter().all(|own| own.method == Grade::Plug) {
         return format!("{PLUG_LEGEND} {moments}. {UNPROMISED}");
     }
     format!("{LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
@@ -458,11 +458,11 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
 
 /// What the cuts of some rows are called.
 fn cuts_words(all: &[&Facts]) -> &'static str {
-    if all.iter().all(|own| own.grade == Grade::Replay) { "replayed cuts" } else { "cuts" }
+    if all.iter().all(|own| own.method == Grade::Replay) { "replayed cuts" } else { "cuts" }
 }
 
 fn title(all: &[&Facts]) -> &'static str {
-    let has = |grade| all.iter().any(|own| own.grade == grade);
+    let has = |grade| all.iter().any(|own| own.method == grade);
     if has(Grade::Plug) {
         return "power cuts of this machine";
     }
@@ -527,9 +527,9 @@ mod tests {
         let kept = cuts - lost;
         let outcomes = [(Outcome::Quiet, kept), (Outcome::Lost, lost)];
         let tally = Tally {
-            cuts,
+            crash_points: cuts,
             lost,
-            promises,
+            acknowledged_writes: promises,
             outcomes: outcomes.into_iter().filter(|(_, count)| *count > 0).collect(),
             read_again: [80, 0],
             ..Tally::default()
@@ -551,8 +551,8 @@ mod tests {
             "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 0 of 60 cuts lost an \
              acknowledged write; at most 4.88 % of such cuts would (95 %). Of the drive that is there this says nothing."
         );
-        assert_eq!((own.failure(), own.tally.promises, own.story_text.clone()), (None, 12, None));
-        assert!(own.grade_text.contains("nothing of the drive below"));
+        assert_eq!((own.failure(), own.tally.acknowledged_writes, own.counterexample_text.clone()), (None, 12, None));
+        assert!(own.method_text.contains("nothing of the drive below"));
         assert!(facts(&[]).is_none());
     }
 
@@ -563,14 +563,14 @@ mod tests {
             at_bytes: 65_536,
             bytes: 4096,
             written_step: 40,
-            promised_step: 42,
-            cut_step: Some(43),
+            acknowledged_step: 42,
+            crash_step: Some(43),
             survivors: Some((Survivors::AllButOne, 1, 2)),
             found: Found::Older,
             older: Some(12),
         };
         let mut own = detail(60, 1, 20);
-        (own.tally.story, own.tally.found) = (Some(story.into()), [(Found::Older, 1)].into());
+        (own.tally.counterexample, own.tally.found) = (Some(story.into()), [(Found::Older, 1)].into());
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
@@ -579,7 +579,7 @@ mod tests {
              an older write in the place of 1 promised write. Of the drive that is there this says nothing."
         );
         assert_eq!(
-            own.story_text.as_deref(),
+            own.counterexample_text.as_deref(),
             Some(
                 "The shortest story: write 17 of 4 KiB at byte 65,536 is step 40 and was promised in step 42; the power \
                  went after step 43, and of 2 writes in its cache 1 survived (all but one); there lies an older write (12)."
@@ -603,7 +603,7 @@ mod tests {
         let counted = detail(60, 0, 5);
         let own = of(&[&counted], &warm_up).unwrap();
         assert_eq!(
-            (own.failure(), own.tally.cuts, own.tally.lost),
+            (own.failure(), own.tally.crash_points, own.tally.lost),
             (None, 60, 0),
             "no number of it"
         );
@@ -613,18 +613,18 @@ mod tests {
             at_bytes: 8192,
             bytes: 4096,
             written_step: 4,
-            promised_step: 6,
-            cut_step: None,
+            acknowledged_step: 6,
+            crash_step: None,
             survivors: None,
             found: Found::Nothing,
             older: None,
         };
-        warm_up.tally.without_cut = Some(missing.into());
+        warm_up.tally.lost_without_crash = Some(missing.into());
         for counted in [&[&counted][..], &[]] {
             let own = of(counted, &warm_up).unwrap();
             let failed = own.failure().unwrap();
             assert!(failed.starts_with("an acknowledged write was lost on the target, in log"));
-            assert!(own.story_text.unwrap().contains("nothing was cut"), "{failed}");
+            assert!(own.counterexample_text.unwrap().contains("nothing was cut"), "{failed}");
         }
     }
 
@@ -632,7 +632,7 @@ mod tests {
     fn where_nothing_was_promised_there_is_neither_a_bound_nor_an_accusation() {
         let own = facts(&[detail(60, 0, 0)]).unwrap();
         assert!(own.text.starts_with("Nothing was promised"), "{}", own.text);
-        assert_eq!((own.lost_share_at_most, own.failure()), (None, None));
+        assert_eq!((own.lost_share_bound95, own.failure()), (None, None));
         let uncut = facts(&[detail(0, 0, 3)]).unwrap();
         assert!(uncut.text.starts_with("No cut"), "{}", uncut.text);
         let words = |own: &Facts| own.row(None).cells[0].value.text(Unit::Words).unwrap();
@@ -642,7 +642,7 @@ mod tests {
     #[test]
     fn rows_that_lost_are_told_first_and_those_that_promised_nothing_last() {
         let of = |own: Detail, setting: &str| Facts {
-            arm: [("sync".to_owned(), setting.to_owned())].into(),
+            configuration: [("sync".to_owned(), setting.to_owned())].into(),
             ..facts(&[own]).unwrap()
         };
         let all = [
@@ -673,7 +673,7 @@ mod tests {
         assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
         let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
         let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
-        assert_eq!(said, [&last, &first, &one.grade_text], "a loss first, and what it proves once");
+        assert_eq!(said, [&last, &first, &one.method_text], "a loss first, and what it proves once");
         let apart = Facts { workload: "other".to_owned(), ..one.clone() };
         let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
         let drawn: Vec<&str> = shown.charts.iter().map(|own| own.workload.as_str()).collect();
@@ -707,23 +707,23 @@ mod tests {
              63.2 % of such cuts would (95 %). It is of this machine, its drive, and cuts like these."
         );
         assert!(
-            own.grade_text.contains("is the word of whoever did it") && own.failure().is_none()
+            own.method_text.contains("is the word of whoever did it") && own.failure().is_none()
         );
         let story = Story {
             write: 7,
             at_bytes: 4096,
             bytes: 4096,
             written_step: 12,
-            promised_step: 14,
-            cut_step: Some(20),
+            acknowledged_step: 14,
+            crash_step: Some(20),
             survivors: None,
             found: Found::Nothing,
             older: None,
         };
         let mut lost = detail(3, 1, 900);
-        lost.tally.story = Some(story.into());
+        lost.tally.counterexample = Some(story.into());
         let lost = of(&lost);
-        let told = lost.story_text.clone().unwrap();
+        let told = lost.counterexample_text.clone().unwrap();
         assert!(told.contains("the power went behind step 20, the last promise"), "{told}");
         assert!(
             lost.failure().unwrap().starts_with("an acknowledged write was lost on the target")

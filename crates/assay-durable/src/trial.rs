@@ -91,10 +91,10 @@ pub struct Story {
     pub bytes: u64,
     /// The step of the log that wrote it, and the one that promised it, from 1 on.
     pub written_step: u64,
-    pub promised_step: u64,
+    pub acknowledged_step: u64,
     /// Steps that were done when the power went; none where nothing was cut and it is missing all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_step: Option<u64>,
+    pub crash_step: Option<u64>,
     /// What survived of what no flush covered, by which law, and how many of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survivors: Option<(Survivors, u32, u32)>,
@@ -108,7 +108,7 @@ pub struct Story {
 impl Story {
     /// Steps from the write to the end of the story.
     pub fn length(&self) -> u64 {
-        self.cut_step.unwrap_or(u64::MAX).saturating_sub(self.written_step)
+        self.crash_step.unwrap_or(u64::MAX).saturating_sub(self.written_step)
     }
 }
 
@@ -169,7 +169,7 @@ impl Course {
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         detail.window_ns = medium.now_ns().saturating_sub(began_ns);
-        detail.tally.promises = own.log.promises();
+        detail.tally.acknowledged_writes = own.log.promises();
         Ok((own, detail))
     }
 
@@ -244,7 +244,7 @@ impl Course {
         }
         let judgement = written.judged(&seen, written.log.steps.len());
         let first = judgement.lost.first();
-        detail.tally.without_cut =
+        detail.tally.lost_without_crash =
             first.and_then(|lost| self.story(written, lost, None)).map(Told::from);
         Ok(())
     }
@@ -288,7 +288,7 @@ impl Course {
         steps: usize,
     ) -> Option<Story> {
         let story = self.story(written, lost, None)?;
-        Some(Story { cut_step: Some(steps as u64), ..story })
+        Some(Story { crash_step: Some(steps as u64), ..story })
     }
 
     fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Story> {
@@ -303,8 +303,8 @@ impl Course {
             at_bytes: self.area[0] + home * SECTOR_BYTES,
             bytes: u64::from(write.sectors) * SECTOR_BYTES,
             written_step: step? as u64 + 1,
-            promised_step: promised? as u64 + 1,
-            cut_step: cut.map(|cut| cut.steps as u64),
+            acknowledged_step: promised? as u64 + 1,
+            crash_step: cut.map(|cut| cut.steps as u64),
             survivors: cut.map(|cut| (cut.survivors, cut.survived, cut.uncovered)),
             found: lost.found,
             older: lost.older.map(|own| u64::from(own) + 1),

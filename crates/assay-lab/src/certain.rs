@@ -14,11 +14,11 @@ const INTERVAL: &str = "95 % interval ";
 
 /// Keys of numbers, each with those of its intervals.
 const PAIRS: [(&str, &[&str]); 9] = [
-    ("ratio", &["ci95", "ci95_family", "ci_equivalence"]),
-    ("value", &["ci95", "ci95_family"]),
+    ("ratio", &["ci95", "ci95_simultaneous", "ci_equivalence"]),
+    ("value", &["ci95", "ci95_simultaneous"]),
     ("rate_bytes_per_s", &["rate_ci95"]),
     ("from_bytes", &["from_ci95_bytes"]),
-    ("held_bytes", &["held_ci95_bytes"]),
+    ("usable_bytes", &["held_ci95_bytes"]),
     ("peak", &["peak_range"]),
     ("knee", &["knee_range"]),
     ("slope", &["ci95"]),
@@ -44,7 +44,7 @@ pub fn all_of(printed: &str) -> Result<usize, String> {
 /// What is told that cannot be.
 pub fn document_of(document: &Value) -> Result<usize, String> {
     let mut seen = intervals(document, "")?;
-    if let Some(cells) = document["cells"].as_array() {
+    if let Some(cells) = document["measurements"].as_array() {
         seen += equal(document, cells)?;
         doubted(document, cells)?;
     }
@@ -141,7 +141,7 @@ fn arms(cells: &[Value]) -> impl Iterator<Item = &Value> {
 
 fn rows(cells: &[Value]) -> BTreeMap<Key, &Map<String, Value>> {
     let named = arms(cells)
-        .filter_map(|cell| Some((key(cell, "arm", cell["metric"].as_str()?), cell.as_object()?)));
+        .filter_map(|cell| Some((key(cell, "configuration", cell["metric"].as_str()?), cell.as_object()?)));
     named.collect()
 }
 
@@ -164,31 +164,31 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
     };
     for one in list(document, "comparisons") {
         let metric = one["metric"].as_str().unwrap_or_default();
-        let keys = ["arm", "baseline"].map(|arm| key(one, arm, metric));
+        let keys = ["configuration", "baseline"].map(|arm| key(one, arm, metric));
         // Of other trials than the rows sum up they have another name.
         for (at, key) in keys.iter().enumerate() {
             same("a mean", &one["means"][at], key, None)?;
         }
     }
     for one in list(document, "ranks") {
-        for place in list(one, "places") {
+        for place in list(one, "ranks") {
             let name = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
-            let own = (name("workload"), place["arm"].to_string(), name("metric"));
+            let own = (name("workload"), place["configuration"].to_string(), name("metric"));
             same("a place", &place["geometric_mean"], &own, None)?;
         }
     }
     for one in list(document, "capacity") {
-        same("held", &one["held_bytes"], &key(one, "arm", "capacity_usable_bytes"), None)?;
+        same("held", &one["usable_bytes"], &key(one, "configuration", "capacity_usable_bytes"), None)?;
     }
     for one in list(document, "sustained") {
-        let own = key(one, "arm", "sustained_bytes_per_s");
+        let own = key(one, "configuration", "sustained_bytes_per_s");
         same("a rate of all", &one["several"]["sustained_bytes_per_s"], &own, None)?;
-        let levels = list(&one["course"], "levels");
+        let levels = list(&one["timeline"], "levels");
         for (metric, level) in
             [("burst_bytes_per_s", levels.first()), ("sustained_bytes_per_s", levels.last())]
         {
             let Some(level) = level else { continue };
-            same("a rate", &level["rate_bytes_per_s"], &key(one, "arm", metric), Some(1))?;
+            same("a rate", &level["rate_bytes_per_s"], &key(one, "configuration", metric), Some(1))?;
         }
     }
     Ok(seen)
@@ -219,7 +219,7 @@ fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
     }
     for one in list(document, "sustained") {
         let text = one["text"].as_str().unwrap_or_default();
-        if one["course"]["rests"].is_object() && text.contains("no fall of the rate was seen") {
+        if one["timeline"]["rests"].is_object() && text.contains("no fall of the rate was seen") {
             return Err(format!("sustained: the drive rested, and yet {text}"));
         }
     }
@@ -227,7 +227,7 @@ fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
     let trust = |key: &Key| rows.get(key).and_then(|row| row["trust"].as_str());
     for one in list(document, "comparisons") {
         let metric = one["metric"].as_str().unwrap_or_default();
-        let sides = ["arm", "baseline"].map(|arm| trust(&key(one, arm, metric)));
+        let sides = ["configuration", "baseline"].map(|arm| trust(&key(one, arm, metric)));
         let decided = ["better", "worse"].iter().any(|verdict| one["verdict"] == **verdict);
         if decided && sides.contains(&Some("invalid")) {
             return Err(format!("a verdict of invalid numbers: {}", one["text"]));
@@ -241,7 +241,7 @@ fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
         [("capacity", "capacity_usable_bytes"), ("sustained", "sustained_bytes_per_s")]
     {
         for one in list(document, kind) {
-            let trust = trust(&key(one, "arm", metric)).unwrap_or("trusted");
+            let trust = trust(&key(one, "configuration", metric)).unwrap_or("trusted");
             let text = one["text"].as_str().unwrap_or_default();
             if trust != "trusted" && !text.contains(trust) {
                 return Err(format!("{kind}: {trust} numbers, and {text:?} does not say so"));
@@ -368,7 +368,7 @@ mod tests {
     fn a_number_outside_of_its_interval_is_found_wherever_it_stands() {
         let of = |low: f64| {
             let level = json!({"rate_bytes_per_s": 4.0, "rate_ci95": [low, 5.0]});
-            document_of(&json!({"sustained": [{"course": {"levels": [level]}}]}))
+            document_of(&json!({"sustained": [{"timeline": {"levels": [level]}}]}))
         };
         assert_eq!(of(3.0), Ok(1));
         assert!(of(4.5).is_err_and(|error| error.contains("4 is outside of 4.5 to 5")));
@@ -385,8 +385,8 @@ mod tests {
     fn of_a_drive_that_rested_no_fall_is_no_finding() {
         let of = |rests: Value| {
             let text = "It writes 4 B/s; no fall of the rate was seen in 9 B.";
-            let one = json!({"course": {"levels": [], "rests": rests}, "text": text});
-            document_of(&json!({"cells": [], "sustained": [one]}))
+            let one = json!({"timeline": {"levels": [], "rests": rests}, "text": text});
+            document_of(&json!({"measurements": [], "sustained": [one]}))
         };
         assert_eq!(of(Value::Null), Ok(0));
         assert!(of(json!({"share": 0.5})).is_err_and(|error| error.contains("the drive rested")));
@@ -413,13 +413,13 @@ mod tests {
         let of = |is_control: bool, text: &str| {
             let row = |trust: &str, control: bool| {
                 json!({
-                    "workload": "w", "arm": {"depth": "1"}, "metric": "iops", "n": 3,
+                    "workload": "w", "configuration": {"queue_depth": "1"}, "metric": "iops", "n": 3,
                     "trust": trust, "control": control,
                 })
             };
             let effect = json!({"workload": "w", "metric": "iops", "text": text});
             let cells = [row("trusted", false), row("suspect", is_control)];
-            document_of(&json!({"cells": cells, "effects": [effect]}))
+            document_of(&json!({"measurements": cells, "effects": [effect]}))
         };
         let found = of(false, "w: depth 8 has more.");
         assert!(found.is_err_and(|error| error.contains("effects: suspect numbers")));
@@ -431,12 +431,12 @@ mod tests {
     fn one_name_has_one_value_and_what_is_suspect_says_so() {
         let of = |held: f64, trust: &str, text: &str| {
             let cell = json!({
-                "workload": "capacity", "arm": {}, "metric": "capacity_usable_bytes", "n": 1,
+                "workload": "capacity", "configuration": {}, "metric": "capacity_usable_bytes", "n": 1,
                 "median": 7.0, "trust": trust,
             });
             let facts =
-                json!({"workload": "capacity", "arm": {}, "held_bytes": held, "text": text});
-            document_of(&json!({"cells": [cell], "capacity": [facts]}))
+                json!({"workload": "capacity", "configuration": {}, "usable_bytes": held, "text": text});
+            document_of(&json!({"measurements": [cell], "capacity": [facts]}))
         };
         assert_eq!(of(7.0, "trusted", "It holds 7."), Ok(1));
         let other = of(8.0, "trusted", "It holds 8.");
@@ -446,15 +446,15 @@ mod tests {
         let compared = |name: &str, repeats: Value| {
             let row = |depth: &str| {
                 json!({
-                    "workload": "w", "arm": {"depth": depth}, "metric": "iops", "n": 1,
+                    "workload": "w", "configuration": {"queue_depth": depth}, "metric": "iops", "n": 1,
                     "geometric_mean": 5.0, "trust": "trusted", "trials": [{"value": 5.0, "repeats": repeats}],
                 })
             };
             let comparison = json!({
                 "workload": "w", "metric": "iops", "n": 1, name: [6.0, 5.0],
-                "arm": {"depth": "8"}, "baseline": {"depth": "1"},
+                "configuration": {"queue_depth": "8"}, "baseline": {"queue_depth": "1"},
             });
-            document_of(&json!({"cells": [row("1"), row("8")], "comparisons": [comparison]}))
+            document_of(&json!({"measurements": [row("1"), row("8")], "comparisons": [comparison]}))
         };
         for repeats in [Value::Null, json!({"order": 3})] {
             let other = compared("means", repeats.clone());
@@ -463,20 +463,20 @@ mod tests {
         }
         let rank = |text: &str| {
             let cell = json!({
-                "workload": "w", "arm": {}, "metric": "iops", "n": 3, "trust": "suspect",
+                "workload": "w", "configuration": {}, "metric": "iops", "n": 3, "trust": "suspect",
             });
             let rank = json!({"workload": "w", "metric": "iops", "text": text});
-            document_of(&json!({"cells": [cell], "ranks": [rank]}))
+            document_of(&json!({"measurements": [cell], "ranks": [rank]}))
         };
         assert!(rank("A is first.").is_err() && rank("A is first (suspect numbers).").is_ok());
         let placed = |number: f64| {
             let cell = json!({
-                "workload": "w", "arm": {"depth": "8"}, "metric": "iops", "n": 1,
+                "workload": "w", "configuration": {"queue_depth": "8"}, "metric": "iops", "n": 1,
                 "geometric_mean": 5.0, "trust": "trusted", "trials": [{"value": 5.0}],
             });
-            let place = json!({"arm": {"depth": "8"}, "geometric_mean": number});
-            let rank = json!({"workload": "w", "metric": "iops", "text": "A.", "places": [place]});
-            document_of(&json!({"cells": [cell], "ranks": [rank]}))
+            let place = json!({"configuration": {"queue_depth": "8"}, "geometric_mean": number});
+            let rank = json!({"workload": "w", "metric": "iops", "text": "A.", "ranks": [place]});
+            document_of(&json!({"measurements": [cell], "ranks": [rank]}))
         };
         assert!(placed(5.0).is_ok());
         assert!(placed(6.0).is_err_and(|error| error.contains("a place of")));

@@ -22,7 +22,7 @@ impl Spoken {
     pub fn of(findings: &Value) -> Self {
         let mut spoken = Self::default();
         let none = Vec::new();
-        for cell in findings["cells"].as_array().unwrap_or(&none) {
+        for cell in findings["measurements"].as_array().unwrap_or(&none) {
             spoken.cells += 1;
             let into = match cell["trust"].as_str() {
                 Some("invalid") => &mut spoken.invalid,
@@ -30,14 +30,14 @@ impl Spoken {
                 _ => continue,
             };
             let name = format!("{} {}", word(&cell["workload"]), word(&cell["metric"]));
-            let because = cell["because"].as_array().unwrap_or(&none).iter();
+            let because = cell["reasons"].as_array().unwrap_or(&none).iter();
             // A note beside the reason takes nothing away.
             for because in because.filter(|because| because["trust"] != "trusted") {
                 into.entry(word(&because["rule"])).or_default().push(name.clone());
                 let (workload, text) = (word(&cell["workload"]), word(&because["text"]));
                 spoken.told.insert(format!("{workload}: {text}"));
             }
-            if cell["because"].as_array().is_none_or(Vec::is_empty) {
+            if cell["reasons"].as_array().is_none_or(Vec::is_empty) {
                 into.entry("no reason given".to_owned()).or_default().push(name);
             }
         }

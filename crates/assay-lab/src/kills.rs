@@ -266,7 +266,7 @@ impl Site {
     fn nothing_is_lost(&self, id: &str, trials: u32, number: u32, kills: &mut Kills) -> Done<()> {
         let ended = self.assay.run(&["show", id, "--json"], LIMIT)?;
         if trials > 1 {
-            let cells = ended.json()?["cells"].as_array().cloned().unwrap_or_default();
+            let cells = ended.json()?["measurements"].as_array().cloned().unwrap_or_default();
             let primary = cells.iter().filter(|cell| cell["metric"] == "iops");
             let shown: usize = primary.map(|c| c["trials"].as_array().map_or(0, Vec::len)).sum();
             if (shown as u32) < trials - 1 {

@@ -228,7 +228,7 @@ pub fn is_unequal(comparison: &Value) -> bool {
 pub fn throttled(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let factor = site.limits(&[FREE, TIGHT])?;
-    let study = site.study(&factor, 4, "time = \"4 s\", settle = \"1 s\", harm = \"off\"")?;
+    let study = site.study(&factor, 4, "runtime = \"4 s\", settle_time = \"1 s\", rollback_threshold = \"off\"")?;
     let (found, _) = site.run(&study, 1)?;
     Ok(format!("a level that holds readers back: {}", reads_are("worse", &found)?))
 }
@@ -248,7 +248,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
-    let study = site.study(&factor, 3, "time = \"5 s\", settle = \"1 s\"")?;
+    let study = site.study(&factor, 3, "runtime = \"5 s\", settle_time = \"1 s\"")?;
     let over = AtomicBool::new(false);
     let (found, longest) = thread::scope(|scope| {
         let watched = scope.spawn(|| site.longest_at(TIGHT, &over));
@@ -260,7 +260,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let trials = site.trials()?;
     let of = |trial: &Value| trial["measured"]["detail"]["observe"].clone();
     // A busy machine may hurt under the other levels, too.
-    let is_tight = |trial: &&Value| trial["arm"].to_string().contains(&format!(" {TIGHT}"));
+    let is_tight = |trial: &&Value| trial["configuration"].to_string().contains(&format!(" {TIGHT}"));
     let hurt = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).filter(is_tight);
     let hurt: Vec<&Value> = hurt.collect();
     let [first] = hurt[..] else {
@@ -270,7 +270,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let whole = |trial: &&Value| trial["status"] == "ok";
     let others = trials.iter().filter(whole).count();
     let own = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let has_ratio = own.iter().any(|one| one["arm"] == first["arm"] && !one["ratio"].is_null());
+    let has_ratio = own.iter().any(|one| one["configuration"] == first["configuration"] && !one["ratio"].is_null());
     // What stood for longer than the period lasted stood until it was put back.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
     let is_calm = !trials.iter().any(|trial| !is_tight(&trial) && !of(trial)["harm"].is_null());
@@ -291,17 +291,17 @@ pub fn raced(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
-    let study = site.study(&factor, 3, "time = \"5 s\", settle = \"1 s\"")?;
+    let study = site.study(&factor, 3, "runtime = \"5 s\", settle_time = \"1 s\"")?;
     let place = site.directory().display().to_string();
     let words = ["run", &study, &place, "--race", "--replicates", "3", "--json", "--quiet"];
     let ended = site.assay.run(&[&words[..], &["--seed", "2"]].concat(), LIMIT)?;
     let race = ended.json()?["race"].clone();
     let is_tight = |arm: &Value| arm.to_string().contains(&format!(" {TIGHT}"));
-    let runners = race["runners"].as_array().cloned().unwrap_or_default();
-    let left = runners.iter().find(|runner| is_tight(&runner["arm"])).map(|own| &own["left"]);
-    let has_left = left.is_some_and(|left| left["harmed"] == true && left["after"] == 1);
+    let runners = race["entries"].as_array().cloned().unwrap_or_default();
+    let left = runners.iter().find(|runner| is_tight(&runner["configuration"])).map(|own| &own["eliminated"]);
+    let has_left = left.is_some_and(|left| left["rolled_back"] == true && left["after"] == 1);
     let trials = site.trials()?;
-    let own = trials.iter().filter(|trial| is_tight(&trial["arm"]));
+    let own = trials.iter().filter(|trial| is_tight(&trial["configuration"]));
     let ran = own.filter(|trial| trial["status"] != "lead-in").count();
     let is_put_back = site.condition() == before && site.journals() == 0;
     if !has_left || ran != 1 || is_tight(&race["winner"]) || !is_put_back {
@@ -313,7 +313,7 @@ pub fn raced(program: &Path) -> Done<String> {
 /// Of so many studies of identical levels, those whose classes have a winner.
 pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done<u32> {
     let site = Production::at_work(program, &[ASKED])?;
-    let study = site.study("aa_copy = [\"a\", \"b\"]", 6, "time = \"5 s\", settle = \"500 ms\"")?;
+    let study = site.study("aa_copy = [\"a\", \"b\"]", 6, "runtime = \"5 s\", settle_time = \"500 ms\"")?;
     let mut winners = 0;
     for seed in 1..=count {
         let (found, _) = site.run(&study, u64::from(seed))?;
@@ -343,7 +343,7 @@ pub fn doubled(program: &Path) -> Done<String> {
     let study = site.study(
         "read_ahead = [\"128 KiB\", \"256 KiB\"]",
         6,
-        "time = \"3 s\", settle = \"500 ms\", harm = \"off\"",
+        "runtime = \"3 s\", settle_time = \"500 ms\", rollback_threshold = \"off\"",
     )?;
     let over = AtomicBool::new(false);
     let found = thread::scope(|scope| {
@@ -372,7 +372,7 @@ pub fn closed_loop(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[])?;
     site.set_limit(TIGHT)?;
     let factor = site.limits(&[TIGHT, 4 * TIGHT])?;
-    let study = site.study(&factor, 6, "time = \"4 s\", settle = \"1 s\"")?;
+    let study = site.study(&factor, 6, "runtime = \"4 s\", settle_time = \"1 s\"")?;
     let (found, _) = site.run(&study, 4)?;
     Ok(format!("a closed loop, faster and busier: {}", reads_are("better", &found)?))
 }
@@ -394,7 +394,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let site = Production::at_work(program, &[ASKED])?;
     let folder = site.scratch.folder("nobody", 0o755, None)?;
     let nobody = site.assay.as_nobody(&folder)?;
-    let study = site.study("aa_copy = [\"a\", \"b\"]", 3, "time = \"3 s\", settle = \"200 ms\"")?;
+    let study = site.study("aa_copy = [\"a\", \"b\"]", 3, "runtime = \"3 s\", settle_time = \"200 ms\"")?;
     let device = format!("{}p1", site.device.device());
     let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
     let refused =
@@ -408,7 +408,7 @@ pub fn asked_to_end(program: &Path) -> Done<()> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = "read_ahead = [\"192 KiB\", \"256 KiB\"]";
-    let study = site.study(factor, 9, "time = \"4 s\", settle = \"100 ms\", harm = \"off\"")?;
+    let study = site.study(factor, 9, "runtime = \"4 s\", settle_time = \"100 ms\", rollback_threshold = \"off\"")?;
     let place = site.directory().display().to_string();
     for times in [1, 3] {
         let mut running = site.assay.start(&["run", &study, &place, "--quiet"])?;
@@ -473,7 +473,7 @@ pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -
         "scheduler = [\"bfq\", \"none\"]\nread-ahead = [\"192 KiB\"]\n{}",
         site.limits(&[FREE - 294_967_296])?
     );
-    let study = site.study(&factors, 20, "time = \"3 s\", settle = \"200 ms\", harm = \"off\"")?;
+    let study = site.study(&factors, 20, "runtime = \"3 s\", settle_time = \"200 ms\", rollback_threshold = \"off\"")?;
     let place = site.directory().display().to_string();
     let (mut draws, mut longest) = (seed | 1, Duration::ZERO);
     for number in 1..=count {

@@ -67,7 +67,7 @@ pub struct Pace {
     pub full: u64,
     /// The longest time between an intended start and its submission, nanoseconds; of one that was never
     /// issued how long it had waited in the end.
-    pub most_behind_ns: u64,
+    pub max_delay_ns: u64,
 }
 
 impl Pace {
@@ -81,7 +81,7 @@ impl Pace {
     pub(crate) fn issue(&mut self, behind_ns: u64, full: bool) {
         self.scheduled += 1;
         self.issued += 1;
-        self.most_behind_ns = self.most_behind_ns.max(behind_ns);
+        self.max_delay_ns = self.max_delay_ns.max(behind_ns);
         if behind_ns > LATE_NS {
             self.late += 1;
             self.full += u64::from(full);
@@ -91,7 +91,7 @@ impl Pace {
     /// Notes one that was never issued, and had waited so long.
     pub(crate) fn forgo(&mut self, waited_ns: u64) {
         self.scheduled += 1;
-        self.most_behind_ns = self.most_behind_ns.max(waited_ns);
+        self.max_delay_ns = self.max_delay_ns.max(waited_ns);
     }
 
     /// Notes so many that were never issued, and of which nobody knows how long they had waited.
@@ -107,7 +107,7 @@ impl Pace {
             issued: self.issued.saturating_add(other.issued),
             late: self.late.saturating_add(other.late),
             full: self.full.saturating_add(other.full),
-            most_behind_ns: self.most_behind_ns.max(other.most_behind_ns),
+            max_delay_ns: self.max_delay_ns.max(other.max_delay_ns),
         }
     }
 }
@@ -340,9 +340,9 @@ mod tests {
         pace.issue(LATE_NS + 1, true);
         pace.issue(LATE_NS + 7, false);
         pace.forgo(5);
-        let one = Pace { scheduled: 4, issued: 3, late: 2, full: 1, most_behind_ns: LATE_NS + 7 };
+        let one = Pace { scheduled: 4, issued: 3, late: 2, full: 1, max_delay_ns: LATE_NS + 7 };
         assert_eq!((pace, pace.unissued()), (one, 1));
-        let both = pace.plus(Pace { scheduled: 1, most_behind_ns: 9, ..Pace::default() });
-        assert_eq!((both.scheduled, both.unissued(), both.most_behind_ns), (5, 2, LATE_NS + 7));
+        let both = pace.plus(Pace { scheduled: 1, max_delay_ns: 9, ..Pace::default() });
+        assert_eq!((both.scheduled, both.unissued(), both.max_delay_ns), (5, 2, LATE_NS + 7));
     }
 }

@@ -161,7 +161,7 @@ fn what_a_thread_of_the_kernel_submits_can_be_verified() {
     let stop = AtomicBool::new(false);
     let written = found.written.unwrap();
     let verified = verify(&writes, &written, &scratch.target(), &stop).unwrap();
-    assert_eq!((verified.sound, verified.wrong), (BLOCKS, FaultCounts::default()));
+    assert_eq!((verified.intact, verified.corrupt), (BLOCKS, FaultCounts::default()));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn ten_thousand_faults_of_each_kind_are_found_in_a_file() {
         let look = || verify(&twice, &written, &target, &stop).unwrap();
         let sound = scratch.bytes();
         let found = look();
-        assert_eq!((found.sound, found.wrong.all()), (BLOCKS as u64, 0), "{found:?}");
+        assert_eq!((found.intact, found.corrupt.all()), (BLOCKS as u64, 0), "{found:?}");
         let file = scratch.writable();
         for (damage, count) in DAMAGES {
             let mut bytes = sound.clone();
@@ -93,12 +93,12 @@ fn ten_thousand_faults_of_each_kind_are_found_in_a_file() {
             }
             file.write_all_at(&bytes, 0).unwrap();
             let found = look();
-            let told = (count(&found.wrong), found.wrong.all(), found.sound);
+            let told = (count(&found.corrupt), found.corrupt.all(), found.intact);
             let expected = (FAULTS as u64, FAULTS as u64, (BLOCKS - FAULTS) as u64);
-            assert_eq!(told, expected, "{}: {:?}", engine.name(), found.wrong);
+            assert_eq!(told, expected, "{}: {:?}", engine.name(), found.corrupt);
         }
         file.write_all_at(&sound, 0).unwrap();
-        assert_eq!(look().wrong.all(), 0);
+        assert_eq!(look().corrupt.all(), 0);
     }
 }
 
@@ -128,9 +128,9 @@ fn no_block_that_was_written_is_called_wrong() {
             number += 1;
             let job = shape(Job { depth: 16, ..writes(SMALL, MANY, 1, number) });
             let found = verified(&job, engine, &scratch);
-            assert_eq!(found.wrong.all(), 0, "{}: {job:?}: {found:?}", engine.name());
-            assert!(found.sound > 0, "{found:?}");
-            sound += found.sound;
+            assert_eq!(found.corrupt.all(), 0, "{}: {job:?}: {found:?}", engine.name());
+            assert!(found.intact > 0, "{found:?}");
+            sound += found.intact;
         }
     }
 }

@@ -102,7 +102,7 @@ pub struct Fitted {
     pub moved: u64,
     /// The part of all steps from one request to the next one whose length is another one than it was, as powers
     /// of two.
-    pub jumps_changed: f64,
+    pub distances_changed: f64,
 }
 
 impl Fit {
@@ -125,7 +125,7 @@ impl Fit {
             own.at_ns = scale.time_ns(step.at_ns);
             steps.push(own);
         }
-        fitted.jumps_changed = jumps[0].distance(&jumps[1]);
+        fitted.distances_changed = jumps[0].distance(&jumps[1]);
         (steps, fitted)
     }
 
@@ -286,9 +286,9 @@ mod tests {
     fn folding_is_seen_in_the_steps_from_one_request_to_the_next() {
         let recorded: Vec<Step> = (0..100).map(|at| step(at % 2 * 1000 * MIB, 4096)).collect();
         let same = fit(2000 * MIB, 512, Placing::Kept).all(&recorded, Scale::ONE);
-        assert_eq!((same.0.len(), same.1.jumps_changed), (100, 0.0));
+        assert_eq!((same.0.len(), same.1.distances_changed), (100, 0.0));
         let folded =
             fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).all(&recorded, Scale::ONE);
-        assert!(folded.1.jumps_changed > 0.9, "{:?}", folded.1);
+        assert!(folded.1.distances_changed > 0.9, "{:?}", folded.1);
     }
 }

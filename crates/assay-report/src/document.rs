@@ -131,7 +131,7 @@ pub struct Remark {
 impl Document {
     /// The sections that stand beside the figures that the study says lead, and all others.
     pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
-        let lead = findings.study.lead.as_deref();
+        let lead = findings.study.lead_figure.as_deref();
         let leads = |section: &&Section| match section.role {
             Role::Of(kind) => lead == Some(kind),
             Role::Usual | Role::Closer => false,
@@ -158,7 +158,7 @@ pub fn make(findings: &Findings) -> Document {
 
 /// The document of findings with as much detail as is wanted.
 pub fn with(findings: &Findings, detail: Detail) -> Document {
-    match &findings.places {
+    match &findings.platforms {
         Some(places) => places::document(findings, places, detail),
         None if study::is_one(findings) => study::document(findings, detail),
         None => check::document(findings, detail),
@@ -259,10 +259,10 @@ fn find<'a>(
     control: bool,
     metric: &str,
 ) -> Option<&'a Measured> {
-    findings.cells.iter().find(|cell| {
+    findings.measurements.iter().find(|cell| {
         cell.workload == workload
             && cell.metric == metric
-            && cell.arm == *arm
+            && cell.configuration == *arm
             && cell.control == control
     })
 }
@@ -279,7 +279,7 @@ pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Opti
         found.primary
             && found.workload == cell.workload
             && found.metric == cell.metric
-            && found.arm == cell.arm
+            && found.configuration == cell.configuration
     };
     findings.comparisons.iter().find(own).filter(|_| !cell.control)
 }
@@ -298,7 +298,7 @@ fn spread(cell: &Measured) -> String {
 /// The depth that was used, where it is not the one that was asked for.
 fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
     let facts = findings.workload(workload, arm)?;
-    if facts.depth == facts.asked_depth {
+    if facts.queue_depth == facts.requested_queue_depth {
         return None;
     }
     // What lowers a depth leaves a note that says so.
@@ -306,7 +306,7 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
         facts
             .note
             .clone()
-            .unwrap_or_else(|| format!("depth {} of {}", facts.depth, facts.asked_depth)),
+            .unwrap_or_else(|| format!("depth {} of {}", facts.queue_depth, facts.requested_queue_depth)),
     )
 }
 

@@ -127,7 +127,7 @@ impl Evidence {
     pub fn counting(&self, cell: &Cell) -> impl Iterator<Item = &RanTrial> {
         let counting = cell.counting().into_iter().map(|trial| trial.replicate);
         let counting: BTreeSet<u32> = counting.collect();
-        let own = self.of_arm(&cell.workload, &cell.arm);
+        let own = self.of_arm(&cell.workload, &cell.configuration);
         own.filter(move |trial| trial.status.counts() && counting.contains(&trial.replicate))
     }
 

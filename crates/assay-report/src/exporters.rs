@@ -78,7 +78,7 @@ fn counted(cell: &Cell) -> Vec<(&CellTrial, f64)> {
 /// `scheduler=bfq depth=8`.
 fn arm_words(cell: &Cell, between: &str) -> String {
     let words: Vec<String> =
-        cell.arm.iter().map(|(name, level)| format!("{name}={level}")).collect();
+        cell.configuration.iter().map(|(name, level)| format!("{name}={level}")).collect();
     words.join(between)
 }
 

@@ -140,7 +140,7 @@ pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
 /// The figures of the kind that the study says leads; none where it says nothing, or nothing of that
 /// kind is drawn.
 fn asked<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
-    let name = evidence.findings.study.lead.as_deref()?;
+    let name = evidence.findings.study.lead_figure.as_deref()?;
     drawn_of(name, kinds)
 }
 
@@ -166,7 +166,7 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         let name = kind.about().name;
         // Places have figures of their own, which say what the others would.
         let is_of_places = name == places::PLACES.about.name;
-        if evidence.findings.places.is_some() != is_of_places {
+        if evidence.findings.platforms.is_some() != is_of_places {
             return Vec::new();
         }
         // A window is one number of each kind: only what lies behind it is worth a figure.
@@ -188,7 +188,7 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
 /// it tells, the curve where levels are numbers, the arms against their baseline, the rate over a surface,
 /// or bars; of several of a kind one of the workload that the answer names.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
-    if evidence.findings.places.is_some() {
+    if evidence.findings.platforms.is_some() {
         return kinds.iter().flatten().next();
     }
     let targets = large(&evidence.findings).len();

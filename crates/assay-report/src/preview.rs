@@ -48,7 +48,7 @@ pub struct Preview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screen: Option<u32>,
     /// Arms, the second copy of the baseline included.
-    pub arms: usize,
+    pub configurations: usize,
     /// Trials, lead-in included.
     pub trial_count: usize,
     /// Whether the pilot chooses how many replicates, and how long their trials are.
@@ -58,14 +58,14 @@ pub struct Preview {
     pub trials_s: f64,
     /// Whether trials end when their operations are done, and so sooner.
     #[serde(skip_serializing_if = "is_false")]
-    pub at_most: bool,
+    pub may_end_early: bool,
     /// Bytes that are written before trials, to fill areas.
     pub area_bytes: u64,
     /// How often a file system is made during the trials.
-    pub made: usize,
+    pub filesystem_creations: usize,
     /// All that is made during the trials, the lowest first, and how often.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub makes: Vec<PreviewMade>,
+    pub creations: Vec<PreviewMade>,
     /// Seconds of trials that write, at full speed.
     pub writing_s: f64,
     /// Programs that are run, each once.
@@ -76,7 +76,7 @@ pub struct Preview {
     pub engines: Vec<String>,
     /// Whether all of it is done in virtual machines, whose drives lie in memory.
     #[serde(skip_serializing_if = "is_false")]
-    pub in_machines: bool,
+    pub in_vm: bool,
     /// Whether runs of them are counted, however long they take.
     #[serde(skip_serializing_if = "is_false")]
     pub open_ended: bool,
@@ -87,14 +87,14 @@ pub struct Preview {
     pub hosts: Vec<PreviewHost>,
     /// What is lost with each device that is overwritten, or would be with --destroy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stakes: Vec<PreviewStake>,
+    pub data_at_risk: Vec<PreviewStake>,
     /// What the study asks for that is not here, and what becomes of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lacks: Vec<String>,
+    pub unavailable: Vec<String>,
     /// What will not be measured, and why.
     pub absent: Vec<String>,
     /// What the study will be able to see.
-    pub foresight: Vec<Foresight>,
+    pub power_analysis: Vec<Foresight>,
     /// What its gate allows, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
@@ -123,18 +123,18 @@ pub struct PreviewHost {
     /// What it calls itself.
     pub name: String,
     /// What happens to each of its targets.
-    pub does: Vec<String>,
+    pub actions: Vec<String>,
 }
 
 impl PreviewHost {
     /// By the surveys of a host, as all of them take them.
     pub fn new(rank: u32, name: &str, surveys: &[Survey]) -> Self {
         let does = surveys.iter().filter_map(|own| change(&own.target, own.kind?, own));
-        Self { rank, name: name.to_owned(), does: does.collect() }
+        Self { rank, name: name.to_owned(), actions: does.collect() }
     }
 
     fn line(&self) -> String {
-        let does = match self.does.as_slice() {
+        let does = match self.actions.as_slice() {
             [] => "what it makes itself".to_owned(),
             does => does.join("; "),
         };
@@ -146,7 +146,7 @@ impl Preview {
     /// The same of several hosts, whose targets are told host by host.
     #[must_use]
     pub fn of_hosts(mut self, hosts: Vec<PreviewHost>) -> Self {
-        self.changes.retain(|text| !hosts.iter().any(|host| host.does.contains(text)));
+        self.changes.retain(|text| !hosts.iter().any(|host| host.actions.contains(text)));
         Self { hosts, ..self }
     }
 }
@@ -160,9 +160,9 @@ pub struct PreviewTrial {
     pub replicate: u32,
     /// Run first, and left out of the analysis.
     #[serde(skip_serializing_if = "is_false")]
-    pub lead_in: bool,
+    pub warmup: bool,
     pub workload: String,
-    pub arm: assay_study::results::plan::Arm,
+    pub configuration: assay_study::results::plan::Arm,
     /// The second copy of the baseline.
     pub control: bool,
 }
@@ -267,21 +267,21 @@ pub fn make(
         seed: plan.seed,
         replicates: plan.replicates.saturating_sub(plan.design.stopping.passes()),
         screen: Some(plan.design.stopping.passes()).filter(|passes| *passes > 0),
-        arms: arms.len(),
+        configurations: arms.len(),
         trial_count: plan.trials.len(),
         trials_s: all_ns as f64 / 1e9,
         by_pilot: false,
-        at_most: !open_ended
+        may_end_early: !open_ended
             && plan.workloads.iter().any(|workload| workload.work.operations().is_some()),
         runs: programs(plan),
         engines: engines(plan),
-        in_machines: plan.is_in_machines(),
+        in_vm: plan.is_in_machines(),
         open_ended,
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
             + remade
             + refilled(plan, sites),
-        made: makes.iter().filter(|one| one.what == FILE_SYSTEM).map(|one| one.times).sum(),
-        makes,
+        filesystem_creations: makes.iter().filter(|one| one.what == FILE_SYSTEM).map(|one| one.times).sum(),
+        creations: makes,
         writing_s: writing_ns as f64 / 1e9,
         changes: changes
             .iter()
@@ -289,7 +289,7 @@ pub fn make(
             .chain(surveys.filter_map(|(site, survey)| change(&site.target, site.kind, survey)))
             .collect(),
         hosts: Vec::new(),
-        stakes: stakes
+        data_at_risk: stakes
             .into_iter()
             .map(|stake| {
                 let of_it = |survey: &&Survey| survey.target == stake.target && survey.area.written;
@@ -297,13 +297,13 @@ pub fn make(
                 PreviewStake { overwritten, ..stake }
             })
             .collect(),
-        lacks: lacks.to_vec(),
+        unavailable: lacks.to_vec(),
         absent: plan
             .absent
             .iter()
-            .map(|absent| format!("{}{}: {}", absent.name, levels(&absent.arm), absent.reason))
+            .map(|absent| format!("{}{}: {}", absent.name, levels(&absent.configuration), absent.reason))
             .collect(),
-        foresight,
+        power_analysis: foresight,
         gate: gate(plan),
         race: race(plan, expected.as_ref()),
         expected,
@@ -313,9 +313,9 @@ pub fn make(
             .map(|trial| PreviewTrial {
                 order: trial.order,
                 replicate: trial.replicate,
-                lead_in: trial.is_lead_in(),
+                warmup: trial.is_lead_in(),
                 workload: plan.workloads[trial.workload].name.clone(),
-                arm: trial.arm.clone(),
+                configuration: trial.arm.clone(),
                 control: plan.workloads[trial.workload].control,
             })
             .collect(),
@@ -517,10 +517,10 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     for change in &preview.changes {
         fact("changes", change);
     }
-    for stake in &preview.stakes {
+    for stake in &preview.data_at_risk {
         fact("loses", &stake.line());
     }
-    for (names, text) in sights(&preview.foresight) {
+    for (names, text) in sights(&preview.power_analysis) {
         fact("detects", &format!("{}: {text}", names.join(", ")));
     }
     if let Some(gate) = &preview.gate {
@@ -529,7 +529,7 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     if let Some(race) = &preview.race {
         fact("race", race);
     }
-    for lack in &preview.lacks {
+    for lack in &preview.unavailable {
         fact("lacks", lack);
     }
     for absent in &preview.absent {
@@ -557,7 +557,7 @@ fn trials(preview: &Preview, order: Order) -> String {
     let plural = |count: usize, thing: &str| {
         if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
     };
-    let lead_ins = preview.trials.iter().filter(|trial| trial.lead_in).count();
+    let lead_ins = preview.trials.iter().filter(|trial| trial.warmup).count();
     let chosen = if preview.by_pilot {
         "; the pilot may choose more replicates of shorter trials"
     } else {
@@ -566,7 +566,7 @@ fn trials(preview: &Preview, order: Order) -> String {
     format!(
         "{}: {}, {}, {}; {} order, seed {}{chosen}",
         preview.trial_count,
-        plural(preview.arms, "setting"),
+        plural(preview.configurations, "setting"),
         plural(preview.replicates as usize, "replicate"),
         plural(lead_ins, "warm-up"),
         order.name(),
@@ -578,7 +578,7 @@ fn time(preview: &Preview) -> String {
     let trials = show::duration(preview.trials_s * 1e9);
     let trials = if preview.open_ended {
         "as long as the counted runs take; the first run will tell".to_owned()
-    } else if preview.at_most {
+    } else if preview.may_end_early {
         format!("at most {trials} (it counts operations and ends when they are done)")
     } else if preview.race.is_some() {
         format!("at most about {trials}")
@@ -588,7 +588,7 @@ fn time(preview: &Preview) -> String {
     if preview.area_bytes == 0 {
         return trials;
     }
-    let made = preview.makes.iter().map(|one| match one.times {
+    let made = preview.creations.iter().map(|one| match one.times {
         1 => format!("to make 1 {} and ", one.what),
         count => format!("to make {count} {} and ", several(one.what)),
     });
@@ -599,7 +599,7 @@ fn time(preview: &Preview) -> String {
 fn bytes(preview: &Preview) -> String {
     let area = show::bytes(preview.area_bytes);
     match (preview.area_bytes, preview.writing_s > 0.0) {
-        (0, false) if preview.in_machines => "nothing; drives of machines lie in memory".to_owned(),
+        (0, false) if preview.in_vm => "nothing; drives of machines lie in memory".to_owned(),
         (0, false) if !preview.runs.is_empty() => "what the commands write".to_owned(),
         (0, false) if swaps(preview) => "pages that do not fit, to the swap file".to_owned(),
         (0, false) => "nothing is written".to_owned(),
@@ -614,7 +614,7 @@ fn bytes(preview: &Preview) -> String {
 
 /// Whether some arm has a file that pages are written to.
 fn swaps(preview: &Preview) -> bool {
-    let level = |trial: &PreviewTrial| trial.arm.get(SWAP).map(|level| swaps_to_file(level));
+    let level = |trial: &PreviewTrial| trial.configuration.get(SWAP).map(|level| swaps_to_file(level));
     preview.trials.iter().filter_map(level).any(|own| own)
 }
 
@@ -650,7 +650,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
 }
 
 fn name(trial: &PreviewTrial) -> String {
-    let lead_in = if trial.lead_in { "warm-up " } else { "" };
+    let lead_in = if trial.warmup { "warm-up " } else { "" };
     let again = if trial.control { " (control)" } else { "" };
-    format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.arm))
+    format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.configuration))
 }

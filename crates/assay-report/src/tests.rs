@@ -230,7 +230,7 @@ fn many_members_are_counted_on_the_usual_page() {
         let own = members.clone();
         for size in 1..10 {
             let arm = Arm::from([("size".to_owned(), format!("{size} KiB"))]);
-            members.extend(own.iter().map(|one| Member { arm: arm.clone(), ..one.clone() }));
+            members.extend(own.iter().map(|one| Member { configuration: arm.clone(), ..one.clone() }));
         }
     });
     let page = rendered(&many, 80, false);
@@ -251,10 +251,10 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     let rate = |index: u32| (index < 9).then(|| f64::from((10 - index) << 20));
     let mut surface = Surface {
         workload: "surface".to_owned(),
-        arm: [("depth".to_owned(), "1".to_owned())].into(),
+        configuration: [("depth".to_owned(), "1".to_owned())].into(),
         trust: Some(Trust::Suspect),
         bands: (0..10).map(|index| band(index, rate(index))).collect(),
-        places: Vec::new(),
+        positions: Vec::new(),
         whole: Some(Extremes {
             lowest: f64::from(2 << 20),
             mean: f64::from(6 << 20),
@@ -278,7 +278,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         }
     }
     lent_as_given(surface.clone());
-    surface.arm.clear();
+    surface.configuration.clear();
     let mut found = fixtures().remove(0).1;
     found.surfaces = vec![surface];
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
@@ -289,7 +289,7 @@ fn lend(cell: &mut assay_study::findings::Cell) {
     use assay_study::findings::{Because, LENT};
     let text = "what the host caches cannot be seen from here".to_owned();
     cell.trust = Some(Trust::Trusted);
-    cell.because = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
+    cell.reasons = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
 }
 
 /// A surface of a drive that is lent is trusted as its row is, and one of another drive as ever.
@@ -298,15 +298,15 @@ fn lent_as_given(mut surface: Surface) {
     let is_rate = |cell: &assay_study::findings::Cell| {
         cell.metric == "bandwidth_bytes_per_s" && !cell.control
     };
-    let own = found.cells.iter_mut().find(|cell| is_rate(cell)).unwrap();
-    (surface.workload, surface.arm) = (own.workload.clone(), own.arm.clone());
+    let own = found.measurements.iter_mut().find(|cell| is_rate(cell)).unwrap();
+    (surface.workload, surface.configuration) = (own.workload.clone(), own.configuration.clone());
     surface.trust = Some(Trust::Trusted);
-    own.because.clear();
+    own.reasons.clear();
     let bare = own.clone();
     lend(own);
     found.surfaces = vec![surface];
     assert_eq!(last_word(&found, "rate over the area"), "as given");
-    *found.cells.iter_mut().find(|cell| is_rate(cell)).unwrap() = bare;
+    *found.measurements.iter_mut().find(|cell| is_rate(cell)).unwrap() = bare;
     assert_eq!(last_word(&found, "rate over the area"), "trusted");
 }
 
@@ -331,13 +331,13 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         let own = |cell: &&assay_study::findings::Cell| {
             cell.metric == "bandwidth_bytes_per_s" && cell.geometric_mean.is_some() && !cell.control
         };
-        let Some(cell) = found.cells.iter().find(own).cloned() else { continue };
+        let Some(cell) = found.measurements.iter().find(own).cloned() else { continue };
         let one = |of: &str, flags: Vec<String>| Published {
             article: "Intel SSD 520 Goodness".to_owned(),
             table: "schedulers.csv:4".to_owned(),
             of: of.to_owned(),
             workload: cell.workload.clone(),
-            arm: cell.arm.clone(),
+            configuration: cell.configuration.clone(),
             metric: cell.metric.clone(),
             text: "513349 K/s".to_owned(),
             value: Some(513_349.0 * 1024.0),
@@ -361,7 +361,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         let told = |found: &Findings| last_word(found, "beside what was published");
         // Those that were measured were so on a drive that is lent.
         assert_eq!(told(&found) == "as given", name.starts_with("measured-"), "{name}");
-        let bandwidth = found.cells.iter_mut().filter(|own| own.metric == cell.metric);
+        let bandwidth = found.measurements.iter_mut().filter(|own| own.metric == cell.metric);
         bandwidth.for_each(lend);
         assert_eq!(told(&found), "as given", "{name}");
         found.published[0].workload = "another".to_owned();
@@ -382,23 +382,23 @@ fn questions_and_the_card_stand_on_every_page() {
             published: Some("it peaks there.".to_owned()),
             answer: "The numbers are inconclusive.".to_owned(),
             verdict: Claim::NotShown,
-            because: vec!["random-read: best operations per second at 8.".to_owned()],
+            reasons: vec!["random-read: best operations per second at 8.".to_owned()],
             evidence: Vec::new(),
-            load: None,
+            max_rate: None,
         }];
         found.cards = vec![CardRow {
             device: "SD16G, mmc".to_owned(),
             capacity_bytes: Some(16_000_000_000),
-            linear_read: number(82.4e6),
-            linear_write: number(21e6),
+            sequential_read: number(82.4e6),
+            sequential_write: number(21e6),
             random_read: number(1820.0),
             random_write: number(19.3),
-            claimed_bytes_per_s: Some(95e6),
-            share_of_claim: Some(82.4 / 95.0),
+            rated_bytes_per_s: Some(95e6),
+            share_of_rating: Some(82.4 / 95.0),
             price: Some("12.50 GBP".parse().unwrap()),
             iops_per_unit: Some(19.3 / 12.5),
             price_per_gb: Some(12.5 / 16.0),
-            beside: vec![Beside {
+            published: vec![Beside {
                 item: "5400 rpm laptop disk".to_owned(),
                 metric: "random write 4K".to_owned(),
                 iops: 90.0,
@@ -409,7 +409,7 @@ fn questions_and_the_card_stand_on_every_page() {
             }],
             text: vec!["Random writes are below it.".to_owned()],
             target: String::new(),
-            claims: Vec::new(),
+            ratings: Vec::new(),
         }];
         for width in [40, 80] {
             let page = rendered(&found, width, false);
@@ -434,7 +434,7 @@ fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
     };
     let row = |arm: &str, watts| WorkloadSurroundings {
         workload: "sync-write".to_owned(),
-        arm: [("scheduler".to_owned(), arm.to_owned())].into(),
+        configuration: [("scheduler".to_owned(), arm.to_owned())].into(),
         n: 6,
         busy_share: Some(0.31),
         busiest_share: Some(0.6),
@@ -463,7 +463,7 @@ fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
         ..ObservedField::default()
     };
     let (_, mut found) = fixtures().into_iter().find(|one| one.0 == "study-two-arms").unwrap();
-    found.surroundings = SurroundingsFacts {
+    found.system_activity = SurroundingsFacts {
         workloads: vec![row("none", Some(14.2)), row("bfq", None)],
         observed: vec![plain],
         drives: vec![drive],

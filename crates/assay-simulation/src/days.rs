@@ -95,8 +95,8 @@ fn equal(trials: usize, session: f64) -> Experiment {
             let found = analysis::compare(&days[0], &days[1..], Days::default());
             rows_are_there(&found)?;
             let rows = gate::gate(&days[..1], &days[1..], Gate::new(0.05), 1);
-            let red = rows.iter().any(|row| row.ended == Ended::Fail);
-            let blind = rows.iter().any(|row| matches!(row.ended, Ended::NoStatement(_)));
+            let red = rows.iter().any(|row| row.outcome == Ended::Fail);
+            let blind = rows.iter().any(|row| matches!(row.outcome, Ended::Inconclusive(_)));
             Ok(vec![suggests(&found), red, blind])
         },
     )
@@ -136,7 +136,7 @@ fn lost() -> Experiment {
             let earlier = [result("one", (6, session, 0.0), TRIAL_SD, chance)?];
             let later = [result("two", (6, session, LOST), TRIAL_SD, chance)?];
             let rows = gate::gate(&earlier, &later, Gate::new(0.05), 1);
-            Ok(vec![rows.iter().any(|row| row.ended == Ended::Fail)])
+            Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
         },
     )
 }
@@ -153,7 +153,7 @@ fn spread(sd: f64, lost: f64, bound: Bound) -> Experiment {
             let earlier = [result("one", (3, 0.0, 0.0), sd, chance)?];
             let later = [result("two", (3, 0.0, lost), sd, chance)?];
             let rows = gate::gate(&earlier, &later, Gate::new(0.05), 1);
-            Ok(vec![rows.iter().any(|row| row.ended == Ended::Fail)])
+            Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
         },
     )
 }

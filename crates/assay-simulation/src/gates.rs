@@ -178,7 +178,7 @@ fn experiment(
 fn fixed(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experiment {
     experiment((purpose, setting), counts, move |chance| {
         let found = case.judged(&case.trials(chance))?;
-        let ended = gate(&found)?.ended;
+        let ended = gate(&found)?.outcome;
         Ok(vec![ended == GateEnd::Fail, ended == GateEnd::Pass])
     })
 }
@@ -187,12 +187,12 @@ fn until(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experi
     let setting = format!("until decided, {setting}");
     experiment((purpose, &setting), counts, move |chance| {
         let trials = case.trials(chance);
-        let (mut ended, mut taken) = (GateEnd::NoStatement, MOST);
+        let (mut ended, mut taken) = (GateEnd::Inconclusive, MOST);
         for replicates in LOOKS {
             let until = trials.iter().filter(|trial| trial.replicate <= replicates).count();
             let found = case.judged(&trials[..until])?;
             if analysis::enough(&found, &case.question.stopping).is_some() {
-                (ended, taken) = (gate(&found)?.ended, replicates);
+                (ended, taken) = (gate(&found)?.outcome, replicates);
                 break;
             }
         }
@@ -213,7 +213,7 @@ mod tests {
             let case = Case::of(metric, 2, REPLICATES, 0.5);
             let found = case.judged(&case.trials(&mut chance)).unwrap_or_else(|e| panic!("{e}"));
             let told = gate(&found).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!((told.ended, told.rows.len()), (GateEnd::Fail, 1), "{told:?}");
+            assert_eq!((told.outcome, told.rows.len()), (GateEnd::Fail, 1), "{told:?}");
             assert!(found.comparisons.iter().all(|one| one.metric == metric.name()));
             let loss = told.rows[0].loss.unwrap_or_default();
             assert!((loss - 0.5).abs() < 0.1, "{loss}");

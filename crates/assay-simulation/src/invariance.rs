@@ -81,7 +81,7 @@ fn is_inverse(trials: &[Trial], question: &Question, other: usize) -> Done<bool>
     let mut wanted = plain.clone();
     wanted.ratio = plain.ratio.map(f64::recip);
     wanted.ci95 = inverse(plain.ci95);
-    wanted.ci95_family = inverse(plain.ci95_family);
+    wanted.ci95_simultaneous = inverse(plain.ci95_simultaneous);
     wanted.verdict = plain.verdict.map(|verdict| match verdict {
         Verdict::Better => Verdict::Worse,
         Verdict::Worse => Verdict::Better,
@@ -139,10 +139,10 @@ impl Picture {
         let others = (0..question.labels.len()).filter(|arm| *arm != question.baseline);
         let compared: Done<Vec<&Comparison>> =
             others.map(|arm| question.comparison(findings, arm)).collect();
-        let mut cells: Vec<&Cell> = findings.cells.iter().collect();
-        cells.sort_by_key(|cell| number(&cell.arm));
-        let places = findings.ranks.iter().flat_map(|rank| &rank.places);
-        let mut places: Vec<_> = places.map(|place| (number(&place.arm), place.from_to)).collect();
+        let mut cells: Vec<&Cell> = findings.measurements.iter().collect();
+        cells.sort_by_key(|cell| number(&cell.configuration));
+        let places = findings.ranks.iter().flat_map(|rank| &rank.ranks);
+        let mut places: Vec<_> = places.map(|place| (number(&place.configuration), place.rank_range)).collect();
         places.sort_unstable();
         Ok(Self {
             comparisons: compared?.into_iter().map(|one| (one.verdict, numbers(one))).collect(),
@@ -179,7 +179,7 @@ fn numbers(found: &Comparison) -> Vec<Option<f64>> {
         found.replicates_needed.map(f64::from),
     ];
     numbers.extend(ends(found.ci95));
-    numbers.extend(ends(found.ci95_family));
+    numbers.extend(ends(found.ci95_simultaneous));
     numbers
 }
 

@@ -74,7 +74,7 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
     let (trials, searched) = run_course(chance, limit, scatter)?;
     let found = judged(limit, &trials)?;
     let truth = SERVICE - 100.0_f64.ln() / (f64::from(limit_ms) / 1e3);
-    let [holds, fails] = [&found.holds, &found.fails].map(|name| course::per_s(name.as_deref()?));
+    let [holds, fails] = [&found.max_passing_rate, &found.min_failing_rate].map(|name| course::per_s(name.as_deref()?));
     let counted = trials.iter().filter(|trial| trial.status == Status::Ok).count();
     Ok(vec![
         holds.is_some_and(|rate| rate > truth),
@@ -174,7 +174,7 @@ fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
     };
     let found = seam::judge(measured);
     let answer = found.answers.into_iter().next();
-    answer.and_then(|answer| answer.load).ok_or_else(|| "it was not answered".to_owned())
+    answer.and_then(|answer| answer.max_rate).ok_or_else(|| "it was not answered".to_owned())
 }
 
 fn design(limit: Limit, rates: &[f64]) -> Design {

@@ -55,7 +55,7 @@ impl Question {
     /// The comparison of an arm with the baseline.
     pub fn comparison<'a>(&self, findings: &'a Found, arm: usize) -> Done<&'a Comparison> {
         let label = &self.labels[arm];
-        let own = |found: &&Comparison| found.arm.get(FACTOR) == Some(label);
+        let own = |found: &&Comparison| found.configuration.get(FACTOR) == Some(label);
         findings.comparisons.iter().find(own).ok_or(format!("no comparison of {label}"))
     }
 }
@@ -152,9 +152,9 @@ fn study() -> StudyFacts {
         seed: 0,
         notes: Vec::new(),
         confirms: None,
-        promised: None,
-        lead: None,
-        ended: None,
+        race_ratio: None,
+        lead_figure: None,
+        stopped_by: None,
     }
 }
 
@@ -165,8 +165,8 @@ fn environment() -> EnvironmentFacts {
         cpu: String::new(),
         cpus: None,
         memory_bytes: None,
-        virtualisation: String::new(),
-        place: None,
+        virtualization: String::new(),
+        platform: None,
         targets: Vec::new(),
         unknown: Vec::new(),
     }

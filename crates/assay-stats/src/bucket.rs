@@ -45,19 +45,19 @@ pub struct AfterRest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// Operations per second while there was credit.
-    pub first_per_s: Estimate,
+    pub burst_per_s: Estimate,
     /// Seconds for which it held that.
-    pub held_s: Estimate,
+    pub burst_s: Estimate,
     /// Operations per second that remain.
-    pub base_per_s: Estimate,
+    pub baseline_per_s: Estimate,
     /// Operations above those that remain: what was in the bucket.
-    pub operations: Estimate,
+    pub credits: Estimate,
     /// Operations per second that come back at rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill_per_s: Option<Estimate>,
     /// Seconds of rest until all of it is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub back_s: Option<Estimate>,
+    pub refill_s: Option<Estimate>,
 }
 
 /// What a load showed.
@@ -179,12 +179,12 @@ fn bucket(load: &Load, rests: &[AfterRest]) -> Option<Bucket> {
         (back_s, back_s * (error / held).hypot(of_rate / rate))
     });
     Some(Bucket {
-        first_per_s: first.estimate()?,
-        held_s: estimate(held_s, held_s * relative, freedom)?,
-        base_per_s: base.estimate()?,
-        operations: estimate(held, error, freedom)?,
+        burst_per_s: first.estimate()?,
+        burst_s: estimate(held_s, held_s * relative, freedom)?,
+        baseline_per_s: base.estimate()?,
+        credits: estimate(held, error, freedom)?,
         refill_per_s: refill.and_then(|(rate, error)| estimate(rate, error, freedom)),
-        back_s: back.and_then(|(back_s, error)| estimate(back_s, error, freedom)),
+        refill_s: back.and_then(|(back_s, error)| estimate(back_s, error, freedom)),
     })
 }
 

@@ -291,7 +291,7 @@ fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
     let words: std::collections::HashSet<&str> = text.split([',', '\n', ' ']).collect();
     let findings: Value = serde_json::from_str(&bench.says(&["show", "--json", &bench.grid])?)
         .map_err(|error| error.to_string())?;
-    let cells = findings["cells"].as_array().cloned().unwrap_or_default();
+    let cells = findings["measurements"].as_array().cloned().unwrap_or_default();
     let trials = cells.iter().flat_map(|cell| cell["trials"].as_array().into_iter().flatten());
     let values: Vec<f64> = trials.filter_map(|trial| trial["value"].as_f64()).collect();
     need(values.len() > 5_000, || format!("only {} values", values.len()))?;

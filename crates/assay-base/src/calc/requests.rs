@@ -49,7 +49,7 @@ pub struct Recorded {
     /// Requests that stand in it.
     pub requests: u64,
     /// Requests that are not in it: there was no room for them, or only the kernel's own counters have their bytes.
-    pub unrecorded: u64,
+    pub dropped: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
     /// By kernel name.
@@ -59,8 +59,8 @@ pub struct Recorded {
 impl Recorded {
     /// The part of all requests that is missing.
     pub fn missing(&self) -> f64 {
-        let all = self.requests.saturating_add(self.unrecorded);
-        if all == 0 { 0.0 } else { self.unrecorded as f64 / all as f64 }
+        let all = self.requests.saturating_add(self.dropped);
+        if all == 0 { 0.0 } else { self.dropped as f64 / all as f64 }
     }
 }
 
@@ -97,7 +97,7 @@ pub struct OfClass {
     /// Bytes of the units that were touched.
     pub touched_bytes: u64,
     /// Bytes of requests that began in a unit that was touched before.
-    pub again_bytes: u64,
+    pub reused_bytes: u64,
     /// Nanoseconds from arrival to end, summed over those whose arrival was seen.
     pub queued_ns: u64,
     /// Variance over mean of how many arrive in a tenth of a second: 1 of a Poisson process, more where they come in
@@ -111,7 +111,7 @@ pub struct OfClass {
     pub arrivals: Option<OverTime>,
     /// Bytes of units over the time in which they were touched first; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fresh: Option<OverTime>,
+    pub first_touch: Option<OverTime>,
 }
 
 /// The largest power of two that is not above a number; 0 of 0.

@@ -104,7 +104,7 @@ fn rates(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
 }
 
 fn touched(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
-    let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.fresh.as_ref()?)));
+    let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.first_touch.as_ref()?)));
     let (step_ns, mut lines) = levelled(own.collect(), OverTime::sums_of);
     for line in &mut lines {
         let mut so_far = 0.0;
@@ -130,7 +130,7 @@ fn orders(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
         names: own.iter().map(|(name, _)| name.clone()).collect(),
         groups: vec![
             group("in order", |of| (of.in_order, of.requests)),
-            group("touched before", |of| (of.again_bytes, of.bytes)),
+            group("touched before", |of| (of.reused_bytes, of.bytes)),
             group("waited for", |of| (of.sync, of.requests)),
         ],
     };
@@ -189,7 +189,7 @@ fn starts(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
 
 fn behind(frame: &Frame<'_>, kinds: &[(&String, &Pair)]) -> Option<Chart> {
     let own =
-        kinds.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.behind.as_ref()?)));
+        kinds.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
     let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
     let read =
         "A point is how far behind its intended start the latest request of a step of time began.";
@@ -210,7 +210,7 @@ fn distances(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
 }
 
 fn two(pair: &Pair) -> [(&'static str, &Side); 2] {
-    [("recorded", &pair.recorded), ("played", &pair.played)]
+    [("recorded", &pair.recorded), ("played", &pair.replayed)]
 }
 
 /// Amounts of each step as rates.
@@ -371,7 +371,7 @@ mod tests {
     fn what_an_older_version_kept_or_nothing_is_drawn_as_far_as_it_goes() {
         let mut old = recorded(&["sda"]);
         for class in old.devices.values_mut().flat_map(|device| device.classes.values_mut()) {
-            (class.arrivals, class.fresh) = (None, None);
+            (class.arrivals, class.first_touch) = (None, None);
         }
         let charts = of_recording("requests", "watched", &old);
         assert_eq!(titles(&charts)[0], "sizes");
@@ -388,7 +388,7 @@ mod tests {
             sizes: most(&[0, 1, 3, 1 << 63, u64::MAX]),
             distances: most(&[7]),
             arrivals: Some(OverTime { step_ns: 0, amounts: vec![u64::MAX; 5000] }),
-            fresh: Some(OverTime { step_ns: u64::MAX, amounts: vec![u64::MAX; 3] }),
+            first_touch: Some(OverTime { step_ns: u64::MAX, amounts: vec![u64::MAX; 3] }),
             ..OfClass::default()
         };
         let classes = [("read".to_owned(), class)].into();

@@ -75,14 +75,14 @@ fn row(
 ) -> Result<Row, String> {
     let mut measured: BTreeMap<String, Number> = BTreeMap::new();
     let mut arms: Vec<&Arm> = Vec::new();
-    for workload in findings.workloads.iter().filter(|one| own(&one.arm)) {
-        let Some(kind) = workload.io.as_ref().and_then(|io| numbers::of(io, workload.depth)) else {
+    for workload in findings.workloads.iter().filter(|one| own(&one.configuration)) {
+        let Some(kind) = workload.io.as_ref().and_then(|io| numbers::of(io, workload.queue_depth)) else {
             continue;
         };
         let Some(cell) = cell(findings, workload, kind.metric) else { continue };
         let Some(number) = number(findings, workload, cell) else { continue };
-        if !arms.contains(&&workload.arm) {
-            arms.push(&workload.arm);
+        if !arms.contains(&&workload.configuration) {
+            arms.push(&workload.configuration);
         }
         // Of several depths the best: a queue is as deep as it needs to be.
         let better = measured.get(kind.name).is_none_or(|known| known.value < number.value);
@@ -108,7 +108,7 @@ fn row(
         findings.cards.iter().find(|card| card.target.is_empty() || card.target == target.name);
     let (claimed, price, capacity) = card.map_or((Vec::new(), None, None), |card| {
         let price = card.price.as_ref().map(|price| price.text.clone());
-        (card.claims.iter().map(|one| one.claim.clone()).collect(), price, card.capacity_bytes)
+        (card.ratings.iter().map(|one| one.rating.clone()).collect(), price, card.capacity_bytes)
     });
     Ok(Row {
         format: FORMAT.to_owned(),
@@ -164,15 +164,15 @@ fn name(target: &TargetFacts) -> String {
 /// Kernel, processor and place; of a name of a machine there is nothing in them.
 fn machine(findings: &Findings) -> String {
     let facts = &findings.environment;
-    let place = facts.place.as_ref().map_or(facts.virtualisation.as_str(), |place| &place.name);
+    let place = facts.platform.as_ref().map_or(facts.virtualization.as_str(), |place| &place.name);
     format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
 }
 
 fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option<&'a Cell> {
     let same = |cell: &&Cell| {
-        cell.workload == own.name && cell.arm == own.arm && cell.metric == metric && !cell.control
+        cell.workload == own.name && cell.configuration == own.configuration && cell.metric == metric && !cell.control
     };
-    findings.cells.iter().find(same)
+    findings.measurements.iter().find(same)
 }
 
 fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Number> {
@@ -190,7 +190,7 @@ fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Numbe
     let mut because: Vec<String> = Vec::new();
     // Of notes only the one that says whose numbers they are.
     let tells = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
-    for one in cell.because.iter().filter(tells) {
+    for one in cell.reasons.iter().filter(tells) {
         if !because.contains(&one.rule) {
             because.push(one.rule.clone());
         }

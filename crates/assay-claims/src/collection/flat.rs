@@ -164,12 +164,12 @@ fn reached(row: &Row) -> String {
         return String::new();
     }
     let told = held(row).into_iter().map(|one| {
-        let word = match one.standing {
+        let word = match one.outcome {
             Standing::Above => "reached",
             Standing::Below => "not reached",
             Standing::Open => "cannot be determined",
         };
-        format!("{} {word}", one.claim)
+        format!("{} {word}", one.rating)
     });
     told.collect::<Vec<_>>().join(", ")
 }

@@ -106,7 +106,7 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 /// The kind that a workload measures; none of several sizes or of a law of places.
 pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
     // What starts by a clock or rests in between tells nothing of what a device can.
-    NUMBERS.iter().find(|kind| !io.held_back && !io.shaped && (kind.fits)(io, depth))
+    NUMBERS.iter().find(|kind| !io.rate_limited && !io.shaped && (kind.fits)(io, depth))
 }
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
             mix: reads,
             size_bytes: 4096,
             data_sync: false,
-            held_back: false,
+            rate_limited: false,
             shaped: false,
             partly_synced: false,
         };
@@ -147,7 +147,7 @@ mod tests {
             let io = IoFacts { pattern, mix, size_bytes, data_sync, ..plain };
             let found = of(&io, depth).map_or("", |kind| kind.name);
             assert_eq!(found, name, "{io:?} {depth}");
-            assert!(of(&IoFacts { held_back: true, ..io }, depth).is_none());
+            assert!(of(&IoFacts { rate_limited: true, ..io }, depth).is_none());
             assert!(of(&IoFacts { shaped: true, ..io }, depth).is_none());
         }
         let trims = "trim".parse().unwrap();

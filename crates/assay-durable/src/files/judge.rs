@@ -156,10 +156,10 @@ fn told_apart(mut ways: Vec<(usize, Way)>) -> Unpromised {
         match way {
             Way::Sure => {}
             Way::There => {
-                told.there += 1;
-                told.ahead += u64::from(told.gone > 0);
+                told.present += 1;
+                told.out_of_order += u64::from(told.missing > 0);
             }
-            Way::Gone => told.gone += 1,
+            Way::Gone => told.missing += 1,
             Way::Torn => told.torn += 1,
         }
     }
@@ -304,7 +304,7 @@ mod tests {
         let told = |of: &[(&str, Content)]| {
             let own = judged(&[of, &[kept]].concat(), 15, 17);
             assert_eq!(own.lost, []);
-            let Unpromised { there, gone, torn, ahead } = own.unpromised;
+            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } = own.unpromised;
             (own.outcome(), [there, gone, torn, ahead])
         };
         assert_eq!(told(&[]), (Outcome::AllGone, [0, 1, 0, 0]));
@@ -316,7 +316,7 @@ mod tests {
         }
         // The removal is there although the rename before it is not.
         let ahead = judged(&[("file-00", WHOLE[2])], 12, 15);
-        assert_eq!((ahead.lost, ahead.unpromised.ahead), (vec![], 1));
+        assert_eq!((ahead.lost, ahead.unpromised.out_of_order), (vec![], 1));
         let others = judged(&[kept, ("lost+found", Content::Strange)], 15, 15);
         assert_eq!((found(&others), others.outcome()), (vec![], Outcome::Quiet), "nobody's name");
     }

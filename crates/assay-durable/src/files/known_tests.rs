@@ -43,7 +43,7 @@ fn an_honest_file_system_is_not_accused_in_ten_thousand_cuts() {
     for sync in [Sync::Fsync, Sync::Fdatasync, Sync::Dsync] {
         for seed in 1..=10 {
             let own = cut(Keeps::Honest, sync, seed, 340);
-            assert_eq!((own.lost, own.story), (0, None), "{} seed {seed}", sync.name());
+            assert_eq!((own.lost, own.counterexample), (0, None), "{} seed {seed}", sync.name());
             outcomes.extend(own.outcomes.into_keys());
         }
     }
@@ -59,7 +59,7 @@ fn each_liar_is_found_within_sixty_cuts() {
         for seed in 1..=10 {
             let own = cut(keeps, Sync::Fsync, seed, 60);
             assert!(own.lost > 0, "{keeps:?}, seed {seed}");
-            assert!(own.story.is_some());
+            assert!(own.counterexample.is_some());
         }
     }
 }
@@ -86,6 +86,6 @@ fn what_a_liar_does_is_what_is_told() {
 fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
     for keeps in Keeps::LIARS {
         let own = cut(keeps, Sync::None, 1, 100);
-        assert_eq!(own.lost, 0, "{keeps:?}: {:?}", own.story);
+        assert_eq!(own.lost, 0, "{keeps:?}: {:?}", own.counterexample);
     }
 }

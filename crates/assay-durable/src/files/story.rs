@@ -18,11 +18,11 @@ pub struct Story {
     /// The call that made it so and the one that promised it, from 1 on, and what they were.
     pub made_call: u64,
     pub made_by: String,
-    pub promised_call: u64,
-    pub promised_by: String,
+    pub acknowledged_call: u64,
+    pub acknowledged_by: String,
     /// Calls that had returned when the power went; none where nothing was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_call: Option<u64>,
+    pub crash_call: Option<u64>,
     pub found: Found,
     /// The number of the file that is there, from 1 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,9 +39,9 @@ impl Story {
             file: lost.wanted.map(number),
             made_call: lost.made as u64 + 1,
             made_by: by(lost.made),
-            promised_call: lost.promised as u64 + 1,
-            promised_by: by(lost.promised),
-            cut_call: moment.map(|own| own.returned as u64),
+            acknowledged_call: lost.promised as u64 + 1,
+            acknowledged_by: by(lost.promised),
+            crash_call: moment.map(|own| own.returned as u64),
             found: lost.found,
             other: lost.other.map(number),
         }
@@ -49,17 +49,17 @@ impl Story {
 
     /// Calls from the one that made it so to the end of the story.
     pub fn length(&self) -> u64 {
-        self.cut_call.unwrap_or(u64::MAX).saturating_sub(self.made_call)
+        self.crash_call.unwrap_or(u64::MAX).saturating_sub(self.made_call)
     }
 
     /// In a sentence.
     pub fn words(&self) -> String {
-        let Self { name, made_by, promised_by, .. } = self;
+        let Self { name, made_by, acknowledged_by: promised_by, .. } = self;
         let what = match self.file {
             Some(file) => format!("file {} stands under `{name}`", show::count(file)),
             None => format!("`{name}` stands for no file"),
         };
-        let cut = match self.cut_call {
+        let cut = match self.crash_call {
             Some(call) => format!("the power went after call {}", show::count(call)),
             None => "nothing was cut".to_owned(),
         };
@@ -73,7 +73,7 @@ impl Story {
             "The shortest story: since call {} ({made_by}) {what}, which call {} ({promised_by}) promised; {cut}; there \
              lies {}{other}.",
             show::count(self.made_call),
-            show::count(self.promised_call),
+            show::count(self.acknowledged_call),
             self.found.words()
         )
     }

@@ -106,10 +106,10 @@ fn what_was_promised_is_there_after_an_honest_cut() {
             let own = ran(&fake, &notes, &course).unwrap();
             let tally = &own.tally;
             assert_eq!(
-                (tally.lost, tally.cuts, tally.promises, own.rounds),
+                (tally.lost, tally.crash_points, tally.acknowledged_writes, own.rounds),
                 (0, 1, at, at),
                 "{pattern:?}: {:?}",
-                tally.story
+                tally.counterexample
             );
             assert!(fake.kept().is_empty(), "its file is gone");
             // Whoever asks once more, as after another cut, hears the same without a peer or a file.
@@ -129,11 +129,11 @@ fn a_file_that_lacks_what_was_promised_is_found_with_its_story() {
         let length = file.metadata().unwrap().len();
         file.write_all_at(&vec![0; length as usize], 0).unwrap();
         let own = ran(&fake, &notes, &course).unwrap();
-        assert_eq!((own.tally.lost, own.tally.cuts), (1, 1), "{pattern:?}");
+        assert_eq!((own.tally.lost, own.tally.crash_points), (1, 1), "{pattern:?}");
         assert!(own.tally.found.contains_key(&Found::Nothing), "{:?}", own.tally.found);
-        let Some(Told::Place(story)) = own.tally.story else { panic!("{pattern:?}") };
-        assert!(story.written_step < story.promised_step, "{story:?}");
-        assert!(Some(story.promised_step) <= story.cut_step && story.survivors.is_none());
+        let Some(Told::Place(story)) = own.tally.counterexample else { panic!("{pattern:?}") };
+        assert!(story.written_step < story.acknowledged_step, "{story:?}");
+        assert!(Some(story.acknowledged_step) <= story.crash_step && story.survivors.is_none());
     }
 }
 
@@ -150,7 +150,7 @@ fn a_file_that_is_shorter_or_gone_has_lost_what_was_promised() {
     let notes = cut(&fake, &course, 20);
     fake.lose_kept();
     let own = ran(&fake, &notes, &course).unwrap();
-    assert_eq!((own.tally.lost, own.tally.cuts), (1, 1));
+    assert_eq!((own.tally.lost, own.tally.crash_points), (1, 1));
     assert!(own.tally.found.keys().eq([&Found::Unreachable]), "{:?}", own.tally.found);
 }
 
@@ -164,7 +164,7 @@ fn without_a_sync_nothing_is_promised_whatever_is_there() {
             fake.lose_kept();
         }
         let own = ran(&fake, &notes, &course).unwrap();
-        assert_eq!((own.tally.promises, own.tally.lost, own.tally.cuts), (0, 0, 1));
+        assert_eq!((own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points), (0, 0, 1));
         assert_eq!(own.tally.outcomes.contains_key(&Outcome::AllGone), is_gone);
         assert_eq!(own.rounds, 20);
     }
@@ -309,7 +309,7 @@ fn who_stops_it_has_nothing_left_behind_and_loses_no_cut() {
     let notes = cut(&fake, &course, 5);
     assert!(ran_until(&fake, &notes, &course, &stop).unwrap().stopped);
     assert!(!notes.is_over() && fake.kept().len() == 1, "it is judged when it is gone on with");
-    assert_eq!(ran(&fake, &notes, &course).unwrap().tally.cuts, 1);
+    assert_eq!(ran(&fake, &notes, &course).unwrap().tally.crash_points, 1);
 }
 
 #[test]

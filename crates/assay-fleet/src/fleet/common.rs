@@ -249,7 +249,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
 
     fn survey(target: &str, length: u64, operation_ns: u64) -> Survey {
         let operation_ns =
-            ["read depth=1", "read depth=8"].map(|key| (key.to_owned(), operation_ns));
+            ["read queue_depth=1", "read queue_depth=8"].map(|key| (key.to_owned(), operation_ns));
         Survey {
             target: target.to_owned(),
             kind: None,
@@ -294,7 +294,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         .unwrap();
         for plan in &found {
             assert_eq!(plan.surveys[0].area.length, 1 << 28);
-            assert_eq!(plan.surveys[0].pilot.operation_ns["read depth=1"], 2_000_000);
+            assert_eq!(plan.surveys[0].pilot.operation_ns["read queue_depth=1"], 2_000_000);
             assert_eq!(Proof::of(plan), Proof::of(&found[0]));
         }
         assert_ne!(found[0].sha256, found[1].sha256, "the whole plan names its target");
@@ -304,11 +304,11 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
     #[test]
     fn a_level_that_one_of_them_cannot_have_is_left_out_on_all_by_name() {
         let mut lacking = survey("/b", 1 << 30, 1000);
-        let levels = Arm::from([("depth".to_owned(), "8".to_owned())]);
+        let levels = Arm::from([("queue_depth".to_owned(), "8".to_owned())]);
         lacking.refused.push(Refusal { levels, reason: "it has no such depth".to_owned() });
         let found = plans(vec![vec![survey("/a", 1 << 30, 1000)], vec![lacking]]).unwrap();
         for plan in found {
-            assert!(plan.trials.iter().all(|trial| trial.arm["depth"] == "1"));
+            assert!(plan.trials.iter().all(|trial| trial.arm["queue_depth"] == "1"));
             assert_eq!(plan.absent[0].reason, "rank 1 (n): it has no such depth");
         }
     }
@@ -352,11 +352,11 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
             "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }",
             "command = { run = \"true\" }",
         );
-        let other = other.replace("depth = [1, 8]", "");
+        let other = other.replace("queue_depth = [1, 8]", "");
         assert!(plan(&other).unwrap_err().contains("other work"), "{:?}", plan(&other));
         let looks = STUDY.replace(
             "replicates = 3",
-            "replicates = 12\nstop = { rule = \"looks\", interim_at = [6, 12] }",
+            "replicates = 12\nstop = { rule = \"interim\", interim_at = [6, 12] }",
         );
         assert!(plan(&looks).unwrap_err().contains("--replicates"));
     }

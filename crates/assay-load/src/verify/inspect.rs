@@ -94,7 +94,7 @@ fn piece(bytes: &[u8], start: u64, found: &mut Verified, runs: &mut BTreeMap<(u6
             runs.pop_first();
         }
         match fault(&stamp, at, wrong_bits) {
-            None => found.sound += 1,
+            None => found.intact += 1,
             Some(fault) => {
                 let wrong = blamed(at, fault, Some(&stamp));
                 let bits = (fault == Fault::Flipped).then_some(wrong_bits);

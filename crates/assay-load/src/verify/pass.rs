@@ -98,18 +98,18 @@ pub struct Verified {
     /// Blocks that were read.
     pub read: u64,
     /// Those of them that hold a write of the run, as they should.
-    pub sound: u64,
+    pub intact: u64,
     /// Those that do not hold what they should.
-    pub wrong: FaultCounts,
+    pub corrupt: FaultCounts,
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<WrongData>,
     /// Sound blocks of which one write or another may stand: both were in flight at the same time.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub either: u64,
+    pub ambiguous: u64,
     /// Blocks that hold a write of which it is not known that it had ended, where the run was killed.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub late: u64,
+    pub unconfirmed: u64,
     /// Operations that are known to have ended, of a run that was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<u64>,
@@ -123,7 +123,7 @@ pub struct Verified {
 impl Verified {
     /// Notes a wrong block.
     pub(super) fn blame(&mut self, wrong: WrongData) {
-        self.wrong.add(wrong.fault);
+        self.corrupt.add(wrong.fault);
         if self.first.len() < MOST_TOLD {
             self.first.push(wrong);
         }
@@ -134,10 +134,10 @@ impl Verified {
         match block {
             Block::Untouched => {}
             Block::Sound => {
-                self.sound += 1;
-                self.either += u64::from(is_open);
+                self.intact += 1;
+                self.ambiguous += u64::from(is_open);
             }
-            Block::Late => self.late += 1,
+            Block::Late => self.unconfirmed += 1,
             Block::Wrong(wrong) => self.blame(wrong),
         }
     }

@@ -120,8 +120,8 @@ fn ten_thousand_faults_of_each_kind_are_all_found() {
     let (job, file) = (twice(), memory(BLOCK * BLOCKS));
     let written = run(&job, &EngineKind::Psync, &file);
     let sound = look(&job, &written, &file);
-    assert_eq!((sound.read, sound.sound, sound.wrong.all()), (BLOCKS, BLOCKS, 0));
-    assert_eq!((sound.either, sound.first.len(), sound.cut_short), (0, 0, false));
+    assert_eq!((sound.read, sound.intact, sound.corrupt.all()), (BLOCKS, BLOCKS, 0));
+    assert_eq!((sound.ambiguous, sound.first.len(), sound.cut_short), (0, 0, false));
     for (kind, (fault, damage)) in (1..).zip(DAMAGES) {
         let mut rng = generator(kind, 0, Purpose::Content);
         // Any ten thousand of the twelve: each first block of six is left as it is.
@@ -139,11 +139,11 @@ fn ten_thousand_faults_of_each_kind_are_all_found() {
         }
         let found = look(&job, &written, &file);
         assert_eq!(
-            (found.wrong.of(fault), found.wrong.all()),
+            (found.corrupt.of(fault), found.corrupt.all()),
             (10_000, 10_000),
             "{fault:?}: {found:?}"
         );
-        assert_eq!(found.sound, 2_000, "{fault:?}");
+        assert_eq!(found.intact, 2_000, "{fault:?}");
         let first = found.first[0];
         assert!(
             (BLOCK..2 * BLOCK).contains(&first.at_bytes) && found.first.len() == 8,
@@ -156,7 +156,7 @@ fn ten_thousand_faults_of_each_kind_are_all_found() {
             file.write_all_at(&block(&job, index, true), index * BLOCK).unwrap();
         }
     }
-    assert_eq!(look(&job, &written, &file).wrong.all(), 0);
+    assert_eq!(look(&job, &written, &file).corrupt.all(), 0);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn what_lay_there_before_is_no_fault_where_nothing_was_written() {
     run(&older, &EngineKind::Psync, &file);
     let written = run(&job, &EngineKind::Psync, &file);
     let found = look(&job, &written, &file);
-    assert_eq!((found.read, found.sound, found.wrong.all()), (20, 10, 0));
+    assert_eq!((found.read, found.intact, found.corrupt.all()), (20, 10, 0));
     // A write that was lost leaves the older run's block, or nothing at all.
     let mut old = vec![0; BLOCK as usize];
     file.read_exact_at(&mut old, 12 * BLOCK).unwrap();
@@ -189,7 +189,7 @@ fn what_cannot_be_read_any_more_is_told() {
     let written = run(&job, &EngineKind::Psync, &file);
     file.set_len(BLOCK * 18).unwrap();
     let found = look(&job, &written, &file);
-    assert_eq!((found.sound, found.wrong.unreadable, found.wrong.all()), (18, 2, 2));
+    assert_eq!((found.intact, found.corrupt.unreadable, found.corrupt.all()), (18, 2, 2));
     let none = Job { verify: None, ..job };
     assert!(verify(&none, &written, &target(&file), &AtomicBool::new(false)).is_err());
 }
@@ -219,7 +219,7 @@ fn engines_with_depth_threads_and_mixes_leave_nothing_wrong() {
             let written = run(&job, engine, &file);
             assert_eq!(written.settled(), 5_000);
             let found = look(&job, &written, &file);
-            assert_eq!((found.wrong.all(), found.sound), (0, 256), "{job:?} {found:?}");
+            assert_eq!((found.corrupt.all(), found.intact), (0, 256), "{job:?} {found:?}");
             assert!(rows(&written) <= 256, "{} rows", rows(&written));
             // A stop in the middle leaves as much as there is, all of it sound.
             let stop = AtomicBool::new(false);
@@ -231,7 +231,7 @@ fn engines_with_depth_threads_and_mixes_leave_nothing_wrong() {
                 running.join().unwrap().unwrap()
             });
             let found = look(&hours, &outcome.written.unwrap(), &file);
-            assert_eq!(found.wrong.all(), 0, "{found:?}");
+            assert_eq!(found.corrupt.all(), 0, "{found:?}");
         }
     }
 }
@@ -266,8 +266,8 @@ fn rates_rests_and_laws_leave_nothing_wrong() {
             let written = run(job, engine, &file);
             assert_eq!(written.settled(), 3_000, "{job:?}");
             let found = look(job, &written, &file);
-            assert_eq!(found.wrong.all(), 0, "{job:?} {found:?}");
-            assert!(found.sound > 50, "{job:?} {found:?}");
+            assert_eq!(found.corrupt.all(), 0, "{job:?} {found:?}");
+            assert!(found.intact > 50, "{job:?} {found:?}");
         }
     }
 }
@@ -485,7 +485,7 @@ fn an_image_tells_its_runs_and_what_does_not_fit() {
     run(&Job { operations: Some(10), ..job.clone() }, &EngineKind::Psync, &file);
     let look = |range| inspect(&range, &target(&file), &AtomicBool::new(false)).unwrap();
     let seen = look(0..BLOCK * 20);
-    assert_eq!((seen.verified.read, seen.verified.sound, seen.verified.wrong.all()), (80, 80, 0));
+    assert_eq!((seen.verified.read, seen.verified.intact, seen.verified.corrupt.all()), (80, 80, 0));
     let runs: Vec<_> =
         seen.runs.iter().map(|own| (own.written.run, own.written.seed, own.sectors)).collect();
     assert_eq!(runs, [(RUN - 5, job.seed, 40), (RUN, job.seed, 40)]);
@@ -495,7 +495,7 @@ fn an_image_tells_its_runs_and_what_does_not_fit() {
     assert_eq!(
         (
             written.settled(),
-            verify(&job, written, &target(&file), &AtomicBool::new(false)).unwrap().wrong.all()
+            verify(&job, written, &target(&file), &AtomicBool::new(false)).unwrap().corrupt.all()
         ),
         (9, 0)
     );
@@ -505,9 +505,9 @@ fn an_image_tells_its_runs_and_what_does_not_fit() {
     bytes[700] ^= 3;
     file.write_all_at(&bytes, 0).unwrap();
     let told = look(0..BLOCK * 20).verified;
-    assert_eq!((told.wrong.flipped, told.wrong.misplaced, told.wrong.all()), (1, 4, 5));
+    assert_eq!((told.corrupt.flipped, told.corrupt.misplaced, told.corrupt.all()), (1, 4, 5));
     assert_eq!((told.first[0].at_bytes, told.first[0].bits), (512, Some(2)));
     assert!(told.first[0].expected.is_none());
     file.set_len(BLOCK * 19).unwrap();
-    assert_eq!(look(0..BLOCK * 20).verified.wrong.unreadable, 1);
+    assert_eq!(look(0..BLOCK * 20).verified.corrupt.unreadable, 1);
 }

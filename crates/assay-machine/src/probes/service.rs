@@ -58,7 +58,7 @@ pub struct Slowest {
     /// The median of the same of the others.
     pub others_ns: f64,
     /// How many times as long that is.
-    pub times: f64,
+    pub ratio: f64,
     /// Whether it is slow, and not only the last of those that are alike.
     pub is_slow: bool,
 }
@@ -141,7 +141,7 @@ impl Slowest {
             self.device,
             show::duration(self.mean_ns),
             self.class,
-            show::three_digits(self.times)
+            show::three_digits(self.ratio)
         )
     }
 }
@@ -173,7 +173,7 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
     let mean_ns = pick(last).mean_ns();
     // What takes no whole millisecond in all cannot be divided by.
     let times = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
-    Some(Slowest { device: last.device.clone(), class, mean_ns, others_ns, times, is_slow })
+    Some(Slowest { device: last.device.clone(), class, mean_ns, others_ns, ratio: times, is_slow })
 }
 
 /// Whether a member is behind by everything that can be told although it did no more than the others:

@@ -16,7 +16,7 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
         return None;
     }
     // Of a gate, which is asked first, there is no bound.
-    let bounds = findings.fitness.iter().flat_map(|fitness| &fitness.bounds);
+    let bounds = findings.requirements.iter().flat_map(|fitness| &fitness.bounds);
     let bounds: Vec<&FitBound> = bounds.collect();
     let first = findings.answers.len().saturating_sub(bounds.len());
     let told = |(at, answer): (usize, &Answer)| match at
@@ -32,7 +32,7 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
 
 /// A bound, and whether it holds.
 fn of_bound(bound: &FitBound) -> String {
-    let FitBound { ask, ended, because, published, .. } = bound;
+    let FitBound { ask, outcome: ended, reasons: because, published, .. } = bound;
     let published =
         published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
     let because = because.iter().map(|text| format!(" {text}"));
@@ -44,9 +44,9 @@ fn item(answer: &Answer) -> String {
     let word = answer.verdict.word();
     let published =
         answer.published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
-    let because = answer.because.iter().map(|text| format!(" {text}"));
+    let because = answer.reasons.iter().map(|text| format!(" {text}"));
     let rest: String = because.chain(published).collect();
-    if answer.load.is_some() {
+    if answer.max_rate.is_some() {
         // Not a claim that is shown or not: what there is, is told.
         return format!("{} {}{rest}", answer.ask, answer.answer);
     }
@@ -96,12 +96,12 @@ fn row(row: &CardRow) -> Row {
     let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
     let cells = vec![
         Cell::plain(name(row)),
-        told(&row.linear_read, &show::mb_per_s),
-        told(&row.linear_write, &show::mb_per_s),
+        told(&row.sequential_read, &show::mb_per_s),
+        told(&row.sequential_write, &show::mb_per_s),
         told(&row.random_read, &show::per_second),
         told(&row.random_write, &show::per_second),
-        plain(row.claimed_bytes_per_s.map(|rate| format!("{} MB/s", show::mb_per_s(rate)))),
-        plain(row.share_of_claim.map(show::share)),
+        plain(row.rated_bytes_per_s.map(|rate| format!("{} MB/s", show::mb_per_s(rate)))),
+        plain(row.share_of_rating.map(show::share)),
         plain(row.price.as_ref().map(|price| price.text.clone())),
         plain(row.iops_per_unit.map(show::per_second)),
         plain(line(row)),
@@ -119,7 +119,7 @@ fn name(row: &CardRow) -> String {
 
 /// Where random writes lie against the article's line.
 fn line(row: &CardRow) -> Option<String> {
-    let own = row.beside.iter().find(|one| one.writes)?;
+    let own = row.published.iter().find(|one| one.writes)?;
     Some(
         match own.place {
             Standing::Above => "above",

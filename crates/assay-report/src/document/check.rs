@@ -49,7 +49,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let comparison = check_tables::targets_compared(findings);
     tables.extend(comparison.map(|table| (Some("comparison".to_owned()), table)));
     let mut legend = check_tables::legend(findings, tables.iter().map(|(_, table)| table));
-    let by_class = findings.cells.iter().any(|cell| class(&cell.metric).is_some());
+    let by_class = findings.measurements.iter().any(|cell| class(&cell.metric).is_some());
     legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
     let mut remarks = rules(findings, Name::Workload, detail);
     remarks.extend(warnings(findings, |check| !CLOSER.contains(&check)));
@@ -90,7 +90,7 @@ pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec
     for entry in &findings.absent {
         if let Some(metric) = entry.metric.as_ref().filter(|metric| wanted(metric)) {
             let row =
-                [noun(metric), "of", &entry.workload, &arm_in_words(entry.arm.iter())].join(" ");
+                [noun(metric), "of", &entry.workload, &arm_in_words(entry.configuration.iter())].join(" ");
             add(&mut told, ("no number", None), &entry.reason, row.trim_end());
         }
     }

@@ -10,7 +10,7 @@ use assay_study::results::plan::Arm;
 
 /// Rows of one arm, those of its classes below a load that was played again, absent ones last.
 pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
-    let own = findings.workloads.iter().filter(|workload| workload.arm == *arm);
+    let own = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
     let measured = own.flat_map(|workload| {
         let all = measured(findings, workload.name.clone(), arm, OF_ALL);
         let classes = played::CLASSES.iter().filter_map(|class| {
@@ -19,7 +19,7 @@ pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
         });
         all.into_iter().chain(classes)
     });
-    let absent = findings.absent.iter().filter(|entry| entry.metric.is_none() && entry.arm == *arm);
+    let absent = findings.absent.iter().filter(|entry| entry.metric.is_none() && entry.configuration == *arm);
     let absent = absent.map(|entry| Row {
         name: entry.workload.clone(),
         cells: Vec::new(),
@@ -75,7 +75,7 @@ pub(super) fn legend<'a>(
     findings: &Findings,
     tables: impl Iterator<Item = &'a Table>,
 ) -> Vec<String> {
-    let counts = findings.cells.iter().map(|cell| cell.n).filter(|count| *count > 0);
+    let counts = findings.measurements.iter().map(|cell| cell.n).filter(|count| *count > 0);
     let Some(most) = counts.clone().max() else { return Vec::new() };
     let least = counts.min().unwrap_or(most);
     let trials = match (least, most) {
@@ -83,7 +83,7 @@ pub(super) fn legend<'a>(
         (least, most) if least == most => format!("Geometric means of {most} trials"),
         (least, most) => format!("Geometric means of {least} to {most} trials"),
     };
-    let spread = if findings.cells.iter().any(|cell| cell.metric == OF_ALL.0) {
+    let spread = if findings.measurements.iter().any(|cell| cell.metric == OF_ALL.0) {
         "; spread: half of their range; p50 to p99.9: service time of one operation"
     } else {
         ""
@@ -126,7 +126,7 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
             told.push(&found.workload);
             rows.push(row(found, &found.baseline, None));
         }
-        rows.push(row(found, &found.arm, Some(found)));
+        rows.push(row(found, &found.configuration, Some(found)));
     }
     let mut columns = columns(&["workload", "target", ">result", ">ratio", ">95 % interval"]);
     columns.extend(tells_processors.then(|| Column::right("CPU s/GiB")));
@@ -199,12 +199,12 @@ mod tests {
         assert!(!titles(&targets_compared(&findings).unwrap()).contains(&PROCESSORS.to_owned()));
         findings.environment.targets[1].encryption = vec!["gocryptfs".to_owned()];
         let compared = findings.comparisons[0].clone();
-        for (arm, seconds) in [(&compared.baseline, 1.25), (&compared.arm, 7.5)] {
+        for (arm, seconds) in [(&compared.baseline, 1.25), (&compared.configuration, 7.5)] {
             let own = find(&findings, &compared.workload, arm, false, &compared.metric);
             let mut cost = own.cloned().unwrap();
             cost.metric = "machine_cpu_s_per_gib".to_owned();
             cost.geometric_mean = Some(seconds);
-            findings.cells.push(cost);
+            findings.measurements.push(cost);
         }
         let table = targets_compared(&findings).unwrap();
         let at = titles(&table).iter().position(|title| title == PROCESSORS).unwrap();

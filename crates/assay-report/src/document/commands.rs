@@ -26,7 +26,7 @@ const BESIDE: [(&str, &str, Told); 3] = [
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     // Times that were brought along have no runs behind them.
     let is_run = |cell: &&Cell| longest(findings, cell).is_some();
-    let own = findings.cells.iter().filter(|cell| cell.metric == DURATION && !cell.control);
+    let own = findings.measurements.iter().filter(|cell| cell.metric == DURATION && !cell.control);
     let cells: Vec<&Cell> = own.filter(is_run).collect();
     let printed = printed(findings);
     let missing =
@@ -52,7 +52,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 /// has tables of its own for them.
 fn printed(findings: &Findings) -> Vec<&Cell> {
     let own = |cell: &&Cell| !cell.control && is_told(&cell.metric) && !is_one(findings);
-    let mut found: Vec<&Cell> = findings.cells.iter().filter(own).collect();
+    let mut found: Vec<&Cell> = findings.measurements.iter().filter(own).collect();
     found.sort_by_key(|cell| !cell.primary);
     found
 }
@@ -80,7 +80,7 @@ fn printed_table(cells: &[&Cell]) -> Table {
 }
 
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {
-    let varies = cells.iter().any(|cell| cell.arm != cells[0].arm);
+    let varies = cells.iter().any(|cell| cell.configuration != cells[0].configuration);
     let several = cells.iter().any(|cell| cell.workload != cells[0].workload);
     let mut all = Vec::new();
     all.extend((several || !varies).then(|| Column::left("workload").key()));
@@ -88,7 +88,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     all.extend(columns(&[">mean", ">95 % interval", ">range"]));
     all.extend(BESIDE.iter().map(|(heading, ..)| Column::right(*heading)));
     let row = |cell: &&Cell| {
-        let arm = arm_in_words(cell.arm.iter());
+        let arm = arm_in_words(cell.configuration.iter());
         let mut words = Vec::new();
         words.extend((several || !varies).then(|| cell.workload.clone()));
         words.extend(varies.then(|| arm.clone()));
@@ -96,7 +96,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
         words.push(span(DURATION, cell.ci95));
         words.push(span(DURATION, range(findings, cell)));
         words.extend(BESIDE.iter().map(|(_, metric, of)| {
-            told(metric, find(findings, &cell.workload, &cell.arm, false, metric).and_then(of))
+            told(metric, find(findings, &cell.workload, &cell.configuration, false, metric).and_then(of))
         }));
         Row {
             name: format!("{} {arm}", cell.workload).trim_end().to_owned(),
@@ -109,12 +109,12 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
 
 /// The shortest and the longest of all runs; none where the shortest took no longer than the shell's start.
 fn range(findings: &Findings, cell: &Cell) -> Option<[f64; 2]> {
-    let shortest = find(findings, &cell.workload, &cell.arm, false, "duration_min_s")?;
+    let shortest = find(findings, &cell.workload, &cell.configuration, false, "duration_min_s")?;
     Some([shortest.min?, longest(findings, cell)?])
 }
 
 fn longest(findings: &Findings, cell: &Cell) -> Option<f64> {
-    find(findings, &cell.workload, &cell.arm, false, "duration_max_s")?.max
+    find(findings, &cell.workload, &cell.configuration, false, "duration_max_s")?.max
 }
 
 fn told(metric: &str, value: Option<f64>) -> String {

@@ -11,7 +11,7 @@ const ENERGY: &str = "energy_j";
 
 /// The section; none where nobody asked for energy and nothing tells it.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.cells.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
+    let own = findings.measurements.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
     let (invalid, cells): (Vec<&Cell>, Vec<&Cell>) =
         own.partition(|cell| cell.trust == Some(Trust::Invalid));
     let mut blocks = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 /// Who tells it, and what is in the number.
 fn source(findings: &Findings) -> Vec<String> {
-    let around = &findings.surroundings;
+    let around = &findings.system_activity;
     let of = around.energy_of.as_ref().map(|of| format!("Told by {of}."));
     let idle = around.idle_w.map(|watts| {
         format!("At rest the machine used {} W; \"above idle\" is without that.", digits(watts))
@@ -44,14 +44,14 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     let row = |cell: &&Cell| {
         let of = |metric: &str| {
             let found =
-                find(findings, &cell.workload, &cell.arm, false, metric).and_then(Cell::value);
+                find(findings, &cell.workload, &cell.configuration, false, metric).and_then(Cell::value);
             found.map_or_else(|| NONE.to_owned(), digits)
         };
-        let mut words = named.words(&cell.workload, &cell.arm);
+        let mut words = named.words(&cell.workload, &cell.configuration);
         words.extend([ENERGY, "energy_above_idle_j", "energy_j_per_gib", "power_w"].map(of));
         words.extend([spread(cell), cell.n.to_string()]);
         Row {
-            name: named.name(&cell.workload, &cell.arm),
+            name: named.name(&cell.workload, &cell.configuration),
             cells: words.into_iter().map(super::Cell::from).collect(),
             notes: Vec::new(),
         }
@@ -64,7 +64,7 @@ fn missing(findings: &Findings, invalid: &[&Cell]) -> Vec<String> {
     let absent = findings.absent.iter().filter(|entry| entry.metric.as_deref() == Some(ENERGY));
     let absent = absent.map(|entry| (entry.workload.as_str(), entry.reason.as_str()));
     let invalid = invalid.iter().map(|cell| {
-        let why = cell.because.iter().find(|because| because.trust == Trust::Invalid);
+        let why = cell.reasons.iter().find(|because| because.trust == Trust::Invalid);
         (cell.workload.as_str(), why.map_or("its numbers are invalid", |because| &because.text))
     });
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -58,7 +58,7 @@ pub(super) fn are_known_by(metric: &str) -> bool {
 
 fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
     let known = |cell: &&Measured| cell.metric == shown.known_by && !cell.control;
-    let cells: Vec<&Measured> = findings.cells.iter().filter(known).collect();
+    let cells: Vec<&Measured> = findings.measurements.iter().filter(known).collect();
     if cells.is_empty() {
         return None;
     }
@@ -80,14 +80,14 @@ fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
 /// The numbers of the rows of these cells.
 fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'f> {
     let row = |cell: &&'f Measured| {
-        let of = Subject { workload: cell.workload.clone(), arm: cell.arm.clone() };
-        let own = findings.cells.iter().filter(|own| !own.control && is_of(own, &of));
+        let of = Subject { workload: cell.workload.clone(), arm: cell.configuration.clone() };
+        let own = findings.measurements.iter().filter(|own| !own.control && is_of(own, &of));
         let numbers = own.filter_map(|own| Some((own.metric.as_str(), own.value()?))).collect();
         let facts = findings.workload(&of.workload, &of.arm);
-        let lasting = facts.map(|facts| facts.lasting.as_slice()).unwrap_or_default();
+        let lasting = facts.map(|facts| facts.permanent_commands.as_slice()).unwrap_or_default();
         NumberedRow { of, numbers, lasting }
     };
-    let known = findings.cells.iter().filter(|cell| cell.value().is_some());
+    let known = findings.measurements.iter().filter(|cell| cell.value().is_some());
     StudyNumbers {
         rows: cells.iter().map(row).collect(),
         known: known.map(|cell| cell.metric.as_str()).collect(),
@@ -95,7 +95,7 @@ fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'
 }
 
 fn is_of(cell: &Measured, of: &Subject) -> bool {
-    cell.workload == of.workload && cell.arm == of.arm
+    cell.workload == of.workload && cell.configuration == of.arm
 }
 
 /// A table below columns that say which row it is, and what is said of it.
@@ -170,7 +170,7 @@ fn name(of: &Subject) -> String {
 /// The trust in the number that a workload is known by.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
     let is_judged = |cell: &&Measured| is_of(cell, of) && !cell.control && cell.trust.is_some();
-    let own = || findings.cells.iter().filter(is_judged);
+    let own = || findings.measurements.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
     known.map_or_else(|| Cell::trust(None), Cell::trust_of)
 }
@@ -196,11 +196,11 @@ mod tests {
     /// The findings of a check, with that and a suspect number of its first row.
     fn found(told: &OfKinds) -> Findings {
         let mut found = fixture("card");
-        let mut cell = found.cells[0].clone();
+        let mut cell = found.measurements[0].clone();
         let Subject { workload, arm } = told.all().next().unwrap().subject();
-        (cell.workload, cell.arm) = (workload, arm);
+        (cell.workload, cell.configuration) = (workload, arm);
         (cell.primary, cell.trust) = (true, Some(Trust::Suspect));
-        found.cells.push(cell);
+        found.measurements.push(cell);
         found.of_kinds = told.clone();
         found
     }
@@ -264,7 +264,7 @@ mod tests {
         for (kind, mut found, exhibit) in tabled() {
             let of = &exhibit.table.rows[0].of;
             assert_eq!(trust(&found, of).text, "suspect", "{kind}");
-            found.cells.last_mut().unwrap().control = true;
+            found.measurements.last_mut().unwrap().control = true;
             assert_eq!(trust(&found, of).text, NONE, "{kind}");
         }
     }
@@ -361,21 +361,21 @@ mod tests {
     /// Findings of that kind under two settings, of which one says what to type to have it for keeps.
     fn paced() -> Findings {
         let mut found = fixture("study-two-arms");
-        let plain = found.cells[0].clone();
+        let plain = found.measurements[0].clone();
         let workload = &mut found.workloads[0];
-        workload.arm = arm("none");
-        workload.lasting = vec!["type this".to_owned()];
+        workload.configuration = arm("none");
+        workload.permanent_commands = vec!["type this".to_owned()];
         workload.note = Some("it was slow".to_owned());
         let workload = workload.name.clone();
         let cell = |(level, metric, value): (&str, &str, f64)| assay_study::findings::Cell {
             workload: workload.clone(),
-            arm: arm(level),
+            configuration: arm(level),
             metric: metric.to_owned(),
             geometric_mean: Some(value),
             mean: None,
             control: false,
             trust: Some(if level == "none" { Trust::Suspect } else { Trust::Trusted }),
-            because: Vec::new(),
+            reasons: Vec::new(),
             ..plain.clone()
         };
         let told = [
@@ -383,7 +383,7 @@ mod tests {
             ("none", "pace_ns", 4e6),
             ("none", "carried_bits_per_s", 4e6),
         ];
-        found.cells = told.into_iter().map(cell).collect();
+        found.measurements = told.into_iter().map(cell).collect();
         found
     }
 
@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn numbers_of_a_kind_are_not_shown_of_a_second_copy_and_of_other_work() {
         let mut copies = paced();
-        copies.cells.iter_mut().for_each(|cell| cell.control = true);
+        copies.measurements.iter_mut().for_each(|cell| cell.control = true);
         assert!(numbered(&copies, &MADE_UP).is_none());
         assert!(numbered(&fixture("study-two-arms"), &MADE_UP).is_none());
     }
@@ -418,7 +418,7 @@ mod tests {
     /// Findings of a kind that shows its numbers: those that its rows are known by.
     fn known_by(shown: &ShownNumbers) -> Findings {
         let mut found = paced();
-        let own = found.cells.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);
+        let own = found.measurements.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);
         own.for_each(|cell| shown.known_by.clone_into(&mut cell.metric));
         found
     }

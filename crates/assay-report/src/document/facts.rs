@@ -99,12 +99,12 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
         (_, cpu) => cpu,
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
-    let guest = known(Unknown::Virtualisation) && environment.virtualisation != NO_GUEST;
+    let guest = known(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
     // What recorded its place tells of it in a line of its own.
-    let guest = (guest && environment.place.is_none()).then(|| environment.virtualisation.clone());
+    let guest = (guest && environment.platform.is_none()).then(|| environment.virtualization.clone());
     let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
     let kernel = known(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
     let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));
-    let place = environment.place.as_ref().map(|place| ("place".to_owned(), place.words()));
+    let place = environment.platform.as_ref().map(|place| ("place".to_owned(), place.words()));
     kernel.into_iter().chain(machine).chain(place).collect()
 }

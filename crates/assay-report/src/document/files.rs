@@ -19,7 +19,7 @@ const LEGEND: &str = "Files per second: each created, looked at (stat), read, re
 
 /// The section; none where no files were made.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.cells.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
+    let own = findings.measurements.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
     let cells: Vec<&Measured> = own.collect();
     if cells.is_empty() || findings.study.kind == "compare" {
         return None;
@@ -40,11 +40,11 @@ fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
     all.extend(phases.iter().map(|(heading, ..)| Column::right(format!("{heading}/s"))));
     all.push(Column::left("trust").judged());
     let row = |cell: &&Measured| {
-        let mut words = named.words(&cell.workload, &cell.arm);
+        let mut words = named.words(&cell.workload, &cell.configuration);
         words.push(cell.value().map_or_else(none, |value| under_heading(FILES_PER_S, value)));
         words.extend(phases.iter().map(|(_, metric)| told(findings, cell, metric)));
         Row {
-            name: named.name(&cell.workload, &cell.arm),
+            name: named.name(&cell.workload, &cell.configuration),
             cells: words.into_iter().map(Cell::from).chain([Cell::trust_of(cell)]).collect(),
             notes: note(findings, cell).into_iter().collect(),
         }
@@ -54,7 +54,7 @@ fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
 
 /// That its tree is not the one that was asked for, and why.
 fn note(findings: &Findings, cell: &Measured) -> Option<String> {
-    findings.workload(&cell.workload, &cell.arm)?.note.clone()
+    findings.workload(&cell.workload, &cell.configuration)?.note.clone()
 }
 
 /// Half and tail of each phase.
@@ -70,10 +70,10 @@ fn times(findings: &Findings, cells: &[&Measured]) -> Table {
         if is_half { column.detail() } else { column }
     }));
     let row = |cell: &&Measured| {
-        let mut words = named.words(&cell.workload, &cell.arm);
+        let mut words = named.words(&cell.workload, &cell.configuration);
         words.extend(quantiles.iter().map(|(_, metric)| told(findings, cell, metric)));
         Row {
-            name: named.name(&cell.workload, &cell.arm),
+            name: named.name(&cell.workload, &cell.configuration),
             cells: words.into_iter().map(Cell::from).collect(),
             notes: Vec::new(),
         }
@@ -92,7 +92,7 @@ fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
 }
 
 fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {
-    let own = find(findings, &cell.workload, &cell.arm, false, metric.name);
+    let own = find(findings, &cell.workload, &cell.configuration, false, metric.name);
     own.and_then(Measured::value).map_or_else(none, |value| under_heading(metric.name, value))
 }
 

@@ -18,7 +18,7 @@ pub fn forum(findings: &Findings) -> Document {
 }
 
 fn tables(findings: &Findings) -> Vec<Section> {
-    if let Some(places) = &findings.places {
+    if let Some(places) = &findings.platforms {
         let sections = super::places::tables(findings, places, false).into_iter();
         let narrow = |block: Block| match block {
             Block::Table(table) => Block::Table(cut(table, |_, column| !column.detail)),
@@ -89,7 +89,7 @@ fn cut(table: Table, wanted: impl Fn(usize, &Column) -> bool) -> Table {
 /// What speaks against numbers, by rule.
 fn against(findings: &Findings) -> Vec<Remark> {
     let doubts = |remark: &Remark| {
-        let becauses = findings.cells.iter().flat_map(|cell| &cell.because);
+        let becauses = findings.measurements.iter().flat_map(|cell| &cell.reasons);
         becauses
             .filter(|because| because.rule == remark.rule)
             .any(|because| matches!(because.trust, Trust::Suspect | Trust::Invalid))

@@ -28,7 +28,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut told: Vec<&HostRow> = hosts.rows.iter().collect();
     if told.len() > MOST_ROWS {
         // Those first that somebody has to look at.
-        let pace = |row: &HostRow| row.pace.map_or(f64::INFINITY, |[_, median, _]| median);
+        let pace = |row: &HostRow| row.relative_rate.map_or(f64::INFINITY, |[_, median, _]| median);
         told.sort_by(|one, other| {
             other.lost.is_some().cmp(&one.lost.is_some()).then(pace(one).total_cmp(&pace(other)))
         });
@@ -52,7 +52,7 @@ fn rows(told: &[&HostRow]) -> Table {
     let mut columns = vec![Column::left("host").key(), Column::left("target")];
     columns.extend(["trials", "pace", "lowest", "highest"].map(Column::right));
     let row = |own: &&HostRow| {
-        let pace = |at: usize| own.pace.map_or_else(|| NONE.to_owned(), |all| show::share(all[at]));
+        let pace = |at: usize| own.relative_rate.map_or_else(|| NONE.to_owned(), |all| show::share(all[at]));
         let name = assay_study::results::fleet::words(own.rank, &own.name);
         let targets = if own.targets.is_empty() { NONE.to_owned() } else { own.targets.join(", ") };
         let cells =
@@ -79,14 +79,14 @@ fn ranges(hosts: &Hosts) -> Table {
         assay_study::results::fleet::words(rank, own.map_or("", |row| row.name.as_str()))
     };
     let row = |own: &HostRange| {
-        let arm = assay_study::results::plan::arm_in_words(own.arm.iter());
+        let arm = assay_study::results::plan::arm_in_words(own.configuration.iter());
         let name = format!("{} {arm}", own.workload).trim_end().to_owned();
         let cells = [
             name.clone(),
-            name_of(own.least),
-            show::per_second(own.least_per_s),
-            name_of(own.most),
-            show::per_second(own.most_per_s),
+            name_of(own.slowest_rank),
+            show::per_second(own.slowest_per_s),
+            name_of(own.fastest_rank),
+            show::per_second(own.fastest_per_s),
         ];
         Row { name, cells: cells.map(Cell::from).into(), notes: Vec::new() }
     };
@@ -103,22 +103,22 @@ mod tests {
             name: format!("n{rank}"),
             targets: vec!["/mnt".to_owned()],
             trials: 6,
-            pace: Some([0.9, 1.0 - f64::from(rank) / 1000.0, 1.1]),
+            relative_rate: Some([0.9, 1.0 - f64::from(rank) / 1000.0, 1.1]),
             lost: (rank == 2).then(|| "trial 4: its connection is closed".to_owned()),
         };
         let range = HostRange {
             workload: "read".to_owned(),
-            arm: [("queue_depth".to_owned(), "8".to_owned())].into(),
-            least_per_s: 900.0,
-            least: 1,
-            most_per_s: 1100.0,
-            most: 0,
+            configuration: [("queue_depth".to_owned(), "8".to_owned())].into(),
+            slowest_per_s: 900.0,
+            slowest_rank: 1,
+            fastest_per_s: 1100.0,
+            fastest_rank: 0,
         };
         Hosts {
-            began: count,
-            left: count - 1,
+            started: count,
+            finished: count - 1,
             order_sha256: "0123456789abcdef".to_owned(),
-            turned_away: None,
+            rejected: None,
             rows: (0..count).map(row).collect(),
             ranges: vec![range],
             starts_ns: Some([80_000, 2_000_000]),

@@ -10,12 +10,12 @@ use assay_study::results::plan::{Arm, arm_in_words};
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let mut told: Vec<(&str, &Arm, Vec<Row>)> = Vec::new();
     let is_own = findings.study.kind == "import" && findings.environment.targets.is_empty();
-    for cell in findings.cells.iter().filter(|cell| is_own && !cell.control) {
+    for cell in findings.measurements.iter().filter(|cell| is_own && !cell.control) {
         let own =
-            |(workload, arm, _): &(&str, &Arm, _)| *workload == cell.workload && **arm == cell.arm;
+            |(workload, arm, _): &(&str, &Arm, _)| *workload == cell.workload && **arm == cell.configuration;
         match told.iter_mut().find(|one| own(one)) {
             Some((.., rows)) => rows.push(row(cell)),
-            None => told.push((&cell.workload, &cell.arm, vec![row(cell)])),
+            None => told.push((&cell.workload, &cell.configuration, vec![row(cell)])),
         }
     }
     let section = |(workload, arm, rows): (&str, &Arm, Vec<Row>)| {

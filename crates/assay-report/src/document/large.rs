@@ -49,7 +49,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
     let several = targets.len() > 1;
     let one = |target: &TargetFacts| {
         let arm = facts::arm_of(findings, target);
-        let own = findings.cells.iter().filter(|cell| cell.primary && cell.arm == arm);
+        let own = findings.measurements.iter().filter(|cell| cell.primary && cell.configuration == arm);
         let numbers = own.filter_map(|cell| number(findings, cell)).take(MOST_NUMBERS).collect();
         Large { target: several.then(|| named(target)), numbers }
     };
@@ -58,7 +58,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
 }
 
 fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
-    let of = |metric| find(findings, &cell.workload, &cell.arm, false, metric);
+    let of = |metric| find(findings, &cell.workload, &cell.configuration, false, metric);
     let (cell, other) = match cell.metric.as_str() {
         "iops" => (cell, of("bandwidth_bytes_per_s")),
         "bandwidth_bytes_per_s" => (cell, of("iops")),
@@ -76,7 +76,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
         wide: cell.is_wide(),
         stands: Stands::of(cell)?,
-        io: findings.workload(&cell.workload, &cell.arm).and_then(|one| one.io),
+        io: findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io),
     })
 }
 
@@ -97,7 +97,7 @@ fn range(metric: &str, [low, high]: [f64; 2]) -> String {
 
 /// How the large numbers came about.
 pub fn method(findings: &Findings) -> Option<String> {
-    let trials = findings.cells.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
+    let trials = findings.measurements.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
     let work = findings.workloads.first()?;
     // Where something else ends a trial, its time says nothing of it.
     let timed = |one: &WorkloadFacts| one.time_ns == work.time_ns && one.time_ns < DAY_NS;
@@ -107,7 +107,7 @@ pub fn method(findings: &Findings) -> Option<String> {
     // The workloads of a check have names of ours, which need a word.
     let deep = |one: &WorkloadFacts| {
         let small = one.io.is_some_and(|io| io.pattern == Pattern::Random && io.size_bytes == 4096);
-        small && one.asked_depth > 1
+        small && one.requested_queue_depth > 1
     };
     let queue = findings.study.kind == "check" && findings.workloads.iter().any(deep);
     let names = if queue { "; q1, q32: operations of 4 KiB in flight at once" } else { "" };

@@ -31,7 +31,7 @@ pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
     let known = |metric: &str| {
         let own = |cell: &assay_study::findings::Cell| cell.workload == workload.name;
-        page.findings.cells.iter().any(|cell| own(cell) && cell.metric == metric)
+        page.findings.measurements.iter().any(|cell| own(cell) && cell.metric == metric)
     };
     let shown: Vec<(&str, &str, bool)> = COLUMNS
         .into_iter()
@@ -55,7 +55,7 @@ fn row(
     line: &Line<'_>,
     shown: &[(&str, &str, bool)],
 ) -> Row {
-    let arm = &line.cell.arm;
+    let arm = &line.cell.configuration;
     let mut cells: Vec<Cell> = factor_cells(page, arm).collect();
     for (_, metric, ratio) in shown {
         let found =
@@ -71,7 +71,7 @@ fn row(
 /// `0.61 (0.55 to 0.68)`.
 fn against(page: &Page<'_>, workload: &Workload<'_>, line: &Line<'_>, metric: &str) -> String {
     let own = |one: &&Comparison| {
-        one.workload == workload.name && one.metric == metric && one.arm == line.cell.arm
+        one.workload == workload.name && one.metric == metric && one.configuration == line.cell.configuration
     };
     match (line.role, page.findings.comparisons.iter().find(own)) {
         (Role::Baseline, _) => "1".to_owned(),

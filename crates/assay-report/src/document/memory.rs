@@ -21,7 +21,7 @@ const LEGEND: &[&str] = &[
 
 /// The section; none where no pages were gone to.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.cells.iter().filter(|cell| cell.metric == REACHED.name && !cell.control);
+    let own = findings.measurements.iter().filter(|cell| cell.metric == REACHED.name && !cell.control);
     let mut cells: Vec<&Measured> = own.collect();
     // A workload after the other, in the order of the page.
     let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
@@ -45,9 +45,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>, trust: Option<Trust>) -> Row {
-    let cells = named.words(&cell.workload, &cell.arm).into_iter().chain(words);
+    let cells = named.words(&cell.workload, &cell.configuration).into_iter().chain(words);
     Row {
-        name: named.name(&cell.workload, &cell.arm),
+        name: named.name(&cell.workload, &cell.configuration),
         cells: cells.map(Cell::from).chain([Cell::trust(trust)]).collect(),
         notes: Vec::new(),
     }
@@ -100,7 +100,7 @@ fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
 
 /// In how many of the trials that count the process was killed.
 fn killed(findings: &Findings, cell: &Measured) -> String {
-    let Some(own) = find(findings, &cell.workload, &cell.arm, false, KILLED.name) else {
+    let Some(own) = find(findings, &cell.workload, &cell.configuration, false, KILLED.name) else {
         return none();
     };
     let values = own.values();
@@ -111,13 +111,13 @@ fn killed(findings: &Findings, cell: &Measured) -> String {
 /// The worst trust of some of the numbers of a row.
 fn worst(findings: &Findings, cell: &Measured, metrics: &[&Metric]) -> Option<Trust> {
     let own = |metric: &&Metric| {
-        find(findings, &cell.workload, &cell.arm, false, metric.name).and_then(|one| one.trust)
+        find(findings, &cell.workload, &cell.configuration, false, metric.name).and_then(|one| one.trust)
     };
     metrics.iter().filter_map(own).max()
 }
 
 fn mean(findings: &Findings, cell: &Measured, metric: &Metric) -> Option<f64> {
-    find(findings, &cell.workload, &cell.arm, false, metric.name).and_then(Measured::value)
+    find(findings, &cell.workload, &cell.configuration, false, metric.name).and_then(Measured::value)
 }
 
 fn told(metric: &Metric, value: Option<f64>) -> String {

@@ -11,11 +11,11 @@ pub(super) const COST: &str = "micro_operation_ns";
 
 /// The section; none where there was no micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.cells.iter().filter(|cell| cell.metric == RATE && !cell.control);
+    let own = findings.measurements.iter().filter(|cell| cell.metric == RATE && !cell.control);
     let rows: Vec<Row> = own
         .map(|cell| {
             let each =
-                find(findings, &cell.workload, &cell.arm, false, COST).and_then(Measured::value);
+                find(findings, &cell.workload, &cell.configuration, false, COST).and_then(Measured::value);
             let told = |metric: &str, value: Option<f64>| {
                 value.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value))
             };

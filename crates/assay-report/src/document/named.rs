@@ -26,7 +26,7 @@ impl<'f> Named<'f> {
 
     /// For a row a cell.
     pub(super) fn of_cells(findings: &'f Findings, cells: &[&Cell]) -> Self {
-        Self::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
+        Self::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.configuration)))
     }
 
     /// The columns that say which row it is.

@@ -56,7 +56,7 @@ pub(super) fn ratio(found: &Comparison) -> String {
     match &found.difference {
         Some(difference) => signed(&found.metric, difference.value),
         None if found.cannot_tell() => "unknown".to_owned(),
-        None => ratio_and_interval(found.ratio, found.ci95_family.or(found.ci95))[0].clone(),
+        None => ratio_and_interval(found.ratio, found.ci95_simultaneous.or(found.ci95))[0].clone(),
     }
 }
 
@@ -64,14 +64,14 @@ pub(super) fn ratio(found: &Comparison) -> String {
 pub(super) fn interval(found: &Comparison) -> String {
     match &found.difference {
         Some(difference) => {
-            let ends = difference.ci95_family.or(difference.ci95);
+            let ends = difference.ci95_simultaneous.or(difference.ci95);
             let [low, high] = match ends {
                 Some(ends) => ends.map(|end| signed(&found.metric, end)),
                 None => return NONE.to_owned(),
             };
             format!("{low} to {high}")
         }
-        None => ratio_and_interval(found.ratio, found.ci95_family.or(found.ci95))[1].clone(),
+        None => ratio_and_interval(found.ratio, found.ci95_simultaneous.or(found.ci95))[1].clone(),
     }
 }
 

@@ -123,7 +123,7 @@ fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
             ids.filter_map(|id| named(findings, id)).collect()
         }
         Said::Fitness => {
-            let bounds = findings.fitness.iter().flat_map(|fitness| &fitness.bounds);
+            let bounds = findings.requirements.iter().flat_map(|fitness| &fitness.bounds);
             bounds.flat_map(|bound| of_bound(findings, bound)).collect()
         }
         Said::Race => {
@@ -147,7 +147,7 @@ fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
 fn of_bound(findings: &Findings, bound: &FitBound) -> Vec<(String, String)> {
     let named = |workload: &String| Some((workload.clone(), bound.metric.clone()?));
     let primary = |workload: &String| {
-        let cell = findings.cells.iter().find(|cell| cell.primary && cell.workload == *workload)?;
+        let cell = findings.measurements.iter().find(|cell| cell.primary && cell.workload == *workload)?;
         Some((workload.clone(), cell.metric.clone()))
     };
     bound.workloads.iter().filter_map(|own| named(own).or_else(|| primary(own))).collect()
@@ -165,7 +165,7 @@ fn none_better(findings: &Findings) -> Option<Answer> {
     // Of the baseline what any of them changed: the rest all have in common.
     let differs = |(name, level): &(&String, &String)| {
         judged().any(|found| {
-            found.baseline.get(*name) == Some(*level) && found.arm.get(*name) != Some(*level)
+            found.baseline.get(*name) == Some(*level) && found.configuration.get(*name) != Some(*level)
         })
     };
     let baseline = arm_in_words(first.baseline.iter().filter(differs));
@@ -207,8 +207,8 @@ fn measured(findings: &Findings) -> Option<Answer> {
     }
     let mut known: Vec<(&str, Option<bool>)> = Vec::new();
     let (mut told, mut of) = (Vec::new(), Vec::new());
-    for cell in findings.cells.iter().filter(|cell| cell.primary) {
-        let io = findings.workload(&cell.workload, &cell.arm).and_then(|one| one.io);
+    for cell in findings.measurements.iter().filter(|cell| cell.primary) {
+        let io = findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io);
         let kind = (cell.metric.as_str(), io.map(|io| io.mix.writes()));
         if known.contains(&kind) {
             continue;
@@ -243,7 +243,7 @@ pub struct Standing<'a> {
 
 /// How far the numbers can be trusted. The primary metric speaks for its row.
 pub fn standing(findings: &Findings) -> Standing<'_> {
-    let cells = || findings.cells.iter().filter(|cell| cell.primary);
+    let cells = || findings.measurements.iter().filter(|cell| cell.primary);
     let others = others(findings);
     let count = |stands: Stands| {
         let own = cells().filter_map(Stands::of).chain(others.iter().copied());
@@ -253,7 +253,7 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
         [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(|trust| Stands { trust, lent: false });
     let rows = [trusted, Stands { lent: true, ..trusted }, suspect, invalid].map(count);
     let mut rules: Vec<&str> = Vec::new();
-    for because in cells().flat_map(|cell| &cell.because) {
+    for because in cells().flat_map(|cell| &cell.reasons) {
         if because.trust != Trust::Trusted && !rules.contains(&because.rule.as_str()) {
             rules.push(&because.rule);
         }
@@ -268,10 +268,10 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
 /// The trust of rows without a number of the metric that matters: all their trials ended before they had one,
 /// which is a result as well.
 fn others(findings: &Findings) -> Vec<Stands> {
-    let row = |cell: &Cell| (cell.workload.clone(), cell.arm.clone(), cell.control);
+    let row = |cell: &Cell| (cell.workload.clone(), cell.configuration.clone(), cell.control);
     let mut known: BTreeSet<_> =
-        findings.cells.iter().filter(|cell| cell.primary).map(row).collect();
-    let rest = findings.cells.iter().filter_map(|cell| Some((row(cell), Stands::of(cell)?)));
+        findings.measurements.iter().filter(|cell| cell.primary).map(row).collect();
+    let rest = findings.measurements.iter().filter_map(|cell| Some((row(cell), Stands::of(cell)?)));
     rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, own)| own).collect()
 }
 

@@ -33,7 +33,7 @@ pub(super) fn of_class(class: &Class, metric: &str) -> Vec<(&'static str, &'stat
 
 /// Whether anything of a study is of response times.
 pub(super) fn is_told(findings: &Findings) -> bool {
-    findings.cells.iter().any(|cell| is_response(&cell.metric))
+    findings.measurements.iter().any(|cell| is_response(&cell.metric))
 }
 
 pub(super) fn is_response(metric: &str) -> bool {
@@ -54,7 +54,7 @@ pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<Str
     let late = match pace.late {
         0 => "none late".to_owned(),
         late => {
-            format!("{} late, at most {}", share(late), show::duration(pace.most_behind_ns as f64))
+            format!("{} late, at most {}", share(late), show::duration(pace.max_delay_ns as f64))
         }
     };
     Some(format!("{} operations scheduled: {issued}, {late}", show::count(pace.scheduled)))

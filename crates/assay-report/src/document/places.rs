@@ -22,7 +22,7 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
         [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
     sections.extend(tables(findings, places, detail != Detail::Page));
     sections.push(Section::of(Block::Text(legend(places))));
-    sections.extend(places.beside.iter().map(beside));
+    sections.extend(places.published.iter().map(beside));
     sections.extend(machines(places));
     sections.push(Section::of(Block::Remarks(all_remarks(findings, detail))));
     sections.extend(answers::questions(findings));
@@ -34,7 +34,7 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
 pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Section> {
     let mut works: Vec<(&str, &Arm, &str)> = Vec::new();
     for row in &places.rows {
-        let work = (row.workload.as_str(), &row.arm, row.metric.as_str());
+        let work = (row.workload.as_str(), &row.configuration, row.metric.as_str());
         if !works.contains(&work) {
             works.push(work);
         }
@@ -43,7 +43,7 @@ pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Se
         let own = places
             .rows
             .iter()
-            .filter(|row| row.workload == *workload && row.arm == **arm && row.metric == *metric);
+            .filter(|row| row.workload == *workload && row.configuration == **arm && row.metric == *metric);
         let table = table(findings, places, &own.collect::<Vec<_>>(), bars);
         let caption = format!(
             "{}: {}, {}",
@@ -107,8 +107,8 @@ fn absent(rows: &[&Number]) -> Vec<Row> {
     for row in rows {
         let Some(reason) = &row.absent else { continue };
         match told.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, places)) => places.push(&row.place),
-            None => told.push((reason, vec![&row.place])),
+            Some((_, places)) => places.push(&row.platform),
+            None => told.push((reason, vec![&row.platform])),
         }
     }
     let line = |(reason, places): (&String, Vec<&str>)| Row {
@@ -130,7 +130,7 @@ fn heading(metric: &str) -> String {
 }
 
 fn line(findings: &Findings, row: &Number, columns: &Columns) -> Row {
-    let name = row.place.clone();
+    let name = row.platform.clone();
     let dash = || super::NONE.to_owned();
     let [percent, low, high] = row.percent.map_or_else(
         || [dash(), dash(), dash()],
@@ -217,13 +217,13 @@ fn legend(places: &Places) -> Vec<String> {
         "% of base: speed in per cent of that of {}; 50 is half as fast.",
         places.baseline
     )];
-    let families = places.rows.iter().any(|row| row.percent_ci95_family.is_some());
+    let families = places.rows.iter().any(|row| row.percent_ci95_simultaneous.is_some());
     told.extend(families.then(|| {
         "Intervals hold for all places of a workload at once. Across machines verdicts only suggest: \
          no interval knows what else differs."
             .to_owned()
     }));
-    let works = places.rows.iter().filter(|row| row.place == places.baseline).count();
+    let works = places.rows.iter().filter(|row| row.platform == places.baseline).count();
     told.extend((works > 1).then(|| {
         "So: no single number. A place that keeps up in one work falls behind in another; no mean over \
          workloads is given."
@@ -251,12 +251,12 @@ fn beside(table: &Beside) -> Section {
             remark => remark.clone().unwrap_or_default(),
         };
         let cells = vec![
-            Cell::plain(format!("{}: {}", table.source, row.place)),
+            Cell::plain(format!("{}: {}", table.source, row.platform)),
             Cell::plain(&*row.value),
             percent,
             Cell::plain(remark),
         ];
-        Row { name: format!("{}: {}", table.source, row.place), cells, notes: Vec::new() }
+        Row { name: format!("{}: {}", table.source, row.platform), cells, notes: Vec::new() }
     });
     let columns = vec![
         Column::left("published").key(),
@@ -272,7 +272,7 @@ fn beside(table: &Beside) -> Section {
 /// What the places are, a line each; nothing of tables that were brought along.
 fn machines(places: &Places) -> Option<Section> {
     let told: Facts = places
-        .places
+        .platforms
         .iter()
         .map(|place| (place.name.clone(), machine(place)))
         .filter(|(_, told)| !told.is_empty())
@@ -284,10 +284,10 @@ fn machine(place: &Placed) -> String {
     let mut told: Vec<String> = Vec::new();
     // Where the name says it, it has been told.
     told.extend(place.found.clone().filter(|found| *found != place.name));
-    told.extend(place.machine.place.iter().flat_map(PlaceFacts::around));
+    told.extend(place.machine.platform.iter().flat_map(PlaceFacts::around));
     let machine = EnvironmentFacts {
-        virtualisation: "none".to_owned(),
-        place: None,
+        virtualization: "none".to_owned(),
+        platform: None,
         ..place.machine.clone()
     };
     told.extend(facts::machine(&machine).into_iter().map(|(name, value)| match name.as_str() {

@@ -47,20 +47,20 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
 /// Whether the stack of a device has several side by side.
 fn is_beside_others(all: &[Member], one: &Member) -> bool {
     let stack =
-        || all.iter().filter(|other| other.workload == one.workload && other.arm == one.arm);
+        || all.iter().filter(|other| other.workload == one.workload && other.configuration == one.configuration);
     let is_top = |other: &&Member| stack().all(|above| !above.below.contains(&other.device));
     stack().any(|other| other.below.len() > 1) || stack().filter(is_top).count() > 1
 }
 
 fn table(told: &[&Member]) -> Table {
     let mut factors: Vec<&String> = Vec::new();
-    for name in told.iter().flat_map(|one| one.arm.keys()) {
+    for name in told.iter().flat_map(|one| one.configuration.keys()) {
         if !factors.contains(&name) {
             factors.push(name);
         }
     }
     // What they all have in common stands at the top of the page.
-    let of = |one: &Member, name: &str| one.arm.get(name).cloned();
+    let of = |one: &Member, name: &str| one.configuration.get(name).cloned();
     factors.retain(|name| told.iter().any(|one| of(one, name) != of(told[0], name)));
     let mut columns = vec![Column::left("workload").key()];
     columns.extend(factors.iter().map(|name| Column::left(name.as_str()).key()));
@@ -75,7 +75,7 @@ fn table(told: &[&Member]) -> Table {
             value.map_or_else(|| NONE.to_owned(), words)
         };
         let mut words = vec![one.workload.clone()];
-        let level = |name: &&String| one.arm.get(*name).cloned().unwrap_or_else(|| NONE.to_owned());
+        let level = |name: &&String| one.configuration.get(*name).cloned().unwrap_or_else(|| NONE.to_owned());
         words.extend(factors.iter().map(level));
         words.extend([one.device.clone(), one.kind.clone()]);
         words.extend([one.read_per_byte, one.written_per_byte].map(|per| number(per, show::times)));

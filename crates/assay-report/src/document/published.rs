@@ -69,31 +69,31 @@ fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
     let own = |cell: &&Measured| {
         cell.workload == one.workload && cell.metric == one.metric && !cell.control
     };
-    let cells: Vec<&Measured> = findings.cells.iter().filter(own).collect();
+    let cells: Vec<&Measured> = findings.measurements.iter().filter(own).collect();
     let is_at = |arm: &Arm, cell: &Measured| {
-        arm.iter().all(|(name, level)| cell.arm.get(name) == Some(level))
+        arm.iter().all(|(name, level)| cell.configuration.get(name) == Some(level))
     };
     let mut shown: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
     for published in same(findings, one) {
-        let mut at = cells.iter().filter(|cell| is_at(&published.arm, cell));
+        let mut at = cells.iter().filter(|cell| is_at(&published.configuration, cell));
         // What stands beside several arms stands beside none of them.
-        let cell = at.next().filter(|_| at.next().is_none() && !published.arm.is_empty());
+        let cell = at.next().filter(|_| at.next().is_none() && !published.configuration.is_empty());
         let (own_name, own) = match cell {
-            Some(cell) if shown.contains(&&cell.arm) => (String::new(), None),
+            Some(cell) if shown.contains(&&cell.configuration) => (String::new(), None),
             Some(cell) => {
-                shown.push(&cell.arm);
-                (name(findings, &cell.arm), of_cell(cell))
+                shown.push(&cell.configuration);
+                (name(findings, &cell.configuration), of_cell(cell))
             }
             None => (String::new(), None),
         };
         lines.push(Line { own_name, published: Some(published), own });
     }
-    let rest: Vec<&&Measured> = cells.iter().filter(|cell| !shown.contains(&&cell.arm)).collect();
+    let rest: Vec<&&Measured> = cells.iter().filter(|cell| !shown.contains(&&cell.configuration)).collect();
     let is_open = shown.is_empty();
     if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
         // One number of each.
-        (line.own_name, line.own) = (name(findings, &cell.arm), of_cell(cell));
+        (line.own_name, line.own) = (name(findings, &cell.configuration), of_cell(cell));
         return lines;
     }
     let most = if shown.is_empty() { MOST_ARMS } else { MOST_BESIDE };
@@ -101,7 +101,7 @@ fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
         return lines;
     }
     let rest = rest.into_iter().map(|cell| Line {
-        own_name: name(findings, &cell.arm),
+        own_name: name(findings, &cell.configuration),
         published: None,
         own: of_cell(cell),
     });
@@ -142,21 +142,21 @@ fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Ve
         matches!(found.kind, Kind::Paired | Kind::Unpaired)
             && found.workload == one.workload
             && found.metric == one.metric
-            && found.arm.get(factor) != found.baseline.get(factor)
-            && others(&found.arm) == others(&found.baseline)
+            && found.configuration.get(factor) != found.baseline.get(factor)
+            && others(&found.configuration) == others(&found.baseline)
     };
     let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
     let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
         let stands = |arm: &Arm| {
             super::find(findings, &found.workload, arm, false, &found.metric).and_then(Stands::of)
         };
-        let sides = [stands(&found.arm), stands(&found.baseline)];
+        let sides = [stands(&found.configuration), stands(&found.baseline)];
         Some(Line {
-            own_name: format!("{} over {}", level(&found.arm), level(&found.baseline)),
+            own_name: format!("{} over {}", level(&found.configuration), level(&found.baseline)),
             published: None,
             own: Some(Own {
                 value: found.ratio?,
-                interval: found.ci95_family.or(found.ci95),
+                interval: found.ci95_simultaneous.or(found.ci95),
                 stands: sides.into_iter().flatten().reduce(Stands::with),
             }),
         })
@@ -314,17 +314,17 @@ mod tests {
 
     #[test]
     fn a_number_of_a_lent_drive_is_as_given_beside_published_ones() {
-        let mut cell = fixture("study-two-arms").cells[0].clone();
+        let mut cell = fixture("study-two-arms").measurements[0].clone();
         cell.trust = Some(Trust::Trusted);
         let word = |cell: &Measured| {
             let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
             let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
             table(&group).rows[0].cells[5].text.clone()
         };
-        cell.because.clear();
+        cell.reasons.clear();
         assert_eq!(word(&cell), "trusted");
         let text = "what the host caches cannot be seen from here".to_owned();
-        cell.because = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
+        cell.reasons = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
         assert_eq!(word(&cell), "as given");
         cell.trust = Some(Trust::Suspect);
         assert_eq!(word(&cell), "suspect");

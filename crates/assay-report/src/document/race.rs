@@ -19,7 +19,7 @@ const MOST: usize = 24;
 
 /// The section; none of what is no race.
 pub(super) fn section(page: &Page<'_>) -> Option<Section> {
-    let race = page.findings.race.as_ref().filter(|race| !race.runners.is_empty())?;
+    let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
     let told = in_order(race);
     let most = if page.full() { told.len() } else { MOST };
     let rows = told.iter().take(most).map(|runner| row(page, race, runner)).collect();
@@ -59,7 +59,7 @@ pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
 }
 
 fn of_level(own: &ScreenedLevel) -> Row {
-    let beside = match (own.beside_best, own.ends) {
+    let beside = match (own.ratio_to_best, own.ends) {
         (Some(ratio), Some(ends)) => {
             let [ratio, low, high] = show::ratios(ratio, ends);
             format!("{ratio}, {low} to {high}")
@@ -67,7 +67,7 @@ fn of_level(own: &ScreenedLevel) -> Row {
         (Some(_), None) => "the best".to_owned(),
         (None, _) => NONE.to_owned(),
     };
-    let became = match (own.left, own.n) {
+    let became = match (own.eliminated, own.n) {
         (false, _) => "stayed",
         (true, 0) => "left: no trial counted",
         (true, _) => "left",
@@ -96,12 +96,12 @@ fn how(screen: &ScreenAnswer) -> Vec<String> {
 fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
     let ahead = |runner: &Runner| {
         let way = if race.better == Better::Higher { -1.0 } else { 1.0 };
-        runner.beside_winner.map_or(f64::INFINITY, |own| way * own)
+        runner.ratio_to_winner.map_or(f64::INFINITY, |own| way * own)
     };
-    let mut told: Vec<&Runner> = race.runners.iter().collect();
+    let mut told: Vec<&Runner> = race.entries.iter().collect();
     told.sort_by(|one, other| {
-        let stayed = |own: &Runner| own.left.as_ref().map_or(u32::MAX, |left| left.after);
-        let is_winner = |own: &Runner| race.winner.as_ref() == Some(&own.arm);
+        let stayed = |own: &Runner| own.eliminated.as_ref().map_or(u32::MAX, |left| left.after);
+        let is_winner = |own: &Runner| race.winner.as_ref() == Some(&own.configuration);
         (is_winner(other), stayed(other))
             .cmp(&(is_winner(one), stayed(one)))
             .then(ahead(one).total_cmp(&ahead(other)))
@@ -112,23 +112,23 @@ fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
 fn row(page: &Page<'_>, race: &RaceAnswer, runner: &Runner) -> Row {
     let mean =
         runner.mean.map_or_else(|| NONE.to_owned(), |mean| under_heading(&race.metric, mean));
-    let beside = runner.beside_winner.map_or_else(|| NONE.to_owned(), show::ratio);
-    let mut cells: Vec<Cell> = factor_cells(page, &runner.arm).collect();
+    let beside = runner.ratio_to_winner.map_or_else(|| NONE.to_owned(), show::ratio);
+    let mut cells: Vec<Cell> = factor_cells(page, &runner.configuration).collect();
     cells.extend([mean, runner.n.to_string(), beside].map(Cell::from));
     cells.push(Cell::plain(stayed(race, runner)));
-    Row { name: page.findings.arm_words(&runner.arm), cells, notes: Vec::new() }
+    Row { name: page.findings.arm_words(&runner.configuration), cells, notes: Vec::new() }
 }
 
 /// How long it stayed, and why no longer.
 pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
-    let is_winner = race.winner.as_ref() == Some(&runner.arm);
-    let is_baseline = runner.arm == race.baseline;
-    let Some(left) = &runner.left else {
-        return match (is_winner, is_baseline, race.over.is_some()) {
+    let is_winner = race.winner.as_ref() == Some(&runner.configuration);
+    let is_baseline = runner.configuration == race.baseline;
+    let Some(left) = &runner.eliminated else {
+        return match (is_winner, is_baseline, race.end.is_some()) {
             (true, true, true) => "won; the baseline".to_owned(),
             (true, false, true) => "won".to_owned(),
             (true, _, false) => "leads".to_owned(),
-            (_, true, _) if race.beyond_baseline => {
+            (_, true, _) if race.baseline_eliminated => {
                 "the baseline, which never leaves; surely behind".to_owned()
             }
             (_, true, _) => "left in; the baseline".to_owned(),
@@ -138,11 +138,11 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
     if let Some(DroppedLevel { factor, level }) = &left.dropped {
         return format!("left in the screen, with {}", level_words(factor, level));
     }
-    match &left.behind {
-        None if left.harmed && left.after == 0 => {
+    match &left.ratio_to_leader {
+        None if left.rolled_back && left.after == 0 => {
             "left in the screen: it harmed others' work and was rolled back".to_owned()
         }
-        None if left.harmed => {
+        None if left.rolled_back => {
             format!(
                 "left after replicate {}: it harmed others' work and was rolled back",
                 left.after

@@ -26,10 +26,10 @@ impl Name {
 /// What the rules of trust say, in the order in which rules and rows are told.
 pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Remark> {
     let mut found: Vec<Remark> = Vec::new();
-    for cell in &findings.cells {
+    for cell in &findings.measurements {
         let again = if cell.control { " (control)" } else { "" };
-        let row = format!("{}{again}", name.of(findings, &cell.workload, &cell.arm));
-        for because in &cell.because {
+        let row = format!("{}{again}", name.of(findings, &cell.workload, &cell.configuration));
+        for because in &cell.reasons {
             add(&mut found, (&because.rule, Some(because.trust)), &because.text, &row);
         }
     }
@@ -48,14 +48,14 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
     }
     for workload in &findings.workloads {
         // A note on the depth stands below its row.
-        if workload.depth == workload.asked_depth
+        if workload.queue_depth == workload.requested_queue_depth
             && let Some(note) = &workload.note
         {
             add(
                 &mut found,
                 ("note", None),
                 note,
-                &name.of(findings, &workload.name, &workload.arm),
+                &name.of(findings, &workload.name, &workload.configuration),
             );
         }
     }
@@ -67,7 +67,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
             gather(findings, &mut remark.rows);
         }
         if detail == Detail::Usual && remark.rows.len() > MOST_ROWS {
-            let rows = findings.cells.iter().filter(|cell| cell.primary).count();
+            let rows = findings.measurements.iter().filter(|cell| cell.primary).count();
             remark.rows = vec![counted_rows(remark.rows.len(), rows)];
         }
     }

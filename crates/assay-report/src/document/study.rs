@@ -38,7 +38,7 @@ fn factors(findings: &Findings) -> Vec<Factor> {
         return varied.cloned().collect();
     }
     let mut found: Vec<Factor> = Vec::new();
-    for (name, level) in findings.cells.iter().flat_map(|cell| &cell.arm) {
+    for (name, level) in findings.measurements.iter().flat_map(|cell| &cell.configuration) {
         let index = found.iter().position(|factor| factor.name == *name).unwrap_or_else(|| {
             found.push(Factor { name: name.clone(), levels: Vec::new() });
             found.len() - 1
@@ -285,7 +285,7 @@ impl Page<'_> {
         let classes: Vec<&String> =
             self.primary().filter_map(|one| one.class_of.as_ref()).collect();
         let others = |of: &&String| {
-            self.findings.cells.iter().any(|cell| cell.metric == ARRIVALS && cell.workload == **of)
+            self.findings.measurements.iter().any(|cell| cell.metric == ARRIVALS && cell.workload == **of)
         };
         !classes.is_empty() && classes.iter().all(others)
     }

@@ -65,7 +65,7 @@ fn effects(page: &Page<'_>) -> Option<Section> {
         let mut cells: Vec<Cell> = workload_cell(page, &effect.workload).into_iter().collect();
         cells.push(Cell::plain(level_name(&effect.factor, &effect.level)));
         cells.push(Cell::plain(&effect.baseline));
-        let ends = effect.ci95_family.or(effect.ci95);
+        let ends = effect.ci95_simultaneous.or(effect.ci95);
         cells.extend(numbers::ratio_and_interval(Some(effect.ratio), ends).map(Cell::from));
         cells.push(numbers::verdict(effect.verdict.filter(|_| !page.without_verdicts)));
         let name = format!("{}={} against {}", effect.factor, effect.level, effect.baseline);
@@ -97,14 +97,14 @@ fn places(page: &Page<'_>) -> Option<Section> {
     let told = |rank: &Rank| {
         let most = match page.workloads.len() {
             _ if page.full() => usize::MAX,
-            1 if rank.places.len() <= MOST_PLACES => MOST_PLACES,
+            1 if rank.ranks.len() <= MOST_PLACES => MOST_PLACES,
             1 => TOLD_PLACES,
             _ => TOLD_OF_MANY,
         };
-        rank.places.len().min(most)
+        rank.ranks.len().min(most)
     };
     let row = |rank: &Rank, place: &Place| {
-        let at = match place.from_to {
+        let at = match place.rank_range {
             [from, to] if from == to => from.to_string(),
             [from, to] => format!("{from}-{to}"),
         };
@@ -112,17 +112,17 @@ fn places(page: &Page<'_>) -> Option<Section> {
         let name: Vec<String> = cells
             .iter()
             .map(|cell| cell.text.clone())
-            .chain([at.clone(), arm_name(&place.arm)])
+            .chain([at.clone(), arm_name(&place.configuration)])
             .collect();
         cells.push(Cell::plain(at));
-        cells.extend(factor_cells(page, &place.arm));
+        cells.extend(factor_cells(page, &place.configuration));
         cells.push(Cell::plain(value(&rank.metric, place.geometric_mean)));
         Row { name: name.join(" "), cells, notes: Vec::new() }
     };
     let rows = ranks
         .iter()
-        .flat_map(|rank| rank.places.iter().take(told(rank)).map(move |place| row(rank, place)));
-    let hidden: usize = ranks.iter().map(|rank| rank.places.len() - told(rank)).sum();
+        .flat_map(|rank| rank.ranks.iter().take(told(rank)).map(move |place| row(rank, place)));
+    let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - told(rank)).sum();
     let mut how = vec!["Best first; a range where settings cannot be told apart.".to_owned()];
     if hidden > 0 {
         how.push(format!("{hidden} further ones: {}", page.more()));
@@ -164,10 +164,10 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
     columns.push(Column::right("95 % interval"));
     let rows = found.iter().map(|found| {
         let mut cells: Vec<Cell> = workload_cell(page, &found.workload).into_iter().collect();
-        cells.extend(factor_cells(page, &found.arm));
+        cells.extend(factor_cells(page, &found.configuration));
         cells.push(Cell::plain(noun(&found.metric)));
         cells.extend([numbers::ratio(found), numbers::interval(found)].map(Cell::from));
-        let name = [found.workload.clone(), arm_name(&found.arm), noun(&found.metric).to_owned()];
+        let name = [found.workload.clone(), arm_name(&found.configuration), noun(&found.metric).to_owned()];
         let from = usize::from(page.workloads.len() < 2);
         Row { name: name[from..].join(" "), cells, notes: Vec::new() }
     });
@@ -182,8 +182,8 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
 /// What is remarked of comparisons, each text once with the arms that it concerns.
 pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
     let name = |found: &Comparison| match page.workloads.len() {
-        1 => page.findings.arm_words(&found.arm),
-        _ => format!("{} {}", found.workload, page.findings.arm_words(&found.arm)),
+        1 => page.findings.arm_words(&found.configuration),
+        _ => format!("{} {}", found.workload, page.findings.arm_words(&found.configuration)),
     };
     let ids = page.findings.sentences().flat_map(|(said, _)| match said {
         Said::Comparison { id } => std::slice::from_ref(id),
@@ -265,7 +265,7 @@ fn needed(page: &Page<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remar
 pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
     let mut told: Vec<Remark> = Vec::new();
     for entry in &page.findings.absent {
-        let row = format!("{} {}", entry.workload, page.findings.arm_words(&entry.arm));
+        let row = format!("{} {}", entry.workload, page.findings.arm_words(&entry.configuration));
         match &entry.metric {
             None => add(&mut told, ("not measured", None), reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {
@@ -281,7 +281,7 @@ pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
     }
     for remark in told.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full()) {
         let whole = page.findings.absent.iter().filter(|entry| entry.metric.is_none());
-        let arms = whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.arm);
+        let arms = whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.configuration);
         remark.rows = vec![shared(&arms.collect::<Vec<_>>(), remark.rows.len())];
     }
     (!told.is_empty()).then(|| Section::of(Block::Remarks(told)))

@@ -47,7 +47,7 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
 /// Those of a workload: of work by the clock response and service stand side by side.
 fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
     let own = |cell: &Measured| cell.workload == workload.name && pace::is_response(&cell.metric);
-    if findings.cells.iter().any(own) {
+    if findings.measurements.iter().any(own) {
         return pace::quantiles(workload.metric);
     }
     quantiles(workload.metric)
@@ -83,7 +83,7 @@ pub(super) enum Role<'a> {
 /// The workloads in the order of the study.
 pub(super) fn workloads(findings: &Findings) -> Vec<Workload<'_>> {
     let mut names: Vec<&str> = Vec::new();
-    for cell in &findings.cells {
+    for cell in &findings.measurements {
         if !names.contains(&cell.workload.as_str()) {
             names.push(&cell.workload);
         }
@@ -95,18 +95,18 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
     let compared = |found: &&Comparison| found.primary && found.workload == name;
     let own = |cell: &&Measured| cell.workload == name;
     let judged = findings.comparisons.iter().find(compared).map(|found| &found.metric);
-    let first = || findings.cells.iter().find(own).map(|cell| &cell.metric);
-    let marked = || findings.cells.iter().filter(own).find(|cell| cell.primary);
+    let first = || findings.measurements.iter().find(own).map(|cell| &cell.metric);
+    let marked = || findings.measurements.iter().filter(own).find(|cell| cell.primary);
     let metric = judged.or_else(|| marked().map(|cell| &cell.metric)).or_else(first)?;
     let cells: Vec<&Measured> =
-        findings.cells.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
+        findings.measurements.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
     let mut lines: Vec<(usize, usize, Line<'_>)> = Vec::new();
     for cell in &cells {
-        let found = findings.comparisons.iter().filter(compared).find(|one| one.arm == cell.arm);
-        let base = found.map_or(&cell.arm, |found| &found.baseline);
-        let context = cells.iter().position(|one| one.arm == *base).unwrap_or(usize::MAX);
+        let found = findings.comparisons.iter().filter(compared).find(|one| one.configuration == cell.configuration);
+        let base = found.map_or(&cell.configuration, |found| &found.baseline);
+        let context = cells.iter().position(|one| one.configuration == *base).unwrap_or(usize::MAX);
         let is_baseline =
-            findings.comparisons.iter().filter(compared).any(|one| one.baseline == cell.arm);
+            findings.comparisons.iter().filter(compared).any(|one| one.baseline == cell.configuration);
         let (place, role) = match (cell.control, found, is_baseline) {
             (true, ..) => (1, Role::Control),
             (_, Some(found), _) => (2, Role::Compared(found)),
@@ -163,7 +163,7 @@ pub(super) fn table(
             .filter(|(_, metric)| {
                 let own =
                     |cell: &Measured| cell.workload == workload.name && cell.metric == *metric;
-                findings.cells.iter().any(own)
+                findings.measurements.iter().any(own)
             })
             .collect(),
         trust: !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()),
@@ -173,8 +173,8 @@ pub(super) fn table(
 
 /// Whether there is trust, and all of it.
 pub(super) fn all_trusted(findings: &Findings) -> bool {
-    let mut cells = findings.cells.iter();
-    !findings.cells.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
+    let mut cells = findings.measurements.iter();
+    !findings.measurements.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
 }
 
 pub(super) fn factor_columns<'a>(page: &'a Page<'_>) -> impl Iterator<Item = Column> + 'a {
@@ -228,7 +228,7 @@ impl Columns<'_> {
     }
 
     fn row(&self, line: &Line<'_>) -> Row {
-        let (findings, arm) = (self.page.findings, &line.cell.arm);
+        let (findings, arm) = (self.page.findings, &line.cell.configuration);
         let control = matches!(line.role, Role::Control);
         let mut cells: Vec<Cell> = factor_cells(self.page, arm).collect();
         if control {
@@ -272,7 +272,7 @@ impl Columns<'_> {
         let Role::Compared(found) = line.role else { return None };
         let [_, baseline] = found.own_means()?;
         let told = under_heading(self.workload.metric, baseline);
-        let own = |one: &&Line<'_>| one.cell.arm == found.baseline && !one.cell.control;
+        let own = |one: &&Line<'_>| one.cell.configuration == found.baseline && !one.cell.control;
         let shown = self.workload.arms.iter().find(own).and_then(Line::result);
         let shown = shown.map(|value| under_heading(self.workload.metric, value));
         (shown.as_ref() != Some(&told)).then(|| {
@@ -332,7 +332,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     let n = if lost { " (5/6: of 5 of 6 replicates)" } else { "" };
     let mut told =
         vec![format!("Results: geometric means of n trials{n}; spread: half of their range.")];
-    if findings.cells.iter().any(|cell| cell.metric == TAIL) {
+    if findings.measurements.iter().any(|cell| cell.metric == TAIL) {
         told.push("p99: service time that 99 % of a typical trial's operations stay below.".into());
     }
     told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
@@ -354,7 +354,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     told.extend(verdicts(page));
     let said = findings.sentences().any(|(said, _)| *said == Said::Trust);
     if all_trusted(findings) && !said {
-        let is_one_trial = findings.cells.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
+        let is_one_trial = findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
         let judged = if is_one_trial {
             "No rule is triggered, but each number is of one trial: its spread is not known."
         } else {
@@ -380,7 +380,7 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let several = base.iter().any(|one| *one != base[0]);
     let at = if several { " at the same levels of the other factors" } else { "" };
     let together = if most > 1 { "; the intervals of a workload hold all at once" } else { "" };
-    let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_family.is_some();
+    let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_simultaneous.is_some();
     let read = match (page.primary().any(clear) && !page.without_verdicts, most) {
         (false, _) => "",
         (true, 1) => "; better and worse are read from the interval",

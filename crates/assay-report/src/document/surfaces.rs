@@ -16,10 +16,10 @@ const OF_FIGURE: Role = Role::Of("surface");
 /// One section a surface.
 pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '_ {
     findings.surfaces.iter().enumerate().map(|(index, surface)| {
-        let name = if surface.arm.is_empty() {
+        let name = if surface.configuration.is_empty() {
             surface.workload.clone()
         } else {
-            format!("{} {}", surface.workload, arm_name(&surface.arm))
+            format!("{} {}", surface.workload, arm_name(&surface.configuration))
         };
         let read = "Rate in each tenth of the area, from its first byte on: geometric mean of n \
                     trials, the lowest and the highest of them.";
@@ -39,7 +39,7 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
 /// Single accesses: one row a workload and arm.
 pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     let all = &findings.accesses;
-    let arms = all.iter().any(|one| one.arm != all[0].arm);
+    let arms = all.iter().any(|one| one.configuration != all[0].configuration);
     let mut columns = vec![Column::left("workload").key()];
     columns.extend(arms.then(|| Column::left("setting").key()));
     columns.extend(table::columns(&[">lowest", ">mean", ">highest", ">n"]));
@@ -47,11 +47,11 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     let row = |one: &Accesses| {
         let time = |ns: f64| Cell::plain(under_heading(LATENCY, ns));
         let mut cells = vec![Cell::plain(one.workload.clone())];
-        cells.extend(arms.then(|| Cell::plain(arm_name(&one.arm))));
+        cells.extend(arms.then(|| Cell::plain(arm_name(&one.configuration))));
         cells.extend([one.whole.lowest, one.whole.mean, one.whole.highest].map(time));
-        let stands = stands(findings, (&one.workload, &one.arm, LATENCY), one.trust);
+        let stands = stands(findings, (&one.workload, &one.configuration, LATENCY), one.trust);
         cells.extend([Cell::plain(one.n.to_string()), Cell::stands(stands)]);
-        Row { name: format!("{} {}", one.workload, arm_name(&one.arm)), cells, notes: Vec::new() }
+        Row { name: format!("{} {}", one.workload, arm_name(&one.configuration)), cells, notes: Vec::new() }
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
     let read = "Single operations at random places, one at a time: over all of n trials.";
@@ -73,7 +73,7 @@ fn stands(
 }
 
 fn table(findings: &Findings, surface: &Surface) -> Table {
-    let stands = stands(findings, (&surface.workload, &surface.arm, RATE), surface.trust);
+    let stands = stands(findings, (&surface.workload, &surface.configuration, RATE), surface.trust);
     let mut columns = columns(&["of the area", ">rate", ">lowest", ">highest", ">n"]);
     columns.push(Column::left("trust").judged());
     Table { columns, rows: surface.bands.iter().map(|band| row(stands, band)).collect() }

@@ -12,7 +12,7 @@ use assay_study::results::surroundings::facts::{
 
 /// All sections, as far as there is something to tell.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    let surroundings = &findings.surroundings;
+    let surroundings = &findings.system_activity;
     [machine(findings), observed(findings), drives(surroundings)].into_iter().flatten().collect()
 }
 
@@ -36,7 +36,7 @@ fn percent(share: f64) -> String {
 }
 
 fn machine(findings: &Findings) -> Option<Section> {
-    let surroundings = &findings.surroundings;
+    let surroundings = &findings.system_activity;
     let rows = &surroundings.workloads;
     if rows.is_empty() {
         return None;
@@ -44,12 +44,12 @@ fn machine(findings: &Findings) -> Option<Section> {
     let told: Vec<Aspect> =
         ASPECTS.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
     let hot = rows.iter().any(|row| row.hottest.is_some());
-    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.arm)));
+    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
     let mut columns = named.columns();
     columns.extend(told.iter().map(|(title, _)| Column::right(*title)));
     columns.extend(hot.then(|| Column::left("hottest")));
     let cells = |row: &WorkloadSurroundings| {
-        let mut cells = named.words(&row.workload, &row.arm);
+        let mut cells = named.words(&row.workload, &row.configuration);
         cells.extend(told.iter().map(|(_, of)| of(row).unwrap_or_else(|| NONE.to_owned())));
         cells.extend(hot.then(|| temperature(row)));
         cells
@@ -57,7 +57,7 @@ fn machine(findings: &Findings) -> Option<Section> {
     let rows: Vec<Row> = rows
         .iter()
         .map(|row| Row {
-            name: named.name(&row.workload, &row.arm),
+            name: named.name(&row.workload, &row.configuration),
             cells: cells(row).into_iter().map(Cell::from).collect(),
             notes: Vec::new(),
         })
@@ -94,18 +94,18 @@ fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
 
 /// What probes observed of which nothing else tells.
 fn observed(findings: &Findings) -> Option<Section> {
-    let rows = &findings.surroundings.observed;
-    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.arm)));
+    let rows = &findings.system_activity.observed;
+    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
     let mut columns = named.columns();
     columns.extend([Column::left("probe"), Column::left("observed")]);
     columns.extend(["mean", "least", "most"].map(Column::right));
     let row = |row: &ObservedField| {
         let (what, unit) = described(row);
         let show = |amount: Option<f64>| amount.map_or(NONE.to_owned(), |it| unit.show(it));
-        let mut cells = named.words(&row.workload, &row.arm);
+        let mut cells = named.words(&row.workload, &row.configuration);
         cells.extend([row.probe.clone(), what, show(row.mean), show(row.min), show(row.max)]);
         Row {
-            name: format!("{} {}", named.name(&row.workload, &row.arm), row.probe),
+            name: format!("{} {}", named.name(&row.workload, &row.configuration), row.probe),
             cells: cells.into_iter().map(Cell::from).collect(),
             notes: row.reason.iter().chain(&row.words).cloned().collect(),
         }

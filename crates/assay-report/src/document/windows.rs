@@ -28,10 +28,10 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 /// Each class that either window has, with an arm that has it.
 fn classes(findings: &Findings) -> Vec<(&str, &'static str, &Arm)> {
     let mut known: Vec<(&str, &'static str, &Arm)> = Vec::new();
-    for cell in &findings.cells {
+    for cell in &findings.measurements {
         let Some((class, _)) = class(&cell.metric) else { continue };
         if known.iter().all(|(workload, ..)| *workload != cell.workload) {
-            known.push((&cell.workload, class, &cell.arm));
+            known.push((&cell.workload, class, &cell.configuration));
         }
     }
     known

@@ -28,7 +28,7 @@ fn write(findings: &Findings) -> Option<String> {
     let mut rows: Vec<String> = Vec::new();
     let mut names = BTreeSet::new();
     let mut units = BTreeMap::new();
-    for cell in findings.cells.iter().filter(|cell| !cell.control) {
+    for cell in findings.measurements.iter().filter(|cell| !cell.control) {
         let name = name(cell, &mut names);
         let row = rows.iter().position(|known| *known == name).unwrap_or_else(|| {
             rows.push(name.clone());
@@ -79,7 +79,7 @@ fn name(cell: &Cell, names: &mut BTreeSet<(String, String)>) -> String {
         plain
     };
     let mut name = plain(&cell.workload, true);
-    for (factor, level) in &cell.arm {
+    for (factor, level) in &cell.configuration {
         let _ = write!(name, "/{}={}", plain(factor, false), plain(level, false));
     }
     name

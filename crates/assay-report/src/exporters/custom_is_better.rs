@@ -65,7 +65,7 @@ fn left_out(findings: &Findings, better: Better) -> Vec<String> {
 
 /// The rows of a direction that have a number.
 fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Cell, f64)> {
-    let own = findings.cells.iter().filter(move |cell| !cell.control && cell.better == better);
+    let own = findings.measurements.iter().filter(move |cell| !cell.control && cell.better == better);
     own.filter_map(|cell| Some((cell, cell.value().filter(|value| value.is_finite())?)))
 }
 
@@ -97,7 +97,7 @@ fn trust(cell: &Cell) -> String {
         Some(Trust::Invalid) => "invalid",
         None => "not judged",
     };
-    let against = cell.because.iter().filter(|because| because.trust != Trust::Trusted);
+    let against = cell.reasons.iter().filter(|because| because.trust != Trust::Trusted);
     let against: Vec<String> =
         against.map(|because| format!("{}: {}", because.rule, because.text)).collect();
     if against.is_empty() { word.to_owned() } else { format!("{word} ({})", against.join("; ")) }
@@ -107,8 +107,8 @@ fn trust(cell: &Cell) -> String {
 fn verdicts(findings: &Findings, cell: &Cell) -> Vec<String> {
     let is_its = |one: &&Comparison| one.workload == cell.workload && one.metric == cell.metric;
     let own = || findings.comparisons.iter().filter(is_its);
-    let is_baseline = own().any(|one| one.baseline == cell.arm);
-    let said = own().filter(|one| one.arm == cell.arm && !one.withheld && !one.text.is_empty());
+    let is_baseline = own().any(|one| one.baseline == cell.configuration);
+    let said = own().filter(|one| one.configuration == cell.configuration && !one.withheld && !one.text.is_empty());
     let said = said.map(|one| one.text.clone());
     is_baseline.then(|| "baseline".to_owned()).into_iter().chain(said).collect()
 }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn an_entry_has_the_value_in_full_its_interval_trust_and_verdict() {
         let findings = fixture("study-commands");
-        let cell = findings.cells.iter().find(|cell| cell.metric == "duration_s").unwrap();
+        let cell = findings.measurements.iter().find(|cell| cell.metric == "duration_s").unwrap();
         let all = entries(&findings, Better::Lower);
         let named = |name: &str| all.iter().find(|one| one["name"] == name).unwrap();
         let own = named(&name(cell));
@@ -183,11 +183,11 @@ mod tests {
         assert_eq!(left_out(&findings, Better::Lower), Vec::<String>::new());
         let before = entries(&findings, Better::Lower).len();
         let is_time = |cell: &&mut Cell| cell.metric == "duration_s" && !cell.control;
-        let times = findings.cells.iter_mut().filter(is_time);
+        let times = findings.measurements.iter_mut().filter(is_time);
         for (cell, trust) in times.zip([Trust::Invalid, Trust::Suspect]) {
             cell.trust = Some(trust);
             let rule = "foreign-io".to_owned();
-            cell.because = vec![Because { rule, trust, text: "others wrote".to_owned() }];
+            cell.reasons = vec![Because { rule, trust, text: "others wrote".to_owned() }];
         }
         let after = entries(&findings, Better::Lower);
         assert_eq!(after.len(), before - 1);

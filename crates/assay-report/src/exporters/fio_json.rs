@@ -38,11 +38,11 @@ type Values<'f> = BTreeMap<&'f str, f64>;
 
 fn write(findings: &Findings) -> Option<String> {
     let mut trials: BTreeMap<(Option<u32>, &str, String, u32), (&_, Values<'_>)> = BTreeMap::new();
-    for cell in findings.cells.iter().filter(|cell| !cell.control) {
+    for cell in findings.measurements.iter().filter(|cell| !cell.control) {
         for (trial, value) in counted(cell) {
             let key =
                 (trial.order, cell.workload.as_str(), super::arm_words(cell, " "), trial.replicate);
-            let (_, values) = trials.entry(key).or_insert((&cell.arm, Values::new()));
+            let (_, values) = trials.entry(key).or_insert((&cell.configuration, Values::new()));
             values.insert(&cell.metric, value);
         }
     }
@@ -171,7 +171,7 @@ mod tests {
                 mix: mix.parse().unwrap(),
                 size_bytes: 4096,
                 data_sync: false,
-                held_back: false,
+                rate_limited: false,
                 shaped: false,
                 partly_synced: false,
             };

@@ -22,7 +22,7 @@ pub const EXPORTER: Exporter = Exporter {
 const TIME: &str = "duration_s";
 
 fn write(findings: &Findings) -> Option<String> {
-    let cells = findings.cells.iter().filter(|cell| cell.metric == TIME && !cell.control);
+    let cells = findings.measurements.iter().filter(|cell| cell.metric == TIME && !cell.control);
     let results: Vec<Value> = cells.filter_map(result).collect();
     let document = json!({
         "assay": { "format": "assay-hyperfine/1", "id": findings.study.id },
@@ -53,6 +53,6 @@ fn result(cell: &Cell) -> Option<Value> {
         "max": times.iter().copied().reduce(f64::max),
         "exit_codes": vec![0; count],
         "times": times,
-        "parameters": cell.arm,
+        "parameters": cell.configuration,
     }))
 }

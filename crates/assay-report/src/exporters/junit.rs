@@ -35,7 +35,7 @@ fn write(findings: &Findings) -> Option<String> {
     let ended = |is: fn(&Gated) -> bool| gate.rows.iter().filter(|row| is(row)).count();
     let silent = if gate.rows.is_empty() { 1 } else { ended(Gated::is_silent) };
     let [tests, failures, silent] =
-        [cases.len(), ended(|row| row.ended == Ended::Fail), silent].map(|count| count.to_string());
+        [cases.len(), ended(|row| row.outcome == Ended::Fail), silent].map(|count| count.to_string());
     let counts = [
         ("tests", tests.as_str()),
         ("failures", failures.as_str()),
@@ -56,7 +56,7 @@ fn of_gate(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)
         ("started", findings.study.started.clone()),
         ("gate", gate.head()),
     ];
-    match gate.more {
+    match gate.max_increase {
         Some(more) => own.push(("allowed_loss", brief(more))),
         None => own.extend([
             ("allowed_loss_percent", percent(gate.max_regression)),
@@ -73,14 +73,14 @@ fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
         Some(metric) => format!("{}: {metric}", row.name),
         None => row.name.clone(),
     };
-    let ended = match &row.ended {
+    let ended = match &row.outcome {
         Ended::Pass => String::new(),
         Ended::Fail => {
             let text = row.text();
             // Some pages show what stands in the attribute, others what stands inside.
             element("failure", &[("type", "gate"), ("message", &text)], &(escaped(&text) + "\n"))
         }
-        Ended::NoStatement(reason) => skipped(reason),
+        Ended::Inconclusive(reason) => skipped(reason),
     };
     case(suite, &name, &properties(&of_numbers(row, findings)), &ended)
 }
@@ -88,19 +88,19 @@ fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
 /// The numbers of a row, with their units.
 fn of_numbers(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
     let surely =
-        if row.ended == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };
+        if row.outcome == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };
     let losses =
-        [("loss_percent", row.loss), (surely, row.surely), ("detectable_loss_percent", row.seen)];
+        [("loss_percent", row.loss), (surely, row.bound95), ("detectable_loss_percent", row.min_detectable)];
     let mut own: Vec<(&'static str, String)> =
         losses.into_iter().filter_map(|(name, share)| Some((name, percent(share?)))).collect();
     if let Some(amount) = row.amount {
-        let surely = if row.ended == Ended::Fail { "loss_at_least" } else { "loss_at_most" };
-        own.extend([("loss", brief(amount.loss)), (surely, brief(amount.surely))]);
+        let surely = if row.outcome == Ended::Fail { "loss_at_least" } else { "loss_at_most" };
+        own.extend([("loss", brief(amount.loss)), (surely, brief(amount.bound95))]);
     }
     let is_its = |one: &&Comparison| Some(&one.id) == row.comparison.as_ref();
     if let Some(one) = findings.comparisons.iter().find(is_its) {
         own.extend(one.ratio.map(|ratio| ("ratio", brief(ratio))));
-        if let Some([low, high]) = one.ci95_family.or(one.ci95) {
+        if let Some([low, high]) = one.ci95_simultaneous.or(one.ci95) {
             own.push(("ratio_ci95_low", brief(low)));
             own.push(("ratio_ci95_high", brief(high)));
         }
@@ -166,8 +166,8 @@ mod tests {
         Gated {
             metric: Some("duration_s".to_owned()),
             loss: Some(0.5),
-            surely: Some(0.4),
-            seen: Some(0.123_6),
+            bound95: Some(0.4),
+            min_detectable: Some(0.123_6),
             comparison: Some(primary(findings).id.clone()),
             ..Gated::bare("command (xz)".to_owned(), Ended::Fail)
         }
@@ -194,7 +194,7 @@ mod tests {
         );
         assert!(found.contains("<skipped message=\"it has 2 pairs\"/>"), "{found}");
         let one = primary(&findings);
-        let [low, high] = one.ci95_family.or(one.ci95).unwrap();
+        let [low, high] = one.ci95_simultaneous.or(one.ci95).unwrap();
         for (name, value) in [
             ("allowed_loss_percent", "5".to_owned()),
             ("loss_percent", "50".to_owned()),
@@ -227,7 +227,7 @@ mod tests {
             suspect: Some(HOSTILE.to_owned()),
             ..Gated::bare(HOSTILE.to_owned(), ended)
         };
-        let ends = [Ended::Pass, Ended::Fail, Ended::NoStatement(HOSTILE.to_owned())];
+        let ends = [Ended::Pass, Ended::Fail, Ended::Inconclusive(HOSTILE.to_owned())];
         let mut findings = gated(ends.map(row).into());
         findings.study.title = HOSTILE.to_owned();
         let found = written(&findings);

@@ -21,7 +21,7 @@ pub const EXPORTER: Exporter = Exporter {
 
 fn write(findings: &Findings) -> Option<String> {
     let mut metrics: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
-    for cell in findings.cells.iter().filter(|cell| !cell.control && cell.value().is_some()) {
+    for cell in findings.measurements.iter().filter(|cell| !cell.control && cell.value().is_some()) {
         metrics.entry(name(&cell.metric)).or_default().push(cell);
     }
     if metrics.is_empty() {
@@ -59,7 +59,7 @@ fn family(
             format!("study=\"{}\"", escaped(&findings.study.id)),
             format!("workload=\"{}\"", escaped(&cell.workload)),
         ];
-        for (factor, level) in &cell.arm {
+        for (factor, level) in &cell.configuration {
             labels.push(format!("factor_{}=\"{}\"", name(factor), escaped(level)));
         }
         let _ = writeln!(text, "assay_{metric}{{{}}} {value}", labels.join(","));

@@ -34,7 +34,7 @@ fn rough() -> Findings {
         repeats: None,
         outlier: false,
     };
-    let mut first = findings.cells[0].clone();
+    let mut first = findings.measurements[0].clone();
     first.trials = vec![
         trial(0, 1, Some(9.0), Status::LeadIn, "lead-in"),
         trial(2, 4, Some(2.5), Status::Ok, ""),
@@ -49,7 +49,7 @@ fn rough() -> Findings {
     });
     // The repeat stands for the disturbed one.
     first.counted = Some(vec![1, 2, 6]);
-    first.arm = [("a \"b\"".to_owned(), "x/y=z, 1".to_owned())].into();
+    first.configuration = [("a \"b\"".to_owned(), "x/y=z, 1".to_owned())].into();
     first.control = false;
     let mut second = first.clone();
     second.metric = "made_up".to_owned();
@@ -58,12 +58,12 @@ fn rough() -> Findings {
     second.counted = None;
     let mut lone = first.clone();
     lone.workload = "lone".to_owned();
-    lone.arm.clear();
+    lone.configuration.clear();
     lone.trials = vec![trial(1, 3, Some(4.0), Status::Ok, "")];
     lone.counted = None;
     let mut control = first.clone();
     control.control = true;
-    findings.cells = vec![first, second, lone, control];
+    findings.measurements = vec![first, second, lone, control];
     let lost = Gated { loss: Some(0.25), ..Gated::bare("lone <1>".to_owned(), Ended::Fail) };
     let blind = Gated::silent("build (a \"b\")".to_owned(), "others, \"loud\"\nwrote".to_owned());
     findings.gate = Some(GateAnswer::of((0.05, 0.3), false, vec![lost, blind]));
@@ -72,7 +72,7 @@ fn rough() -> Findings {
 
 #[test]
 fn what_goes_out_are_the_trials_that_the_row_sums_up() {
-    let mut cell = rough().cells.remove(0);
+    let mut cell = rough().measurements.remove(0);
     let values =
         |cell: &Cell| -> Vec<f64> { counted(cell).into_iter().map(|(_, value)| value).collect() };
     assert_eq!(values(&cell), [1.5, 2.5, 3.5], "a repeat stands for what was disturbed");
@@ -86,14 +86,14 @@ fn what_goes_out_are_the_trials_that_the_row_sums_up() {
 /// The same without the position of one trial.
 fn unordered() -> Findings {
     let mut findings = rough();
-    findings.cells[1].trials[0].order = None;
+    findings.measurements[1].trials[0].order = None;
     findings
 }
 
 /// No trial of it counts.
 fn empty() -> Findings {
     let mut findings = rough();
-    for cell in &mut findings.cells {
+    for cell in &mut findings.measurements {
         cell.control = true;
     }
     findings.gate = None;
@@ -130,13 +130,13 @@ fn where_no_trial_counts_a_format_of_trials_says_nothing() {
 /// What a table says of two arms, one of which has this level of a factor with this name.
 fn table(factor: &str, level: &str) -> String {
     let mut findings = crate::tests::fixture("study-grid");
-    let mut cell = findings.cells[0].clone();
+    let mut cell = findings.measurements[0].clone();
     // Both have the same trials: nothing is said of their order in time.
     cell.trials.iter_mut().for_each(|trial| trial.order = None);
     let mut other = cell.clone();
-    cell.arm = Arm::from([(factor.to_owned(), level.to_owned())]);
-    other.arm = Arm::from([(factor.to_owned(), "plain".to_owned())]);
-    findings.cells = vec![cell, other];
+    cell.configuration = Arm::from([(factor.to_owned(), level.to_owned())]);
+    other.configuration = Arm::from([(factor.to_owned(), "plain".to_owned())]);
+    findings.measurements = vec![cell, other];
     (trials_csv::EXPORTER.write)(&findings).unwrap()
 }
 

@@ -48,7 +48,7 @@ pub(super) fn of_metric(
 ) -> Vec<Figure> {
     // Arms in the order of the study.
     let cells = workloads.iter().flat_map(|one| primary(findings, *one));
-    let arms = distinct(cells.map(|cell| &cell.arm));
+    let arms = distinct(cells.map(|cell| &cell.configuration));
     let figures: Vec<Option<Figure>> = if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
         let metrics = distinct(workloads.iter().map(|one| one.metric)).into_iter();
         metrics.map(|metric| together(findings, names, workloads, &arms, metric)).collect()
@@ -92,8 +92,8 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
         grouped(findings, names, &cells, [first, second])
     } else {
         let bars = cells.iter().enumerate();
-        let bars = bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.arm), cell));
-        let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.arm)));
+        let bars = bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.configuration), cell));
+        let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.configuration)));
         (along, vec![Series::new(0, "", Marks::Bars(bars.collect()))])
     };
     finished(findings, workload.metric, workload.name, along, series)
@@ -110,10 +110,10 @@ fn grouped(
     both.sort_by_key(|(_, levels)| std::cmp::Reverse(levels.len()));
     let [(along, places), (other, levels)] = &both;
     let series = levels.iter().map(|level| {
-        let own = cells.iter().filter(|cell| cell.arm.get(*other) == Some(level));
+        let own = cells.iter().filter(|cell| cell.configuration.get(*other) == Some(level));
         let bars = own.filter_map(|cell| {
-            let at = places.iter().position(|place| cell.arm.get(*along) == Some(place))?;
-            bar(findings, at, &names.arm(&cell.arm), cell)
+            let at = places.iter().position(|place| cell.configuration.get(*along) == Some(place))?;
+            bar(findings, at, &names.arm(&cell.configuration), cell)
         });
         (short(&level_words(other, level)), bars.collect::<Vec<Point>>())
     });
@@ -124,7 +124,7 @@ fn grouped(
 /// Levels of a factor in the order of the study.
 pub(super) fn levels(findings: &Findings, cells: &[&Cell], factor: &str) -> Vec<String> {
     let declared = findings.factors.iter().find(|one| one.name == factor);
-    let seen = || distinct(cells.iter().filter_map(|cell| cell.arm.get(factor)).cloned());
+    let seen = || distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned());
     declared.map_or_else(seen, |declared| declared.levels.clone())
 }
 

@@ -54,7 +54,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
             points.push((false, here(rows.add(&name), &name, number)));
         }
         let mut others: Vec<&Beside> =
-            first.beside.iter().filter(|one| one.writes == writes && !one.line).collect();
+            first.published.iter().filter(|one| one.writes == writes && !one.line).collect();
         others.sort_by(|left, right| right.iops.total_cmp(&left.iops));
         for one in others.into_iter().filter(|one| is_positive(one.iops)) {
             let name = short(&one.item);
@@ -65,7 +65,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
         return None;
     }
     let unit = Unit::metric(IOPS);
-    let line = first.beside.iter().find(|one| one.line && is_positive(one.iops));
+    let line = first.published.iter().find(|one| one.line && is_positive(one.iops));
     let guide = line.map(|one| {
         let name = format!("{}: {} IOPS", short(&one.item), unit.text(one.iops));
         Guide::line(one.iops, name)

@@ -72,7 +72,7 @@ fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     let farthest = judged(findings, workload)
         .max_by(|left, right| distance(left.ratio).total_cmp(&distance(right.ratio)));
     if let Some(found) = farthest {
-        return Some([found.baseline.clone(), found.arm.clone()]);
+        return Some([found.baseline.clone(), found.configuration.clone()]);
     }
     let subject = subjects(findings).into_iter().find(|one| one.name == workload)?;
     let [base, other] = notable(findings, subject, 2).try_into().ok()?;

@@ -95,7 +95,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             figures.extend(workloads.filter_map(|(_, own)| figure(&own, &against)));
         }
     }
-    if let Some(promised) = findings.study.promised {
+    if let Some(promised) = findings.study.race_ratio {
         for figure in &mut figures {
             figure.guides.push(Guide::line(promised, "promised by the race".to_owned()));
         }
@@ -130,7 +130,7 @@ impl<'a> Shared<'a> {
         let parts = parted(compared.iter().copied(), of_base).into_iter();
         let shared = parts.map(|((workload, base), own)| {
             let mut shared = base.clone();
-            shared.retain(|name, level| own.iter().all(|one| one.arm.get(name) == Some(level)));
+            shared.retain(|name, level| own.iter().all(|one| one.configuration.get(name) == Some(level)));
             (workload, base, shared)
         });
         Self(shared.collect())
@@ -142,14 +142,14 @@ impl<'a> Shared<'a> {
             *workload == found.workload && **base == found.baseline
         };
         let Some((.., shared)) = self.0.iter().find(own) else {
-            return [String::new(), names.arm(&found.arm)];
+            return [String::new(), names.arm(&found.configuration)];
         };
         let without = |arm: &Arm| -> Arm {
             let own = arm.iter().filter(|(name, _)| !shared.contains_key(*name));
             own.map(|(name, level)| (name.clone(), level.clone())).collect()
         };
         let base = format!("against {}", names.arm(&without(&found.baseline)));
-        [joined(&[&names.arm(shared), &base]), names.arm(&without(&found.arm))]
+        [joined(&[&names.arm(shared), &base]), names.arm(&without(&found.configuration))]
     }
 }
 
@@ -171,11 +171,11 @@ fn comparison_line(
         metric: found.metric.clone(),
         better: found.better,
         ratio: found.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)?,
-        interval: found.ci95_family.or(found.ci95),
-        family: found.ci95_family.is_some(),
+        interval: found.ci95_simultaneous.or(found.ci95),
+        family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict.filter(|_| !without),
         word: numbers::judged(found, without).text,
-        trust: trust(&found.arm).max(trust(&found.baseline)),
+        trust: trust(&found.configuration).max(trust(&found.baseline)),
         margin: found.margin,
     })
 }
@@ -190,8 +190,8 @@ fn effect_line(findings: &Findings, found: &Effect) -> Line {
         metric: found.metric.clone(),
         better: found.better,
         ratio: found.ratio,
-        interval: found.ci95_family.or(found.ci95),
-        family: found.ci95_family.is_some(),
+        interval: found.ci95_simultaneous.or(found.ci95),
+        family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict,
         word: numbers::verdict(found.verdict).text,
         trust: None,

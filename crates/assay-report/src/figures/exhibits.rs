@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn nothing_is_drawn_without_an_exhibit_without_numbers_and_across_results() {
         assert!(drawn(|found| found.of_kinds = OfKinds::default()).is_empty());
-        assert!(drawn(|found| found.cells.clear()).is_empty());
+        assert!(drawn(|found| found.measurements.clear()).is_empty());
         assert!(drawn(|found| found.study.kind = "compare".to_owned()).is_empty());
     }
 }

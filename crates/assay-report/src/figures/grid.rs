@@ -114,7 +114,7 @@ impl Grid<'_> {
     /// How much better than its baseline: over 1 is better, whichever way that is.
     fn times_better(&self, arm: &Arm) -> Option<f64> {
         let compared = || judged(self.findings, self.subject.name);
-        let ratio = match compared().find(|found| found.arm == *arm) {
+        let ratio = match compared().find(|found| found.configuration == *arm) {
             Some(found) => found.ratio?,
             // What nothing was compared with has no colour.
             None => compared().any(|found| found.baseline == *arm).then_some(1.0)?,
@@ -126,7 +126,7 @@ impl Grid<'_> {
 
     fn tile(&self, one: &Cell) -> Option<(Colour, Tile)> {
         let place = |(factor, levels): &Side<'_>| {
-            let place = levels.iter().position(|level| one.arm.get(*factor) == Some(level))?;
+            let place = levels.iter().position(|level| one.configuration.get(*factor) == Some(level))?;
             Some([place as f64 - 0.5, place as f64 + 0.5])
         };
         let [at, rows] = [place(&self.across)?, place(&self.down)?];
@@ -138,7 +138,7 @@ impl Grid<'_> {
         };
         let bare = |value| numbers::under_heading(self.subject.metric, value);
         let told = numbers::value(self.subject.metric, value);
-        let [down, across] = [&self.down, &self.across].map(|side| level_name(&one.arm, side.0));
+        let [down, across] = [&self.down, &self.across].map(|side| level_name(&one.configuration, side.0));
         let ends = one.ci95.map(|[low, high]| format!(" ({} to {})", bare(low), bare(high)));
         let tile = Tile {
             at,
@@ -147,7 +147,7 @@ impl Grid<'_> {
             printed: true,
             text: format!("{down}, {across}: {told}{}{trust}", ends.unwrap_or_default()),
         };
-        Some((colour(self.times_better(&one.arm)), tile))
+        Some((colour(self.times_better(&one.configuration)), tile))
     }
 }
 

@@ -100,7 +100,7 @@ fn of_cell<'a>(names: &Names, several: bool, cell: &'a Cell) -> Vec<Ran<'a>> {
     let Some(mean) = cell.value().filter(|mean| mean.is_finite() && *mean > 0.0) else {
         return Vec::new();
     };
-    let arm = if several { short(&cell.workload) } else { names.arm(&cell.arm) };
+    let arm = if several { short(&cell.workload) } else { names.arm(&cell.configuration) };
     let told = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let told = joined(&[&arm, &numbers::value(&cell.metric, value)]);

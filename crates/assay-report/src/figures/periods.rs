@@ -52,7 +52,7 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
     }
     let unit = Unit::metric(subject.metric);
     let lines = cells.iter().map(|cell| {
-        let name = names.arm(&cell.arm);
+        let name = names.arm(&cell.configuration);
         let points = points(&unit, &name, cell);
         (name, points)
     });

@@ -33,7 +33,7 @@ const BEYOND: f64 = 1.4;
 const SERIES: [&str; 3] = ["places", "emulated: no verdict", "published"];
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let Some(places) = &evidence.findings.places else { return Vec::new() };
+    let Some(places) = &evidence.findings.platforms else { return Vec::new() };
     let works = distinct(places.rows.iter().map(of));
     let mut figures: Vec<Figure> = percent(places, &works).into_iter().collect();
     figures.extend(works.iter().filter_map(|work| own_unit(places, work)));
@@ -44,7 +44,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 type Work<'a> = (&'a str, &'a Arm, &'a str);
 
 fn of(row: &Row) -> Work<'_> {
-    (&row.workload, &row.arm, &row.metric)
+    (&row.workload, &row.configuration, &row.metric)
 }
 
 fn rows<'a>(places: &'a Places, work: &Work<'a>) -> impl Iterator<Item = &'a Row> {
@@ -95,7 +95,7 @@ impl Bars {
 /// Of each workload and place its per cent of the baseline.
 fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let mut bars = Bars::default();
-    let several = works.len() > 1 || !places.beside.is_empty();
+    let several = works.len() > 1 || !places.published.is_empty();
     for work in works {
         let known = rows(places, work).filter_map(|row| Some((row, row.percent?)));
         let known: Vec<(&Row, f64)> = known.collect();
@@ -106,10 +106,10 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
             bars.rows.heading(&short(&work_name(work.0, work.1)));
         }
         for (row, value) in known {
-            bars.add(usize::from(row.emulated), &row.place, |at| of_row(at, row, value));
+            bars.add(usize::from(row.emulated), &row.platform, |at| of_row(at, row, value));
         }
     }
-    places.beside.iter().for_each(|table| published(&mut bars, table));
+    places.published.iter().for_each(|table| published(&mut bars, table));
     let title = format!("Speed in per cent of {}", places.baseline);
     let axis = (title.clone(), Unit::Percent);
     let figure = bars.figure("percent", axis, left_out(&places.rows))?;
@@ -118,14 +118,14 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
 
 fn of_row(at: f64, row: &Row, value: f64) -> Point {
     let interval = row.percent_interval();
-    let told = point(at, &Unit::Percent, &row.place, value, interval);
+    let told = point(at, &Unit::Percent, &row.platform, value, interval);
     let [percent, low, high] = if row.comparison.is_some() {
         show::percents(value, interval)
     } else {
         ["100".to_owned(), String::new(), String::new()]
     };
     let ends = interval.map_or_else(String::new, |_| format!(" ({low} to {high})"));
-    let text = format!("{}: {percent} %{ends}", row.place);
+    let text = format!("{}: {percent} %{ends}", row.platform);
     looking(row, Point { label: Some(format!("{percent} %")), text, ..told })
 }
 
@@ -139,9 +139,9 @@ fn published(bars: &mut Bars, table: &Beside) {
     let heading = format!("{}: {}, as published", table.source, table.work);
     bars.rows.heading(&short(&heading));
     for row in &table.rows {
-        bars.add(2, &row.place, |at| {
-            let plain = point(at, &Unit::Percent, &row.place, row.printed.percent, None);
-            let text = format!("{}, {}: {}, {}", table.source, row.place, row.value, row.percent);
+        bars.add(2, &row.platform, |at| {
+            let plain = point(at, &Unit::Percent, &row.platform, row.printed.percent, None);
+            let text = format!("{}, {}: {}, {}", table.source, row.platform, row.value, row.percent);
             let doubt =
                 (!row.printed.follows).then(|| "does not follow from its number".to_owned());
             let label = match &doubt {
@@ -160,12 +160,12 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     let mut bars = Bars::default();
     for row in rows(places, work) {
         let Some(mean) = row.value else { continue };
-        bars.add(usize::from(row.emulated), &row.place, |at| {
-            let told = point(at, &unit, &row.place, mean, row.ci95);
+        bars.add(usize::from(row.emulated), &row.platform, |at| {
+            let told = point(at, &unit, &row.platform, mean, row.ci95);
             let label = value(row);
             let text = match row.ci95 {
                 Some(_) => told.text,
-                None => format!("{}: {label}", row.place),
+                None => format!("{}: {label}", row.platform),
             };
             looking(row, Point { label: Some(label), text, ..told })
         });
@@ -185,7 +185,7 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
 fn left_out<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
     let missing = rows.into_iter().filter_map(|row| {
         let reason = short(row.absent.as_ref()?);
-        Some(format!("Not there: {} in {}: {reason}.", short(&row.workload), short(&row.place)))
+        Some(format!("Not there: {} in {}: {reason}.", short(&row.workload), short(&row.platform)))
     });
     missing.take(6).collect()
 }

@@ -31,7 +31,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(race) = &findings.race else { return Vec::new() };
     let names = Names::of(findings);
     let mut drawn: Vec<(Sort, Point)> =
-        race.runners.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
+        race.entries.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
     // Stable: those of one replicate stay in the order of the plan.
     drawn.sort_by(|one, other| other.1.at.total_cmp(&one.1.at));
     let dropped = drawn.len().saturating_sub(MOST_SETTINGS);
@@ -97,21 +97,21 @@ fn series(drawn: &[(Sort, Point)]) -> Vec<Series> {
 }
 
 fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Sort, Point)> {
-    let is_winner = race.winner.as_ref() == Some(&runner.arm);
-    let behind = runner.left.as_ref().and_then(|left| left.behind.as_ref());
-    let (at, value, ends) = match (&runner.left, behind) {
+    let is_winner = race.winner.as_ref() == Some(&runner.configuration);
+    let behind = runner.eliminated.as_ref().and_then(|left| left.ratio_to_leader.as_ref());
+    let (at, value, ends) = match (&runner.eliminated, behind) {
         (Some(left), Some(behind)) => (left.after, behind.ratio, Some(behind.ends)),
         // Of one without a number there is nothing to draw.
         (Some(_), None) => return None,
-        (None, _) => (race.replicates, runner.beside_winner?, None),
+        (None, _) => (race.replicates, runner.ratio_to_winner?, None),
     };
-    let sort = match (is_winner, runner.arm == race.baseline, &runner.left) {
-        (true, ..) if race.over.is_some() => Sort::Won,
+    let sort = match (is_winner, runner.configuration == race.baseline, &runner.eliminated) {
+        (true, ..) if race.end.is_some() => Sort::Won,
         (false, true, _) => Sort::Baseline,
         (.., Some(_)) => Sort::Left,
         (.., None) => Sort::LeftIn,
     };
-    let told = point(f64::from(at), &Unit::Ratio, &names.arm(&runner.arm), value, ends);
+    let told = point(f64::from(at), &Unit::Ratio, &names.arm(&runner.configuration), value, ends);
     let text = format!("{}; {}", told.text, stayed(race, runner));
     Some((sort, Point { text, ..told }))
 }

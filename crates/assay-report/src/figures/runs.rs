@@ -52,7 +52,7 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
     }
     let step = count.div_ceil(MOST_DOTS);
     let label = |cell: &Cell| {
-        let name = names.arm(&cell.arm);
+        let name = names.arm(&cell.configuration);
         if name.is_empty() { short(workload) } else { name }
     };
     let rows = cells.iter().zip(&own).enumerate();
@@ -91,10 +91,10 @@ fn timed<'f>(findings: &'f Findings, cell: &'f Cell) -> &'f Cell {
     let is_its = |own: &&Cell| {
         own.metric == TIME
             && own.workload == cell.workload
-            && own.arm == cell.arm
+            && own.configuration == cell.configuration
             && own.control == cell.control
     };
-    findings.cells.iter().find(is_its).unwrap_or(cell)
+    findings.measurements.iter().find(is_its).unwrap_or(cell)
 }
 
 /// Seconds of the runs that the mean of a cell is of, in the order in which they were run.

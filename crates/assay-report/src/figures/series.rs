@@ -223,6 +223,6 @@ fn left_out_s(trial: &RanTrial) -> f64 {
 /// Nanoseconds that are counted in each trial; 0 where that is not known.
 fn time_ns(findings: &Findings, workload: &str, arm: &Arm) -> u64 {
     let own = findings.workloads.iter().filter(|facts| facts.name == workload);
-    let fits = own.filter(|facts| facts.arm.is_empty() || facts.arm == *arm);
+    let fits = own.filter(|facts| facts.configuration.is_empty() || facts.configuration == *arm);
     fits.map(|facts| facts.time_ns).max().unwrap_or(0)
 }

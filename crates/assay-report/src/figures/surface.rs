@@ -46,14 +46,14 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
     let own: &[Surface] = &findings.surfaces;
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
-    let called = |one: &Surface| called(names, several, &one.workload, &one.arm);
+    let called = |one: &Surface| called(names, several, &one.workload, &one.configuration);
     let lines = own.iter().take(MOST_LINES).map(|one| (called(one), points(one, &called(one))));
     let series = with_marks(Series::each(lines, Marks::Line))?;
     let whole = own.iter().take(MOST_LINES);
     let whole = whole.filter_map(|one| Some(extremes(&called(one), one.whole?, RATE)));
     let cut = own.iter().filter_map(|one| Some(format!("Not whole: {}.", one.note.as_ref()?)));
     let more = left_out(own.len().saturating_sub(MOST_LINES), "line");
-    let each = if own.iter().any(|one| !one.places.is_empty()) { "place" } else { "tenth" };
+    let each = if own.iter().any(|one| !one.positions.is_empty()) { "place" } else { "tenth" };
     let title = if several { "read and write" } else { &first.workload };
     let along = Axis::new("of the area", Scale::Linear, Unit::Percent);
     let value = Axis::new("rate", Scale::Linear, Unit::metric(RATE)).from_zero();
@@ -96,8 +96,8 @@ fn averages(findings: &Findings) -> Vec<Guide> {
 /// Each place where they are known, else each tenth.
 fn points(surface: &Surface, name: &str) -> Vec<Point> {
     let unit = Unit::metric(RATE);
-    if !surface.places.is_empty() {
-        let spots = surface.places.iter().map(|spot| {
+    if !surface.positions.is_empty() {
+        let spots = surface.positions.iter().map(|spot| {
             let place = joined(&[name, &format!("{:.0} %", spot.percent)]);
             let ends = Some([spot.min, spot.max]);
             let told = point(spot.percent, &unit, &place, spot.bandwidth_bytes_per_s, ends);
@@ -135,7 +135,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
             continue;
         }
         room -= one.dots.len();
-        let name = called(names, several, &one.workload, &one.arm);
+        let name = called(names, several, &one.workload, &one.configuration);
         let dot = |(percent, ns): &(f64, u64)| {
             let place = format!("{percent:.1} %");
             trusted(point(*percent, &unit, &place, *ns as f64, None), one.trust)

@@ -38,7 +38,7 @@ const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
 /// Factors whose levels are numbers, the one with the most levels first.
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
-    let cells: Vec<&Cell> = findings.cells.iter().collect();
+    let cells: Vec<&Cell> = findings.measurements.iter().collect();
     let mut found: Vec<(usize, String)> = Vec::new();
     for name in Names::of(findings).varied() {
         let levels = bars::levels(findings, &cells, name);
@@ -83,7 +83,7 @@ struct Levels {
 
 impl Levels {
     fn of(findings: &Findings, factor: &str) -> Self {
-        let cells: Vec<&Cell> = findings.cells.iter().collect();
+        let cells: Vec<&Cell> = findings.measurements.iter().collect();
         let written = bars::levels(findings, &cells, factor);
         // Of so many per second the axis is one of plain numbers.
         let amount = |level: &str| level.parse::<f64>().is_err() && level.parse::<Bytes>().is_ok();
@@ -137,7 +137,7 @@ impl Sweep<'_> {
     /// Levels of the other factors, in the order of the study.
     fn lines(&self) -> Vec<Arm> {
         let arms = primary(self.findings, self.subject).into_iter().map(|cell| {
-            let mut arm = cell.arm.clone();
+            let mut arm = cell.configuration.clone();
             arm.remove(self.factor);
             arm
         });
@@ -193,13 +193,13 @@ impl Sweep<'_> {
 
     fn points(&self, metric: &str, arm: &Arm) -> Vec<Point> {
         let own = primary(self.findings, self.subject).into_iter().filter(|cell| {
-            arm.iter().all(|(name, level)| cell.arm.get(name) == Some(level))
-                && cell.arm.contains_key(self.factor)
+            arm.iter().all(|(name, level)| cell.configuration.get(name) == Some(level))
+                && cell.configuration.contains_key(self.factor)
         });
         let points = own.filter_map(|one| {
-            let cell = cell(self.findings, self.subject.name, &one.arm, metric)?;
-            let level = level_number(one.arm.get(self.factor)?)?;
-            let (place, name) = (self.levels.place(level)?, self.names.arm(&one.arm));
+            let cell = cell(self.findings, self.subject.name, &one.configuration, metric)?;
+            let level = level_number(one.configuration.get(self.factor)?)?;
+            let (place, name) = (self.levels.place(level)?, self.names.arm(&one.configuration));
             let point = of_cell(self.findings, place, &name, cell)?;
             Some(self.peaked(metric, arm, level, point))
         });
@@ -218,7 +218,7 @@ impl Sweep<'_> {
 
     /// The point, ringed where it is the best of its line.
     fn peaked(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
-        let best = self.trends(metric).find(|trend| trend.arm == *arm && trend.peak == level);
+        let best = self.trends(metric).find(|trend| trend.configuration == *arm && trend.peak == level);
         match best {
             Some(trend) if point.look == Look::Solid => {
                 let [low, high] = trend.peak_range;

@@ -85,9 +85,9 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
 /// Two commands, whose runs are known.
 fn commands() -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-commands"));
-    let cells = evidence.findings.cells.iter().filter(|cell| cell.metric == "duration_s");
+    let cells = evidence.findings.measurements.iter().filter(|cell| cell.metric == "duration_s");
     let own: Vec<(Arm, Vec<f64>)> = cells
-        .map(|cell| (cell.arm.clone(), cell.trials.iter().filter_map(|one| one.value).collect()))
+        .map(|cell| (cell.configuration.clone(), cell.trials.iter().filter_map(|one| one.value).collect()))
         .collect();
     for (order, (arm, seconds)) in (1..).zip(own) {
         let spread = |run: u32| 1e9 * (0.96 + f64::from(run) / 100.0);
@@ -128,7 +128,7 @@ fn accesses(arm: &Arm) -> Accesses {
     };
     Accesses {
         workload: "access".to_owned(),
-        arm: arm.clone(),
+        configuration: arm.clone(),
         trust: Some(Trust::Trusted),
         n: 3,
         whole,
@@ -138,13 +138,13 @@ fn accesses(arm: &Arm) -> Accesses {
 
 /// Numbers beside those of a workload: one that is sound, one that could not have been.
 fn published(findings: &Findings) -> Vec<Published> {
-    let cell = findings.cells.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap();
+    let cell = findings.measurements.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap();
     let one = |of: &str, digits: f64, flags: &[&str]| Published {
         article: "Intel SSD 520 Goodness".to_owned(),
         table: "schedulers.csv:3".to_owned(),
         of: of.to_owned(),
         workload: cell.workload.clone(),
-        arm: Arm::new(),
+        configuration: Arm::new(),
         metric: cell.metric.clone(),
         text: format!("{digits} IOPS"),
         value: Some(digits),
@@ -174,10 +174,10 @@ fn surface(arm: &Arm) -> Surface {
     };
     Surface {
         workload: "surface".to_owned(),
-        arm: arm.clone(),
+        configuration: arm.clone(),
         trust: Some(Trust::Suspect),
         bands: (0..10).map(band).collect(),
-        places: Vec::new(),
+        positions: Vec::new(),
         whole: Some(Extremes { lowest: 1.3e8, mean: 1.7e8, highest: 2e8 }),
         note: Some("the time of 5 min ended 1 of 3 trials early".to_owned()),
     }
@@ -359,7 +359,7 @@ fn seconds_of_what_is_known_by_bytes_are_told_in_bytes() {
         rates.map(|figure| figure.title).collect()
     };
     let before = titles(&evidence);
-    let metrics = evidence.findings.cells.iter_mut().map(|cell| &mut cell.metric);
+    let metrics = evidence.findings.measurements.iter_mut().map(|cell| &mut cell.metric);
     let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
     for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
         assay_kinds::work::sustained::SUSTAINED.name.clone_into(metric);
@@ -489,19 +489,19 @@ fn hostile() -> Evidence {
     let long = "x".repeat(10_000_000);
     let rename = |text: &mut String| *text = format!("{script}{text}");
     let findings = &mut evidence.findings;
-    for cell in &mut findings.cells {
+    for cell in &mut findings.measurements {
         rename(&mut cell.workload);
-        cell.arm.values_mut().for_each(rename);
+        cell.configuration.values_mut().for_each(rename);
     }
     for found in &mut findings.comparisons {
         rename(&mut found.workload);
-        found.arm.values_mut().chain(found.baseline.values_mut()).for_each(rename);
-        (found.ratio, found.ci95_family) =
+        found.configuration.values_mut().chain(found.baseline.values_mut()).for_each(rename);
+        (found.ratio, found.ci95_simultaneous) =
             (Some(f64::NAN), Some([f64::NEG_INFINITY, f64::INFINITY]));
     }
-    findings.cells[0].ci95 = Some([f64::NAN, f64::INFINITY]);
-    findings.cells[1].geometric_mean = Some(f64::INFINITY);
-    findings.cells[4].arm.values_mut().for_each(|level| level.clone_from(&long));
+    findings.measurements[0].ci95 = Some([f64::NAN, f64::INFINITY]);
+    findings.measurements[1].geometric_mean = Some(f64::INFINITY);
+    findings.measurements[4].configuration.values_mut().for_each(|level| level.clone_from(&long));
     findings.surfaces[0].bands[0].max = Some(f64::NAN);
     findings.surfaces[0].workload = long;
     findings.factors.clear();
@@ -523,7 +523,7 @@ fn hostile() -> Evidence {
 /// Four workloads, five by eight arms, six replicates with series and latencies.
 pub(crate) fn large() -> Evidence {
     let grid = fixture("study-grid");
-    let mut evidence = Evidence::bare(Findings { cells: Vec::new(), ..grid.clone() });
+    let mut evidence = Evidence::bare(Findings { measurements: Vec::new(), ..grid.clone() });
     let (names, threads) =
         (["ext2", "ext3", "ext4", "xfs", "btrfs"], [1, 2, 4, 8, 16, 32, 64, 128]);
     evidence.findings.factors[0].levels = names.map(str::to_owned).into();
@@ -536,10 +536,10 @@ pub(crate) fn large() -> Evidence {
                     ("filesystem".into(), (*name).into()),
                     ("threads".into(), count.to_string()),
                 ]);
-                for plain in grid.cells.iter().take(4) {
+                for plain in grid.measurements.iter().take(4) {
                     let mut cell = plain.clone();
                     let factor = (1.0 + place as f64) * f64::from(count).sqrt();
-                    (cell.workload, cell.arm) = (workload.to_owned(), arm.clone());
+                    (cell.workload, cell.configuration) = (workload.to_owned(), arm.clone());
                     cell.geometric_mean = cell.geometric_mean.map(|mean| mean * factor);
                     cell.ci95 = cell.ci95.map(|ends| ends.map(|end| end * factor));
                     for trial in &mut cell.trials {
@@ -547,10 +547,10 @@ pub(crate) fn large() -> Evidence {
                         trial.order = Some(order);
                         trial.value = trial.value.map(|value| value * factor);
                     }
-                    evidence.findings.cells.push(cell);
+                    evidence.findings.measurements.push(cell);
                 }
                 let mut compared = grid.comparisons[0].clone();
-                (compared.workload, compared.arm) = (workload.to_owned(), arm.clone());
+                (compared.workload, compared.configuration) = (workload.to_owned(), arm.clone());
                 evidence.findings.comparisons.push(compared);
                 evidence
                     .latencies
@@ -591,7 +591,7 @@ fn what_a_row_sums_up_is_drawn_of_it() {
         for trial in &mut evidence.trials {
             trial.status = Status::Disturbed;
         }
-        for cell in &mut evidence.findings.cells {
+        for cell in &mut evidence.findings.measurements {
             let own = cell.trials.iter_mut().filter(|trial| trial.status == Status::Ok);
             own.for_each(|trial| trial.status = Status::Disturbed);
             let places = cell.trials.iter().enumerate();
@@ -632,15 +632,15 @@ fn dots_of_runs_have_the_mean_of_their_times_whatever_verdicts_are_about() {
     let is_time = |metric: &str| metric == "duration_s";
     let compared = told.findings.comparisons.iter_mut().filter(|found| found.primary);
     compared.for_each(|found| TOLD.clone_into(&mut found.metric));
-    let times = told.findings.cells.iter().filter(|cell| is_time(&cell.metric));
+    let times = told.findings.measurements.iter().filter(|cell| is_time(&cell.metric));
     let own: Vec<_> = times.cloned().collect();
     for mut cell in own {
         (cell.metric, cell.geometric_mean) = (TOLD.to_owned(), Some(100.0));
-        told.findings.cells.push(cell);
+        told.findings.measurements.push(cell);
     }
     assert_eq!(means_ns(&told), means_ns(&plain));
     // Of times that nobody knows there is no mean, and the number stands in for none.
-    told.findings.cells.retain(|cell| !is_time(&cell.metric));
+    told.findings.measurements.retain(|cell| !is_time(&cell.metric));
     assert_eq!((means_ns(&plain).len(), means_ns(&told).len()), (2, 0));
 }
 
@@ -649,7 +649,7 @@ fn dots_of_runs_have_the_mean_of_their_times_whatever_verdicts_are_about() {
 fn intervals_beyond_the_axis_of_the_order_are_told() {
     let notes = |times: f64| {
         let mut evidence = recorded();
-        let cell = &mut evidence.findings.cells[0];
+        let cell = &mut evidence.findings.measurements[0];
         let plain = cell.trials[0].clone();
         let one = |order: u32| assay_study::findings::CellTrial {
             order: Some(order),
@@ -669,7 +669,7 @@ fn intervals_beyond_the_axis_of_the_order_are_told() {
 #[test]
 fn ten_thousand_trials_are_few_points() {
     let mut evidence = recorded();
-    let cell = &mut evidence.findings.cells[0];
+    let cell = &mut evidence.findings.measurements[0];
     let plain = cell.trials[0].clone();
     cell.trials = (1..=10_000)
         .map(|order| assay_study::findings::CellTrial {
@@ -694,7 +694,7 @@ fn ten_thousand_trials_are_few_points() {
 #[test]
 fn evidence_without_anything_draws_nothing() {
     let mut empty = fixture("study-two-arms");
-    empty.cells.clear();
+    empty.measurements.clear();
     empty.comparisons.clear();
     empty.effects.clear();
     let evidence = Evidence::bare(empty);

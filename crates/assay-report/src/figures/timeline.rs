@@ -40,7 +40,7 @@ impl Draws for OwnFigure {
 
 /// Whether a workload is of the kind that has a figure.
 fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
-    findings.cells.iter().any(|cell| cell.workload == workload && cell.metric == figure.known_by)
+    findings.measurements.iter().any(|cell| cell.workload == workload && cell.metric == figure.known_by)
 }
 
 /// Whether the seconds of a workload are of phases, and not of operations.
@@ -54,13 +54,13 @@ fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e RanTrial>
     // Beside the best and the worst the last ones: of rates that rise these show where it turns.
     let own = primary(&evidence.findings, subject);
     for cell in own.iter().rev().filter(|cell| !cell.control) {
-        if arms.len() < MOST_ARMS && !arms.contains(&cell.arm) {
-            arms.push(cell.arm.clone());
+        if arms.len() < MOST_ARMS && !arms.contains(&cell.configuration) {
+            arms.push(cell.configuration.clone());
         }
     }
-    arms.sort_by_key(|arm| own.iter().position(|cell| cell.arm == *arm));
+    arms.sort_by_key(|arm| own.iter().position(|cell| cell.configuration == *arm));
     let first = arms.iter().filter_map(|arm| {
-        let cell = own.iter().find(|cell| cell.arm == *arm)?;
+        let cell = own.iter().find(|cell| cell.configuration == *arm)?;
         evidence.counting(cell).find(|trial| !trial.series.is_empty())
     });
     first.collect()

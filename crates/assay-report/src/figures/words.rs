@@ -26,8 +26,8 @@ impl Names {
     /// The names of the arms of findings.
     pub fn of(findings: &Findings) -> Self {
         let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let compared = findings.comparisons.iter().flat_map(|found| [&found.arm, &found.baseline]);
-        for (factor, level) in findings.cells.iter().map(|cell| &cell.arm).chain(compared).flatten()
+        let compared = findings.comparisons.iter().flat_map(|found| [&found.configuration, &found.baseline]);
+        for (factor, level) in findings.measurements.iter().map(|cell| &cell.configuration).chain(compared).flatten()
         {
             levels.entry(factor).or_default().insert(level);
         }
@@ -162,15 +162,15 @@ pub(super) fn cell<'a>(
     arm: &Arm,
     metric: &str,
 ) -> Option<&'a Cell> {
-    findings.cells.iter().find(|cell| {
-        !cell.control && cell.workload == workload && cell.metric == metric && cell.arm == *arm
+    findings.measurements.iter().find(|cell| {
+        !cell.control && cell.workload == workload && cell.metric == metric && cell.configuration == *arm
     })
 }
 
 /// What sums up the trials of a metric: of what is compared by differences, which may be 0, the mean.
 pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
     let by_difference = |cell: &Cell| cell.metric == metric && cell.scale == Scale::Difference;
-    if findings.cells.iter().any(by_difference) { "mean" } else { "geometric mean" }
+    if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 
 /// What a metric is called; one without a noun by its name in words.
@@ -188,17 +188,17 @@ pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) ->
     sorted.sort_by(|left, right| {
         right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
     });
-    arms.extend(sorted.first().map(|cell| &cell.arm));
-    arms.extend(sorted.last().map(|cell| &cell.arm));
-    arms.extend(own.iter().map(|cell| &cell.arm));
+    arms.extend(sorted.first().map(|cell| &cell.configuration));
+    arms.extend(sorted.last().map(|cell| &cell.configuration));
+    arms.extend(own.iter().map(|cell| &cell.configuration));
     let mut kept: Vec<Arm> = Vec::new();
     for arm in arms {
-        if kept.len() < most && !kept.contains(arm) && own.iter().any(|cell| cell.arm == *arm) {
+        if kept.len() < most && !kept.contains(arm) && own.iter().any(|cell| cell.configuration == *arm) {
             kept.push(arm.clone());
         }
     }
     // As the study has them, so that colours do not depend on results.
-    kept.sort_by_key(|arm| own.iter().position(|cell| cell.arm == *arm));
+    kept.sort_by_key(|arm| own.iter().position(|cell| cell.configuration == *arm));
     kept
 }
 
@@ -213,7 +213,7 @@ pub(super) struct Subject<'a> {
 /// The workloads in the order of the study.
 pub(super) fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
     let mut known = BTreeSet::new();
-    let first = findings.cells.iter().filter(|cell| known.insert(cell.workload.as_str()));
+    let first = findings.measurements.iter().filter(|cell| known.insert(cell.workload.as_str()));
     first.map(|cell| subject_of(findings, cell)).collect()
 }
 
@@ -221,7 +221,7 @@ fn subject_of<'a>(findings: &'a Findings, first: &'a Cell) -> Subject<'a> {
     if let Some(found) = judged(findings, &first.workload).next() {
         return Subject { name: &first.workload, metric: &found.metric, better: found.better };
     }
-    let mut own = findings.cells.iter().filter(|cell| cell.workload == first.workload);
+    let mut own = findings.measurements.iter().filter(|cell| cell.workload == first.workload);
     let cell = own.find(|cell| cell.primary).unwrap_or(first);
     Subject { name: &first.workload, metric: &cell.metric, better: cell.better }
 }
@@ -239,7 +239,7 @@ pub(super) fn primary<'a>(findings: &'a Findings, subject: Subject<'_>) -> Vec<&
     let own = |cell: &&Cell| {
         !cell.control && cell.workload == subject.name && cell.metric == subject.metric
     };
-    findings.cells.iter().filter(own).collect()
+    findings.measurements.iter().filter(own).collect()
 }
 
 /// A margin as the range of ratios that counts as equivalent, with its name.

@@ -72,16 +72,16 @@ struct Key<'a> {
 
 /// Trials in order of time, a column for each metric.
 pub fn every_trial(findings: &Findings) -> String {
-    let metrics: BTreeSet<&str> = findings.cells.iter().map(|cell| cell.metric.as_str()).collect();
+    let metrics: BTreeSet<&str> = findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();
     let mut rows: BTreeMap<Key<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
-    for cell in &findings.cells {
+    for cell in &findings.measurements {
         let column = metrics.range(..cell.metric.as_str()).count();
         for trial in &cell.trials {
             let key = Key {
                 order: trial.order.unwrap_or(0),
                 replicate: trial.replicate,
                 workload: &cell.workload,
-                arm: &cell.arm,
+                arm: &cell.configuration,
                 control: cell.control,
             };
             let row = rows.entry(key).or_insert_with(|| (trial, vec![None; metrics.len()]));
@@ -125,7 +125,7 @@ fn comparisons(findings: &Findings) -> String {
     let mut rows: Vec<Vec<&Comparison>> = Vec::new();
     let mut known: BTreeMap<(&str, &Arm, &Arm), usize> = BTreeMap::new();
     for found in &findings.comparisons {
-        let key = (found.workload.as_str(), &found.arm, &found.baseline);
+        let key = (found.workload.as_str(), &found.configuration, &found.baseline);
         let index = *known.entry(key).or_insert(rows.len());
         match rows.get_mut(index) {
             Some(row) => row.push(found),
@@ -155,9 +155,9 @@ fn line(
 ) {
     let Some(first) = row.first() else { return };
     let _ = write!(text, "\n{}", field(&first.workload));
-    levels(text, factors, &first.arm);
+    levels(text, factors, &first.configuration);
     let mut against = first.baseline.clone();
-    against.retain(|factor, level| first.arm.get(factor) != Some(level));
+    against.retain(|factor, level| first.configuration.get(factor) != Some(level));
     let judged = row.iter().find(|found| found.primary);
     let n = judged.unwrap_or(&row[0]).n;
     let _ = write!(text, ",{},{n}", field(&arm_words(&against)));
@@ -165,7 +165,7 @@ fn line(
     let verdict = verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
     let metric = judged.map_or("", |found| found.metric.as_str());
     let _ = write!(text, ",{},{}", field(metric), verdict.unwrap_or_default());
-    let [low, high] = ends(judged.and_then(|found| found.ci95_family));
+    let [low, high] = ends(judged.and_then(|found| found.ci95_simultaneous));
     numbers(text, [low, high, judged.and_then(|found| found.p_holm)]);
     for metric in metrics {
         let found = row.iter().find(|found| found.metric == *metric);
@@ -192,7 +192,7 @@ fn numbers(text: &mut String, numbers: [Option<f64>; 3]) {
 
 /// Names of the factors that any arm has.
 fn factors(findings: &Findings) -> BTreeSet<&str> {
-    findings.cells.iter().flat_map(|cell| cell.arm.keys()).map(String::as_str).collect()
+    findings.measurements.iter().flat_map(|cell| cell.configuration.keys()).map(String::as_str).collect()
 }
 
 fn heading(text: &mut String, factors: &BTreeSet<&str>) {

@@ -94,7 +94,7 @@ pub fn every_trial_name(stem: &str, id: &str) -> String {
 /// Whether the values of the trials lie elsewhere.
 pub fn is_large(findings: &Findings) -> bool {
     // Every trial has as many values as there are metrics, or fewer.
-    let most = findings.cells.iter().filter(|cell| cell.primary);
+    let most = findings.measurements.iter().filter(|cell| cell.primary);
     most.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
 }
 

@@ -16,17 +16,17 @@ fn hostile() -> Evidence {
     findings.study.title = HOSTILE.to_owned();
     findings.study.notes = vec![HOSTILE.to_owned()];
     findings.summary.push(HOSTILE.to_owned());
-    for cell in &mut findings.cells {
+    for cell in &mut findings.measurements {
         cell.workload = HOSTILE.to_owned();
-        cell.arm.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+        cell.configuration.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
     }
     for found in &mut findings.comparisons {
         found.text = HOSTILE.to_owned();
-        found.arm.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+        found.configuration.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
     }
     let commands = Commands {
         workload: HOSTILE.to_owned(),
-        arm: findings.cells[0].arm.clone(),
+        arm: findings.measurements[0].configuration.clone(),
         words: HOSTILE.to_owned(),
         lines: vec![HOSTILE.to_owned()],
         remarks: vec![HOSTILE.to_owned()],
@@ -97,12 +97,12 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
     use assay_study::findings::{Because, LENT, Trust};
     let told = |lent: bool, trust: Trust| {
         let mut found = fixture("card");
-        for cell in &mut found.cells {
+        for cell in &mut found.measurements {
             let text = "what the host caches cannot be seen from here".to_owned();
             let note = Because { rule: LENT.to_owned(), trust, text };
             cell.primary = cell.metric == "iops";
             cell.trust = Some(trust);
-            cell.because = if lent { vec![note] } else { Vec::new() };
+            cell.reasons = if lent { vec![note] } else { Vec::new() };
         }
         let page = page(&Evidence::bare(found.clone()), Place::Alone);
         let text = crate::text::render(&crate::document::make(&found), 80, false);
@@ -136,7 +136,7 @@ fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
     use assay_study::findings::Trust;
     let told = |wide: bool| {
         let mut found = fixture("card");
-        for cell in &mut found.cells {
+        for cell in &mut found.measurements {
             cell.primary = cell.metric == "iops";
             cell.trust = Some(Trust::Trusted);
             let value = cell.value().unwrap_or(1.0);
@@ -185,7 +185,7 @@ fn what_the_study_says_stands_first_with_its_table() {
         in_order(&page, &["<h1>", figure, caption, "</header>"]);
         assert_eq!(page.matches(caption).count(), 1, "{caption}");
         let mut silent = evidence;
-        silent.findings.study.lead = None;
+        silent.findings.study.lead_figure = None;
         let page = page_of(&silent);
         assert!(!first_screen(&page).contains(caption), "{caption}");
         in_order(&page, &["</header>", caption]);
@@ -226,9 +226,9 @@ fn answer() -> Answer {
         published: None,
         answer: "It does not.".to_owned(),
         verdict: Claim::Contradicted,
-        because: Vec::new(),
+        reasons: Vec::new(),
         evidence: Vec::new(),
-        load: None,
+        max_rate: None,
     }
 }
 

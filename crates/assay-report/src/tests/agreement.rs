@@ -79,7 +79,7 @@ proptest! {
         prop_assert!(rows.len() >= 2, "the table of arms is not found");
         for row in rows {
             let own = |arm: &assay_study::results::plan::Arm| arm.get("queue_depth") == Some(&row.depth);
-            let compared = found.comparisons.iter().find(|one| one.primary && own(&one.arm));
+            let compared = found.comparisons.iter().find(|one| one.primary && own(&one.configuration));
             let Some(one) = compared else { continue };
             let words = |value| numbers::under_heading("iops", value);
             let Some([arm, baseline]) = one.own_means() else {
@@ -103,12 +103,12 @@ fn trust_counts_every_row_once() {
     };
     let rows = counted(&found);
     assert!(rows > 1);
-    let mut other = found.cells.iter().find(|cell| cell.primary).unwrap().clone();
-    let row = (other.workload.clone(), other.arm.clone(), other.control);
-    found.cells.retain(|cell| (cell.workload.clone(), cell.arm.clone(), cell.control) != row);
+    let mut other = found.measurements.iter().find(|cell| cell.primary).unwrap().clone();
+    let row = (other.workload.clone(), other.configuration.clone(), other.control);
+    found.measurements.retain(|cell| (cell.workload.clone(), cell.configuration.clone(), cell.control) != row);
     assert_eq!(counted(&found), rows - 1);
     (other.primary, other.metric) = (false, "reached_bytes".to_owned());
-    found.cells.push(other.clone());
-    found.cells.push(other);
+    found.measurements.push(other.clone());
+    found.measurements.push(other);
     assert_eq!(counted(&found), rows);
 }

@@ -252,13 +252,13 @@ fn same(what: &str, one: f64, other: f64) {
 
 fn cell<'a>(found: &'a Findings, of: &Comparison, arm: &Arm) -> &'a Cell {
     let own =
-        |cell: &&Cell| (&cell.workload, &cell.metric, &cell.arm) == (&of.workload, &of.metric, arm);
-    found.cells.iter().find(own).unwrap()
+        |cell: &&Cell| (&cell.workload, &cell.metric, &cell.configuration) == (&of.workload, &of.metric, arm);
+    found.measurements.iter().find(own).unwrap()
 }
 
 fn cells(found: &Findings) {
-    for one in &found.cells {
-        let what = format!("{} {:?}", one.workload, one.arm);
+    for one in &found.measurements {
+        let what = format!("{} {:?}", one.workload, one.configuration);
         let Some(value) = one.value() else {
             assert_eq!(one.n, 0, "{what}");
             continue;
@@ -275,14 +275,14 @@ fn cells(found: &Findings) {
 fn comparisons(found: &Findings) {
     for one in &found.comparisons {
         let what = &one.id;
-        for ends in [one.ci95, one.ci95_family, one.ci_equivalence] {
+        for ends in [one.ci95, one.ci95_simultaneous, one.ci_equivalence] {
             one.ratio.into_iter().for_each(|ratio| within(what, ratio, ends));
         }
         if let Some(own) = &one.difference {
             within(what, own.value, own.ci95);
-            within(what, own.value, own.ci95_family);
+            within(what, own.value, own.ci95_simultaneous);
         }
-        let sides = [cell(found, one, &one.arm), cell(found, one, &one.baseline)];
+        let sides = [cell(found, one, &one.configuration), cell(found, one, &one.baseline)];
         let worst = sides.iter().filter_map(|cell| cell.trust).max();
         assert!(one.means.is_none() || one.compared_means.is_none(), "{what}");
         if let Some(means) = one.own_means() {
@@ -299,8 +299,8 @@ fn comparisons(found: &Findings) {
             }
         }
         let decided = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
-        let zero = one.difference.as_ref().map(|own| own.ci95_family);
-        let ends = zero.unwrap_or(one.ci95_family);
+        let zero = one.difference.as_ref().map(|own| own.ci95_simultaneous);
+        let ends = zero.unwrap_or(one.ci95_simultaneous);
         let none = if one.difference.is_some() { 0.0 } else { 1.0 };
         if decided {
             let [low, high] = ends.unwrap();
@@ -320,22 +320,22 @@ fn comparisons(found: &Findings) {
 fn others(found: &Findings) {
     for one in &found.effects {
         within(&one.text, one.ratio, one.ci95);
-        within(&one.text, one.ratio, one.ci95_family);
+        within(&one.text, one.ratio, one.ci95_simultaneous);
     }
     for one in &found.interactions {
-        within(&one.text, one.ratio, Some(one.ci95_family));
+        within(&one.text, one.ratio, Some(one.ci95_simultaneous));
     }
     for one in &found.trends {
         one.slope.into_iter().for_each(|slope| within(&one.text, slope, one.ci95));
         within(&one.text, one.peak, Some(one.peak_range));
         one.knee.into_iter().for_each(|knee| within(&one.text, knee, one.knee_range));
     }
-    for place in found.ranks.iter().flat_map(|rank| &rank.places) {
-        let [best, worst] = place.from_to;
+    for place in found.ranks.iter().flat_map(|rank| &rank.ranks) {
+        let [best, worst] = place.rank_range;
         assert!(1 <= best && best <= worst, "{place:?}");
     }
     let doubtful = |workload: &str| {
-        let mut own = found.cells.iter().filter(|cell| cell.workload == workload && cell.n > 0);
+        let mut own = found.measurements.iter().filter(|cell| cell.workload == workload && cell.n > 0);
         own.any(|cell| cell.trust == Some(Trust::Suspect))
     };
     let effects = found.effects.iter().map(|one| (&one.workload, &one.text));
@@ -348,7 +348,7 @@ fn others(found: &Findings) {
         let one = found.comparisons.iter().find(|one| one.id == *id);
         one.is_some_and(|one| {
             // Invalid numbers have no place in questions at all.
-            [&one.arm, &one.baseline]
+            [&one.configuration, &one.baseline]
                 .iter()
                 .any(|arm| cell(found, one, arm).trust == Some(Trust::Suspect))
         })
@@ -472,8 +472,8 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
         });
         let facts = sustained::Facts {
             workload: "sustained".to_owned(),
-            arm: Arm::new(),
-            course: Course { written_bytes: 1 << 41, levels, sinks: None, rests, again: None },
+            configuration: Arm::new(),
+            timeline: Course { written_bytes: 1 << 41, levels, declines: None, rests, again: None },
             several: None,
             text: "It was written to.".to_owned(),
         };
@@ -490,11 +490,11 @@ fn no_page_has_a_value_outside_its_interval() {
     let mut seen = 0;
     for (name, found) in fixtures() {
         cells(&found);
-        seen += found.cells.len();
+        seen += found.measurements.len();
         every_view(&name, &found);
         in_tables(&name, &found);
         for one in &found.comparisons {
-            for ends in [one.ci95, one.ci95_family, one.ci_equivalence] {
+            for ends in [one.ci95, one.ci95_simultaneous, one.ci_equivalence] {
                 one.ratio.into_iter().for_each(|ratio| within(&one.id, ratio, ends));
             }
         }
@@ -512,7 +512,7 @@ fn nothing_is_more_certain_than_what_it_rests_on() {
         let around = (known.study.clone(), known.environment.clone());
         let found = Random::new(seed).findings(around);
         cells(&found);
-        assert!(found.cells.iter().all(|one| one.wide == one.is_wide()), "{seed}");
+        assert!(found.measurements.iter().all(|one| one.wide == one.is_wide()), "{seed}");
         comparisons(&found);
         others(&found);
         if seed % 4 == 0 {

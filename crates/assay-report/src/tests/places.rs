@@ -13,7 +13,7 @@ use assay_study::results::plan::Arm;
 
 fn changed(change: impl FnOnce(&mut Places)) -> Findings {
     let mut found = fixture("places");
-    change(found.places.as_mut().unwrap());
+    change(found.platforms.as_mut().unwrap());
     found
 }
 
@@ -42,7 +42,7 @@ fn alone(places: &mut Places) {
     places.rows.truncate(2);
     for row in &mut places.rows {
         (row.n, row.unit, row.ci95) = (1, Unit::Trials, None);
-        (row.percent_ci95, row.percent_ci95_family, row.trust) = (None, None, None);
+        (row.percent_ci95, row.percent_ci95_simultaneous, row.trust) = (None, None, None);
     }
     (places.rows[0].value, places.rows[1].value) = (Some(1042.523), Some(1691.849));
     places.rows[1].percent = Some(61.62);
@@ -142,7 +142,7 @@ fn a_verdict_is_that_of_the_comparison_and_of_what_is_not_sound_there_is_none() 
     assert_eq!(verdict(|row| row.comparison = None), "baseline");
     // Per cent without an interval are told without one, and those of the baseline are 100.
     let page = page(|places| {
-        (places.rows[1].percent_ci95, places.rows[1].percent_ci95_family) = (None, None);
+        (places.rows[1].percent_ci95, places.rows[1].percent_ci95_simultaneous) = (None, None);
         places.rows[0].percent = Some(99.0);
     });
     assert_eq!(line(&page, "bare metal ")[2], "100");
@@ -197,7 +197,7 @@ fn reasons_and_directions_are_told_for_each_workload() {
         absent(&mut places.rows[1], "there is no compiler (cc) in it");
         absent(&mut places.rows[4], "it was not run there");
         for row in &mut places.rows[3..] {
-            row.arm = Arm::from([("jobs".to_owned(), "2".to_owned())]);
+            row.configuration = Arm::from([("jobs".to_owned(), "2".to_owned())]);
             (row.better, row.metric) = (Better::Higher, "iops".to_owned());
         }
     });
@@ -211,8 +211,8 @@ fn reasons_and_directions_are_told_for_each_workload() {
 #[test]
 fn a_place_is_told_with_its_days_and_its_machine() {
     let page = page(|places| {
-        places.places[0].results[1].started = "2026-11-21T06:47:07+00:00".to_owned();
-        places.places[1].name = "guest".to_owned();
+        places.platforms[0].results[1].started = "2026-11-21T06:47:07+00:00".to_owned();
+        places.platforms[1].name = "guest".to_owned();
     });
     let from = page.find("\nplaces\n").unwrap();
     let told = page[from..].split_whitespace().collect::<Vec<_>>().join(" ");
@@ -231,8 +231,8 @@ fn an_interval_that_goes_on_beyond_a_figure_is_told() {
     let notes = |high: f64| {
         let own = figure(
             |places| {
-                places.rows[1].percent_ci95_family = Some([50.0, high]);
-                places.beside.clear();
+                places.rows[1].percent_ci95_simultaneous = Some([50.0, high]);
+                places.published.clear();
             },
             PERCENT,
         );
@@ -284,9 +284,9 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
     let many = |count: usize| {
         move |places: &mut Places| {
             alone(places);
-            places.beside.clear();
+            places.published.clear();
             let row = places.rows[1].clone();
-            places.rows.extend((2..count).map(|at| Row { place: format!("p{at}"), ..row.clone() }));
+            places.rows.extend((2..count).map(|at| Row { platform: format!("p{at}"), ..row.clone() }));
         }
     };
     assert_eq!(drawn(many(80)).len(), 2);
@@ -321,7 +321,7 @@ fn workloads_have_headings_where_there_are_several_and_a_workload_of_one_place_n
     assert_eq!(headings(|places| places.rows.truncate(3)), ["compile", published]);
     let one = |places: &mut Places| {
         places.rows.truncate(3);
-        places.beside.clear();
+        places.published.clear();
     };
     assert_eq!(headings(one), [""; 0]);
     let missing = headings(|places| places.rows[1].percent = None);
@@ -340,7 +340,7 @@ fn what_could_not_be_drawn_is_told_six_times_at_most() {
     let many = notes(
         |places| {
             let row = places.rows[2].clone();
-            places.rows.extend((0..9).map(|at| Row { place: format!("p{at}"), ..row.clone() }));
+            places.rows.extend((0..9).map(|at| Row { platform: format!("p{at}"), ..row.clone() }));
         },
         COMPILE,
     );

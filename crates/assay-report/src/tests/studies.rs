@@ -213,30 +213,30 @@ impl Bench {
             Order::Sequential => self.order,
             _ => Order::Chained,
         };
-        let order = Ordered { replicates: self.replicates, order, lead_ins: false };
+        let order = Ordered { replicates: self.replicates, order, warmups: false };
         let text = format!("{}, seed {}", order.words(), self.seed);
         found.checks.insert(0, Check { order: Some(order), ..Check::new("order", text) });
         for work in &self.workloads {
             found.workloads.extend(self.arms().into_iter().filter(|(_, control)| !control).map(
                 |(arm, _)| WorkloadFacts {
                     name: work.name.to_owned(),
-                    arm,
+                    configuration: arm,
                     text: work.text.to_owned(),
-                    asked_depth: 1,
-                    depth: 1,
+                    requested_queue_depth: 1,
+                    queue_depth: 1,
                     time_ns: 10_000_000_000,
                     ramp_ns: 2_000_000_000,
                     note: None,
                     io: None,
                     pace: None,
-                    lasting: Vec::new(),
+                    permanent_commands: Vec::new(),
                 },
             ));
         }
         let all = self.arms().len() * self.workloads.len();
         let rows = if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") };
         let text = format!("{rows} are trusted: no rule speaks against the numbers.");
-        if found.cells.iter().all(|cell| cell.trust == Some(Trust::Trusted)) {
+        if found.measurements.iter().all(|cell| cell.trust == Some(Trust::Trusted)) {
             found.summary.push(text);
         } else {
             found.summary.push(format!("Of {all} rows: {} trusted, 1 suspect.", all - 1));
@@ -254,9 +254,9 @@ impl Bench {
             seed: self.seed,
             notes: Vec::new(),
             confirms: None,
-            promised: None,
-            lead: None,
-            ended: None,
+            race_ratio: None,
+            lead_figure: None,
+            stopped_by: None,
         }
     }
 
@@ -269,8 +269,8 @@ impl Bench {
             cpu: text("Example CPU"),
             cpus: here.then_some(4),
             memory_bytes: here.then_some(8 << 30),
-            virtualisation: "none".to_owned(),
-            place: None,
+            virtualization: "none".to_owned(),
+            platform: None,
             targets: if here { self.targets.clone() } else { Vec::new() },
             unknown: if here { Vec::new() } else { Unknown::ALL.to_vec() },
         }
@@ -433,7 +433,7 @@ fn eight_arms() -> Findings {
     found.checks.insert(2, Check::new("failed", text.to_owned()));
     found.absent.push(AbsentCell {
         workload: "random-write".to_owned(),
-        arm: arm(&[("filesystem", "reiserfs")]),
+        configuration: arm(&[("filesystem", "reiserfs")]),
         metric: None,
         reason: "mkfs.reiserfs is not there: install reiserfsprogs".to_owned(),
         obstacle: None,
@@ -702,7 +702,7 @@ fn in_full_each_row_has_its_number_and_all_of_them_are_one_remark() {
 fn numbers_of_two_results_are_called_the_earlier_and_the_later_however_many_rows_there_are() {
     let page = |workloads: &[&'static str], trust: Trust| {
         let mut before = open(workloads);
-        before.cells.iter_mut().for_each(|cell| cell.trust = Some(trust));
+        before.measurements.iter_mut().for_each(|cell| cell.trust = Some(trust));
         let mut after = before.clone();
         "20270107-090000-p3xa".clone_into(&mut after.study.id);
         let found = analysis::compare(&before, &[after], analysis::days::Days::default());

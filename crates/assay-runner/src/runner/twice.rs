@@ -101,7 +101,7 @@ mod tests {
             serial: unknown(),
             size_bytes,
             rotational: unknown(),
-            turns_per_minute: unknown(),
+            rpm: unknown(),
             removable: unknown(),
             bus: Presence::Present("virtio".to_owned()),
             ports: Vec::new(),

@@ -61,13 +61,13 @@ pub struct Report {
     pub target: String,
     /// Whose it was, where a result says so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<OfTrial>,
+    pub trial: Option<OfTrial>,
     /// Blocks: of one operation each, or sectors where only the stamps are known.
     pub verified: Verified,
     /// What stamps there are, by run.
     pub runs: Vec<FoundStamps>,
     /// What could not be told.
-    pub untold: Vec<String>,
+    pub unverified: Vec<String>,
 }
 
 impl Report {
@@ -78,11 +78,11 @@ impl Report {
     /// As said.
     pub fn ended(&self) -> Outcome<()> {
         let found = &self.verified;
-        if found.wrong.all() > 0 {
+        if found.corrupt.all() > 0 {
             return Err(Failure::gate(format!(
                 "{}: {} of {} blocks are not as they were written: {}",
                 self.target,
-                show::count(found.wrong.all()),
+                show::count(found.corrupt.all()),
                 show::count(found.read),
                 verify::faults(found)
             )));
@@ -90,7 +90,7 @@ impl Report {
         if found.cut_short {
             return Err(Failure::interrupted(format!("{}: the pass was ended early", self.target)));
         }
-        if found.sound == 0 && found.late == 0 {
+        if found.intact == 0 && found.unconfirmed == 0 {
             return Err(Failure::partial(format!(
                 "{}: there is nothing that was written with verify = true",
                 self.target
@@ -120,7 +120,7 @@ pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<R
             .to_owned(),
     );
     let runs = stamps(&found.runs);
-    Ok(Report { format: FORMAT, target, of: None, verified: found.verified, runs, untold })
+    Ok(Report { format: FORMAT, target, trial: None, verified: found.verified, runs, unverified: untold })
 }
 
 fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspected, String> {
@@ -181,7 +181,7 @@ pub fn of_result(
         trial: chosen.trial.order.saturating_add(1),
         ended: chosen.written.ended,
     };
-    Ok(Report { format: FORMAT, target: site.target.clone(), of: Some(of), verified, runs, untold })
+    Ok(Report { format: FORMAT, target: site.target.clone(), trial: Some(of), verified, runs, unverified: untold })
 }
 
 fn medium(file: &File, area: Area) -> Medium<'_> {
@@ -391,20 +391,20 @@ mod tests {
 
     fn report(verified: Verified) -> Report {
         let (target, untold) = ("/dev/sdb".to_owned(), Vec::new());
-        Report { format: FORMAT, target, of: None, verified, runs: Vec::new(), untold }
+        Report { format: FORMAT, target, trial: None, verified, runs: Vec::new(), unverified: untold }
     }
 
     #[test]
     fn wrong_data_fail_and_nothing_at_all_is_no_statement() {
         let ended = |verified| report(verified).ended().map_err(|failure| failure.kind);
-        let sound = || Verified { read: 10, sound: 4, ..Verified::default() };
+        let sound = || Verified { read: 10, intact: 4, ..Verified::default() };
         assert_eq!(ended(sound()), Ok(()));
         let wrong = FaultCounts { torn: 1, ..FaultCounts::default() };
-        assert_eq!(ended(Verified { wrong, ..sound() }), Err(Kind::Gate));
-        assert_eq!(ended(Verified { sound: 0, ..sound() }), Err(Kind::Partial));
+        assert_eq!(ended(Verified { corrupt: wrong, ..sound() }), Err(Kind::Gate));
+        assert_eq!(ended(Verified { intact: 0, ..sound() }), Err(Kind::Partial));
         assert_eq!(ended(Verified { cut_short: true, ..sound() }), Err(Kind::Interrupted));
-        assert_eq!(ended(Verified { sound: 0, late: 1, ..sound() }), Ok(()));
-        let told = report(Verified { wrong, ..sound() }).ended().unwrap_err().message;
+        assert_eq!(ended(Verified { intact: 0, unconfirmed: 1, ..sound() }), Ok(()));
+        let told = report(Verified { corrupt: wrong, ..sound() }).ended().unwrap_err().message;
         assert_eq!(told, "/dev/sdb: 1 of 10 blocks are not as they were written: 1 torn");
     }
 }

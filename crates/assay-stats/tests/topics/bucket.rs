@@ -110,13 +110,13 @@ fn without_noise_all_numbers_are_exact() {
     let found = bucket(QEMU, 1);
     let near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.01;
     assert!(
-        near(found.first_per_s.value, 2000.0) && near(found.base_per_s.value, 500.0),
+        near(found.burst_per_s.value, 2000.0) && near(found.baseline_per_s.value, 500.0),
         "{found:?}"
     );
-    assert!(near(found.operations.value, 20_000.0), "{found:?}");
-    assert!(near(found.held_s.value, 20_000.0 / 1500.0), "{found:?}");
+    assert!(near(found.credits.value, 20_000.0), "{found:?}");
+    assert!(near(found.burst_s.value, 20_000.0 / 1500.0), "{found:?}");
     assert!(near(found.refill_per_s.unwrap().value, 500.0), "{found:?}");
-    assert!(near(found.back_s.unwrap().value, 40.0), "{found:?}");
+    assert!(near(found.refill_s.unwrap().value, 40.0), "{found:?}");
 }
 
 /// Size, base and refill within 15 %, and within their intervals.
@@ -129,7 +129,7 @@ fn estimates_are_near_and_their_intervals_hold_what_is_true() {
             let found = bucket(of, seed);
             let refill = found.refill_per_s.unwrap();
             let truth = [of.credit, of.base, of.refill];
-            for (at, own) in [found.operations, found.base_per_s, refill].iter().enumerate() {
+            for (at, own) in [found.credits, found.baseline_per_s, refill].iter().enumerate() {
                 near[at] += u64::from((own.value / truth[at] - 1.0).abs() <= 0.15);
                 // What does not scatter at all has an interval without a length.
                 let room = 1e-6 * truth[at];

@@ -20,12 +20,12 @@ pub struct Answer {
     /// What becomes of the claim.
     pub verdict: Claim,
     /// What it rests on, case by case.
-    pub because: Vec<String>,
+    pub reasons: Vec<String>,
     /// Ids of comparisons of the same arms.
     pub evidence: Vec<String>,
     /// Where it is asked how much load there can be: the rates, and what became of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub load: Option<MostLoad>,
+    pub max_rate: Option<MostLoad>,
 }
 
 /// What becomes of a claim.
@@ -68,9 +68,9 @@ pub struct CardRow {
     /// Bytes of it, as printed on it or as the kernel says.
     pub capacity_bytes: Option<u64>,
     /// Linear reading, bytes per second.
-    pub linear_read: Option<CardNumber>,
+    pub sequential_read: Option<CardNumber>,
     /// Linear writing, bytes per second.
-    pub linear_write: Option<CardNumber>,
+    pub sequential_write: Option<CardNumber>,
     /// Random reads per second.
     pub random_read: Option<CardNumber>,
     /// Random writes per second.
@@ -80,11 +80,11 @@ pub struct CardRow {
     pub target: String,
     /// All that is printed on it, held against the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<CardClaim>,
+    pub ratings: Vec<CardClaim>,
     /// Speed that is printed on it, bytes per second.
-    pub claimed_bytes_per_s: Option<f64>,
+    pub rated_bytes_per_s: Option<f64>,
     /// Linear reading over that speed.
-    pub share_of_claim: Option<f64>,
+    pub share_of_rating: Option<f64>,
     /// Price and currency.
     pub price: Option<crate::study::Price>,
     /// Random writes per second and unit of currency.
@@ -92,7 +92,7 @@ pub struct CardRow {
     /// Price of 10^9 bytes.
     pub price_per_gb: Option<f64>,
     /// Its place against published figures, the line of the article first.
-    pub beside: Vec<Beside>,
+    pub published: Vec<Beside>,
     /// The same in sentences.
     pub text: Vec<String>,
 }
@@ -102,9 +102,9 @@ pub struct CardRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CardClaim {
     /// As it is printed.
-    pub claim: String,
+    pub rating: String,
     /// Above: reached. Below: not reached.
-    pub standing: Standing,
+    pub outcome: Standing,
     /// The same in a sentence, with the numbers.
     pub text: String,
 }

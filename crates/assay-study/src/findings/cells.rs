@@ -30,20 +30,20 @@ impl Comparison {
 impl Findings {
     /// Gives means of comparisons that are not the numbers of their rows a name of their own.
     pub fn name_means(&mut self) {
-        let Self { cells, comparisons, .. } = self;
+        let Self { measurements: cells, comparisons, .. } = self;
         if comparisons.iter().all(|one| one.means.is_none()) {
             return;
         }
         let own = cells.iter().filter(|cell| !cell.control);
         let rows: BTreeMap<(&str, &str, &Arm), f64> = own
             .filter_map(|cell| {
-                Some(((cell.workload.as_str(), cell.metric.as_str(), &cell.arm), cell.value()?))
+                Some(((cell.workload.as_str(), cell.metric.as_str(), &cell.configuration), cell.value()?))
             })
             .collect();
         for one in comparisons {
             let Some(means) = one.means else { continue };
             let row = |arm| rows.get(&(one.workload.as_str(), one.metric.as_str(), arm)).copied();
-            let sides = [row(&one.arm), row(&one.baseline)].into_iter().zip(means);
+            let sides = [row(&one.configuration), row(&one.baseline)].into_iter().zip(means);
             let mut told = sides.filter_map(|(row, mean)| Some((row?, mean)));
             if told.any(|(row, mean)| (mean - row).abs() > ROUNDING * (1.0 + row.abs())) {
                 (one.means, one.compared_means) = (None, Some(means));
@@ -69,7 +69,7 @@ impl Cell {
     /// cannot be seen.
     pub fn is_lent(&self) -> bool {
         let is_trusted = self.trust == Some(Trust::Trusted);
-        is_trusted && self.because.iter().any(|because| because.rule == LENT)
+        is_trusted && self.reasons.iter().any(|because| because.rule == LENT)
     }
 
     /// The trials that this number sums up, in the order of time: what is a trial of it is decided here alone.

@@ -26,7 +26,7 @@ pub struct IoFacts {
     pub data_sync: bool,
     /// Started by a clock or with pauses between: how many there are per second is not what the drive can.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub held_back: bool,
+    pub rate_limited: bool,
     /// Several sizes, of which `size_bytes` is the largest, or places that are not met alike or one after the
     /// other: a number of it is none of the usual ones of a drive.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -62,7 +62,7 @@ impl Findings {
             environment,
             workloads: Vec::new(),
             factors: Vec::new(),
-            cells: Vec::new(),
+            measurements: Vec::new(),
             absent: Vec::new(),
             summary: Vec::new(),
             summary_facts: Vec::new(),
@@ -76,18 +76,18 @@ impl Findings {
             checks: Vec::new(),
             members: Vec::new(),
             probes: Vec::new(),
-            surroundings: SurroundingsFacts::default(),
+            system_activity: SurroundingsFacts::default(),
             surfaces: Vec::new(),
             accesses: Vec::new(),
             of_kinds: OfKinds::default(),
             gate: None,
-            fitness: None,
+            requirements: None,
             race: None,
             answers: Vec::new(),
             card: None,
             cards: Vec::new(),
             published: Vec::new(),
-            places: None,
+            platforms: None,
             windows: None,
             hosts: None,
         }
@@ -95,7 +95,7 @@ impl Findings {
 
     /// How a workload was run under an arm.
     pub fn workload(&self, name: &str, arm: &Arm) -> Option<&WorkloadFacts> {
-        self.workloads.iter().find(|one| one.name == name && one.arm == *arm)
+        self.workloads.iter().find(|one| one.name == name && one.configuration == *arm)
     }
 }
 
@@ -140,7 +140,7 @@ pub struct Ordered {
     pub order: Order,
     /// Whether each replicate began with a lead-in.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub lead_ins: bool,
+    pub warmups: bool,
 }
 
 impl Ordered {
@@ -151,7 +151,7 @@ impl Ordered {
             count => format!("{count} replicates"),
         };
         let order = match self.order {
-            Order::Random if self.lead_ins => ", each in a random order of its own after a warm-up",
+            Order::Random if self.warmups => ", each in a random order of its own after a warm-up",
             Order::Random if self.replicates == 1 => " in random order",
             Order::Chained => " in chained random order",
             Order::Random | Order::Rcbd => ", each in a random order of its own",

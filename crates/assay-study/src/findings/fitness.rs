@@ -13,7 +13,7 @@ pub enum Fit {
     /// The whole interval lies beyond it, and the numbers are trusted.
     Fail,
     /// Anything else.
-    CannotTell,
+    Inconclusive,
 }
 
 impl Fit {
@@ -22,7 +22,7 @@ impl Fit {
         match self {
             Self::Pass => "pass",
             Self::Fail => "fail",
-            Self::CannotTell => "cannot tell",
+            Self::Inconclusive => "inconclusive",
         }
     }
 
@@ -31,7 +31,7 @@ impl Fit {
         let all: Vec<Self> = all.into_iter().collect();
         match () {
             () if all.contains(&Self::Fail) => Self::Fail,
-            () if all.is_empty() || all.contains(&Self::CannotTell) => Self::CannotTell,
+            () if all.is_empty() || all.contains(&Self::Inconclusive) => Self::Inconclusive,
             () => Self::Pass,
         }
     }
@@ -44,9 +44,9 @@ pub struct FitBound {
     /// The question that it answers, in words.
     pub ask: String,
     /// What became of it.
-    pub ended: Fit,
+    pub outcome: Fit,
     /// The number with its interval, case by case; and what keeps it from being decided.
-    pub because: Vec<String>,
+    pub reasons: Vec<String>,
     /// Who published the bound, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
@@ -65,7 +65,7 @@ pub struct Fitness {
     #[serde(rename = "for")]
     pub purpose: String,
     /// What becomes of all bounds together.
-    pub ended: Fit,
+    pub outcome: Fit,
     /// The same in words, with the bounds that decided it.
     pub text: String,
     /// All of them, in the order of the study.
@@ -75,19 +75,19 @@ pub struct Fitness {
 impl Fitness {
     /// What becomes of bounds together.
     pub fn of(purpose: String, bounds: Vec<FitBound>) -> Self {
-        let ended = Fit::of_all(bounds.iter().map(|bound| bound.ended));
-        let decided = bounds.iter().filter(|bound| bound.ended == ended);
+        let ended = Fit::of_all(bounds.iter().map(|bound| bound.outcome));
+        let decided = bounds.iter().filter(|bound| bound.outcome == ended);
         let told: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
         let why = if told.is_empty() { "nothing was measured".to_owned() } else { told.join("; ") };
         let text = format!("good enough for {purpose}: {}: {why}", ended.words());
-        Self { purpose, ended, text, bounds }
+        Self { purpose, outcome: ended, text, bounds }
     }
 }
 
 impl FitBound {
     /// What decided it, without the stop at its end.
     fn first(&self) -> Option<&str> {
-        self.because.first().map(|text| text.trim_end_matches('.'))
+        self.reasons.first().map(|text| text.trim_end_matches('.'))
     }
 }
 
@@ -98,8 +98,8 @@ mod tests {
     fn bound(ended: Fit, because: &str) -> FitBound {
         FitBound {
             ask: "Is it so?".to_owned(),
-            ended,
-            because: vec![because.to_owned()],
+            outcome: ended,
+            reasons: vec![because.to_owned()],
             published: None,
             workloads: vec!["work".to_owned()],
             metric: None,
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn one_failure_decides_and_a_pass_needs_all() {
-        use Fit::{CannotTell, Fail, Pass};
+        use Fit::{Inconclusive, Fail, Pass};
         for (all, together) in [
             (vec![Pass, Pass], Pass),
-            (vec![Pass, CannotTell], CannotTell),
-            (vec![CannotTell, Fail, Pass], Fail),
-            (vec![], CannotTell),
+            (vec![Pass, Inconclusive], Inconclusive),
+            (vec![Inconclusive, Fail, Pass], Fail),
+            (vec![], Inconclusive),
         ] {
             assert_eq!(Fit::of_all(all), together);
         }
@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn it_comes_back_from_json() {
-        let told = Fitness::of("it".to_owned(), vec![bound(Fit::CannotTell, "too few")]);
+        let told = Fitness::of("it".to_owned(), vec![bound(Fit::Inconclusive, "too few")]);
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(
-            (json["for"].as_str(), json["ended"].as_str()),
-            (Some("it"), Some("cannot-tell"))
+            (json["for"].as_str(), json["outcome"].as_str()),
+            (Some("it"), Some("inconclusive"))
         );
         assert!(json["bounds"][0].get("published").is_none());
         assert_eq!(serde_json::from_value::<Fitness>(json).unwrap(), told);

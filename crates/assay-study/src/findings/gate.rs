@@ -10,14 +10,14 @@ use crate::results::plan::is_false;
 /// How a row ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "ended", content = "reason", rename_all = "kebab-case")]
+#[serde(tag = "outcome", content = "reason", rename_all = "kebab-case")]
 pub enum Ended {
     /// Not surely worse by more than is allowed, and it would have been found.
     Pass,
     /// Surely worse by more than is allowed.
     Fail,
     /// Nothing can be said, because.
-    NoStatement(String),
+    Inconclusive(String),
 }
 
 /// One workload under one arm.
@@ -28,20 +28,21 @@ pub struct Gated {
     pub name: String,
     /// How it ended.
     #[serde(flatten)]
-    pub ended: Ended,
+    pub outcome: Ended,
     /// The metric that it is judged by; absent where nothing of the workload says which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// Whether more replicates would not change that it makes no statement.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub lasting: bool,
+    #[serde(rename = "final")]
+    pub is_final: bool,
     /// By how much it is worse, as a share; below zero where it is better.
     pub loss: Option<f64>,
     /// The loss that it surely has at least where it failed, and at most where it did not; of pairs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub surely: Option<f64>,
+    pub bound95: Option<f64>,
     /// The loss that would have been found with 80 % power, as a share.
-    pub seen: Option<f64>,
+    pub min_detectable: Option<f64>,
     /// The same in the unit of its metric, where that may be zero and has no shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<Amount>,
@@ -60,7 +61,7 @@ pub struct Amount {
     /// By how much; below zero where it is better.
     pub loss: f64,
     /// What it surely is at least where it failed, and at most where it did not.
-    pub surely: f64,
+    pub bound95: f64,
 }
 
 /// How a gate ended.
@@ -73,7 +74,7 @@ pub enum GateEnd {
     /// A row failed.
     Fail,
     /// None failed, and one made no statement.
-    NoStatement,
+    Inconclusive,
 }
 
 /// A gate with what became of it.
@@ -84,7 +85,7 @@ pub struct GateAnswer {
     pub max_regression: f64,
     /// In the place of a share: so much in the unit of a metric that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub more: Option<f64>,
+    pub max_increase: Option<f64>,
     /// A row that would not have found a loss of this share makes no statement.
     pub must_detect: f64,
     /// The metric that is judged, where it is not the one that verdicts are about.
@@ -97,7 +98,7 @@ pub struct GateAnswer {
     #[serde(default, skip_serializing_if = "is_false")]
     pub allow_inconclusive: bool,
     /// How it ended.
-    pub ended: GateEnd,
+    pub outcome: GateEnd,
     /// The same in words, with the rows that it is about.
     pub text: String,
     pub rows: Vec<Gated>,
@@ -114,12 +115,12 @@ impl Gated {
     pub fn bare(name: String, ended: Ended) -> Self {
         Self {
             name,
-            ended,
+            outcome: ended,
             metric: None,
-            lasting: false,
+            is_final: false,
             loss: None,
-            surely: None,
-            seen: None,
+            bound95: None,
+            min_detectable: None,
             amount: None,
             suspect: None,
             comparison: None,
@@ -128,25 +129,25 @@ impl Gated {
 
     /// One that makes no statement, and why.
     pub fn silent(name: String, reason: String) -> Self {
-        Self::bare(name, Ended::NoStatement(reason))
+        Self::bare(name, Ended::Inconclusive(reason))
     }
 
     /// Whether it makes no statement.
     pub fn is_silent(&self) -> bool {
-        matches!(self.ended, Ended::NoStatement(_))
+        matches!(self.outcome, Ended::Inconclusive(_))
     }
 
     /// Whether more replicates may still decide it.
     pub fn is_open(&self) -> bool {
-        self.is_silent() && !self.lasting
+        self.is_silent() && !self.is_final
     }
 
     /// The row in one sentence.
     pub fn text(&self) -> String {
-        let word = match &self.ended {
+        let word = match &self.outcome {
             Ended::Pass => "pass",
             Ended::Fail => "fail",
-            Ended::NoStatement(reason) => {
+            Ended::Inconclusive(reason) => {
                 return format!("{}: no statement: {reason}", self.name);
             }
         };
@@ -156,7 +157,7 @@ impl Gated {
             let way = if loss >= 0.0 { "worse" } else { "better" };
             format!(" ({way} by {words}{})", self.bound())
         });
-        let seen = self.seen.map_or_else(String::new, |seen| {
+        let seen = self.min_detectable.map_or_else(String::new, |seen| {
             format!("; a loss of {} would have been found", percent(seen))
         });
         let suspect = self.suspect.as_ref().map_or_else(String::new, |why| format!("; {why}"));
@@ -165,9 +166,9 @@ impl Gated {
 
     /// The loss on the safe side of its interval.
     fn bound(&self) -> String {
-        let end = if self.ended == Ended::Fail { "at least" } else { "at most" };
-        let share = self.surely.map(|most| (most, percent(most)));
-        let amount = self.amount.map(|own| (own.surely, show::three_digits(own.surely)));
+        let end = if self.outcome == Ended::Fail { "at least" } else { "at most" };
+        let share = self.bound95.map(|most| (most, percent(most)));
+        let amount = self.amount.map(|own| (own.bound95, show::three_digits(own.bound95)));
         match share.or(amount) {
             None => String::new(),
             Some((most, _)) if most <= 0.0 => ", surely not worse".to_owned(),
@@ -183,22 +184,22 @@ impl GateAnswer {
         allow_inconclusive: bool,
         rows: Vec<Gated>,
     ) -> Self {
-        let ended = if rows.iter().any(|row| row.ended == Ended::Fail) {
+        let ended = if rows.iter().any(|row| row.outcome == Ended::Fail) {
             GateEnd::Fail
         } else if rows.is_empty() || !allow_inconclusive && rows.iter().any(Gated::is_silent) {
-            GateEnd::NoStatement
+            GateEnd::Inconclusive
         } else {
             GateEnd::Pass
         };
         let (more, metric, replicates, text) = (None, None, None, String::new());
         Self {
             max_regression,
-            more,
+            max_increase: more,
             must_detect,
             metric,
             replicates,
             allow_inconclusive,
-            ended,
+            outcome: ended,
             text,
             rows,
         }
@@ -215,22 +216,22 @@ impl GateAnswer {
     /// The same of a metric that may be zero, where so much more is allowed.
     #[must_use]
     pub fn of_amount(self, more: Option<f64>) -> Self {
-        Self { more, ..self }.told()
+        Self { max_increase: more, ..self }.told()
     }
 
     /// What is allowed, in words: `5 %`, or `10` in the unit of the metric.
     pub fn allowance(&self) -> String {
-        allowance(self.max_regression, self.more)
+        allowance(self.max_regression, self.max_increase)
     }
 
     /// Whether a row passed and is surely within what is allowed.
     pub fn is_within(&self, row: &Gated) -> bool {
-        let is_less = match (self.more, row.amount) {
+        let is_less = match (self.max_increase, row.amount) {
             // Where nothing more is allowed, what is surely not worse is within that.
-            (Some(more), Some(amount)) => amount.surely <= more,
-            _ => row.surely.is_some_and(|most| most < self.max_regression),
+            (Some(more), Some(amount)) => amount.bound95 <= more,
+            _ => row.bound95.is_some_and(|most| most < self.max_regression),
         };
-        row.ended == Ended::Pass && is_less
+        row.outcome == Ended::Pass && is_less
     }
 
     fn told(mut self) -> Self {
@@ -242,10 +243,10 @@ impl GateAnswer {
     pub fn head(&self) -> String {
         let metric = self.metric.as_deref().map(|name| format!(" on {}", noun(name)));
         let metric = metric.unwrap_or_default();
-        let how = match self.ended {
+        let how = match self.outcome {
             GateEnd::Pass => "passed",
             GateEnd::Fail => "failed",
-            GateEnd::NoStatement => "makes no statement",
+            GateEnd::Inconclusive => "makes no statement",
         };
         let after = self.replicates.map(|count| format!(" after {count} replicates"));
         format!("the gate of {}{metric} {how}{}", self.allowance(), after.unwrap_or_default())
@@ -261,7 +262,7 @@ impl GateAnswer {
     fn silence(&self) -> Option<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for row in &self.rows {
-            let Ended::NoStatement(reason) = &row.ended else { continue };
+            let Ended::Inconclusive(reason) = &row.outcome else { continue };
             match reasons.iter_mut().find(|(known, _)| *known == reason.as_str()) {
                 Some((_, names)) => names.push(&row.name),
                 None => reasons.push((reason.as_str(), vec![row.name.as_str()])),
@@ -282,15 +283,15 @@ impl GateAnswer {
 
     /// The rows that speak for how it ended, the first few.
     fn named(&self) -> String {
-        let speaks = |row: &&Gated| match self.ended {
-            GateEnd::Fail => row.ended == Ended::Fail,
-            GateEnd::NoStatement => row.is_silent(),
+        let speaks = |row: &&Gated| match self.outcome {
+            GateEnd::Fail => row.outcome == Ended::Fail,
+            GateEnd::Inconclusive => row.is_silent(),
             GateEnd::Pass => true,
         };
         // Where the gate makes no statement, that is not said again of each row; one that passes says which
         // rows it passes without.
-        let told = |row: &Gated| match (&row.ended, self.ended) {
-            (Ended::NoStatement(reason), GateEnd::NoStatement) => {
+        let told = |row: &Gated| match (&row.outcome, self.outcome) {
+            (Ended::Inconclusive(reason), GateEnd::Inconclusive) => {
                 format!("{}: {reason}", row.name)
             }
             _ => row.text(),
@@ -327,7 +328,7 @@ mod tests {
 
     fn row(ended: Ended, loss: f64, surely: Option<f64>) -> Gated {
         let seen = Some(0.09);
-        Gated { loss: Some(loss), surely, seen, ..Gated::bare("it".to_owned(), ended) }
+        Gated { loss: Some(loss), bound95: surely, min_detectable: seen, ..Gated::bare("it".to_owned(), ended) }
     }
 
     fn blind() -> Gated {
@@ -339,13 +340,13 @@ mod tests {
         let [pass, fail] = [row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)];
         let ended = |allow, rows: &[&Gated]| {
             let rows = rows.iter().map(|row| (*row).clone()).collect();
-            GateAnswer::of((0.05, 0.3), allow, rows).ended
+            GateAnswer::of((0.05, 0.3), allow, rows).outcome
         };
         assert_eq!(ended(false, &[&pass]), GateEnd::Pass);
-        assert_eq!(ended(false, &[&pass, &blind()]), GateEnd::NoStatement);
+        assert_eq!(ended(false, &[&pass, &blind()]), GateEnd::Inconclusive);
         assert_eq!(ended(true, &[&pass, &blind()]), GateEnd::Pass);
         assert_eq!(ended(true, &[&fail, &blind(), &pass]), GateEnd::Fail);
-        assert_eq!(ended(true, &[]), GateEnd::NoStatement);
+        assert_eq!(ended(true, &[]), GateEnd::Inconclusive);
     }
 
     #[test]
@@ -382,7 +383,7 @@ mod tests {
     #[test]
     fn of_what_may_be_zero_an_amount_is_told() {
         let of = |ended: Ended, loss: f64, surely: f64| Gated {
-            amount: Some(Amount { loss, surely }),
+            amount: Some(Amount { loss, bound95: surely }),
             ..Gated::bare("it".to_owned(), ended)
         };
         let gate = |row: Gated| {
@@ -403,13 +404,13 @@ mod tests {
         assert!(passed.is_within(&passed.rows[0]) && !failed.is_within(&failed.rows[0]));
         let equal = gate(of(Ended::Pass, 0.0, 0.0));
         assert!(equal.text.ends_with("(worse by 0, surely not worse)"), "{}", equal.text);
-        let none = GateAnswer { more: Some(0.0), ..equal };
+        let none = GateAnswer { max_increase: Some(0.0), ..equal };
         assert!(none.is_within(&none.rows[0]));
         let above = of(Ended::Pass, 0.0, 0.5);
         assert!(!none.is_within(&above));
         let json = serde_json::to_value(&failed).unwrap();
         assert_eq!(
-            (json["more"].as_f64(), json["rows"][0]["amount"]["loss"].as_f64()),
+            (json["max_increase"].as_f64(), json["rows"][0]["amount"]["loss"].as_f64()),
             (Some(10.0), Some(40.0))
         );
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), failed);
@@ -464,12 +465,12 @@ mod tests {
         let told = GateAnswer::of((0.05, 0.3), false, rows).of_study(None, Some(7));
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(
-            (json["ended"].as_str(), json["rows"][0]["ended"].as_str()),
+            (json["outcome"].as_str(), json["rows"][0]["outcome"].as_str()),
             (Some("fail"), Some("pass"))
         );
-        assert_eq!(json["rows"][1]["ended"], "no-statement");
+        assert_eq!(json["rows"][1]["outcome"], "inconclusive");
         assert_eq!(json["rows"][1]["reason"], "too few");
-        assert!(json["rows"][1].get("lasting").is_none());
+        assert!(json["rows"][1].get("final").is_none());
         assert_eq!(json["rows"][0]["metric"], "iops");
         assert!(json["rows"][1].get("metric").is_none());
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), told);
@@ -477,9 +478,9 @@ mod tests {
 
     #[test]
     fn a_silence_that_lasts_is_told_and_is_not_open() {
-        let lasting = Gated { lasting: true, ..blind() };
+        let lasting = Gated { is_final: true, ..blind() };
         let json = serde_json::to_value(&lasting).unwrap();
-        assert_eq!(json["lasting"], true);
+        assert_eq!(json["final"], true);
         assert_eq!(serde_json::from_value::<Gated>(json).unwrap(), lasting);
         assert!(!lasting.is_open() && blind().is_open());
         assert!(!row(Ended::Pass, 0.0, None).is_open());

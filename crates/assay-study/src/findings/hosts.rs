@@ -9,14 +9,14 @@ use crate::results::plan::Arm;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hosts {
     /// How many it began with.
-    pub began: u32,
+    pub started: u32,
     /// How many were there at its end.
-    pub left: u32,
+    pub finished: u32,
     /// SHA-256 of order and settings, which every host has proved.
     pub order_sha256: String,
     /// Connections that were turned away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turned_away: Option<u64>,
+    pub rejected: Option<u64>,
     /// The hosts by rank.
     pub rows: Vec<HostRow>,
     /// The slowest and the fastest host of each workload under each arm.
@@ -40,7 +40,7 @@ pub struct HostRow {
     pub trials: u32,
     /// Its rate over the mean rate of the hosts of a trial: the lowest, the median and the highest trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pace: Option<[f64; 3]>,
+    pub relative_rate: Option<[f64; 3]>,
     /// Why it is not in all trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
@@ -51,13 +51,13 @@ pub struct HostRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRange {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Operations per second of the slowest.
-    pub least_per_s: f64,
+    pub slowest_per_s: f64,
     /// Its rank.
-    pub least: u32,
+    pub slowest_rank: u32,
     /// Operations per second of the fastest.
-    pub most_per_s: f64,
+    pub fastest_per_s: f64,
     /// Its rank.
-    pub most: u32,
+    pub fastest_rank: u32,
 }

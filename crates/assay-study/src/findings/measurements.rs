@@ -109,7 +109,7 @@ impl Series {
 
     /// Other trials of the first of these rows, with all that speaks against those that they are made of.
     pub fn again(first: &Cell, of: &[&Cell], trials: Vec<CellTrial>) -> Self {
-        let mut because: Vec<Because> = of.iter().flat_map(|cell| cell.because.clone()).collect();
+        let mut because: Vec<Because> = of.iter().flat_map(|cell| cell.reasons.clone()).collect();
         because.dedup();
         Self {
             scale: first.scale,
@@ -117,7 +117,7 @@ impl Series {
             trials,
             trust: of.iter().filter_map(|cell| cell.trust).max(),
             because,
-            ..Self::bare(&first.workload, first.arm.clone(), &first.metric, first.better)
+            ..Self::bare(&first.workload, first.configuration.clone(), &first.metric, first.better)
         }
     }
 }

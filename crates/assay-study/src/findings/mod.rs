@@ -61,13 +61,13 @@ pub struct StudyFacts {
     pub confirms: Option<String>,
     /// Where that was a race, what its winner was over the baseline then: a ratio, and too much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promised: Option<f64>,
+    pub race_ratio: Option<f64>,
     /// The figure that its page shows first, where the study says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lead: Option<String>,
+    pub lead_figure: Option<String>,
     /// Why it ended before its last planned trial, where a rule ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<String>,
+    pub stopped_by: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,10 +123,10 @@ pub struct EnvironmentFacts {
     /// Bytes of memory, where the kernel tells.
     pub memory_bytes: Option<u64>,
     /// `none`, or what it runs in.
-    pub virtualisation: String,
+    pub virtualization: String,
     /// Where it ran; nothing of results that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<PlaceFacts>,
+    pub platform: Option<PlaceFacts>,
     pub targets: Vec<TargetFacts>,
     /// What is not known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,7 +136,7 @@ pub struct EnvironmentFacts {
 impl EnvironmentFacts {
     /// Whether an emulator carried out each instruction: times then say nothing of hardware.
     pub fn is_emulated(&self) -> bool {
-        self.place.as_ref().is_some_and(|place| place.kind == PlaceSort::Emulator)
+        self.platform.as_ref().is_some_and(|place| place.kind == PlaceSort::Emulator)
     }
 }
 
@@ -174,7 +174,7 @@ impl CellTrial {
 #[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Cell {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     pub metric: String,
     /// Direction.
     pub better: Better,
@@ -213,7 +213,7 @@ pub struct Cell {
     pub scale: Scale,
     /// Trust; absent when nothing was measured.
     pub trust: Option<Trust>,
-    pub because: Vec<Because>,
+    pub reasons: Vec<Because>,
 }
 
 /// A row or number that is not there.
@@ -221,7 +221,7 @@ pub struct Cell {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbsentCell {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Metric; absent when the whole row is missing.
     pub metric: Option<String>,
     pub reason: String,
@@ -236,13 +236,13 @@ pub struct AbsentCell {
 pub struct WorkloadFacts {
     pub name: String,
     /// Arm, where it differs by arm.
-    pub arm: Arm,
+    pub configuration: Arm,
     /// One line: pattern, size, depth, engine, direct or not.
     pub text: String,
     /// Operations in flight asked for.
-    pub asked_depth: u32,
+    pub requested_queue_depth: u32,
     /// Operations in flight used.
-    pub depth: u32,
+    pub queue_depth: u32,
     /// Nanoseconds that were counted in each trial.
     #[serde(default)]
     pub time_ns: u64,
@@ -259,7 +259,7 @@ pub struct WorkloadFacts {
     pub pace: Option<Pace>,
     /// What one would type to have what it was run under for keeps, where nothing else says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lasting: Vec<String>,
+    pub permanent_commands: Vec<String>,
 }
 
 /// What a comparison says.
@@ -313,7 +313,7 @@ pub struct Comparison {
     /// What is compared with.
     pub baseline: Arm,
     /// What is compared.
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Complete pairs.
     pub n: usize,
     /// Means of arm and baseline over those pairs, in the unit of the metric, from 3 pairs on:
@@ -332,7 +332,7 @@ pub struct Comparison {
     /// 95 % interval that holds for the whole family of comparisons at once: the verdict is read
     /// from it.
     #[serde(default)]
-    pub ci95_family: Option<[f64; 2]>,
+    pub ci95_simultaneous: Option<[f64; 2]>,
     /// Interval of the two one-sided tests: *equivalent* is read from it.
     #[serde(default)]
     pub ci_equivalence: Option<[f64; 2]>,
@@ -366,7 +366,7 @@ pub struct Comparison {
     /// Of one result a side: the ratios below and above which a true one would have been found in four of
     /// five cases, days included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub would_see: Option<[f64; 2]>,
+    pub min_detectable_ratios: Option<[f64; 2]>,
     /// The verdict in one sentence.
     #[serde(default)]
     pub text: String,
@@ -383,7 +383,7 @@ const WIDEST: f64 = 10.0;
 impl Comparison {
     /// Whether the interval is so wide, and holds 1, that a ratio beside it would only mislead.
     pub fn cannot_tell(&self) -> bool {
-        let ends = self.ci95_family.or(self.ci95);
+        let ends = self.ci95_simultaneous.or(self.ci95);
         ends.is_some_and(|[low, high]| low < 1.0 && high > 1.0 && high > WIDEST * low)
     }
 }
@@ -397,7 +397,7 @@ pub struct Difference {
     /// 95 % interval.
     pub ci95: Option<[f64; 2]>,
     /// 95 % interval for the whole family.
-    pub ci95_family: Option<[f64; 2]>,
+    pub ci95_simultaneous: Option<[f64; 2]>,
     /// Standard deviation of the differences of the pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
@@ -424,7 +424,7 @@ pub struct Effect {
     pub ci95: Option<[f64; 2]>,
     /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
     /// as long as none of them shows anything.
-    pub ci95_family: Option<[f64; 2]>,
+    pub ci95_simultaneous: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
     pub verdict: Option<Verdict>,
     /// Replicates that would tell a difference as large as the margin, for an inconclusive verdict.
@@ -457,7 +457,7 @@ pub struct Interaction {
     pub ratio: f64,
     /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
     /// as long as none of them shows anything.
-    pub ci95_family: [f64; 2],
+    pub ci95_simultaneous: [f64; 2],
     /// One sentence.
     pub text: String,
 }
@@ -486,7 +486,7 @@ pub struct Trend {
     pub metric: String,
     pub factor: String,
     /// Levels of the other factors.
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Replicates.
     pub n: usize,
     /// Level with the best mean.
@@ -524,7 +524,7 @@ pub struct Trend {
 pub struct Rank {
     pub workload: String,
     pub metric: String,
-    pub places: Vec<Place>,
+    pub ranks: Vec<Place>,
     /// One sentence.
     pub text: String,
 }
@@ -533,9 +533,9 @@ pub struct Rank {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Best and worst place that the numbers allow, from 1; unequal where arms are tied.
-    pub from_to: [usize; 2],
+    pub rank_range: [usize; 2],
     /// Geometric mean: the number of its row.
     pub geometric_mean: f64,
 }
@@ -654,7 +654,7 @@ const WITHOUT_VERDICT: [&str; 3] = [SEQUENTIAL, UNORDERED, RECORDED];
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Member {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Kernel name of the device.
     pub device: String,
     /// What it is: `disk`, `partition`, `loop`, `raid1`, ...
@@ -705,7 +705,7 @@ pub struct Findings {
     #[serde(default)]
     pub factors: Vec<crate::results::design::Factor>,
     /// Numbers.
-    pub cells: Vec<Cell>,
+    pub measurements: Vec<Cell>,
     /// Numbers that are not there.
     pub absent: Vec<AbsentCell>,
     /// Arms against the baseline.
@@ -746,7 +746,7 @@ pub struct Findings {
         default,
         skip_serializing_if = "crate::results::surroundings::facts::SurroundingsFacts::is_empty"
     )]
-    pub surroundings: crate::results::surroundings::facts::SurroundingsFacts,
+    pub system_activity: crate::results::surroundings::facts::SurroundingsFacts,
     /// Rates over the area, for the pattern `spread`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,
@@ -762,7 +762,7 @@ pub struct Findings {
     pub gate: Option<gate::GateAnswer>,
     /// Whether the place is good enough for what the study says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fitness: Option<fitness::Fitness>,
+    pub requirements: Option<fitness::Fitness>,
     /// What became of the race, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race: Option<race::RaceAnswer>,
@@ -780,7 +780,7 @@ pub struct Findings {
     pub published: Vec<published::Published>,
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub places: Option<places::Places>,
+    pub platforms: Option<places::Places>,
     /// Two windows of others' work, one against the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<windows::Windows>,

@@ -13,14 +13,14 @@ pub struct MostLoad {
     /// The metric that has the limit.
     pub metric: String,
     /// `p99 < 2 ms`.
-    pub limit: String,
-    pub limit_ns: u64,
+    pub slo: String,
+    pub slo_ns: u64,
     /// The highest rate up to which every rate holds; none where no rate that was tried does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holds: Option<String>,
+    pub max_passing_rate: Option<String>,
     /// The lowest rate from which on every rate fails; none where no rate that was tried does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fails: Option<String>,
+    pub min_failing_rate: Option<String>,
     /// Every rate that was tried, the lowest first; what only found where to look is none of them.
     pub rates: Vec<Rate>,
 }
@@ -31,7 +31,7 @@ pub struct MostLoad {
 pub struct Rate {
     /// As its setting is written: `41000/s`.
     pub rate: String,
-    pub standing: Standing,
+    pub outcome: Standing,
     /// Trials that count.
     pub trials: usize,
     /// Those of them that could not issue their operations on time.
@@ -39,7 +39,7 @@ pub struct Rate {
     pub late: usize,
     /// Geometric mean of the percentile, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub middle_ns: Option<u64>,
+    pub mean_ns: Option<u64>,
     /// Its bounds, each one-sided at 5 % over all rates at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds_ns: Option<[u64; 2]>,

@@ -64,8 +64,8 @@ impl Rows for Findings {
 
     fn numbers(&self, of: &Subject) -> Vec<Number<'_>> {
         let own =
-            |cell: &&Cell| cell.workload == of.workload && cell.arm == of.arm && !cell.control;
-        self.cells.iter().filter(own).map(number).collect()
+            |cell: &&Cell| cell.workload == of.workload && cell.configuration == of.arm && !cell.control;
+        self.measurements.iter().filter(own).map(number).collect()
     }
 }
 
@@ -166,9 +166,9 @@ mod tests {
             },
             "environment": {
                 "assay": "0", "kernel": "k", "cpu": "c", "cpus": null, "memory_bytes": null,
-                "virtualisation": "none", "targets": [],
+                "virtualization": "none", "targets": [],
             },
-            "workloads": [], "cells": [], "absent": [], "comparisons": [], "checks": [],
+            "workloads": [], "measurements": [], "absent": [], "comparisons": [], "checks": [],
             "summary": vec!["It holds."; said.len()],
             "summary_facts": said,
             "what_a_later_version_says": {"more": [1]},
@@ -223,14 +223,14 @@ mod tests {
         };
         let cell = |kernel: &str, control: bool, mean: f64| {
             json!({
-                "workload": "boot", "arm": { "kernel": kernel }, "metric": "boot_s", "better": "lower",
+                "workload": "boot", "configuration": { "kernel": kernel }, "metric": "boot_s", "better": "lower",
                 "trials": [trial(3, mean)], "n": 1, "geometric_mean": mean, "min": mean,
                 "median": mean, "max": mean, "ci95": null, "provisional": true, "control": control,
-                "trust": "trusted", "because": [],
+                "trust": "trusted", "reasons": [],
             })
         };
         let mut text = document("{}", &[]);
-        text["cells"] = json!([cell("6.1", true, 9.0), cell("6.1", false, 8.0)]);
+        text["measurements"] = json!([cell("6.1", true, 9.0), cell("6.1", false, 8.0)]);
         let found: Findings = serde_json::from_value(text).unwrap();
         let arm = [("kernel".to_owned(), "6.1".to_owned())].into();
         let mut own = Subject { workload: "boot".to_owned(), arm };

@@ -27,12 +27,12 @@ pub struct Places {
     /// How it was chosen.
     pub chosen: Chosen,
     /// The places: the baseline first, emulated ones last.
-    pub places: Vec<Placed>,
+    pub platforms: Vec<Placed>,
     /// Each workload in each place, absent ones included.
     pub rows: Vec<Row>,
     /// Published tables that stand beside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Beside>,
+    pub published: Vec<Beside>,
 }
 
 /// How the baseline place was chosen.
@@ -72,7 +72,7 @@ pub struct Placed {
     pub named: Named,
     /// What sort it is, where that was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sort: Option<PlaceSort>,
+    pub kind: Option<PlaceSort>,
     /// What was recorded of it, whatever it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
@@ -85,7 +85,7 @@ pub struct Placed {
 impl Placed {
     /// Whether the processor is made by a program.
     pub fn is_emulated(&self) -> bool {
-        self.sort == Some(PlaceSort::Emulator)
+        self.kind == Some(PlaceSort::Emulator)
     }
 }
 
@@ -118,9 +118,9 @@ pub struct Row {
     pub workload: String,
     /// What was set for it.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Name of the place.
-    pub place: String,
+    pub platform: String,
     pub metric: String,
     /// Direction.
     pub better: Better,
@@ -140,7 +140,7 @@ pub struct Row {
     /// Its 95 % interval.
     pub percent_ci95: Option<[f64; 2]>,
     /// The interval that holds for all places of the workload at once; the verdict is read from it.
-    pub percent_ci95_family: Option<[f64; 2]>,
+    pub percent_ci95_simultaneous: Option<[f64; 2]>,
     /// Id of the comparison with the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<String>,
@@ -166,7 +166,7 @@ impl Row {
 
     /// The interval that the verdict is read from; of an emulated place, which has none, its own.
     pub fn percent_interval(&self) -> Option<[f64; 2]> {
-        self.percent_ci95_family.or(self.percent_ci95)
+        self.percent_ci95_simultaneous.or(self.percent_ci95)
     }
 }
 
@@ -204,7 +204,7 @@ pub struct Beside {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BesideRow {
-    pub place: String,
+    pub platform: String,
     /// The number with its unit, as printed: `1042.523 s`.
     pub value: String,
     /// Per cent as printed: `79.16 %`.

@@ -18,7 +18,7 @@ pub struct Published {
     /// The workload that it stands beside.
     pub workload: String,
     /// Levels of the arms that it stands beside; empty where it stands beside all of them.
-    pub arm: Arm,
+    pub configuration: Arm,
     pub metric: String,
     /// As it was printed, with its unit: `513349 K/s`; absent where it cannot be read any more.
     pub text: String,

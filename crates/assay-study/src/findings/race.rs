@@ -17,7 +17,7 @@ pub struct RaceAnswer {
     /// Direction.
     pub better: Better,
     /// The share of the best within which the winner is good enough.
-    pub closeness: f64,
+    pub indifference_zone: f64,
     /// The setting that never leaves.
     pub baseline: Arm,
     /// Complete replicates, the passes of a screen apart.
@@ -29,7 +29,7 @@ pub struct RaceAnswer {
     pub screen: Option<ScreenAnswer>,
     /// Why it is over; none while it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<RaceEnd>,
+    pub end: Option<RaceEnd>,
     /// Who won, or leads; none where no look was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Arm>,
@@ -38,12 +38,12 @@ pub struct RaceAnswer {
     pub trust: Option<Trust>,
     /// Mean of the winner over the baseline's, of the replicates that have both: what is promised, and too much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promised: Option<f64>,
+    pub winner_ratio: Option<f64>,
     /// Whether the baseline would have left.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub beyond_baseline: bool,
+    pub baseline_eliminated: bool,
     /// Every setting, in the order of the plan; none where the numbers are of an emulator's speed.
-    pub runners: Vec<Runner>,
+    pub entries: Vec<Runner>,
     /// All of it in a few sentences.
     pub text: String,
 }
@@ -52,16 +52,16 @@ pub struct RaceAnswer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runner {
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Replicates of which its value counts.
     pub n: usize,
     /// Geometric mean of these values; of other replicates than that of who stayed longer.
     pub mean: Option<f64>,
     /// Its mean over the winner's, of the replicates that have both.
-    pub beside_winner: Option<f64>,
+    pub ratio_to_winner: Option<f64>,
     /// When and why it left; none of those that were left in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Departure>,
+    pub eliminated: Option<Departure>,
 }
 
 /// When and why a setting left.
@@ -73,10 +73,10 @@ pub struct Departure {
     /// Over whoever led then, with the ends of the sequence that let it go; none where no trial of it gave a
     /// number, or it did harm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub behind: Option<Behind>,
+    pub ratio_to_leader: Option<Behind>,
     /// Whether it harmed others' work, and was rolled back.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub harmed: bool,
+    pub rolled_back: bool,
     /// The level of it that left in the screen before the race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedLevel>,
@@ -117,11 +117,11 @@ pub struct ScreenedLevel {
     pub n: usize,
     /// Its main effect: its value over that of the best level of its factor, all else equal; none where the
     /// trials do not tell it.
-    pub beside_best: Option<f64>,
+    pub ratio_to_best: Option<f64>,
     /// How far from that the true one may be, at 5 % for all levels together; none of the best level itself.
     pub ends: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "is_false")]
-    pub left: bool,
+    pub eliminated: bool,
 }
 
 /// How far behind a setting was.
@@ -153,12 +153,12 @@ pub enum RaceEnd {
 impl RaceAnswer {
     /// Settings that were left in, the winner among them.
     pub fn left_in(&self) -> impl Iterator<Item = &Runner> {
-        self.runners.iter().filter(|own| own.left.is_none())
+        self.entries.iter().filter(|own| own.eliminated.is_none())
     }
 
     /// Whether there is a winner whose gain over the baseline fresh trials can confirm.
     pub fn can_be_confirmed(&self) -> bool {
         let is_other = self.winner.as_ref().is_some_and(|arm| *arm != self.baseline);
-        is_other && self.over.is_some() && self.trust != Some(Trust::Invalid)
+        is_other && self.end.is_some() && self.trust != Some(Trust::Invalid)
     }
 }

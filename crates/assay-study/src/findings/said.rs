@@ -159,8 +159,8 @@ impl Comparison {
             && self.verdict == Some(Verdict::Equivalent)
             && self.ci_equivalence.is_some();
         let known = match &self.difference {
-            Some(difference) => difference.ci95_family.or(difference.ci95).is_some(),
-            None => self.ratio.is_some() && self.ci95_family.or(self.ci95).is_some(),
+            Some(difference) => difference.ci95_simultaneous.or(difference.ci95).is_some(),
+            None => self.ratio.is_some() && self.ci95_simultaneous.or(self.ci95).is_some(),
         };
         known && !by_tests && !self.withheld
     }

@@ -10,7 +10,7 @@ use crate::results::plan::Arm;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Surface {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Trust of the workload, which is that of each of its bands; absent when nothing was measured.
     pub trust: Option<Trust>,
     /// Ten equal parts of the area.
@@ -18,7 +18,7 @@ pub struct Surface {
     /// Each place that was gone to, where there are so many that they can be drawn; places that no
     /// trial came to are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub places: Vec<Spot>,
+    pub positions: Vec<Spot>,
     /// What the places say together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Extremes>,
@@ -58,7 +58,7 @@ pub struct Extremes {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accesses {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Trust of the workload.
     pub trust: Option<Trust>,
     /// Trials that the three numbers are of.

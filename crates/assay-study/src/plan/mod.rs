@@ -104,7 +104,7 @@ fn planned_workloads(
                 Ok(possible) => planned.push(possible),
                 Err(reason) => absent.push(AbsentWorkload {
                     name: workload.name.clone(),
-                    arm: arm.levels.clone(),
+                    configuration: arm.levels.clone(),
                     target: arm.target,
                     reason,
                 }),
@@ -138,7 +138,7 @@ fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
 /// What a study leaves out of itself: settings that are not there, and combinations that make no sense.
 fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
     let absent =
-        |name: String, reason: String| AbsentWorkload { name, arm: Arm::new(), target: 0, reason };
+        |name: String, reason: String| AbsentWorkload { name, configuration: Arm::new(), target: 0, reason };
     let settings = study.unavailable.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
     let combinations = layout.omitted.iter().map(|own| {
         let name = format!("{} of {} combinations", own.count, own.of);

@@ -374,7 +374,7 @@ fn plain_names(plan: &Plan) -> Result<(), String> {
     }
     let arms = plan.workloads.iter().map(|workload| &workload.arm);
     let arms = arms.chain(plan.trials.iter().map(|trial| &trial.arm));
-    let arms = arms.chain(plan.absent.iter().map(|absent| &absent.arm));
+    let arms = arms.chain(plan.absent.iter().map(|absent| &absent.configuration));
     let arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));
     arms.chain([&plan.design.baseline]).try_for_each(plain_arm)
 }

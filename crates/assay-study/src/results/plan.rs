@@ -321,7 +321,7 @@ impl PlannedWorkload {
 pub struct AbsentWorkload {
     pub name: String,
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Index of the target.
     pub target: usize,
     pub reason: String,

@@ -31,7 +31,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     let factors = study.factors.clone();
     checker.arm(&mut study.baseline, "baseline", &factors);
     for (index, arm) in study.configurations.iter_mut().enumerate().take(MOST_ARMS) {
-        checker.arm(arm, &format!("arms/{index}"), &factors);
+        checker.arm(arm, &format!("configurations/{index}"), &factors);
     }
     checker.arms(study);
     checker.costly(study);
@@ -294,7 +294,7 @@ impl Checker<'_> {
             return;
         }
         for (index, arm) in study.configurations.iter().enumerate() {
-            let path = format!("arms/{index}");
+            let path = format!("configurations/{index}");
             let lacks = |name: &&String| {
                 let told = self.mistakes.is_wrong(&format!("{path}/{name}"));
                 !arm.contains_key(*name) && !told
@@ -302,7 +302,7 @@ impl Checker<'_> {
             let lacking: Vec<&str> =
                 study.factors.keys().filter(lacks).map(String::as_str).collect();
             if !lacking.is_empty() {
-                let hint = "each of [[arms]] names one level of every factor".to_owned();
+                let hint = "each of [[configurations]] names one level of every factor".to_owned();
                 self.key(
                     &path,
                     format!("this setting lacks {}", lacking.join(" and ")),

@@ -16,8 +16,7 @@ const SHARE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%|percent)\s*$";
 const MORE: &str = r"^\s*\+([0-9]+\.?[0-9]*|\.[0-9]+)\s*$";
 const MIX: &str = concat!(
     r"^(read|write|rewrite|trim|zero|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*",
-    r"|\s*[0-9]{1,3}\s*%\s*(read|write|trim|zero)\s*",
-    r"(,\s*[0-9]{1,3}\s*%\s*(read|write|trim|zero)\s*){0,3})$",
+    r"|(read|write|trim|zero)/[0-9]{1,3}(:(read|write|trim|zero)/[0-9]{1,3}){0,3})$",
 );
 const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";

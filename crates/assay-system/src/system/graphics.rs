@@ -13,7 +13,7 @@ use super::{System, devices, pci, sysfs};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graphics {
     /// Where it is: its slot on PCI (`0000:00:02.0`), or its name on the board.
-    pub place: String,
+    pub slot: String,
     /// Number of its vendor on PCI, four hexadecimal digits.
     pub vendor_id: Presence<String>,
     /// Number of the device.
@@ -26,7 +26,7 @@ pub struct Graphics {
     /// The slowest PCIe link on the way to it, as it is now: many devices slow theirs down at rest.
     pub link: Presence<Link>,
     /// The most that its own link can do.
-    pub link_most: Presence<Link>,
+    pub link_max: Presence<Link>,
     /// Outputs at which something is connected: `DP-1`.
     pub outputs: Presence<Vec<String>>,
 }
@@ -127,7 +127,7 @@ fn on_pci(
         Presence::Absent(reason) => [(); 2].map(|()| Presence::absent(reason.clone())),
     };
     Graphics {
-        place: slot.to_owned(),
+        slot: slot.to_owned(),
         name: sysfs::first([name.clone(), by_driver(system, slot)], name.reason().unwrap_or("")),
         vendor,
         vendor_id,
@@ -135,7 +135,7 @@ fn on_pci(
         driver: driver(system, place),
         memory_bytes: memory(system, place),
         link: devices::pcie_on_way(system, place),
-        link_most: devices::pcie_most(system, place),
+        link_max: devices::pcie_most(system, place),
         outputs: outputs(system, card),
     }
 }
@@ -147,7 +147,7 @@ fn on_board(system: &dyn System, card: &Card) -> Graphics {
     let by_tree = tree.map(|text| text.split('\0').next().unwrap_or_default().to_owned());
     let own = card.place.file_name().map(|name| name.to_string_lossy().into_owned());
     Graphics {
-        place: own.unwrap_or_else(|| card.name.clone()),
+        slot: own.unwrap_or_else(|| card.name.clone()),
         vendor_id: Presence::absent("it is not on PCI"),
         device_id: Presence::absent("it is not on PCI"),
         vendor: Presence::absent("it is not on PCI"),
@@ -155,7 +155,7 @@ fn on_board(system: &dyn System, card: &Card) -> Graphics {
         driver: driver(system, &card.place),
         memory_bytes: memory(system, &card.place),
         link: not_on_pci(),
-        link_most: not_on_pci(),
+        link_max: not_on_pci(),
         outputs: outputs(system, Some(card)),
     }
 }
@@ -239,14 +239,14 @@ dir /sys/class/drm/renderD128
             "Advanced Micro Devices, Inc. [AMD/ATI] Ellesmere [Radeon RX 470/480/570]"
         );
         assert_eq!(
-            (card.place.as_str(), card.driver.value().unwrap().as_str()),
+            (card.slot.as_str(), card.driver.value().unwrap().as_str()),
             ("0000:01:00.0", "amdgpu")
         );
         assert_eq!(card.memory_bytes, Presence::Present(8 << 30));
         assert_eq!(card.link.value().unwrap().name, "PCIe 2.0 x4");
-        assert_eq!(card.link_most.value().unwrap().name, "PCIe 3.0 x16");
+        assert_eq!(card.link_max.value().unwrap().name, "PCIe 3.0 x16");
         assert_eq!(card.outputs, Presence::Present(vec!["DP-1".to_owned()]));
-        assert_eq!((board.called().as_str(), board.place.as_str()), ("brcm,bcm2711-vc5", "gpu"));
+        assert_eq!((board.called().as_str(), board.slot.as_str()), ("brcm,bcm2711-vc5", "gpu"));
         assert_eq!(board.link.reason(), Some("it is not on PCI"));
         assert_eq!(numbers(&found), ["1002:67df"]);
     }

@@ -104,7 +104,7 @@ pub struct Drive {
     pub rotational: Presence<bool>,
     /// Turns of the platters a minute.
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
-    pub turns_per_minute: Presence<u64>,
+    pub rpm: Presence<u64>,
     /// Can be taken out.
     pub removable: Presence<bool>,
     /// `nvme`, `sata`, `usb`, `mmc`, `virtio`, `loop`, ...

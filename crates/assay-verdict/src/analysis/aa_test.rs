@@ -46,7 +46,7 @@ pub struct AaWorkload {
 /// Compares all copies of each workload of a result with each other.
 pub fn aa_test(findings: &Findings) -> AaTest {
     let mut names: Vec<&str> = Vec::new();
-    for cell in findings.cells.iter().filter(|cell| cell.primary) {
+    for cell in findings.measurements.iter().filter(|cell| cell.primary) {
         if !names.contains(&cell.workload.as_str()) {
             names.push(&cell.workload);
         }
@@ -66,7 +66,7 @@ pub fn aa_test(findings: &Findings) -> AaTest {
 
 fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     let cells: Vec<&Cell> =
-        findings.cells.iter().filter(|cell| cell.primary && cell.workload == workload).collect();
+        findings.measurements.iter().filter(|cell| cell.primary && cell.workload == workload).collect();
     let mut samples = Vec::new();
     for (index, first) in cells.iter().enumerate() {
         samples.extend(cells[index + 1..].iter().filter_map(|second| differences(first, second)));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn told(found: &Findings, row: &str) -> Option<String> {
-        of_because(&cell(found, row, "iops").because).map(str::to_owned)
+        of_because(&cell(found, row, "iops").reasons).map(str::to_owned)
     }
 
     fn sentences(found: &Findings) -> usize {
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(told(&found, "sequential-read"), None);
         assert_eq!(cell(&found, "sync-write", "iops").trust, Some(Trust::Trusted));
         // Whatever is told of time has it, and amounts have not.
-        let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).because).is_some();
+        let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).reasons).is_some();
         assert!(of("latency_p50_ns") && !of("write_amplification"));
         assert_eq!(sentences(&found), 1, "{:?}", found.summary);
         let as_sentence = format!("S{}.", &text[1..]);

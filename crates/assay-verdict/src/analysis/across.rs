@@ -77,7 +77,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         None => told.iter().map(one).collect(),
     };
     let mut found = Findings {
-        cells,
+        measurements: cells,
         comparisons,
         checks,
         ..Findings::of(
@@ -87,9 +87,9 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
                 kind: "compare".to_owned(),
                 notes: Vec::new(),
                 confirms: None,
-                promised: None,
-                lead: None,
-                ended: None,
+                race_ratio: None,
+                lead_figure: None,
+                stopped_by: None,
                 ..last.study.clone()
             },
             last.environment.clone(),
@@ -130,8 +130,8 @@ pub(super) fn named(arm: &Arm, id: &str) -> Arm {
 }
 
 fn named_cells(findings: &Findings) -> Vec<Cell> {
-    let own = |cell: &Cell| Cell { arm: named(&cell.arm, &findings.study.id), ..cell.clone() };
-    findings.cells.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
+    let own = |cell: &Cell| Cell { configuration: named(&cell.configuration, &findings.study.id), ..cell.clone() };
+    findings.measurements.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
 }
 
 /// Something that was recorded around a result.
@@ -169,7 +169,7 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
         told.push("nothing that was recorded differs".to_owned());
     }
     let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
-    if first.cells.iter().any(|cell| counts(&cell)) {
+    if first.measurements.iter().any(|cell| counts(&cell)) {
         told.push("metrics that may be zero are not compared across days or machines".to_owned());
     }
     told.into_iter().map(|text| Check::new("environment", text)).collect()
@@ -177,7 +177,7 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
 
 fn facts(findings: &Findings) -> Vec<Fact> {
     let EnvironmentFacts {
-        assay, kernel, cpu, cpus, memory_bytes, virtualisation, targets, ..
+        assay, kernel, cpu, cpus, memory_bytes, virtualization: virtualisation, targets, ..
     } = &findings.environment;
     let number =
         |value: Option<u64>| value.map_or_else(|| "not told".to_owned(), |n| n.to_string());
@@ -208,8 +208,8 @@ fn facts(findings: &Findings) -> Vec<Fact> {
 /// How many hosts its numbers are of: a sum over three is not one over four.
 fn hosts(findings: &Findings) -> String {
     match &findings.hosts {
-        Some(hosts) if hosts.left < hosts.began => format!("{} of {}", hosts.left, hosts.began),
-        Some(hosts) => hosts.began.to_string(),
+        Some(hosts) if hosts.finished < hosts.started => format!("{} of {}", hosts.finished, hosts.started),
+        Some(hosts) => hosts.started.to_string(),
         None => "1".to_owned(),
     }
 }
@@ -223,7 +223,7 @@ pub(super) fn day(findings: &Findings) -> String {
 pub(super) fn work(findings: &Findings) -> Vec<Fact> {
     let mut facts = Vec::new();
     for workload in &findings.workloads {
-        let key = pilot_key(&workload.name, &workload.arm);
+        let key = pilot_key(&workload.name, &workload.configuration);
         let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(about);
         facts.push(Fact::new(&format!("workload {key}"), &workload.text));
         facts.push(Fact {
@@ -275,7 +275,7 @@ pub(super) type Key = (String, String, Arm);
 
 /// The row that a cell belongs to.
 pub(super) fn key(cell: &Cell) -> Key {
-    row_of(cell, &cell.arm)
+    row_of(cell, &cell.configuration)
 }
 
 /// The row of a cell's workload and metric under an arm.
@@ -295,13 +295,13 @@ impl<'a> Book<'a> {
     /// The book of a result.
     pub fn new(findings: &'a Findings) -> Self {
         let mut cells = BTreeMap::new();
-        for cell in findings.cells.iter().filter(|cell| !cell.control) {
+        for cell in findings.measurements.iter().filter(|cell| !cell.control) {
             cells.entry(key(cell)).or_insert(cell);
         }
         let own = findings
             .comparisons
             .iter()
-            .map(|found| ((&*found.workload, &*found.metric, &found.arm), &found.baseline));
+            .map(|found| ((&*found.workload, &*found.metric, &found.configuration), &found.baseline));
         Self {
             findings,
             cells,
@@ -330,7 +330,7 @@ impl<'a> Book<'a> {
         if self.is_sequential {
             return None;
         }
-        let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
+        let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.configuration))?;
         let baseline = self.cell(&row_of(cell, arm))?;
         // Where the arm's first run was disturbed, its repeat stands beside that of the baseline, whose row
         // has the first one.
@@ -381,7 +381,7 @@ fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
     let (before, after) = (Book::new(first), Book::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let mut found = Vec::new();
-    for cell in first.cells.iter().filter(|cell| !cell.control) {
+    for cell in first.measurements.iter().filter(|cell| !cell.control) {
         let Some(later) = after.cell(&key(cell)) else { continue };
         if cell.scale == Scale::Difference {
             continue;
@@ -396,7 +396,7 @@ fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::OtherDayOrMachine, plain(&before, cell).zip(plain(&after, later))),
         };
-        let arms = [(cell, first), (later, other)].map(|(cell, of)| named(&cell.arm, &of.study.id));
+        let arms = [(cell, first), (later, other)].map(|(cell, of)| named(&cell.configuration, &of.study.id));
         let mut told = comparison([cell, later], arms, kind, samples);
         doubt(&mut told, [cell, later], ["the earlier", "the later"]);
         if !told.better.is_known() {
@@ -427,7 +427,7 @@ fn tests([before, after]: [&Sample; 2], unit: Unit) -> Option<Tests> {
 
 /// Whether a class of requests was that of others' work, whose load nobody set.
 fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
-    let mut others = found.cells.iter().filter(|cell| cell.metric == ARRIVALS);
+    let mut others = found.measurements.iter().filter(|cell| cell.metric == ARRIVALS);
     others.any(|cell| classes::name(&cell.workload, class) == workload)
 }
 
@@ -500,8 +500,8 @@ pub(super) fn weighed(
         .and_then(|Tests { welch, days }| days.map_or(welch.map(|test| test.p), |days| days.p()));
     if found.primary {
         let alpha = bonferroni(ALPHA, family);
-        found.ci95_family = ends(alpha);
-        found.would_see = tests.and_then(|tests| {
+        found.ci95_simultaneous = ends(alpha);
+        found.min_detectable_ratios = tests.and_then(|tests| {
             // Either way, so that each has half of the error.
             let reach = tests.days?.found(alpha / 2.0, POWER)?;
             Some([-reach, reach].map(f64::exp))
@@ -511,7 +511,7 @@ pub(super) fn weighed(
         let invalid = found.note_facts.iter().any(is_invalid);
         let emulated = found.note_facts.contains(&Note::Emulated);
         let speaks = !invalid && !emulated && found.better.is_known();
-        let told = speaks && found.ci95_family.is_some_and(|ends| ends[1].is_finite());
+        let told = speaks && found.ci95_simultaneous.is_some_and(|ends| ends[1].is_finite());
         let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
         found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
     }
@@ -562,7 +562,7 @@ mod tests {
         let cells = cells(&design, series.collect());
         let compared = Comparison::bare(Kind::Paired, ["read", "iops"], Better::Higher, arms);
         let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000; 3]);
-        Findings { cells, comparisons: vec![compared], checks: Vec::new(), ..bench.findings() }
+        Findings { measurements: cells, comparisons: vec![compared], checks: Vec::new(), ..bench.findings() }
     }
 
     fn trials(all: &[(f64, Status)]) -> Vec<CellTrial> {
@@ -584,7 +584,7 @@ mod tests {
     /// The values of baseline and arm as they are, and of the arm against its baseline.
     fn values(found: &Findings) -> [Vec<f64>; 3] {
         let book = Book::new(found);
-        let [baseline, arm] = [&found.cells[0], &found.cells[1]];
+        let [baseline, arm] = [&found.measurements[0], &found.measurements[1]];
         let plain = [baseline, arm].map(|cell| book.values(cell, Way::Plain).unwrap());
         assert_eq!(plain.each_ref().map(Vec::len), [baseline.n, arm.n], "as many as its row has");
         let [baseline, own] = plain;

@@ -135,7 +135,7 @@ mod tests {
         let through = kept_by_a_host("write through");
         assert_eq!(trust(&through), [suspect, trusted, trusted]);
         let of_rule = |found: &Findings, row: &str, rule: &str| {
-            let mut because = cell(found, row, "iops").because.iter();
+            let mut because = cell(found, row, "iops").reasons.iter();
             because.find(|own| own.rule == rule).map(|own| own.trust)
         };
         assert_eq!(of_rule(&through, "sequential-read", "cached"), suspect);

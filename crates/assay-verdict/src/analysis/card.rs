@@ -48,12 +48,12 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
     let mut row = CardRow {
         device: target.drive.clone(),
         target: if several { target.name.clone() } else { String::new() },
-        claims: Vec::new(),
+        ratings: Vec::new(),
         capacity_bytes,
-        linear_read,
-        linear_write,
-        claimed_bytes_per_s: claimed,
-        share_of_claim: share,
+        sequential_read: linear_read,
+        sequential_write: linear_write,
+        rated_bytes_per_s: claimed,
+        share_of_rating: share,
         iops_per_unit: random_write
             .as_ref()
             .zip(card.price.as_ref())
@@ -61,7 +61,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         price_per_gb: card.price.as_ref().and_then(|price| per_gb(price.amount)),
         price: card.price.clone(),
         // An emulator's numbers lie beside nobody's.
-        beside: if found.environment.is_emulated() {
+        published: if found.environment.is_emulated() {
             Vec::new()
         } else {
             beside(random_read.as_ref(), random_write.as_ref())
@@ -71,7 +71,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         text: Vec::new(),
     };
     let claims = card.rated.iter().flat_map(|claimed| &claimed.claims);
-    row.claims = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
+    row.ratings = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
     row.text = sentences(&row);
     row
 }
@@ -87,9 +87,9 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
             continue;
         };
         let same = |one: &&Cell| {
-            one.workload == work.name && one.arm == work.arm && one.metric == metric && !one.control
+            one.workload == work.name && one.configuration == work.arm && one.metric == metric && !one.control
         };
-        let Some(number) = found.cells.iter().find(same).and_then(of_cell) else { continue };
+        let Some(number) = found.measurements.iter().find(same).and_then(of_cell) else { continue };
         if numbers.get(name).is_none_or(|known| known.value < number.value) {
             numbers.insert(name, number);
         }
@@ -191,7 +191,7 @@ fn is_sound(number: &CardNumber) -> bool {
 fn sentences(row: &CardRow) -> Vec<String> {
     let line = |one: &&Beside| one.line;
     let mut told: Vec<String> = row
-        .beside
+        .published
         .iter()
         .filter(line)
         .map(|one| {
@@ -203,9 +203,9 @@ fn sentences(row: &CardRow) -> Vec<String> {
             against_the_line(what, one, number.as_ref())
         })
         .collect();
-    told.extend(other_cards(&row.beside, row.random_write.as_ref()));
-    told.extend(row.claims.iter().map(|one| format!("Printed on it: {}.", one.text)));
-    if row.share_of_claim.is_some() {
+    told.extend(other_cards(&row.published, row.random_write.as_ref()));
+    told.extend(row.ratings.iter().map(|one| format!("Printed on it: {}.", one.text)));
+    if row.share_of_rating.is_some() {
         told.push("The share of the claim is that of linear reading: the speed on a card is that of reading.".to_owned());
     }
     told

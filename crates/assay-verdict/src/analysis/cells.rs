@@ -80,7 +80,7 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
     let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
     Cell {
         workload: series.workload,
-        arm: series.arm,
+        configuration: series.arm,
         metric: series.metric,
         better: series.better,
         trials: series.trials,
@@ -98,7 +98,7 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
         primary: series.primary,
         scale: series.scale,
         trust: series.trust,
-        because: series.because,
+        reasons: series.because,
     }
 }
 

@@ -194,7 +194,7 @@ fn check(name: &str, text: String) -> Check {
 fn order(plan: &Plan) -> Check {
     let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
     let replicates = plan.replicates.saturating_sub(plan.design.stopping.passes());
-    let order = Ordered { replicates, order: plan.design.order, lead_ins };
+    let order = Ordered { replicates, order: plan.design.order, warmups: lead_ins };
     let text = format!("{}, seed {}", order.words(), plan.seed);
     Check { order: Some(order), ..check("order", text) }
 }

@@ -27,7 +27,7 @@ pub fn held<'a>(
             Standing::Below => "not reached",
             Standing::Open => "cannot be determined",
         };
-        CardClaim { claim: text.to_owned(), standing, text: format!("{text}: {word} ({because})") }
+        CardClaim { rating: text.to_owned(), outcome: standing, text: format!("{text}: {word} ({because})") }
     };
     claims.into_iter().map(one).collect()
 }
@@ -68,7 +68,7 @@ pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
         let told = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
         let doubt = told.max().map_or("", Trust::doubt);
         let text = format!("{word} ({}{doubt})", needs(class));
-        Some(CardClaim { claim: class.name.to_owned(), standing, text })
+        Some(CardClaim { rating: class.name.to_owned(), outcome: standing, text })
     });
     best.collect()
 }
@@ -155,7 +155,7 @@ mod tests {
     fn standings(claimed: &str, numbers: &Numbers) -> Vec<Standing> {
         let claimed: Claimed = claimed.parse().unwrap();
         let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
-        held(claims, numbers).iter().map(|one| one.standing).collect()
+        held(claims, numbers).iter().map(|one| one.outcome).collect()
     }
 
     const CARD: [(&str, f64); 4] =

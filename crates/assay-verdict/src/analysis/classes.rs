@@ -182,7 +182,7 @@ pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
 fn missing(row: &Row<'_>, workload: String, metric: &str, reason: String) -> AbsentCell {
     AbsentCell {
         workload,
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         metric: Some(metric.to_owned()),
         reason,
         obstacle: None,
@@ -339,12 +339,12 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     let mut done: Vec<(&str, String)> = Vec::new();
     for first in found.comparisons.iter().filter(|one| one.primary) {
         let Some(of) = first.class_of.as_deref() else { continue };
-        let arm = arm_words(&first.arm);
+        let arm = arm_words(&first.configuration);
         if done.contains(&(of, arm.clone())) {
             continue;
         }
         let same = |one: &&Comparison| {
-            one.primary && one.class_of == first.class_of && one.arm == first.arm
+            one.primary && one.class_of == first.class_of && one.configuration == first.configuration
         };
         let classes: Vec<&Comparison> = found.comparisons.iter().filter(same).collect();
         told.extend(sentence(found, of, &classes));
@@ -362,9 +362,9 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
         classes.iter().partition(|one| judged(one));
     let parts: Vec<String> = some.iter().filter_map(|one| part(found, one)).collect();
     let differs = |(name, level): &(&String, &String)| first.baseline.get(*name) != Some(*level);
-    let arm: BTreeMap<_, _> = first.arm.iter().filter(differs).collect();
+    let arm: BTreeMap<_, _> = first.configuration.iter().filter(differs).collect();
     let levels = |arm: &assay_study::results::plan::Arm| {
-        let own = arm.iter().filter(|(name, _)| first.arm.get(*name) != first.baseline.get(*name));
+        let own = arm.iter().filter(|(name, _)| first.configuration.get(*name) != first.baseline.get(*name));
         arm_in_words(own)
     };
     // Of an arm without a single pair there is nothing to say.
@@ -386,7 +386,7 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
     let parts: Vec<String> = parts.into_iter().chain(loaded).chain(rest).collect();
     let text = format!(
         "{of}, {} against {}: {}.",
-        levels(&first.arm),
+        levels(&first.configuration),
         levels(&first.baseline),
         parts.join("; ")
     );
@@ -408,10 +408,10 @@ fn listed(words: &[&str]) -> Option<String> {
 /// What happened to one class.
 fn part(found: &Findings, one: &Comparison) -> Option<String> {
     let class = class_words(one);
-    let (ratio, [low, high]) = (one.ratio?, one.ci95_family?);
-    let own = found.cells.iter().filter(|cell| {
+    let (ratio, [low, high]) = (one.ratio?, one.ci95_simultaneous?);
+    let own = found.measurements.iter().filter(|cell| {
         (&cell.workload, &cell.metric) == (&one.workload, &one.metric)
-            && (cell.arm == one.arm || cell.arm == one.baseline)
+            && (cell.configuration == one.configuration || cell.configuration == one.baseline)
     });
     let doubt = own.filter_map(|cell| cell.trust).max().map_or("", Trust::doubt);
     let interval = format!(
@@ -502,7 +502,7 @@ mod tests {
         let write = found(&findings, "block_write_mean_ns");
         assert_eq!(write.verdict, Some(Verdict::Equivalent));
         assert!(!found(&findings, "block_read_p99_ns").primary);
-        let rate = findings.cells.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
+        let rate = findings.measurements.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
         assert_eq!(rate.max, Some(250.0));
         assert!(findings.summary.contains(
             &"mixed-read, /b against /a: reads lost (2 times the mean request latency, 95 % interval 2 to 2); \
@@ -514,11 +514,11 @@ mod tests {
     #[test]
     fn what_a_race_promised_of_a_class_stands_beside_what_fresh_trials_give_of_it() {
         let mut findings = bench(2).findings();
-        findings.study.promised = Some(0.5);
+        findings.study.race_ratio = Some(0.5);
         let told = |metric: &str| {
             let sentence = super::super::race::confirmed(&findings, Some(metric)).unwrap();
             let own = found(&findings, metric);
-            let [ratio, low, high] = show::ratios(own.ratio.unwrap(), own.ci95_family.unwrap());
+            let [ratio, low, high] = show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
             let given = format!("fresh trials give {ratio} (95 % interval {low} to {high})");
             assert!(sentence.text.contains(&given), "{}", sentence.text);
             sentence.text
@@ -527,7 +527,7 @@ mod tests {
         assert!(reads.contains("of read requests") && writes.contains("of write requests"));
         assert!(reads.contains("give 2") && writes.contains("give 1"), "{reads} {writes}");
         // Of what confirms no race nothing is said.
-        findings.study.promised = None;
+        findings.study.race_ratio = None;
         assert!(super::super::race::confirmed(&findings, None).is_none());
     }
 
@@ -568,8 +568,8 @@ mod tests {
     fn others_work_is_unstable_by_the_class_and_not_by_how_much_there_was() {
         let trust = |found: &Findings, metric: &str| {
             // The second arm is the one that is changed below.
-            let cell = found.cells.iter().rfind(|cell| cell.metric == metric).unwrap();
-            let rules: Vec<&str> = cell.because.iter().map(|one| &*one.rule).collect();
+            let cell = found.measurements.iter().rfind(|cell| cell.metric == metric).unwrap();
+            let rules: Vec<&str> = cell.reasons.iter().map(|one| &*one.rule).collect();
             (cell.trust, rules.contains(&RULE))
         };
         // Reads that take twenty times as long in every second trial.

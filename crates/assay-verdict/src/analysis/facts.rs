@@ -79,8 +79,8 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
         cpu: text(&machine.cpu, "processor not known"),
         cpus: machine.logical_cpus.value().map(|count| *count as u32),
         memory_bytes: machine.memory_bytes.value().copied(),
-        virtualisation: text(&machine.virtualisation, "not known"),
-        place: place(machine),
+        virtualization: text(&machine.virtualisation, "not known"),
+        platform: place(machine),
         targets: Vec::new(),
         unknown: unknown(machine),
     }
@@ -247,7 +247,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
         mix: io.mix,
         size_bytes: io.block_size.largest().0,
         data_sync: io.sync.every() == Some(1),
-        held_back: io.is_held_back(),
+        rate_limited: io.is_held_back(),
         shaped: io.is_shaped(),
         partly_synced: io.sync.every().is_some_and(|every| every > 1),
     })

@@ -25,35 +25,35 @@ pub(super) fn tell(found: &mut Findings, design: &Design) {
     let told = Fitness::of(purpose.clone(), bounds);
     found.summary.insert(0, sentence(&told.text));
     found.summary_facts.insert(0, Said::Fitness);
-    found.fitness = Some(told);
+    found.requirements = Some(told);
 }
 
 fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
     let shown = match answer.map(|own| own.verdict) {
         Some(Claim::Supported) => Fit::Pass,
         Some(Claim::Contradicted) => Fit::Fail,
-        Some(Claim::NotShown | Claim::NoData) | None => Fit::CannotTell,
+        Some(Claim::NotShown | Claim::NoData) | None => Fit::Inconclusive,
     };
     let mut because = match answer {
-        Some(own) => own.because.clone(),
+        Some(own) => own.reasons.clone(),
         None => vec!["Trials are still to come.".to_owned()],
     };
     if let (Some(first), Some(asked)) = (because.first_mut(), asked_for(ask)) {
         *first = format!("{}; {asked} is asked for.", first.trim_end_matches('.'));
     }
-    if shown == Fit::CannotTell {
+    if shown == Fit::Inconclusive {
         because.extend(untold(found, ask));
     }
     because.extend(acknowledged(found, ask));
     let doubt = doubt(found, ask);
-    let ended = if doubt.is_some() { Fit::CannotTell } else { shown };
+    let ended = if doubt.is_some() { Fit::Inconclusive } else { shown };
     if let Some(why) = doubt {
         because.insert(0, format!("{why}."));
     }
     FitBound {
         ask: ask.ask.clone(),
-        ended,
-        because,
+        outcome: ended,
+        reasons: because,
         published: ask.published.clone(),
         workloads: ask.workloads.clone(),
         metric: ask.metric.clone(),
@@ -64,7 +64,7 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
 fn untold(found: &Findings, ask: &Ask) -> Vec<String> {
     let is_asked = |cell: &&AbsentCell| {
         let is_own = cell.metric.is_some() && cell.metric == ask.metric;
-        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.arm, &ask.at)
+        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.configuration, &ask.at)
     };
     let mut told: Vec<String> = Vec::new();
     for cell in found.absent.iter().filter(is_asked) {
@@ -85,7 +85,7 @@ fn asked_for(ask: &Ask) -> Option<String> {
 
 /// What keeps numbers from being believed, however clear their interval is.
 fn doubt(found: &Findings, ask: &Ask) -> Option<String> {
-    let dying = found.surroundings.drives.iter().find(|drive| !drive.grown.is_empty());
+    let dying = found.system_activity.drives.iter().find(|drive| !drive.grown.is_empty());
     if let Some(drive) = dying {
         return Some(format!("{} counted more errors of its own during the study", drive.drive));
     }
@@ -94,19 +94,19 @@ fn doubt(found: &Findings, ask: &Ask) -> Option<String> {
 
 /// The cells that a bound asks for.
 fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Cell> {
-    found.cells.iter().filter(move |cell| {
+    found.measurements.iter().filter(move |cell| {
         let is_own = match &ask.metric {
             Some(metric) => cell.metric == *metric,
             None => cell.primary,
         };
-        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.arm, &ask.at)
+        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.configuration, &ask.at)
     })
 }
 
 /// What syncs rest on whose numbers are asked for: it decides nothing, and stands beside the answer.
 fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
-    for text in asked(found, ask).filter_map(|cell| of_because(&cell.because)).map(sentence) {
+    for text in asked(found, ask).filter_map(|cell| of_because(&cell.reasons)).map(sentence) {
         if !told.contains(&text) {
             told.push(text);
         }
@@ -117,7 +117,7 @@ fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
 fn doubted(cell: &Cell) -> Option<String> {
     let name = &cell.workload;
     if let Some(trust @ (Trust::Suspect | Trust::Invalid)) = cell.trust {
-        let why = cell.because.iter().find(|because| because.trust == trust);
+        let why = cell.reasons.iter().find(|because| because.trust == trust);
         let why = why.map(|because| format!(": {}", because.text)).unwrap_or_default();
         let word = if trust == Trust::Suspect { "suspect" } else { "invalid" };
         return Some(format!("The numbers of {name} are {word}{why}"));

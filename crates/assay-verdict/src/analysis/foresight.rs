@@ -30,9 +30,9 @@ pub struct Foresight {
     pub comparisons: usize,
     /// Spread of the differences within a replicate, as a share, and the smallest difference that
     /// is found with 80 % power at it.
-    pub spread_and_difference: Vec<(f64, f64)>,
+    pub sd_and_min_detectable: Vec<(f64, f64)>,
     /// Id of the result that the spread was taken from, or `pilot`.
-    pub spread_from: Option<String>,
+    pub sd_source: Option<String>,
     /// All of it in one sentence.
     pub text: String,
     /// The same without the name of the workload.
@@ -70,8 +70,8 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
         workload: workload.to_owned(),
         replicates: plan.replicates,
         comparisons,
-        spread_and_difference: seen,
-        spread_from: known.map(|(_, id)| id),
+        sd_and_min_detectable: seen,
+        sd_source: known.map(|(_, id)| id),
         text: String::new(),
         sight: String::new(),
     };
@@ -93,9 +93,9 @@ fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
 /// tells something of.
 pub fn foreseen(plan: &Plan) -> Option<String> {
     let told = foresee(plan, None);
-    let known = told.iter().filter(|one| one.spread_from.is_some());
+    let known = told.iter().filter(|one| one.sd_source.is_some());
     let mut found: Vec<f64> =
-        known.filter_map(|one| one.spread_and_difference.first().map(|pair| pair.1)).collect();
+        known.filter_map(|one| one.sd_and_min_detectable.first().map(|pair| pair.1)).collect();
     found.sort_by(f64::total_cmp);
     let range = match (found.first()?, found.last()?) {
         (least, most) if show::share(*least) == show::share(*most) => show::share(*most),
@@ -117,10 +117,10 @@ fn spread(found: &Findings, workload: &str) -> Option<f64> {
     }
     // A rate that was asked for hardly scatters, and is not what is compared.
     let facts = found.workloads.iter().filter(|facts| facts.name == workload);
-    let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.held_back);
+    let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.rate_limited);
     // Two arms that scatter alike differ by the root of two more than one.
     let is_own = |cell: &&Cell| if asks_for_rate { cell.primary } else { is_rate(cell) };
-    let cell = found.cells.iter().filter(|cell| cell.workload == workload).find(is_own)?;
+    let cell = found.measurements.iter().filter(|cell| cell.workload == workload).find(is_own)?;
     let values = cell.values().into_iter().filter(|value| *value > 0.0);
     let logs: Vec<f64> = values.map(f64::ln).collect();
     let sd = Sample::of(&logs)?.sd?;
@@ -140,7 +140,7 @@ fn words(told: &Foresight) -> String {
     }
     let list = |which: fn(&(f64, f64)) -> f64| -> String {
         let all: Vec<String> =
-            told.spread_and_difference.iter().map(|pair| show::share(which(pair))).collect();
+            told.sd_and_min_detectable.iter().map(|pair| show::share(which(pair))).collect();
         match all.as_slice() {
             [] => String::new(),
             [one] => one.clone(),
@@ -156,7 +156,7 @@ fn words(told: &Foresight) -> String {
         "{} replicates{family}: smallest detectable difference {differences} (80 % power) if the spread is",
         told.replicates
     );
-    match &told.spread_from {
+    match &told.sd_source {
         Some(pilot) if pilot == PILOT => format!("{head} like the pilot's {spreads}"),
         Some(id) => format!("{head} like last time's {spreads} (result {id})"),
         None => format!("{head} {spreads}; there is no earlier result to take the spread from"),

@@ -59,7 +59,7 @@ pub fn are_sessions(sides: [usize; 2]) -> bool {
 /// Every row that either side has, judged. So many gates of one answer share its error.
 pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate, gates: usize) -> Vec<Gated> {
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
-    let cells = earlier.iter().chain(later).flat_map(|one| &one.cells);
+    let cells = earlier.iter().chain(later).flat_map(|one| &one.measurements);
     for cell in cells.filter(|cell| cell.primary && !cell.control) {
         keys.insert(key(cell), cell.better);
     }
@@ -125,7 +125,7 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
     let Some(found) = one.cell(key) else {
         let (workload, _, arm) = key;
         let mut absent = one.findings.absent.iter();
-        let own = absent.find(|own| own.workload == *workload && settable(&own.arm) == *arm);
+        let own = absent.find(|own| own.workload == *workload && settable(&own.configuration) == *arm);
         let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
         return Err(format!("{id} does not have it: {reason}"));
     };
@@ -143,7 +143,7 @@ pub(super) fn blinded(cell: &Cell, whose: &str) -> Option<String> {
     if cell.trust == Some(Trust::Invalid) {
         return Some(format!("the number of {whose} is invalid"));
     }
-    let blind = cell.because.iter().find(|because| BLINDING.contains(&&*because.rule));
+    let blind = cell.reasons.iter().find(|because| BLINDING.contains(&&*because.rule));
     let blind = blind.filter(|because| because.trust != Trust::Trusted)?;
     Some(format!("{whose} is {}: {}", blind.rule, blind.text))
 }
@@ -248,7 +248,7 @@ impl Allowed {
         let ended = match green {
             _ if worse - bound > self.most => Ended::Fail,
             Green::Within if worse + bound < self.most => Ended::Pass,
-            Green::Within => Ended::NoStatement(UNDECIDED.to_owned()),
+            Green::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
             Green::Sees(sees) if seen > sees => blind(seen, sees),
             Green::Sees(_) => Ended::Pass,
         };
@@ -257,7 +257,7 @@ impl Allowed {
             // What it would have found does not matter to a row that is decided.
             Green::Within => None,
         };
-        Gated { loss: Some(self.share(worse)), seen, ..Gated::bare(name, ended) }
+        Gated { loss: Some(self.share(worse)), min_detectable: seen, ..Gated::bare(name, ended) }
     }
 }
 
@@ -265,7 +265,7 @@ fn blind(seen: f64, must_detect: f64) -> Ended {
     let [seen, must_detect] = [seen, must_detect].map(percent);
     // Rounded they may look the same.
     let more = if seen == must_detect { "a little more than " } else { "" };
-    Ended::NoStatement(format!(
+    Ended::Inconclusive(format!(
         "only a loss of {more}{seen} would have been found, and --must-detect asks for {must_detect}"
     ))
 }
@@ -309,7 +309,7 @@ mod tests {
             let sides =
                 [draws.side(trials, sd, session, 0.0), draws.side(trials, sd, session, shift)];
             let [earlier, later] = &sides;
-            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five()).ended
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five()).outcome
         };
         (0..ROWS).map(row).collect()
     }
@@ -349,7 +349,7 @@ mod tests {
             let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
             let [earlier, later] = &sides;
             judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five())
-                .seen
+                .min_detectable
                 .unwrap()
         };
         let mean = (0..STUDIES).map(|_| seen(&mut draws)).sum::<f64>() / STUDIES as f64;
@@ -376,18 +376,18 @@ mod tests {
     fn each_way_of_ending_is_said() {
         let quiet = [1000.0, 1010.0, 990.0];
         let pass = told(Better::Higher, &quiet, &quiet);
-        assert_eq!(pass.ended, Ended::Pass);
+        assert_eq!(pass.outcome, Ended::Pass);
         assert!(
             pass.text().starts_with("it: pass (worse by 0 %); a loss of 15 %"),
             "{}",
             pass.text()
         );
         let slower = quiet.map(|value| value / 2.0);
-        assert_eq!(told(Better::Higher, &quiet, &slower).ended, Ended::Fail);
-        assert_eq!(told(Better::Lower, &slower, &quiet).ended, Ended::Fail);
-        assert_eq!(told(Better::Higher, &slower, &quiet).ended, Ended::Pass);
+        assert_eq!(told(Better::Higher, &quiet, &slower).outcome, Ended::Fail);
+        assert_eq!(told(Better::Lower, &slower, &quiet).outcome, Ended::Fail);
+        assert_eq!(told(Better::Higher, &slower, &quiet).outcome, Ended::Pass);
         let wild = told(Better::Higher, &[1000.0, 1500.0, 700.0], &[900.0, 1400.0, 800.0]);
-        let Ended::NoStatement(reason) = wild.ended else { panic!("{wild:?}") };
+        let Ended::Inconclusive(reason) = wild.outcome else { panic!("{wild:?}") };
         assert!(reason.contains("--must-detect asks for 30 %"), "{reason}");
     }
 
@@ -402,7 +402,7 @@ mod tests {
     fn what_does_not_scatter_is_judged_as_it_stands() {
         let same = [500.0; 3];
         // Of sessions, that is; days lie apart where no trial tells so.
-        let ended = |few, later: f64| told_of(few, Better::Higher, [&same, &[later; 3]]).ended;
+        let ended = |few, later: f64| told_of(few, Better::Higher, [&same, &[later; 3]]).outcome;
         assert_eq!(ended(None, 500.0), Ended::Pass);
         assert_eq!(ended(None, 470.0), Ended::Fail);
         assert_eq!(ended(None, 480.0), Ended::Pass);

@@ -46,8 +46,8 @@ pub(super) fn tell(
 
 /// The rows of findings that have no plan: those that they have numbers of.
 pub(super) fn measured(found: &Findings) -> BTreeSet<Planned> {
-    let own = found.cells.iter().filter(|cell| !cell.control);
-    own.map(|cell| (cell.workload.clone(), cell.arm.clone())).collect()
+    let own = found.measurements.iter().filter(|cell| !cell.control);
+    own.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
 }
 
 fn answer(
@@ -61,7 +61,7 @@ fn answer(
     let is_there = |(workload, arm): &&Planned| {
         let of =
             |one: &Comparison| one.workload == *workload || one.class_of.as_ref() == Some(workload);
-        compared.iter().any(|one| one.arm == *arm && of(one))
+        compared.iter().any(|one| one.configuration == *arm && of(one))
     };
     let compares = |(_, arm): &&Planned| !matches(arm, &design.baseline);
     let missing = planned.iter().filter(compares).filter(|own| !is_there(own));
@@ -90,26 +90,26 @@ fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned>
         return BTreeSet::new();
     }
     let is_judged = |own: &AbsentCell, baseline: &Arm| {
-        found.cells.iter().any(|cell| {
+        found.measurements.iter().any(|cell| {
             (&cell.workload, Some(&cell.metric)) == (&own.workload, own.metric.as_ref())
-                && cell.arm == *baseline
+                && cell.configuration == *baseline
                 && !cell.control
                 && asked.is_about(&cell.metric, cell.primary)
         })
     };
     let is_starved = |own: &&AbsentCell| {
-        let mut baseline = own.arm.clone();
+        let mut baseline = own.configuration.clone();
         baseline.extend(design.baseline.clone());
         let is_of_class = own.metric.as_deref().is_some_and(|metric| played::of(metric).is_some());
-        is_of_class && baseline != own.arm && is_judged(own, &baseline)
+        is_of_class && baseline != own.configuration && is_judged(own, &baseline)
     };
     let all = found.absent.iter().filter(is_starved);
-    all.map(|own| (own.workload.clone(), own.arm.clone())).collect()
+    all.map(|own| (own.workload.clone(), own.configuration.clone())).collect()
 }
 
 /// Replicates that were run.
 fn replicates(found: &Findings) -> u32 {
-    let first = found.cells.iter().flat_map(|cell| &cell.trials);
+    let first = found.measurements.iter().flat_map(|cell| &cell.trials);
     let first = first.filter(|trial| trial.repeats.is_none());
     first.map(|trial| trial.replicate).max().unwrap_or(0)
 }
@@ -129,17 +129,17 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn row(&self, one: &Comparison) -> Gated {
-        let name = self.name(&one.workload, &one.arm);
+        let name = self.name(&one.workload, &one.configuration);
         let row = match self.silenced(one) {
-            Some(reason) => Gated { lasting: self.is_lasting(one), ..Gated::silent(name, reason) },
+            Some(reason) => Gated { is_final: self.is_lasting(one), ..Gated::silent(name, reason) },
             None => self.judged(name, one),
         };
         // What was left out of the ratio may be the worst of all: a pass needs all of it, a loss does not.
-        let row = match row.ended {
+        let row = match row.outcome {
             Ended::Pass if has_zeros(one) => {
                 // A zero stays: it will not pass, and what is surely within the gate will not fail.
-                let lasting = row.surely.is_some_and(|most| most < self.asked.max_regression);
-                Gated { lasting, ..Gated::silent(row.name, ZEROS.to_owned()) }
+                let lasting = row.bound95.is_some_and(|most| most < self.asked.max_regression);
+                Gated { is_final: lasting, ..Gated::silent(row.name, ZEROS.to_owned()) }
             }
             _ => row,
         };
@@ -173,7 +173,7 @@ impl Judge<'_> {
         }
         // A side that has nothing has no numbers to be trusted either.
         if one.n == 0
-            && let Some(why) = self.absence(&one.workload, &one.arm)
+            && let Some(why) = self.absence(&one.workload, &one.configuration)
         {
             return Some(why);
         }
@@ -193,7 +193,7 @@ impl Judge<'_> {
         match one.n {
             n if n >= FEWEST_FOR_INTERVAL => None,
             _ if has_zeros(one) => Some(ZEROS.to_owned()),
-            n => self.absence(&one.workload, &one.arm).or_else(|| {
+            n => self.absence(&one.workload, &one.configuration).or_else(|| {
                 Some(format!(
                     "it has {n} undisturbed pairs with the baseline, and it takes {FEWEST_FOR_INTERVAL}"
                 ))
@@ -224,7 +224,7 @@ impl Judge<'_> {
                 || !self.design.order.tells_arms_from_time()
                 || !one.better.is_known()
                 || self.misfit(one).is_some()
-                || one.n == 0 && self.stays_away(&one.workload, &one.arm)
+                || one.n == 0 && self.stays_away(&one.workload, &one.configuration)
                 || self.replicates >= FEWEST_TO_END
                     && (is_invalid() || self.is_zero_throughout(one)))
     }
@@ -248,23 +248,23 @@ impl Judge<'_> {
     fn sides<'c>(&'c self, one: &'c Comparison) -> impl Iterator<Item = (&'c Cell, String)> {
         let sides = [
             (&one.baseline, "the baseline".to_owned()),
-            (&one.arm, self.found.arm_words(&one.arm)),
+            (&one.configuration, self.found.arm_words(&one.configuration)),
         ];
         sides.into_iter().filter_map(move |(arm, whose)| {
             let own = |cell: &&Cell| {
                 cell.workload == one.workload
                     && cell.metric == one.metric
-                    && cell.arm == *arm
+                    && cell.configuration == *arm
                     && !cell.control
             };
-            Some((self.found.cells.iter().find(own)?, whose))
+            Some((self.found.measurements.iter().find(own)?, whose))
         })
     }
 
     /// What is to be said beside numbers that are suspect and count all the same.
     fn suspect(&self, one: &Comparison) -> Option<String> {
         let (cell, whose) = self.sides(one).find(|(cell, _)| cell.trust == Some(Trust::Suspect))?;
-        let why = cell.because.iter().find(|because| because.trust == Trust::Suspect);
+        let why = cell.reasons.iter().find(|because| because.trust == Trust::Suspect);
         let rule = why.map(|because| format!(" ({})", because.rule)).unwrap_or_default();
         Some(format!("the number of {whose} is suspect{rule}"))
     }
@@ -285,8 +285,8 @@ impl Judge<'_> {
         let green =
             if self.asked.until_decided { Green::Within } else { Green::Sees(self.must_detect) };
         let row = allowed.judge(name, difference, reach, green);
-        let bound = if row.ended == Ended::Fail { -reach[0] } else { reach[0] };
-        Gated { surely: Some(allowed.share(allowed.worse(difference) + bound)), ..row }
+        let bound = if row.outcome == Ended::Fail { -reach[0] } else { reach[0] };
+        Gated { bound95: Some(allowed.share(allowed.worse(difference) + bound)), ..row }
     }
 
     /// The same of a metric that may be zero (R3): by the differences of its pairs, in its own unit. A share of
@@ -306,10 +306,10 @@ impl Judge<'_> {
         } else if loss + bound < more || loss + bound <= 0.0 {
             Ended::Pass
         } else {
-            Ended::NoStatement(UNDECIDED.to_owned())
+            Ended::Inconclusive(UNDECIDED.to_owned())
         };
         let surely = if ended == Ended::Fail { loss - bound } else { loss + bound };
-        Gated { amount: Some(Amount { loss, surely }), ..Gated::bare(name, ended) }
+        Gated { amount: Some(Amount { loss, bound95: surely }), ..Gated::bare(name, ended) }
     }
 
     /// How far a mean of so many pairs with a standard deviation must be from what is allowed to be surely
@@ -336,7 +336,7 @@ impl Judge<'_> {
         let why = why.unwrap_or_else(|| "it was not measured".to_owned());
         let lasting = self.stays_away(workload, arm);
         let metric = named.cloned();
-        Gated { metric, lasting, ..Gated::silent(self.name(workload, arm), why) }
+        Gated { metric, is_final: lasting, ..Gated::silent(self.name(workload, arm), why) }
     }
 
     /// Why a row has no number, or its baseline has none.
@@ -358,7 +358,7 @@ impl Judge<'_> {
         let mut baseline = arm.clone();
         baseline.extend(self.design.baseline.clone());
         let primary = || {
-            let mut own = self.found.cells.iter().filter(|cell| cell.workload == workload);
+            let mut own = self.found.measurements.iter().filter(|cell| cell.workload == workload);
             own.find(|cell| cell.primary).map(|cell| &cell.metric)
         };
         let metric = self.asked.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
@@ -367,7 +367,7 @@ impl Judge<'_> {
         let is_row = |name: &String| name == workload || class.as_ref() == Some(name);
         let missed = |side: &Arm| {
             let mut own = self.found.absent.iter().filter(|own| is_row(&own.workload));
-            own.find(|own| own.arm == *side && of_metric(own))
+            own.find(|own| own.configuration == *side && of_metric(own))
         };
         let of_baseline = || Some(("the baseline", missed(&baseline)?));
         missed(arm).map(|own| ("it", own)).or_else(of_baseline)
@@ -410,11 +410,11 @@ pub(super) fn sentence(text: &str) -> String {
 /// The gate as a question. That it passed shows the claim only where each row is surely within it.
 fn question(answer: &GateAnswer) -> Answer {
     let has_none = |row: &Gated| row.loss.is_none() && row.amount.is_none();
-    let verdict = match answer.ended {
+    let verdict = match answer.outcome {
         GateEnd::Fail => Claim::Contradicted,
         GateEnd::Pass if answer.rows.iter().all(|row| answer.is_within(row)) => Claim::Supported,
         _ if answer.rows.iter().all(has_none) => Claim::NoData,
-        GateEnd::Pass | GateEnd::NoStatement => Claim::NotShown,
+        GateEnd::Pass | GateEnd::Inconclusive => Claim::NotShown,
     };
     let of = answer.metric.as_deref().map(|name| format!(" by its {}", noun(name)));
     let allowed = answer.allowance();
@@ -426,9 +426,9 @@ fn question(answer: &GateAnswer) -> Answer {
         published: None,
         answer: sentence(&answer.head()),
         verdict,
-        because: answer.lines().iter().map(|line| format!("{line}.")).collect(),
+        reasons: answer.lines().iter().map(|line| format!("{line}.")).collect(),
         evidence: answer.rows.iter().filter_map(|row| row.comparison.clone()).collect(),
-        load: None,
+        max_rate: None,
     }
 }
 

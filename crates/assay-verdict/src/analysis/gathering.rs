@@ -146,7 +146,7 @@ impl<'a> Gathering<'a> {
         self.borrowed.tell(&mut rows, &mut series);
         self.different.tell(&mut rows, &mut series);
         self.acknowledged.tell(&mut rows, &mut series);
-        let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
+        let unfinished = study.stopped_by.is_none() && counts.is_unfinished(plan);
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
         live.dedup();
@@ -154,7 +154,7 @@ impl<'a> Gathering<'a> {
             (self.design.gate.is_some() || self.design.fit.is_some()).then(|| self.design.clone());
         let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
         let mut surrounding = facts::environment(plan, environment);
-        if let Some(place) = &mut surrounding.place {
+        if let Some(place) = &mut surrounding.platform {
             place.steal_share = self.ticks.steal_share();
         }
         let stage = hosts::stage(environment.fleet.as_ref(), super::stage(&study));
@@ -187,11 +187,11 @@ impl<'a> Gathering<'a> {
         };
         for one in &mut found.surfaces {
             one.trust =
-                one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
+                one.trust.max(trust(&one.workload, &one.configuration).filter(|_| one.trust.is_some()));
         }
         for one in &mut found.accesses {
             one.trust =
-                one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
+                one.trust.max(trust(&one.workload, &one.configuration).filter(|_| one.trust.is_some()));
         }
         found.of_kinds = self.of_kinds.into();
         kinds::settle(&mut found);
@@ -204,10 +204,10 @@ impl<'a> Gathering<'a> {
         explain(&mut found.answers, &plan.design, &found.absent);
         found.members = self.members;
         found.probes = self.costs.told();
-        found.surroundings = surroundings::facts(environment, self.surroundings);
-        let mut checks = checks::checks(plan, &counts, found.study.ended.as_deref());
+        found.system_activity = surroundings::facts(environment, self.surroundings);
+        let mut checks = checks::checks(plan, &counts, found.study.stopped_by.as_deref());
         checks.append(&mut found.checks);
-        checks.extend(surroundings::checks(&found.surroundings, &environment.started));
+        checks.extend(surroundings::checks(&found.system_activity, &environment.started));
         checks.extend(surroundings::observer(environment));
         checks.extend(surroundings::studies(environment));
         found.hosts = self.hosts.told(environment.fleet.as_ref());
@@ -235,7 +235,7 @@ impl<'a> Gathering<'a> {
 fn planned(plan: &Plan, rows: &[Row<'_>]) -> BTreeSet<gated::Planned> {
     let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
     let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
-    let left_out = left_out.map(|absent| (absent.workload, absent.arm));
+    let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
     let own = rows.iter().filter(|row| !row.workload.control);
     own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
 }
@@ -247,7 +247,7 @@ fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<Note> {
         let own = |row: &&Row<'_>| row.workload.name == comparison.workload && row.arm == *arm;
         rows.iter().find(own).map(|row| row.workload)
     };
-    let (left, right) = (of(&comparison.baseline)?, of(&comparison.arm)?);
+    let (left, right) = (of(&comparison.baseline)?, of(&comparison.configuration)?);
     let asked = left.work.asked_in_flight() == right.work.asked_in_flight();
     let [arm, baseline] = [right.work.in_flight(), left.work.in_flight()];
     (asked && arm != baseline).then_some(Note::InFlight { arm, baseline })
@@ -257,10 +257,10 @@ fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<Note> {
 fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     plan.absent.iter().map(|absent| AbsentCell {
         workload: absent.name.clone(),
-        arm: if absent.arm.is_empty() {
+        configuration: if absent.configuration.is_empty() {
             rows::arm(plan, absent.target)
         } else {
-            absent.arm.clone()
+            absent.configuration.clone()
         },
         metric: None,
         reason: absent.words(),
@@ -271,15 +271,15 @@ fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
 fn workload_facts(row: &Row<'_>, pace: Option<Pace>) -> WorkloadFacts {
     WorkloadFacts {
         name: row.workload.name.clone(),
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         text: row.workload.words(),
-        asked_depth: row.workload.work.asked_in_flight(),
-        depth: row.workload.work.in_flight(),
+        requested_queue_depth: row.workload.work.asked_in_flight(),
+        queue_depth: row.workload.work.in_flight(),
         time_ns: row.workload.time_ns,
         ramp_ns: row.workload.ramp_ns,
         note: row.workload.note.clone(),
         io: facts::io(row.workload),
         pace,
-        lasting: row.workload.work.lasting(),
+        permanent_commands: row.workload.work.lasting(),
     }
 }

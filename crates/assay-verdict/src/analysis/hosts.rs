@@ -128,7 +128,7 @@ impl Gathered {
         let (Some((least, least_per_s)), Some((most, most_per_s))) = (least, most) else { return };
         let (workload, arm) = (row.workload.name.clone(), row.arm.clone());
         if !row.workload.control {
-            self.ranges.push(HostRange { workload, arm, least_per_s, least, most_per_s, most });
+            self.ranges.push(HostRange { workload, configuration: arm, slowest_per_s: least_per_s, slowest_rank: least, fastest_per_s: most_per_s, fastest_rank: most });
         }
     }
 
@@ -144,7 +144,7 @@ impl Gathered {
                 name: host.name.clone(),
                 targets: host.targets.clone(),
                 trials: paces.len() as u32,
-                pace: pace.map(|(least, most)| [*least, paces[paces.len() / 2], *most]),
+                relative_rate: pace.map(|(least, most)| [*least, paces[paces.len() / 2], *most]),
                 lost: host.lost.as_ref().map(Lost::words),
             }
         };
@@ -152,10 +152,10 @@ impl Gathered {
         self.starts_ns.sort_unstable();
         let median = self.starts_ns.get(self.starts_ns.len() / 2).copied();
         Some(Hosts {
-            began: fleet.ranks,
-            left: rows.iter().filter(|row| row.lost.is_none()).count() as u32,
+            started: fleet.ranks,
+            finished: rows.iter().filter(|row| row.lost.is_none()).count() as u32,
             order_sha256: fleet.order_sha256.clone(),
-            turned_away: (fleet.turned_away > 0).then_some(fleet.turned_away),
+            rejected: (fleet.turned_away > 0).then_some(fleet.turned_away),
             rows,
             ranges: self.ranges,
             starts_ns: median
@@ -183,7 +183,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         "hosts",
         format!(
             "{} of {} hosts ({names}{more}): every number is one of all of them",
-            hosts.left, hosts.began
+            hosts.finished, hosts.started
         ),
     )];
     for row in &hosts.rows {
@@ -203,7 +203,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         );
         found.push(Check::new("hosts", text));
     }
-    if let Some(count) = hosts.turned_away {
+    if let Some(count) = hosts.rejected {
         let text = format!(
             "{count} connections were turned away: they did not show that they know the token"
         );
@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn iops(found: &Findings) -> Vec<Option<f64>> {
-        let cell = found.cells.iter().find(|cell| cell.metric == "iops").unwrap();
+        let cell = found.measurements.iter().find(|cell| cell.metric == "iops").unwrap();
         cell.trials.iter().map(|trial| trial.value).collect()
     }
 
@@ -271,14 +271,14 @@ mod tests {
         let found = bench().findings();
         assert_eq!(iops(&found), [Some(300.0), Some(600.0), Some(900.0)]);
         let hosts = found.hosts.as_ref().unwrap();
-        assert_eq!((hosts.began, hosts.left, hosts.starts_ns), (2, 2, Some([1000, 1000])));
+        assert_eq!((hosts.started, hosts.finished, hosts.starts_ns), (2, 2, Some([1000, 1000])));
         let [fast, slow] = hosts.rows.as_slice() else { panic!("{hosts:?}") };
-        let pace = |row: &HostRow| row.pace.unwrap().map(|own| (own * 1000.0).round());
+        let pace = |row: &HostRow| row.relative_rate.unwrap().map(|own| (own * 1000.0).round());
         assert_eq!((pace(fast), pace(slow)), ([1333.0; 3], [667.0; 3]));
         let [range] = hosts.ranges.as_slice() else { panic!("{hosts:?}") };
-        assert_eq!((range.least, range.most), (1, 0));
-        let cell = found.cells.iter().find(|cell| cell.metric == "iops").unwrap();
-        let rules: Vec<&str> = cell.because.iter().map(|own| own.rule.as_str()).collect();
+        assert_eq!((range.slowest_rank, range.fastest_rank), (1, 0));
+        let cell = found.measurements.iter().find(|cell| cell.metric == "iops").unwrap();
+        let rules: Vec<&str> = cell.reasons.iter().map(|own| own.rule.as_str()).collect();
         assert_eq!(rules, ["slow-host"], "no rule reads evidence of one machine");
         assert_eq!(cell.trust, Some(Trust::Trusted));
         assert!(
@@ -301,8 +301,8 @@ mod tests {
             });
         }
         let found = bench.findings();
-        let cell = found.cells.iter().find(|cell| cell.metric == "iops").unwrap();
-        let own = cell.because.iter().find(|own| own.rule == "cached").unwrap();
+        let cell = found.measurements.iter().find(|cell| cell.metric == "iops").unwrap();
+        let own = cell.reasons.iter().find(|own| own.rule == "cached").unwrap();
         assert_eq!((cell.trust, own.trust), (Some(Trust::Invalid), Trust::Invalid));
         assert_eq!(own.text, "rank 1 (n1): the cache answered (and 1 more hosts)");
     }
@@ -333,7 +333,7 @@ mod tests {
         hosts_of(&mut bench).hosts[1].lost = Some(lost(3));
         let found = bench.findings();
         assert_eq!(iops(&found), [Some(300.0), None, Some(900.0)]);
-        assert_eq!(found.hosts.as_ref().unwrap().left, 1);
+        assert_eq!(found.hosts.as_ref().unwrap().finished, 1);
         let told = |own: &&Check| own.text.starts_with("rank 1 (n1) was lost in trial 4");
         assert!(found.checks.iter().any(|own| told(&own)), "{:?}", found.checks);
     }

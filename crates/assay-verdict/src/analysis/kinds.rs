@@ -85,7 +85,7 @@ fn nearest(temperature: &Temperature) -> Option<NearLimit> {
 /// Facts take the numbers of their rows, and what rests on numbers that are not trusted says so, once all rules
 /// have spoken.
 pub(super) fn settle(found: &mut Findings) {
-    let Findings { cells, of_kinds, .. } = found;
+    let Findings { measurements: cells, of_kinds, .. } = found;
     for facts in of_kinds.all_mut() {
         let subject = facts.subject();
         facts.settle(&|metric| number(cells, &subject, metric));
@@ -107,13 +107,13 @@ fn number(cells: &[Cell], subject: &Subject, metric: &str) -> Option<f64> {
 /// What speaks most against the number that a row is known by.
 fn worst<'a>(cells: &'a [Cell], subject: &Subject) -> Option<&'a Because> {
     let own = cells.iter().filter(|cell| cell.primary && is_of(cell, subject));
-    let because = own.flat_map(|cell| &cell.because);
+    let because = own.flat_map(|cell| &cell.reasons);
     because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
 }
 
 /// Whether a number is of a row itself, and not of the second copy of it that a control is.
 fn is_of(cell: &Cell, subject: &Subject) -> bool {
-    cell.workload == subject.workload && cell.arm == subject.arm && !cell.control
+    cell.workload == subject.workload && cell.configuration == subject.arm && !cell.control
 }
 
 fn doubt_words(because: &Because) -> String {
@@ -163,28 +163,28 @@ mod tests {
             let course = Course {
                 written_bytes: 1,
                 levels: vec![level],
-                sinks: None,
+                declines: None,
                 rests: None,
                 again: None,
             };
             let facts = sustained::Facts {
                 workload: "sustained-write".to_owned(),
-                arm: Levels::new(),
-                course,
+                configuration: Levels::new(),
+                timeline: course,
                 several: None,
                 text: "It writes 4 MB/s.".to_owned(),
             };
             found.of_kinds = vec![Facts::from(facts)].into();
-            for cell in &mut found.cells {
+            for cell in &mut found.measurements {
                 let text = "the device delivered none of it".to_owned();
-                cell.because = vec![Because { rule: "cached".to_owned(), trust, text }];
+                cell.reasons = vec![Because { rule: "cached".to_owned(), trust, text }];
                 cell.trust = Some(trust);
             }
             settle(&mut found);
             let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
-            let primary = found.cells.iter().find(|cell| cell.primary).unwrap();
-            assert_eq!(number(&found.cells, &own, &primary.metric), primary.value());
-            assert_eq!(number(&found.cells, &own, "capacity_usable_bytes"), None);
+            let primary = found.measurements.iter().find(|cell| cell.primary).unwrap();
+            assert_eq!(number(&found.measurements, &own, &primary.metric), primary.value());
+            assert_eq!(number(&found.measurements, &own, "capacity_usable_bytes"), None);
             let said = sentences(&found).remove(0);
             assert_eq!(said.said, Said::OfKind { kind: "sustained".to_owned() });
             said.text
@@ -225,10 +225,10 @@ mod tests {
     #[test]
     fn a_second_copy_of_the_baseline_speaks_against_itself_alone() {
         let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
-        let mut cells = bench.findings().cells;
+        let mut cells = bench.findings().measurements;
         for cell in &mut cells {
             let (rule, text) = ("cached".to_owned(), "memory answered".to_owned());
-            cell.because = vec![Because { rule, trust: Trust::Suspect, text }];
+            cell.reasons = vec![Because { rule, trust: Trust::Suspect, text }];
         }
         let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
         assert!(worst(&cells, &own).is_some());
@@ -267,10 +267,10 @@ mod tests {
     fn what_a_trial_that_is_left_out_has_lost_is_told() {
         let work = r#"{"durability": {"writer": "log", "synced_by": "fdatasync", "record_bytes": 4096, "acknowledged_writes": 9,
             "crash_points": 1, "assumed_drive": "honors-flushes", "assumed_atomic_bytes": 4096}}"#;
-        let detail = r#"{"durability": {"writes": 9, "written_bytes": 9, "syncs": 9, "rounds": 9, "promises": 9,
-            "window_ns": 9, "cuts": 0, "lost": 0, "outcomes": {}, "read_again": [8, 8],
-            "unpromised": {"there": 0, "gone": 0, "torn": 0, "ahead": 0}, "without_cut": {"write": 1, "at_bytes": 0,
-            "bytes": 4096, "written_step": 1, "promised_step": 3, "found": "nothing"}}}"#;
+        let detail = r#"{"durability": {"writes": 9, "written_bytes": 9, "syncs": 9, "rounds": 9, "acknowledged_writes": 9,
+            "window_ns": 9, "crash_points": 0, "lost": 0, "outcomes": {}, "read_again": [8, 8],
+            "unacknowledged_writes": {"present": 0, "missing": 0, "torn": 0, "out_of_order": 0}, "lost_without_crash": {"write": 1, "at_bytes": 0,
+            "bytes": 4096, "written_step": 1, "acknowledged_step": 3, "found": "nothing"}}}"#;
         let failure = |status: Status, detail: &str| {
             let change = |record: &mut TrialRecord| {
                 record.status = status;

@@ -12,7 +12,7 @@ pub(super) fn add(found: &mut Findings, plan: &Plan, environment: &Environment) 
         let better = comparisons
             .iter()
             .find(|one| one.verdict == Some(Verdict::Better) && advice.evidence.contains(&one.id));
-        let Some(arm) = better.map(|one| &one.arm) else { continue };
+        let Some(arm) = better.map(|one| &one.configuration) else { continue };
         let (lines, lost) = lines(arm, plan, environment);
         if !lines.is_empty() {
             advice.text = format!("{} To set it: {}.", advice.text, lines.join("; "));

@@ -91,10 +91,10 @@ fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
         let own = |cell: &&Cell| {
             cell.workload == row.workload.name
                 && cell.metric == metric.name
-                && cell.arm == row.workload.arm
+                && cell.configuration == row.workload.arm
                 && !cell.control
         };
-        found.cells.iter().find(own).filter(|cell| cell.trust != Some(Trust::Invalid))
+        found.measurements.iter().find(own).filter(|cell| cell.trust != Some(Trust::Invalid))
     };
     let mean = |metric| cell(metric).and_then(Cell::value);
     let kills = cell(&KILLED).map(Cell::values).unwrap_or_default();

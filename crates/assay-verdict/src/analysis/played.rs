@@ -18,7 +18,7 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
         let primary = primary(design, row, class);
         let missing = |metric: &str, reason: String| AbsentCell {
             workload: name(row, class),
-            arm: row.arm.clone(),
+            configuration: row.arm.clone(),
             metric: Some(metric.to_owned()),
             reason,
             obstacle: None,
@@ -141,17 +141,17 @@ mod tests {
             classes: classes.map(|(name, own)| (name.to_owned(), own)).collect(),
             pace: None,
             fidelity: Fidelity {
-                acts: BTreeMap::new(),
+                requests: BTreeMap::new(),
                 recorded_ns: 1_000 * MS,
-                played_ns: 1_000 * MS,
-                arrival_distance: Some(distance),
+                replayed_ns: 1_000 * MS,
+                ks_distance: Some(distance),
                 late_share: Some(0.0),
-                most_behind_ns: Some(0),
-                paced: None,
+                max_delay_ns: Some(0),
+                dependent: None,
                 in_flight: [1.0; 2],
-                left_out: 0,
+                skipped: 0,
                 placing: Placing::Kept,
-                fitted: Fitted::default(),
+                adjusted: Fitted::default(),
                 drawn: BTreeMap::new(),
             },
         }
@@ -258,7 +258,7 @@ mod tests {
                 assert_eq!(one.metric.as_ref(), Some(&metric));
                 assert_eq!(one.reason, format!("the recording has no {class}"));
             }
-            assert!(findings.cells.iter().all(|cell| cell.workload != name));
+            assert!(findings.measurements.iter().all(|cell| cell.workload != name));
         }
         // Of what is there, percentiles need their operations.
         let few = findings
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(primaries(&findings)[1..], classes);
         assert_eq!(compared(&findings, classes[1]).verdict, Some(Verdict::Worse));
         assert_eq!(compared(&findings, classes[0]).verdict, Some(Verdict::Equivalent));
-        assert!(findings.cells.iter().all(|cell| !cell.metric.contains("response")));
+        assert!(findings.measurements.iter().all(|cell| !cell.metric.contains("response")));
     }
 
     #[test]
@@ -325,12 +325,12 @@ mod tests {
             bench.findings().gate.unwrap()
         };
         let whole = gated(None, false);
-        assert_eq!((whole.ended, whole.rows.len()), (GateEnd::Pass, 4), "{}", whole.text);
+        assert_eq!((whole.outcome, whole.rows.len()), (GateEnd::Pass, 4), "{}", whole.text);
         for (metric, rows) in [(None, 4), (Some("write_response_mean_ns"), 1)] {
             let own = gated(metric, true);
-            assert_eq!((own.ended, own.rows.len()), (GateEnd::NoStatement, rows), "{}", own.text);
-            let why = own.rows.iter().find_map(|row| match &row.ended {
-                Ended::NoStatement(why) => Some(why.as_str()),
+            assert_eq!((own.outcome, own.rows.len()), (GateEnd::Inconclusive, rows), "{}", own.text);
+            let why = own.rows.iter().find_map(|row| match &row.outcome {
+                Ended::Inconclusive(why) => Some(why.as_str()),
                 _ => None,
             });
             let wanted = "it has no number: no operation was finished in the window";
@@ -356,7 +356,7 @@ mod tests {
     fn other_work_has_no_played_classes() {
         let findings = Bench::new(&["."]).row(0, "random-read", 4096, &[100; 3]).findings();
         let named = |workload: &str| workload.contains("played");
-        assert!(findings.cells.iter().all(|cell| !named(&cell.workload)));
+        assert!(findings.measurements.iter().all(|cell| !named(&cell.workload)));
         assert!(findings.absent.iter().all(|one| !named(&one.workload)));
     }
 }

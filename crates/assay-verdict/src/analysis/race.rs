@@ -84,14 +84,14 @@ impl Gathered {
             replicates: race.standing.replicates,
             trials: self.runs.iter().filter(counted).count(),
             screen: screened::answer(plan, &race, better).filter(|_| is_told),
-            over: end(&race, found),
+            end: end(&race, found),
             winner: leader.map(arm),
             trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
-            promised: leader.and_then(|leader| teller.ratio(leader, rules.baseline)),
-            beyond_baseline: leader.is_some() && race.standing.baseline_behind.is_some(),
-            runners: (0..rules.arms).map(|index| teller.runner(index, leader)).collect(),
+            winner_ratio: leader.and_then(|leader| teller.ratio(leader, rules.baseline)),
+            baseline_eliminated: leader.is_some() && race.standing.baseline_behind.is_some(),
+            entries: (0..rules.arms).map(|index| teller.runner(index, leader)).collect(),
             text: String::new(),
-            closeness,
+            indifference_zone: closeness,
             metric,
             better,
         };
@@ -100,7 +100,7 @@ impl Gathered {
             _ => words(&answer, found, is_told),
         };
         if !is_told {
-            answer.runners.clear();
+            answer.entries.clear();
         }
         Some(answer)
     }
@@ -113,11 +113,11 @@ fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
         Over::Close => RaceEnd::Close,
         Over::Replicates => RaceEnd::Replicates,
     });
-    by_rule.or_else(|| found.study.ended.as_ref().map(|_| RaceEnd::Time))
+    by_rule.or_else(|| found.study.stopped_by.as_ref().map(|_| RaceEnd::Time))
 }
 
 fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
-    let own = found.cells.iter().find(|cell| cell.metric == metric && cell.arm == *arm);
+    let own = found.measurements.iter().find(|cell| cell.metric == metric && cell.configuration == *arm);
     own.and_then(|cell| cell.trust)
 }
 
@@ -153,11 +153,11 @@ impl Teller<'_> {
     fn runner(&self, index: usize, leader: Option<usize>) -> Runner {
         let (n, mean) = self.race.logs.mean(index);
         Runner {
-            arm: self.plan.workloads[index].arm.clone(),
+            configuration: self.plan.workloads[index].arm.clone(),
             n,
             mean: mean.map(|mean| self.of(mean)),
-            beside_winner: leader.and_then(|leader| self.ratio(index, leader)),
-            left: self.race.standing.left[index].map(|left| self.departure(left)),
+            ratio_to_winner: leader.and_then(|leader| self.ratio(index, leader)),
+            eliminated: self.race.standing.left[index].map(|left| self.departure(left)),
         }
     }
 
@@ -176,7 +176,7 @@ impl Teller<'_> {
             }
         };
         let harmed = left.why == Why::Harmed;
-        Departure { after: left.after, behind, harmed, dropped }
+        Departure { after: left.after, ratio_to_leader: behind, rolled_back: harmed, dropped }
     }
 }
 
@@ -190,11 +190,11 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
 /// What a race promised of its winner, beside what fresh trials give of the same metric, which is the one that the
 /// study names; none of what confirms no race.
 pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
-    let promised = found.study.promised?;
+    let promised = found.study.race_ratio?;
     // Each class of requests is compared, and the promise is of one.
     let mut fresh = found.comparisons.iter().filter(|one| one.ratio.is_some());
     let fresh = fresh.find(|one| metric.map_or(one.primary, |metric| one.metric == metric))?;
-    let ends = fresh.ci95_family.or(fresh.ci95)?;
+    let ends = fresh.ci95_simultaneous.or(fresh.ci95)?;
     let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
     let what = match fresh.note_facts.iter().find_map(load) {
         Some(load) => format!("there is no verdict, as the load was not the same ({load})"),
@@ -216,7 +216,7 @@ fn noun_of(metric: &str) -> String {
 }
 
 fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
-    let among = format!("the race among {} settings", answer.runners.len());
+    let among = format!("the race among {} settings", answer.entries.len());
     let before = if answer.screen.is_some() { "a screen, " } else { "" };
     let counted = format!(
         "after {before}{} and {} trials",
@@ -238,8 +238,8 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
         );
     };
     let name = found.arm_words(winner);
-    let closeness = show::share(answer.closeness);
-    let head = match answer.over {
+    let closeness = show::share(answer.indifference_zone);
+    let head = match answer.end {
         None => {
             return format!(
                 "{name} leads {among} {counted}, which is not over: {left} settings are left in."
@@ -271,8 +271,8 @@ fn alone(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
     let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
     let raced = if is_screened { " that went into it" } else { "" };
-    let mut departures = answer.runners.iter().filter_map(|runner| runner.left.as_ref());
-    let harm = if departures.any(|left| left.harmed) { " or harmed others' work" } else { "" };
+    let mut departures = answer.entries.iter().filter_map(|runner| runner.eliminated.as_ref());
+    let harm = if departures.any(|left| left.rolled_back) { " or harmed others' work" } else { "" };
     if left > 1 && !is_baseline {
         format!("all others{raced} but the baseline, which never leaves, were surely behind{harm}")
     } else {
@@ -285,11 +285,11 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
     if answer.winner.as_ref() == Some(&answer.baseline) {
         return "It is the baseline: nothing is to be changed.".to_owned();
     }
-    let Some(promised) = answer.promised.filter(|_| answer.can_be_confirmed()) else {
+    let Some(promised) = answer.winner_ratio.filter(|_| answer.can_be_confirmed()) else {
         return String::new();
     };
     let baseline =
-        if answer.beyond_baseline { "" } else { ", from which it is not surely told apart" };
+        if answer.baseline_eliminated { "" } else { ", from which it is not surely told apart" };
     let id = match found.study.id.as_str() {
         "" => String::new(),
         id => format!(" {id}"),

@@ -58,9 +58,9 @@ fn size(found: &Findings, row: &Row<'_>) -> Option<Size> {
     let mean = |metric: &str| {
         let own = |cell: &&Cell| {
             (cell.workload.as_str(), cell.metric.as_str()) == (row.workload.name.as_str(), metric)
-                && cell.arm == row.arm
+                && cell.configuration == row.arm
         };
-        let cell = found.cells.iter().find(own)?;
+        let cell = found.measurements.iter().find(own)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
         Some((cell.value()?, trust))
     };

@@ -147,7 +147,7 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
         return told;
     }
     let noun = facts::noun(story.environment.sites.first());
-    let owner = owner::sentences(story.rows, &story.found.cells, noun).into_iter();
+    let owner = owner::sentences(story.rows, &story.found.measurements, noun).into_iter();
     told.extend(owner.map(|text| Sentence::new(Said::Owner, text)));
     told
 }
@@ -218,7 +218,7 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
     let factor = |(factor, text): &(String, String)| {
         Sentence::new(Said::Factor { factor: factor.clone() }, text.as_str())
     };
-    let load = told.answers.iter().filter(|answer| answer.load.is_some());
+    let load = told.answers.iter().filter(|answer| answer.max_rate.is_some());
     let load = load.map(|answer| Sentence::new(Said::MostLoad, answer.answer.as_str()));
     load.chain(told.factors.iter().map(factor)).chain(sentences).collect()
 }
@@ -365,11 +365,11 @@ fn subject(story: &Story<'_>, found: &Comparison, usual: Usual) -> String {
 fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<String> {
     let trust_of = |arm: &Arm| {
         let own = |cell: &&Cell| {
-            (&cell.workload, &cell.metric, &cell.arm) == (&found.workload, &found.metric, arm)
+            (&cell.workload, &cell.metric, &cell.configuration) == (&found.workload, &found.metric, arm)
         };
-        story.found.cells.iter().find(own).and_then(|cell| cell.trust)
+        story.found.measurements.iter().find(own).and_then(|cell| cell.trust)
     };
-    let worst = trust_of(&found.arm)?.max(trust_of(&found.baseline)?);
+    let worst = trust_of(&found.configuration)?.max(trust_of(&found.baseline)?);
     let about = about(worst)?;
     let ends = found.ci95?;
     let ([low, high], doubt) = (ends.map(show::times), worst.doubt());
@@ -378,7 +378,7 @@ fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<Str
     Some(format!(
         "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}{open}{doubt}).",
         subject(story, found, usual),
-        found.arm.get("target")?,
+        found.configuration.get("target")?,
         show::times(found.ratio?),
         found.baseline.get("target")?,
     ))
@@ -399,11 +399,11 @@ fn about(trust: Trust) -> Option<&'static str> {
 fn stands(found: &Findings, row: &Row<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
     let is_own = |cell: &&Cell| {
-        (&cell.workload, &cell.arm, cell.control)
+        (&cell.workload, &cell.configuration, cell.control)
             == (&row.workload.name, &row.arm, row.workload.control)
             && cell.trust.is_some()
     };
-    let own = || found.cells.iter().filter(is_own);
+    let own = || found.measurements.iter().filter(is_own);
     let cell = own().find(|cell| cell.primary).or_else(|| own().next());
     Some(cell.map_or((trust, false), |cell| (cell.trust.unwrap_or(trust), cell.is_lent())))
 }
@@ -411,7 +411,7 @@ fn stands(found: &Findings, row: &Row<'_>) -> Option<(Trust, bool)> {
 /// Whether all numbers are of one trial. Amounts, such as a capacity or lost cuts, are counted once by nature.
 fn are_of_one_trial(found: &Findings) -> bool {
     let is_rate = |cell: &&Cell| cell.primary && nature(&cell.metric) != Nature::Amount;
-    let mut rates = found.cells.iter().filter(is_rate).peekable();
+    let mut rates = found.measurements.iter().filter(is_rate).peekable();
     rates.peek().is_some() && rates.all(|cell| cell.n < 2)
 }
 

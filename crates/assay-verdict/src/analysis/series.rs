@@ -49,7 +49,7 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
             Ok(one) => series.push(one),
             Err(reason) => absent.push(AbsentCell {
                 workload: row.workload.name.clone(),
-                arm: row.arm.clone(),
+                configuration: row.arm.clone(),
                 metric: Some(what.metric.to_owned()),
                 reason,
                 obstacle: None,
@@ -82,7 +82,7 @@ fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
     };
     Some(AbsentCell {
         workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         metric: None,
         reason,
         obstacle: None,

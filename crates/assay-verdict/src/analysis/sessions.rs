@@ -40,7 +40,7 @@ pub(super) fn common_margin<'a>(results: impl Iterator<Item = &'a Findings>) -> 
 fn side(results: &[Findings]) -> Option<Findings> {
     let (first, more) = results.split_first()?;
     let books: Vec<Book<'_>> = results.iter().map(Book::new).collect();
-    let plain = first.cells.iter().filter(|cell| !cell.control);
+    let plain = first.measurements.iter().filter(|cell| !cell.control);
     let cells = plain.filter_map(|cell| session_cell(cell, &key(cell), &books)).collect();
     // An order that leaves no verdict in one of them leaves none in all.
     let checks = more.iter().flat_map(|one| &one.checks).filter(|check| check.leaves_no_verdict());
@@ -49,7 +49,7 @@ fn side(results: &[Findings]) -> Option<Findings> {
             id: format!("{}+{}", first.study.id, more.len()),
             ..first.study.clone()
         },
-        cells,
+        measurements: cells,
         checks: first.checks.iter().chain(checks).cloned().collect(),
         ..first.clone()
     })
@@ -113,7 +113,7 @@ mod tests {
     fn a_row_that_one_day_lacks_is_not_compared() {
         let earlier = week("old", 10_000.0, [1.0; 3]);
         let mut later = week("new", 10_000.0, [1.0; 3]);
-        later[2].cells.clear();
+        later[2].measurements.clear();
         assert_eq!(compare_sides(&earlier, &later, None).unwrap().comparisons, []);
         assert!(compare_sides(&[], &later, None).is_none());
     }

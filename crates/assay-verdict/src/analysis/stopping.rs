@@ -54,5 +54,5 @@ fn is_decided(one: &Comparison) -> bool {
 }
 
 fn is_narrow(one: &Comparison, wanted: f64) -> bool {
-    one.ci95_family.is_some_and(|[low, high]| (high / low).ln() / 2.0 <= wanted.ln_1p())
+    one.ci95_simultaneous.is_some_and(|[low, high]| (high / low).ln() / 2.0 <= wanted.ln_1p())
 }

@@ -33,11 +33,11 @@ fn surface(area: &Area, row: &Row<'_>, series: &[Series]) -> Option<Surface> {
     let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
     Some(Surface {
         workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         trust: row.trust,
         bands: (0..BANDS).map(|band| one(io, area, row, band)).collect(),
         whole: extremes(rates, series, "bandwidth_bytes_per_s"),
-        places,
+        positions: places,
         note: cut_short(row),
     })
 }
@@ -112,7 +112,7 @@ pub(super) fn accesses(plan: &Plan, row: &Row<'_>, series: &[Series]) -> Option<
     });
     Some(Accesses {
         workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         trust: row.trust,
         n: samples().count(),
         whole,
@@ -190,7 +190,7 @@ mod tests {
 
     /// The number in the table of rows.
     fn in_table(bench: &Bench, metric: &str) -> Option<f64> {
-        let cells = bench.findings().cells;
+        let cells = bench.findings().measurements;
         cells.iter().find(|cell| cell.metric == metric)?.value()
     }
 
@@ -198,10 +198,10 @@ mod tests {
     fn each_place_has_its_rate_and_all_have_a_lowest_mean_and_highest() {
         let found = surface(&bench());
         let rate = in_table(&bench(), "bandwidth_bytes_per_s");
-        assert_eq!((found.places.len(), found.places[95].n), (100, 3));
+        assert_eq!((found.positions.len(), found.positions[95].n), (100, 3));
         let mib = f64::from(1 << 20);
         let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
-        let (last, whole) = (&found.places[95], found.whole.unwrap());
+        let (last, whole) = (&found.positions[95], found.whole.unwrap());
         assert!((last.percent - 95.0).abs() < 1e-9, "{last:?}");
         assert!(near(last.max, 50.0 * mib) && near(last.min, 50.0 * mib / 3.0), "{last:?}");
         let most = 100.0 * mib / 6.0_f64.cbrt();
@@ -235,8 +235,8 @@ mod tests {
     fn places_are_of_the_trials_that_their_row_sums_up() {
         let n = |bench: &Bench| {
             let found = bench.findings();
-            let cell = found.cells.iter().find(|cell| cell.primary).unwrap();
-            (cell.n, found.surfaces[0].places[0].n, found.surfaces[0].bands[0].n)
+            let cell = found.measurements.iter().find(|cell| cell.primary).unwrap();
+            (cell.n, found.surfaces[0].positions[0].n, found.surfaces[0].bands[0].n)
         };
         let two = |trial: &mut TrialRecord| {
             if trial.replicate > 1 {

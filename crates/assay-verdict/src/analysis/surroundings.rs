@@ -164,7 +164,7 @@ fn of_row(row: &Row<'_>) -> Option<WorkloadSurroundings> {
     let seconds: f64 = energies.iter().map(|energy| energy.span_ns as f64 / 1e9).sum();
     Some(WorkloadSurroundings {
         workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         n,
         busy_share: share(sum(|one| one.busy), sum(|one| one.total)),
         busiest_share: shares.max_by(f64::total_cmp),
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_row_is_told_over_all_its_trials() {
-        let found = watched().findings().surroundings;
+        let found = watched().findings().system_activity;
         let row = &found.workloads[0];
         assert_eq!((row.workload.as_str(), row.n), ("sync-write", 3));
         assert_eq!((row.busy_share, row.busiest_share), (Some(0.5), Some(0.8)));
@@ -313,21 +313,21 @@ mod tests {
                 }
             }
         });
-        let row = &bench.findings().surroundings.workloads[0];
+        let row = &bench.findings().system_activity.workloads[0];
         assert_eq!((row.busy_share, row.swapped_pages), (Some(1.0), Some(u64::MAX)));
     }
 
     #[test]
     fn what_was_not_watched_is_not_told() {
         let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]);
-        assert!(bench.findings().surroundings.is_empty());
+        assert!(bench.findings().system_activity.is_empty());
     }
 
     #[test]
     fn energy_becomes_metrics_and_the_idle_machine_is_left_out() {
         let mut bench = watched();
         let value = |bench: &Bench, metric: &str| {
-            let cells = bench.findings().cells;
+            let cells = bench.findings().measurements;
             let cell = cells.into_iter().find(|cell| cell.metric == metric);
             cell.map(|cell| cell.trials.iter().filter_map(|trial| trial.value).sum::<f64>() / 3.0)
         };
@@ -345,7 +345,7 @@ mod tests {
         };
         bench.environment.surroundings.idle = Presence::Present(idle("powercap", 40.0));
         assert_eq!(value(&bench, "energy_above_idle_j"), Some(22.0));
-        assert_eq!(bench.findings().surroundings.idle_w, Some(4.0));
+        assert_eq!(bench.findings().system_activity.idle_w, Some(4.0));
         bench.environment.surroundings.idle = Presence::Present(idle("meter", 40.0));
         assert_eq!(value(&bench, "energy_above_idle_j"), None);
     }
@@ -383,7 +383,7 @@ mod tests {
             let found = &mut bench.environment.surroundings;
             found.health_before.insert("nvme0n1".to_owned(), health(1 << 30, 3, 0));
             found.health_after.insert("nvme0n1".to_owned(), after);
-            checks(&bench.findings().surroundings, &bench.environment.started)
+            checks(&bench.findings().system_activity, &bench.environment.started)
                 .into_iter()
                 .map(|check| format!("{}: {}", check.name, check.text))
                 .collect::<Vec<_>>()

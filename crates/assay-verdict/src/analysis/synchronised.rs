@@ -13,15 +13,15 @@ const ARRAY: &str = "raid";
 
 /// A sentence for each arm in which an array did.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
-    let rates = || found.cells.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
+    let rates = || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
     let mut arms: Vec<&Arm> = Vec::new();
     for cell in rates() {
-        if !arms.contains(&&cell.arm) {
-            arms.push(&cell.arm);
+        if !arms.contains(&&cell.configuration) {
+            arms.push(&cell.configuration);
         }
     }
     let of_arm = |arm: &Arm| {
-        let own = rates().filter(|cell| cell.arm == *arm);
+        let own = rates().filter(|cell| cell.configuration == *arm);
         let told: Vec<String> = own.filter_map(|cell| of_workload(cell, found)).collect();
         let levels = arm
             .iter()
@@ -43,10 +43,10 @@ fn is_sound(cell: &Cell) -> bool {
 /// `9.8 MB/s while "write" runs (the whole in 2.1 min)`.
 fn of_workload(cell: &Cell, found: &Findings) -> Option<String> {
     let is_beside = |other: &&Cell| {
-        (&other.workload, &other.arm) == (&cell.workload, &cell.arm) && other.metric == SYNC_WHOLE
+        (&other.workload, &other.configuration) == (&cell.workload, &cell.configuration) && other.metric == SYNC_WHOLE
     };
     let rate = show::mb_per_s(cell.value()?);
-    let whole = found.cells.iter().find(is_beside).and_then(Cell::value);
+    let whole = found.measurements.iter().find(is_beside).and_then(Cell::value);
     let whole = whole.map(|s| format!(" (the whole in {})", show::duration(s * 1e9)));
     let (whole, doubt) = (whole.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
     Some(format!("{rate} MB/s while {:?} runs{whole}{doubt}", cell.workload))

@@ -135,9 +135,9 @@ impl Bench {
             seed: 42,
             notes: Vec::new(),
             confirms: None,
-            promised: None,
-            lead: None,
-            ended: None,
+            race_ratio: None,
+            lead_figure: None,
+            stopped_by: None,
         };
         findings(study, &self.plan, &self.environment, &self.trials)
     }
@@ -195,7 +195,7 @@ pub(super) fn cell<'a>(
     workload: &str,
     metric: &str,
 ) -> &'a assay_study::findings::Cell {
-    let mut cells = found.cells.iter();
+    let mut cells = found.measurements.iter();
     cells.find(|cell| cell.workload == workload && cell.metric == metric).unwrap()
 }
 
@@ -224,7 +224,7 @@ fn a_cell_sums_up_the_trials_that_count() {
     assert!((cpu.min.unwrap() - 0.1 / (5000.0 * 4096.0 / 1_073_741_824.0)).abs() < 1e-9);
     let p99 = cell(&found, "random-read-q1", "latency_p99_ns");
     assert!((p99.max.unwrap() / 312_500.0 - 1.0).abs() < 0.001);
-    assert!(found.cells.iter().all(|cell| cell.metric != "write_amplification"));
+    assert!(found.measurements.iter().all(|cell| cell.metric != "write_amplification"));
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn rows_without_a_number_say_why() {
             trial.measured = None;
         });
     bench.plan.absent.push(AbsentWorkload {
-        arm: Arm::new(),
+        configuration: Arm::new(),
         name: "random-write-q1".to_owned(),
         target: 0,
         reason: "the file is only read".to_owned(),
@@ -350,9 +350,9 @@ fn busy_processors_make_no_count_of_bytes_suspect() {
         .each(|trial| testing::processors(trial).steal = 50)
         .findings();
     let rate = cell(&found, "sync-write", "iops");
-    assert_eq!((rate.trust, rate.because.len()), (Some(Trust::Suspect), 1));
+    assert_eq!((rate.trust, rate.reasons.len()), (Some(Trust::Suspect), 1));
     let factor = cell(&found, "sync-write", "write_amplification");
-    assert_eq!((factor.trust, factor.because.len()), (Some(Trust::Trusted), 0));
+    assert_eq!((factor.trust, factor.reasons.len()), (Some(Trust::Trusted), 0));
     // What others moved is in the count as well.
     let foreign = Bench::new(&["."])
         .row(0, "sync-write", 4096, &[1000, 1000, 1000])
@@ -430,9 +430,9 @@ fn trust_and_reasons_stand_beside_every_metric() {
     let bench = Bench::new(&["."])
         .row(0, "random-read-q1", 4096, &[2000, 2000, 2000])
         .each(|trial| testing::device(trial).run.read_bytes = 0);
-    for cell in bench.findings().cells {
+    for cell in bench.findings().measurements {
         assert_eq!(cell.trust, Some(Trust::Invalid));
-        assert_eq!(cell.because[0].rule, "cached");
+        assert_eq!(cell.reasons[0].rule, "cached");
     }
 }
 
@@ -456,7 +456,7 @@ fn targets_are_compared_with_the_first_one() {
     assert_eq!(writes.notes[0], "ratio only: no verdict at 3 replicates");
     assert_eq!(reads.metric, "bandwidth_bytes_per_s");
     assert!((reads.ratio.unwrap() - 2.0).abs() < 1e-9);
-    assert_eq!(cell(&found, "sequential-read", "iops").arm["target"], "/mnt/a");
+    assert_eq!(cell(&found, "sequential-read", "iops").configuration["target"], "/mnt/a");
     assert_eq!(
         found.summary,
         [
@@ -526,7 +526,7 @@ fn numbers_stay_finite_even_where_nothing_moved() {
     let idle = Bench::new(&["."]).row(0, "sync-write", 4096, &[0, 0, 0]).findings();
     let iops = cell(&idle, "sync-write", "iops");
     assert_eq!((iops.geometric_mean, iops.max), (None, Some(0.0)));
-    for cell in found.cells.iter().chain(&idle.cells) {
+    for cell in found.measurements.iter().chain(&idle.measurements) {
         for value in [cell.geometric_mean, cell.min, cell.median, cell.max].into_iter().flatten() {
             assert!(value.is_finite());
         }

@@ -31,7 +31,7 @@ fn member(row: &Row<'_>, layer: &Layer) -> Member {
     };
     Member {
         workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         device: layer.name.clone(),
         kind: layer.kind.clone(),
         below: layer.below.clone(),

@@ -37,7 +37,7 @@ pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
 fn window(found: &Findings) -> Option<Window> {
     let is_watched = |one: &&WorkloadFacts| one.name == WATCHED && one.io.is_none();
     let work = found.workloads.iter().find(is_watched)?;
-    let around = found.surroundings.workloads.iter().find(|one| one.workload == WATCHED);
+    let around = found.system_activity.workloads.iter().find(|one| one.workload == WATCHED);
     Some(Window {
         result: found.study.id.clone(),
         title: found.study.title.clone(),
@@ -56,9 +56,9 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
     });
     sides.map(|side| {
         let mut side = side.clone();
-        for cell in side.cells.iter_mut().filter(|_| because.is_some()) {
+        for cell in side.measurements.iter_mut().filter(|_| because.is_some()) {
             cell.trust = cell.trust.max(Some(Trust::Suspect));
-            cell.because.extend(because.clone());
+            cell.reasons.extend(because.clone());
         }
         side
     })
@@ -70,8 +70,8 @@ pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings
     for side in sides {
         let seen =
             |cell: &&Cell| !cell.primary && !cell.control && metric::class(&cell.metric).is_some();
-        let own = |cell: &Cell| Cell { arm: named(&cell.arm, &side.study.id), ..cell.clone() };
-        found.cells.extend(side.cells.iter().filter(seen).map(own));
+        let own = |cell: &Cell| Cell { configuration: named(&cell.configuration, &side.study.id), ..cell.clone() };
+        found.measurements.extend(side.measurements.iter().filter(seen).map(own));
     }
     let sentences: Vec<Sentence> = found
         .comparisons
@@ -81,7 +81,7 @@ pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings
         .collect();
     found.say(sentences);
     found.study.title = title(&windows, sides[1]);
-    found.study.lead = Some("classes".to_owned());
+    found.study.lead_figure = Some("classes".to_owned());
     found.windows = Some(windows);
 }
 
@@ -103,13 +103,13 @@ fn sentence(found: &Findings, compared: &Comparison) -> Option<Sentence> {
     let of = |arm: &Arm, what: Statistic| {
         let (class, _) = metric::class(&compared.metric)?;
         let metric = metric::of_requests(class, what)?;
-        let own = found.cells.iter().find(|cell| {
-            cell.metric == metric.name && cell.arm == *arm && cell.workload == compared.workload
+        let own = found.measurements.iter().find(|cell| {
+            cell.metric == metric.name && cell.configuration == *arm && cell.workload == compared.workload
         });
         own.and_then(Cell::value).map(show::duration)
     };
     let both = |name: &str, what: Statistic| {
-        let [before, after] = [of(&compared.baseline, what)?, of(&compared.arm, what)?];
+        let [before, after] = [of(&compared.baseline, what)?, of(&compared.configuration, what)?];
         Some(format!("{name} {before} before, {after} after"))
     };
     let told = [both("mean", Statistic::Mean), both("p99", Statistic::P99)];
@@ -155,7 +155,7 @@ mod tests {
         found.study.id = id.to_owned();
         found.workloads.iter_mut().for_each(|one| one.io = None);
         let shares = share.map(|share| ("cpu".to_owned(), share)).into_iter().collect();
-        found.surroundings.workloads = vec![WorkloadSurroundings {
+        found.system_activity.workloads = vec![WorkloadSurroundings {
             workload: WATCHED.to_owned(),
             pressure_shares: shares,
             n: 1,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn trusts(found: &Findings) -> Vec<Option<Trust>> {
-        let mut told: Vec<_> = found.cells.iter().map(|cell| cell.trust).collect();
+        let mut told: Vec<_> = found.measurements.iter().map(|cell| cell.trust).collect();
         told.dedup();
         told
     }
@@ -182,12 +182,12 @@ mod tests {
         assert!(windows.unequal_pressure);
         assert_eq!([windows.side("a"), windows.side("b")], [Some("before"), Some("after")]);
         assert_eq!(trusts(&found), [Some(Trust::Suspect)]);
-        let because = &found.cells[0].because.last().unwrap();
+        let because = &found.measurements[0].reasons.last().unwrap();
         assert_eq!(because.rule, "unequal-pressure");
         assert!(because.text.contains("in 2 % of the time before, in 45 % after"), "{because:?}");
         let noted = |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Suspect, .. });
         assert!(found.comparisons[0].note_facts.iter().any(noted));
-        assert_eq!(found.study.lead.as_deref(), Some("classes"));
+        assert_eq!(found.study.lead_figure.as_deref(), Some("classes"));
         assert!(found.study.title.contains(": before and after ("), "{}", found.study.title);
         assert!(!found.study.title.contains("against"), "{}", found.study.title);
     }
@@ -210,7 +210,7 @@ mod tests {
         let mut own = watched("a", Some(0.02));
         own.workloads.iter_mut().for_each(|one| "random-read".clone_into(&mut one.name));
         let found = compared(&own, watched("b", Some(0.9)));
-        assert_eq!((found.windows, found.study.lead), (None, None));
-        assert!(found.cells.iter().all(|cell| cell.trust == Some(Trust::Trusted)));
+        assert_eq!((found.windows, found.study.lead_figure), (None, None));
+        assert!(found.measurements.iter().all(|cell| cell.trust == Some(Trust::Trusted)));
     }
 }

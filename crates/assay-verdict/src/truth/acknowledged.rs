@@ -189,7 +189,7 @@ const DISK_HAS: &str = "disk, or what stands before it, has";
 /// flash behind a controller, or another machine's.
 fn turns(drive: &Drive) -> Option<u64> {
     let is_disk = drive.rotational.value() == Some(&true) && !hides_its_cache(drive);
-    drive.turns_per_minute.value().copied().filter(|turns| *turns > 0 && is_disk)
+    drive.rpm.value().copied().filter(|turns| *turns > 0 && is_disk)
 }
 
 /// How long writes took that were done one after the other: by trial the nanoseconds of each, or of all up

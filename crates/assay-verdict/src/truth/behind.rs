@@ -70,7 +70,7 @@ fn late(pace: &Pace) -> Option<Remark> {
         show::count(pace.scheduled),
         show::count(pace.late),
         tolerance(),
-        show::duration(pace.most_behind_ns as f64)
+        show::duration(pace.max_delay_ns as f64)
     );
     // What had a place waited for this machine.
     let idle = pace.late.saturating_sub(pace.full);
@@ -108,14 +108,14 @@ mod tests {
         assert_eq!(Bench::read().without_trials().judge(&Behind), None);
         assert_eq!(paced(|_| {}), None);
         // 0.5 % is held.
-        assert_eq!(paced(|pace| (pace.late, pace.most_behind_ns) = (5, 9_000_000)), None);
+        assert_eq!(paced(|pace| (pace.late, pace.max_delay_ns) = (5, 9_000_000)), None);
         assert_eq!(paced(|pace| pace.issued = 995), None);
     }
 
     #[test]
     fn a_drive_that_is_behind_is_told_and_keeps_its_trust() {
         let late =
-            |pace: &mut Pace| (pace.late, pace.full, pace.most_behind_ns) = (200, 200, 2 << 30);
+            |pace: &mut Pace| (pace.late, pace.full, pace.max_delay_ns) = (200, 200, 2 << 30);
         let remark = paced(late).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(

@@ -79,7 +79,7 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
         told(case, &first.device),
         array.words(),
         show::duration(middle(|one| one.mean_ns)),
-        show::three_digits(middle(|one| one.times)),
+        show::three_digits(middle(|one| one.ratio)),
         show::duration(middle(|one| one.others_ns)),
         named.len(),
         judged.len(),

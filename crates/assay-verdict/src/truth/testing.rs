@@ -275,7 +275,7 @@ pub fn drive() -> Drive {
         serial: Presence::Present("S1".to_owned()),
         size_bytes: 64 << 30,
         rotational: Presence::Present(false),
-        turns_per_minute: Presence::absent("nothing turns in it"),
+        rpm: Presence::absent("nothing turns in it"),
         removable: Presence::Present(false),
         bus: Presence::Present("sata".to_owned()),
         ports: vec!["ata1".to_owned()],

@@ -50,7 +50,7 @@ impl TruthRule for WrongData {
 /// Trials with wrong blocks.
 fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     let found = details.iter().filter_map(|own| own.verified.as_ref());
-    let bad: Vec<_> = found.filter(|own| own.wrong.all() > 0).collect();
+    let bad: Vec<_> = found.filter(|own| own.corrupt.all() > 0).collect();
     let first = bad.first()?;
     let sum = |count: fn(&verify::Verified) -> u64| {
         show::count(bad.iter().fold(0_u64, |sum, own| sum.saturating_add(count(own))))
@@ -59,7 +59,7 @@ fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     Some(Remark::invalid(format!(
         "{} of {} blocks that were read again are not as they were written{}; in the first of these trials \
          {}{}",
-        sum(|own| own.wrong.all()),
+        sum(|own| own.corrupt.all()),
         sum(|own| own.read),
         in_trials(bad.len(), case),
         verify::faults(first),
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn verified() -> Bench {
-        let sound = Verified { read: 1000, sound: 1000, block_bytes: 4096, ..Verified::default() };
+        let sound = Verified { read: 1000, intact: 1000, block_bytes: 4096, ..Verified::default() };
         Bench::write()
             .io(|io| io.verify = true)
             .each(move |trial| counted(trial).verified = Some(sound.clone()))
@@ -113,7 +113,7 @@ mod tests {
             bits: None,
         };
         let wrong = FaultCounts { stale: 2, ..FaultCounts::default() };
-        Verified { read: 1000, sound: 998, wrong, first: vec![first], ..Verified::default() }
+        Verified { read: 1000, intact: 998, corrupt: wrong, first: vec![first], ..Verified::default() }
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn what_could_not_be_told_is_a_note() {
         let open = verified().first(1, |trial| {
-            counted(trial).verified = Some(Verified { either: 3, ..stale_free() });
+            counted(trial).verified = Some(Verified { ambiguous: 3, ..stale_free() });
         });
         let remark = open.judge(&WrongData).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn stale_free() -> Verified {
-        Verified { read: 1000, sound: 1000, ..Verified::default() }
+        Verified { read: 1000, intact: 1000, ..Verified::default() }
     }
 
     #[test]

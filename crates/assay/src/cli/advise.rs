@@ -161,14 +161,14 @@ pub struct Standing {
 
 impl Standing {
     pub fn of(findings: &Findings, one: &Comparison) -> Self {
-        let own = findings.cells.iter().filter(|cell| {
+        let own = findings.measurements.iter().filter(|cell| {
             cell.workload == one.workload
                 && cell.metric == one.metric
-                && (cell.arm == one.arm || cell.arm == one.baseline)
+                && (cell.configuration == one.configuration || cell.configuration == one.baseline)
         });
         let own: Vec<&Cell> = own.collect();
         let trust = own.iter().filter_map(|cell| cell.trust).max().unwrap_or(Trust::Trusted);
-        let because = own.iter().flat_map(|cell| &cell.because);
+        let because = own.iter().flat_map(|cell| &cell.reasons);
         let against = because.filter(|own| own.trust > Trust::Trusted);
         let mut reasons: Vec<String> = Vec::new();
         for text in against.map(|own| &own.text) {
@@ -202,13 +202,13 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
         ));
     }
     let nowhere = || Failure::refused("the result does not tell where the setting was measured");
-    let planned = stored.plan.workloads.iter().find(|work| work.arm == best.arm);
+    let planned = stored.plan.workloads.iter().find(|work| work.arm == best.configuration);
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
     let made = stored.plan.surveys.get(index).is_some_and(|survey| !survey.under.is_empty());
     let site = apply::site_now(system, stored.study.target.as_ref(), before, made)?;
-    let unmeasured = apply::unmeasured(system, &stored.study.factors, &best.arm, &site);
-    let mut proposal = apply::propose(system, &stored.id, &best.arm, &site);
+    let unmeasured = apply::unmeasured(system, &stored.study.factors, &best.configuration, &site);
+    let mut proposal = apply::propose(system, &stored.id, &best.configuration, &site);
     proposal.unmeasured = unmeasured;
     Ok(proposal)
 }
@@ -218,8 +218,8 @@ impl Entry<'_> {
         let comparisons = self.comparisons.iter();
         let comparisons = comparisons.map(|(one, standing)| advised::Compared {
             trust: standing.trust,
-            lent: standing.lent,
-            because: &standing.reasons,
+            virtual_device: standing.lent,
+            reasons: &standing.reasons,
             comparison: one,
         });
         advised::Advised {
@@ -334,5 +334,5 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
 
 /// The arm in one word.
 pub fn arm_of(best: &Comparison) -> String {
-    arm_words(&best.arm)
+    arm_words(&best.configuration)
 }

@@ -42,9 +42,9 @@ pub struct Compared<'a> {
     /// That of the worse of the two.
     pub trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted as given.
-    pub lent: bool,
+    pub virtual_device: bool,
     /// What speaks against the numbers.
-    pub because: &'a [String],
+    pub reasons: &'a [String],
     pub comparison: &'a Comparison,
 }
 
@@ -69,7 +69,7 @@ pub struct Proposed<'a> {
     /// Settings that would be written now.
     settings: Vec<Setting<'a>>,
     /// What is left to the operator.
-    by_hand: Vec<ByHand<'a>>,
+    manual: Vec<ByHand<'a>>,
     /// What the study says nothing of: present values that were no level of it.
     unmeasured: &'a [String],
 }
@@ -109,7 +109,7 @@ pub fn proposed(proposal: &Proposal) -> Proposed<'_> {
     Proposed {
         files: files.collect(),
         settings: settings.collect(),
-        by_hand: by_hand.collect(),
+        manual: by_hand.collect(),
         unmeasured: &proposal.unmeasured,
     }
 }

@@ -57,7 +57,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let findings = store::findings_of(&stored);
     let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
     let allowed = arguments.allowed.paths()?;
-    factors::permitted(best.arm.keys().map(String::as_str), &allowed).map_err(Failure::mistake)?;
+    factors::permitted(best.configuration.keys().map(String::as_str), &allowed).map_err(Failure::mistake)?;
     let standing = Standing::of(&findings, best);
     let accepted = arguments.accept_suspect || !arguments.yes;
     is_fit(&stored.id, &standing, accepted)?;
@@ -117,14 +117,14 @@ struct Document<'a> {
     /// How far its numbers can be trusted.
     trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted as given.
-    lent: bool,
+    virtual_device: bool,
     /// What speaks against the numbers.
-    because: &'a [String],
+    reasons: &'a [String],
     proposal: Proposed<'a>,
     /// Whether it was carried out.
     done: bool,
     /// Whether everything was so before.
-    was_so_already: bool,
+    already_applied: bool,
 }
 
 fn tell(
@@ -138,11 +138,11 @@ fn tell(
             format: "assay-apply/1",
             id,
             trust: standing.trust,
-            lent: standing.lent,
-            because: &standing.reasons,
+            virtual_device: standing.lent,
+            reasons: &standing.reasons,
             proposal: proposed(proposal),
             done: done.is_some(),
-            was_so_already: done == Some(Applied::Before),
+            already_applied: done == Some(Applied::Before),
         });
         return;
     }
@@ -196,18 +196,18 @@ mod tests {
     fn told_of(trust: Trust, accepted: bool, lent: bool) -> Result<String, (Kind, String)> {
         let mut findings = findings();
         let best = findings.comparisons[0].clone();
-        let own = findings.cells.iter_mut().find(|cell| {
-            (&cell.workload, &cell.metric, &cell.arm) == (&best.workload, &best.metric, &best.arm)
+        let own = findings.measurements.iter_mut().find(|cell| {
+            (&cell.workload, &cell.metric, &cell.configuration) == (&best.workload, &best.metric, &best.configuration)
         });
         let cell = own.unwrap();
         if lent {
             let text = "what its host caches cannot be seen".to_owned();
-            cell.because.push(Because { rule: LENT.to_owned(), trust: Trust::Trusted, text });
+            cell.reasons.push(Because { rule: LENT.to_owned(), trust: Trust::Trusted, text });
             cell.trust = Some(Trust::Trusted);
         }
         if trust > Trust::Trusted {
             let text = "somebody else wrote meanwhile".to_owned();
-            cell.because.push(Because { rule: "foreign-io".to_owned(), trust, text });
+            cell.reasons.push(Because { rule: "foreign-io".to_owned(), trust, text });
             cell.trust = Some(trust);
         }
         let standing = Standing::of(&findings, &best);

@@ -187,20 +187,20 @@ impl CommandArguments {
             Typed::new(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]))
         });
         let options = [
-            ("prepare", self.prepare.clone()),
-            ("cleanup", self.cleanup.clone()),
-            ("timeout", self.timeout.clone()),
-            ("input", self.input.clone()),
-            ("runs", self.runs.map(|count| count.to_string())),
-            ("setup", self.setup.clone()),
-            ("setup-once", self.setup_once.clone()),
-            ("same-output", self.same_output.clone()),
+            ("prepare", "prepare", self.prepare.clone()),
+            ("cleanup", "conclude", self.cleanup.clone()),
+            ("timeout", "timeout", self.timeout.clone()),
+            ("input", "input", self.input.clone()),
+            ("runs", "runs_per_trial", self.runs.map(|count| count.to_string())),
+            ("setup", "trial_setup", self.setup.clone()),
+            ("setup-once", "setup", self.setup_once.clone()),
+            ("same-output", "same_output", self.same_output.clone()),
         ];
-        let options = options.into_iter().filter_map(|(name, text)| {
-            Some(Typed::new(format!("--{name} '{}'", text?), format!("workload/*/command/{name}")))
+        let options = options.into_iter().filter_map(|(name, key, text)| {
+            Some(Typed::new(format!("--{name} '{}'", text?), format!("workload/*/command/{key}")))
         });
         let reads = self.reads.iter().enumerate().map(|(index, text)| {
-            let path = format!("workload/*/command/reads/{index}");
+            let path = format!("workload/*/command/parse/{index}");
             Typed::new(format!("--reads '{text}'"), path)
         });
         let variables = self.env.iter().map(|text| {

@@ -117,7 +117,7 @@ fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
         Failure::mistake(format!("nothing to confirm of {}: {}", findings.study.id, race.text))
     })?;
     let (baseline, workloads) = (race.baseline.clone(), vec![race.workload.clone()]);
-    Ok(Best { baseline, arm, workloads, promised: race.promised, raced: true })
+    Ok(Best { baseline, arm, workloads, promised: race.winner_ratio, raced: true })
 }
 
 /// The setting that the study's advice is for.
@@ -125,12 +125,12 @@ fn of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     let best = best(findings, workload)?;
     let named = |found: &&Comparison| {
         let mut advised = findings.advice.iter().filter(|one| is_for(one));
-        advised.any(|advice| advice.evidence.contains(&found.id)) && found.arm == best.arm
+        advised.any(|advice| advice.evidence.contains(&found.id)) && found.configuration == best.configuration
     };
     let workloads = findings.comparisons.iter().filter(named).map(|found| found.workload.clone());
     Ok(Best {
         baseline: best.baseline.clone(),
-        arm: best.arm.clone(),
+        arm: best.configuration.clone(),
         workloads: workloads.collect(),
         promised: None,
         raced: false,

@@ -23,7 +23,7 @@ pub struct Arguments {
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
-    abilities: &'a [Ability],
+    capabilities: &'a [Ability],
     inventory: &'a Inventory,
 }
 
@@ -33,7 +33,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) {
     if arguments.json {
         output::json(&Document {
             format: "assay-doctor/1",
-            abilities: &abilities,
+            capabilities: &abilities,
             inventory: &inventory,
         });
         return;

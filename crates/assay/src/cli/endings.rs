@@ -68,7 +68,7 @@ area       = {{ size = "16 MiB" }}
 
 [[workload]]
 name = "long"
-{kind} = {{ time = "300 ms" }}
+{kind} = {{ runtime = "300 ms" }}
 "#
     )
 }

@@ -60,9 +60,9 @@ fn tell(
         output::json(&Document {
             format: "assay-explain/1",
             title: &study.title,
-            lines: commands.iter().map(told).collect(),
+            commands: commands.iter().map(told).collect(),
             absent: plan.absent.iter().map(left_out).collect(),
-            remarks: &remarks,
+            notes: &remarks,
         });
         return Ok(());
     }
@@ -70,7 +70,7 @@ fn tell(
     let mut lines: Vec<String> =
         commands.iter().flat_map(|command| lines(command, width)).collect();
     for absent in &plan.absent {
-        let text = format!("{}: {}", pilot_key(&absent.name, &absent.arm), absent.words());
+        let text = format!("{}: {}", pilot_key(&absent.name, &absent.configuration), absent.words());
         lines.extend(broken(text.split(' '), "", "", width));
         lines.push(String::new());
     }
@@ -205,28 +205,28 @@ struct Document<'a> {
     /// What the study asks.
     title: &'a str,
     /// A line for each workload and setting.
-    lines: Vec<Told<'a>>,
+    commands: Vec<Told<'a>>,
     /// Workloads that are not run, and why.
     absent: Vec<AbsentWorkload>,
     /// What the lines do not say.
-    remarks: &'a [String],
+    notes: &'a [String],
 }
 
 /// A command line.
 #[derive(Serialize)]
 struct Told<'a> {
     workload: &'a str,
-    arm: &'a Arm,
+    configuration: &'a Arm,
     /// The target as the user wrote it.
     target: &'a str,
     /// The workload in words.
-    words: &'a str,
+    description: &'a str,
     /// What is typed before it, to bring the machine there.
-    before: &'a [String],
+    setup: &'a [String],
     /// The words that are typed, the program first, none of them quoted.
     command: &'a [String],
     /// Where it does something else all the same.
-    remarks: &'a [String],
+    notes: &'a [String],
 }
 
 fn left_out(absent: &AbsentWorkload) -> AbsentWorkload {
@@ -236,12 +236,12 @@ fn left_out(absent: &AbsentWorkload) -> AbsentWorkload {
 fn told(command: &Command) -> Told<'_> {
     Told {
         workload: &command.workload,
-        arm: &command.arm,
+        configuration: &command.arm,
         target: &command.target,
-        words: &command.words,
-        before: &command.before,
+        description: &command.words,
+        setup: &command.before,
         command: &command.line.words,
-        remarks: &command.line.remarks,
+        notes: &command.line.remarks,
     }
 }
 

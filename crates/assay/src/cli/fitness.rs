@@ -42,10 +42,10 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
 /// # Errors
 /// One of them does not hold (exit code 1), or nobody can tell (5).
 pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
-    match fitness.ended {
+    match fitness.outcome {
         Fit::Pass => Ok(()),
         Fit::Fail => Err(Failure::gate(fitness.text.as_str())),
-        Fit::CannotTell => Err(Failure::partial(fitness.text.as_str())),
+        Fit::Inconclusive => Err(Failure::partial(fitness.text.as_str())),
     }
 }
 
@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn each_end_has_its_exit_code() {
         let code = |ended: Fit| {
-            let told = Fitness { ended, ..Fitness::of("it".to_owned(), Vec::new()) };
+            let told = Fitness { outcome: ended, ..Fitness::of("it".to_owned(), Vec::new()) };
             super::ended(&told).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
         };
-        assert_eq!([Fit::Pass, Fit::Fail, Fit::CannotTell].map(code), [0, 1, 5]);
+        assert_eq!([Fit::Pass, Fit::Fail, Fit::Inconclusive].map(code), [0, 1, 5]);
     }
 }

@@ -193,12 +193,12 @@ const WAY_ON: &str = "what to do: measure again on a quiet machine, with more re
 /// # Errors
 /// A gate that failed, or that could not see.
 pub fn ended(gate: &GateAnswer) -> Outcome<()> {
-    match gate.ended {
+    match gate.outcome {
         GateEnd::Pass => Ok(()),
         GateEnd::Fail => Err(Failure::gate(gate.text.clone())),
         // Where nothing is compared nothing is missing, either.
-        GateEnd::NoStatement if gate.rows.is_empty() => Err(Failure::partial(gate.text.clone())),
-        GateEnd::NoStatement => Err(Failure::partial(format!("{}; {WAY_ON}", gate.text))),
+        GateEnd::Inconclusive if gate.rows.is_empty() => Err(Failure::partial(gate.text.clone())),
+        GateEnd::Inconclusive => Err(Failure::partial(format!("{}; {WAY_ON}", gate.text))),
     }
 }
 

@@ -55,7 +55,7 @@ impl Inventory {
     /// Kind, name and everything that is known of each, row by row.
     pub fn rows(&self) -> Vec<Vec<String>> {
         let graphics =
-            self.graphics.iter().map(|one| row("graphics", &one.place, graphics_words(one)));
+            self.graphics.iter().map(|one| row("graphics", &one.slot, graphics_words(one)));
         let none = self
             .graphics
             .is_empty()
@@ -112,7 +112,7 @@ fn drive_words(one: &Asked) -> String {
 
 /// Of what turns, how fast; of what does not, nothing is said.
 fn turning(drive: &Drive) -> Option<String> {
-    match (&drive.turns_per_minute, drive.rotational.value()) {
+    match (&drive.rpm, drive.rotational.value()) {
         (Presence::Present(turns), _) => Some(format!("{} turns a minute", show::count(*turns))),
         // Disks of guests are said to turn for want of knowing better.
         (Presence::Absent(reason), Some(true)) if !is_virtual(drive) => {
@@ -139,7 +139,7 @@ fn card_words(card: &MemoryCard) -> String {
 
 /// How fast platters turn, in a column.
 pub fn turns_cell(drive: &Drive) -> String {
-    drive.turns_per_minute.value().map_or_else(|| "-".to_owned(), |turns| format!("{turns}/min"))
+    drive.rpm.value().map_or_else(|| "-".to_owned(), |turns| format!("{turns}/min"))
 }
 
 /// What a drive says of its health, in a column.
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(drive["name"], "nvme0n1");
         assert!(
             drive["health"]["absent"].is_string()
-                && drive["turns_per_minute"]["absent"].is_string()
+                && drive["rpm"]["absent"].is_string()
         );
         assert_eq!(drive["link"]["present"]["name"], "PCIe 4.0 x1 (its device can do PCIe 4.0 x4)");
         let none = Inventory::of(&Fake::new()).rows();

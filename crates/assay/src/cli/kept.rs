@@ -42,15 +42,15 @@ impl KeptArguments {
             "format": study::FORMAT,
             "title": format!("Is what this promises there after a power cut: {line}"),
             "replicates": 1,
-            "lead_in": "none",
+            "warmup_trial": "none",
             "workload": [{
                 "name": "command",
                 "durability": {
                     "writer": "command",
-                    "grade": "replay",
-                    "on": "ext4",
-                    "command": line,
-                    "check": check,
+                    "method": "replay",
+                    "write_to": "ext4",
+                    "writer_command": line,
+                    "check_command": check,
                     "needs": self.needs,
                 },
             }],
@@ -65,9 +65,9 @@ impl KeptArguments {
     pub fn typed(&self, commands: &CommandArguments) -> Option<Vec<Typed>> {
         let check = self.check.as_ref()?;
         let key = |name: &str| format!("workload/*/durability/{name}");
-        let mut typed = vec![Typed::new(format!("--check '{check}'"), key("check"))];
+        let mut typed = vec![Typed::new(format!("--check '{check}'"), key("check_command"))];
         let line = commands.alone();
-        typed.extend(line.map(|line| Typed::new(format!("--command '{line}'"), key("command"))));
+        typed.extend(line.map(|line| Typed::new(format!("--command '{line}'"), key("writer_command"))));
         if !self.needs.is_empty() {
             typed.push(Typed::new(format!("--needs {}", self.needs.join(",")), key("needs")));
         }

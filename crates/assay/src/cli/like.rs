@@ -55,7 +55,7 @@ impl LikeArguments {
     /// The option, where it was typed, with the key that it sets.
     pub fn typed(&self) -> Option<Typed> {
         let directory = self.like.as_ref()?;
-        Some(Typed::new(format!("--like {directory}"), "workload/*/io/content"))
+        Some(Typed::new(format!("--like {directory}"), "workload/*/io/compressibility"))
     }
 
     /// The study with that content, wherever it states one.

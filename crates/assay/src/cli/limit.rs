@@ -8,7 +8,7 @@ use assay_study::study::{AskKind, Study};
 /// The key of a study that a limit sets: something stays below that of a response.
 pub(super) fn key(limit: Option<&str>) -> &'static str {
     let is_of_response = limit.is_some_and(|text| text.contains('<'));
-    if is_of_response { "question/*/limit" } else { "workload/*/*/memory-limit" }
+    if is_of_response { "question/*/slo" } else { "workload/*/*/memory_limit" }
 }
 
 /// Gives a study its limit: that of the response where it looks for the most load, else that of memory.
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_told_beside_the_key_that_it_sets() {
-        assert_eq!(key(Some("p99 < 2ms")), "question/*/limit");
-        assert_eq!(key(Some("64MiB")), "workload/*/*/memory-limit");
+        assert_eq!(key(Some("p99 < 2ms")), "question/*/slo");
+        assert_eq!(key(Some("64MiB")), "workload/*/*/memory_limit");
         assert_eq!(key(None), key(Some("64MiB")));
     }
 }

@@ -191,16 +191,16 @@ mod tests {
             planned(study("fill-level"), |trial| trial.arm["fill_level"] != "none");
         assert!(times > 0, "{text}");
         assert_eq!(
-            (preview.made, preview.makes),
+            (preview.filesystem_creations, preview.creations),
             (0, vec![PreviewMade { what: "filler file", times }])
         );
         assert!(text.contains(&format!("to make {times} filler files and to write")), "{text}");
         let (preview, text, times) = planned(study("filesystems").in_lab(), |_| true);
         assert!(times > 1, "{text}");
-        assert_eq!(preview.made, times);
+        assert_eq!(preview.filesystem_creations, times);
         assert!(text.contains(&format!("to make {times} file systems and to write")), "{text}");
         let (preview, text, _) = planned(study("queue-depth"), |_| true);
-        assert!(preview.makes.is_empty() && !text.contains("to make"), "{text}");
+        assert!(preview.creations.is_empty() && !text.contains("to make"), "{text}");
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
         let host = |rank: u32| PreviewHost {
             rank,
             name: format!("n{rank}"),
-            does: vec![format!("/mnt/{rank}: a file is made"), alone.changes[0].clone()],
+            actions: vec![format!("/mnt/{rank}: a file is made"), alone.changes[0].clone()],
         };
         let of = |count: u32| {
             let preview = alone.clone().of_hosts((0..count).map(host).collect());
@@ -257,7 +257,7 @@ mod tests {
             let preview = preview::make(&study, &plan, seen, Vec::new(), Vec::new());
             let longer = LONGER_S.iter().find(|(own, ..)| *own == name).map(|(_, most, _)| *most);
             let longer = longer.or(study.loads_links().then_some(LINKS_S));
-            let usual = if preview.at_most { COUNTED_S } else { QUICK_S };
+            let usual = if preview.may_end_early { COUNTED_S } else { QUICK_S };
             let took = preview.trials_s;
             assert!(took <= longer.unwrap_or(usual), "{name}: {took:.0} s");
             // An exception that is none any more goes.

@@ -50,7 +50,7 @@ struct Document<'a> {
     dry_run: bool,
     /// What would be looked at, where nothing was done.
     #[serde(skip_serializing_if = "Option::is_none")]
-    to_look_at: Option<&'a [String]>,
+    pending: Option<&'a [String]>,
     /// What was put back.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<&'a [String]>,
@@ -274,7 +274,7 @@ impl Restored {
             output::json(&Document {
                 format: "assay-restore/1",
                 dry_run: arguments.dry_run,
-                to_look_at: arguments.dry_run.then_some(done.as_slice()),
+                pending: arguments.dry_run.then_some(done.as_slice()),
                 done: (!arguments.dry_run).then_some(done.as_slice()),
                 nothing,
                 failed,

@@ -234,7 +234,7 @@ pub fn end(
         let findings = kept(system, finished);
         let shown = show(&findings, is_kept).err();
         let gate = findings.gate.as_ref().and_then(|gate| gate::ended(gate).err());
-        let fit = findings.fitness.as_ref().and_then(|fit| fitness::ended(fit).err());
+        let fit = findings.requirements.as_ref().and_then(|fit| fitness::ended(fit).err());
         let wrong = wrong_data(&findings).into_iter().chain(failed_by_kind(&findings));
         // Of two that are as grave, what was lost is told last, since it says what is kept.
         matters.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
@@ -244,7 +244,7 @@ pub fn end(
 
 /// Fails where what trials wrote was not what they read again (exit code 1).
 fn wrong_data(findings: &Findings) -> Option<Failure> {
-    let mut said = findings.cells.iter().flat_map(|cell| &cell.because);
+    let mut said = findings.measurements.iter().flat_map(|cell| &cell.reasons);
     let found = said.find(|own| own.rule == WRONG_DATA && own.trust == Trust::Invalid)?;
     Some(Failure::gate(format!("data that were written are wrong: {}", found.text)))
 }
@@ -444,7 +444,7 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let trials: Vec<Trial> = own.cloned().collect();
     // A look is not taken at an unfinished study, but at one that may end here.
     let facts =
-        StudyFacts { ended: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
+        StudyFacts { stopped_by: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
     let findings = analysis::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
     let why = match analysis::enough(&findings, &plan.design.stopping)? {
@@ -615,10 +615,10 @@ mod tests {
     fn what_was_measured_without_a_lost_host_says_so() {
         let findings = store::findings_of_run(runner::known::fleet::one_of_three_lost());
         let hosts = findings.hosts.unwrap();
-        assert_eq!((hosts.began, hosts.left), (3, 2));
+        assert_eq!((hosts.started, hosts.finished), (3, 2));
         let said = |text: &str| text.starts_with("2 of 3 hosts");
         assert!(findings.checks.iter().any(|own| own.name == "hosts" && said(&own.text)));
-        let mut told = findings.cells.iter().flat_map(|cell| &cell.because);
+        let mut told = findings.measurements.iter().flat_map(|cell| &cell.reasons);
         assert!(told.any(|because| because.rule == "missing-hosts"));
     }
 

@@ -82,13 +82,13 @@ fn of_result(
 /// The report in sentences.
 fn told(report: &Report, is_markdown: bool) -> String {
     let found = &report.verified;
-    let unit = if report.of.is_some() { "blocks" } else { "sectors" };
-    let is_wrong = found.wrong.all() > 0;
+    let unit = if report.trial.is_some() { "blocks" } else { "sectors" };
+    let is_wrong = found.corrupt.all() > 0;
     let head = if is_wrong {
         format!(
             "WRONG DATA on {}: {} of {} {unit} are not as they were written ({})",
             report.target,
-            show::count(found.wrong.all()),
+            show::count(found.corrupt.all()),
             show::count(found.read),
             words::faults(found)
         )
@@ -96,19 +96,19 @@ fn told(report: &Report, is_markdown: bool) -> String {
         format!(
             "{}: {} of {} {unit} that were read hold what was written, and none holds anything wrong",
             report.target,
-            show::count(found.sound),
+            show::count(found.intact),
             show::count(found.read)
         )
     };
     let head = if is_markdown { format!("**{head}**\n") } else { head };
-    let of = report.of.iter().map(|own| {
+    let of = report.trial.iter().map(|own| {
         let how = if own.ended { "" } else { ", in the middle of which the study was ended" };
         format!(
             "written by trial {} of {} ({}, replicate {}){how}",
             own.trial, own.result, own.workload, own.replicate
         )
     });
-    let runs = report.runs.iter().filter(|_| report.of.is_none()).map(|own| {
+    let runs = report.runs.iter().filter(|_| report.trial.is_none()).map(|own| {
         format!(
             "{} bytes by the run that began at {} ns after 1970, seed {}",
             show::count(own.bytes),
@@ -117,7 +117,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
         )
     });
     let first = found.first.iter().map(words::example);
-    let untold = report.untold.iter().map(|own| format!("not told: {own}"));
+    let untold = report.unverified.iter().map(|own| format!("not told: {own}"));
     let lines = of.chain(runs).chain(first).chain(untold);
     let mark = if is_markdown { "- " } else { "  " };
     lines.fold(head, |all, line| all + "\n" + mark + &line) + "\n"
@@ -140,10 +140,10 @@ mod tests {
         Report {
             format: FORMAT,
             target: "/dev/sdb".to_owned(),
-            of: Some(of),
-            verified: Verified { read: 2000, sound: 1500, ..Verified::default() },
+            trial: Some(of),
+            verified: Verified { read: 2000, intact: 1500, ..Verified::default() },
             runs: vec![FoundStamps { run: 7, seed: 9, bytes: 512 }],
-            untold: vec!["a clause".to_owned()],
+            unverified: vec!["a clause".to_owned()],
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
              wrong\n  written by trial 5 of 20261126-0301 (write, replicate 2), in the middle of which the \
              study was ended\n  not told: a clause\n"
         );
-        let bare = told(&Report { of: None, ..report() }, true);
+        let bare = told(&Report { trial: None, ..report() }, true);
         assert!(bare.starts_with("**/dev/sdb: 1,500 of 2,000 sectors"), "{bare}");
         assert!(bare.contains("\n- 512 bytes by the run that began at 7 ns"), "{bare}");
     }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_first() {
         let mut found = report();
-        found.verified.wrong = FaultCounts { zeroed: 3, ..FaultCounts::default() };
+        found.verified.corrupt = FaultCounts { zeroed: 3, ..FaultCounts::default() };
         let fault = Fault::Zeroed;
         let first = WrongData { at_bytes: 4096, fault, expected: None, found: None, bits: None };
         found.verified.first = vec![first];

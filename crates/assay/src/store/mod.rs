@@ -173,9 +173,9 @@ fn facts_of(stored: &Stored) -> StudyFacts {
         kind: stored.study.kind().to_owned(),
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
-        promised: promised(&stored.study),
-        lead: stored.study.lead_figure.clone(),
-        ended: stored.ended.clone().filter(|why| !why.is_empty()),
+        race_ratio: promised(&stored.study),
+        lead_figure: stored.study.lead_figure.clone(),
+        stopped_by: stored.ended.clone().filter(|why| !why.is_empty()),
         ..unnamed(&stored.plan, &stored.environment)
     }
 }
@@ -197,9 +197,9 @@ pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
         seed: plan.seed,
         notes: Vec::new(),
         confirms: None,
-        promised: None,
-        lead: None,
-        ended: None,
+        race_ratio: None,
+        lead_figure: None,
+        stopped_by: None,
     }
 }
 
@@ -256,9 +256,9 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         seed: 0,
         notes: stored.label.notes.clone(),
         confirms: None,
-        promised: None,
-        lead: None,
-        ended: None,
+        race_ratio: None,
+        lead_figure: None,
+        stopped_by: None,
     };
     let unknown = || "not recorded".to_owned();
     let environment = EnvironmentFacts {
@@ -267,8 +267,8 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         cpu: unknown(),
         cpus: None,
         memory_bytes: None,
-        virtualisation: unknown(),
-        place: None,
+        virtualization: unknown(),
+        platform: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     };

@@ -23,14 +23,14 @@ pub struct Document<'a> {
     format: &'static str,
     seconds: f64,
     /// How requests were seen, where they were.
-    means: Option<Means>,
+    tracer: Option<Means>,
     devices: Vec<Device<'a>>,
     /// Arrays of which two members or more were watched.
     members: Vec<members::Told<'a>>,
     probes: Probes<'a>,
     /// Requests of which nobody saw the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unseen_beginnings: Option<u64>,
+    unmatched_requests: Option<u64>,
 }
 
 /// What happened on a disk.
@@ -40,7 +40,7 @@ struct Device<'a> {
     /// Kernel name.
     #[serde(rename = "device")]
     name: &'a str,
-    about: &'a str,
+    description: &'a str,
     /// Its requests by class; null where the class is not seen.
     classes: BTreeMap<&'a str, Option<Class>>,
     /// What the kernel counted; null where it tells nothing.
@@ -99,7 +99,7 @@ struct Counted {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Probes<'a> {
     /// Each processor.
-    processors: Option<&'a [Load]>,
+    cpus: Option<&'a [Load]>,
     /// Time that work waited.
     pressure: Option<&'a Pressure>,
     memory: Option<&'a Memory>,
@@ -107,9 +107,9 @@ struct Probes<'a> {
     /// Times that a processor was slowed down by heat.
     throttle_events: Option<u64>,
     /// Programs that moved something.
-    users: Vec<&'a User>,
+    processes: Vec<&'a User>,
     /// Programs whose traffic this user may not see.
-    users_hidden: usize,
+    processes_hidden: usize,
     /// Why something is not there, by its name.
     absent: BTreeMap<&'static str, &'a str>,
 }
@@ -120,11 +120,11 @@ pub fn document(state: &State) -> Value {
     json!(Document {
         format: FORMAT,
         seconds: whole.seconds(),
-        means: whole.means,
+        tracer: whole.means,
         devices: state.shown().into_iter().map(|at| device(state, at, whole)).collect(),
         members: members::document(state),
         probes: probes(state, whole),
-        unseen_beginnings: (whole.unseen_beginnings > 0).then_some(whole.unseen_beginnings),
+        unmatched_requests: (whole.unseen_beginnings > 0).then_some(whole.unseen_beginnings),
     })
 }
 
@@ -159,7 +159,7 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> Device<'a> {
     if let Some(reason) = disk.counters.reason() {
         absent.insert("counters", reason);
     }
-    Device { name: &disk.name, about: &state.disks[at].words, classes, counters, absent }
+    Device { name: &disk.name, description: &state.disks[at].words, classes, counters, absent }
 }
 
 /// A class: nothing ended of it, or what did; none where it is not seen.
@@ -210,13 +210,13 @@ fn probes<'a>(state: &'a State, whole: &'a Span) -> Probes<'a> {
         ("throttle_events", whole.throttle_events.reason()),
     ];
     Probes {
-        processors: whole.processors.value().map(Vec::as_slice),
+        cpus: whole.processors.value().map(Vec::as_slice),
         pressure: whole.pressure.value(),
         memory: whole.memory.value(),
         temperature: whole.sensors.value().map(Vec::as_slice),
         throttle_events: whole.throttle_events.value().copied(),
-        users: state.users(),
-        users_hidden: state.last.users.hidden,
+        processes: state.users(),
+        processes_hidden: state.last.users.hidden,
         absent: reasons.into_iter().filter_map(|(name, reason)| Some((name, reason?))).collect(),
     }
 }

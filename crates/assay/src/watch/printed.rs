@@ -228,8 +228,8 @@ fn machine(text: &mut String, whole: &Span) {
                 "processors   {many}: user {}, system {}, waiting {}, stolen {}",
                 percent(load.user),
                 percent(load.system),
-                percent(load.waiting),
-                percent(load.stolen)
+                percent(load.iowait),
+                percent(load.steal)
             );
         }
         None => wrapped(text, "processors   ", whole.processors.reason().unwrap_or_default()),
@@ -286,7 +286,7 @@ fn users(text: &mut String, state: &State) {
         let on = if user.on.is_empty() { "-".to_owned() } else { user.on.join(" ") };
         let line = format!(
             "{name:<18}{:>9}{:>13}{:>13}  {on}",
-            user.process,
+            user.pid,
             show::bytes(user.read_bytes),
             show::bytes(user.written_bytes),
         );

@@ -123,7 +123,7 @@ impl State {
     /// disk, then the others, each the busiest first.
     pub fn users(&self) -> Vec<&User> {
         let mut all: Vec<&User> = self.users.values().collect();
-        all.sort_by_key(|user| (user.on.is_empty(), std::cmp::Reverse(user.bytes()), user.process));
+        all.sort_by_key(|user| (user.on.is_empty(), std::cmp::Reverse(user.bytes()), user.pid));
         all
     }
 
@@ -150,7 +150,7 @@ impl State {
 }
 
 fn remember(users: &mut BTreeMap<(u32, String), User>, user: &User) {
-    let key = (user.process, user.name.clone());
+    let key = (user.pid, user.name.clone());
     if let Some(known) = users.get_mut(&key) {
         known.read_bytes = known.read_bytes.saturating_add(user.read_bytes);
         known.written_bytes = known.written_bytes.saturating_add(user.written_bytes);

@@ -35,8 +35,8 @@ pub fn warnings(state: &State, strip: Option<&Strip>) -> Vec<String> {
             found.push(format!("memory is short: {} swapped", rate(last.per_s(moved))));
         }
     }
-    if let Some(load) = last.load().filter(|load| load.stolen > WORTH_STOLEN) {
-        found.push(format!("the hypervisor took {} of the processors", percent(load.stolen)));
+    if let Some(load) = last.load().filter(|load| load.steal > WORTH_STOLEN) {
+        found.push(format!("the hypervisor took {} of the processors", percent(load.steal)));
     }
     found.extend(members::warnings(state));
     found.extend(strip.and_then(|strip| disturber(state, strip)));
@@ -65,7 +65,7 @@ fn disturber(state: &State, strip: &Strip) -> Option<String> {
     } else {
         format!("on {}", user.on.join(" "))
     };
-    Some(format!("{} (PID {}) {verb} {speed} {on} during the study", user.name, user.process))
+    Some(format!("{} (PID {}) {verb} {speed} {on} during the study", user.name, user.pid))
 }
 
 /// What stands above lines of [`line`].

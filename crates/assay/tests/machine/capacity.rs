@@ -49,7 +49,7 @@ fn id(card: &Liar, bytes: u64) -> String {
     assert!(ended.stderr.contains("`assay plan capacity "), "{}", ended.stderr);
     let plan = program(card).run(&["plan", "capacity", &device, "--json"], LIMIT).unwrap();
     let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
-    let told = plan["stakes"][0]["destroy"].as_str();
+    let told = plan["data_at_risk"][0]["destroy"].as_str();
     let told = told.unwrap_or_else(|| panic!("{plan}")).to_owned();
     assert!(told.starts_with(&name), "{told} of {bytes}");
     assert_eq!(card.written_bytes(), 0, "nothing is written without a consent");
@@ -101,9 +101,9 @@ fn all_are_found(lie: Lie, verdict: &str) {
         let facts = &document["capacity"][0];
         assert_eq!(facts["verdict"], verdict, "{held} of {claimed}: {facts}");
         assert_eq!(code, 1, "a card that lies fails the gate");
-        let found = facts["held_bytes"].as_u64().unwrap();
+        let found = facts["usable_bytes"].as_u64().unwrap();
         assert!(found.abs_diff(held) <= 4096, "{found} of {held}: {facts}");
-        assert_eq!(facts["claimed_bytes"], claimed);
+        assert_eq!(facts["announced_bytes"], claimed);
         let first = document["summary"][0].as_str().unwrap();
         assert!(first.starts_with("The device does not hold what it says."), "{first}");
     });
@@ -153,7 +153,7 @@ fn behind_the_page_cache_no_card_is_said_to_hold() {
                 assert_eq!((code, &facts["verdict"]), (5, &Value::from("not-told")), "{facts}");
                 let text = facts["text"].as_str().unwrap();
                 assert!(text.contains("goes through the page cache of its file"), "{text}");
-                assert_eq!(facts["held_bytes"], Value::Null, "{facts}");
+                assert_eq!(facts["usable_bytes"], Value::Null, "{facts}");
             }
         }
     }
@@ -199,7 +199,7 @@ fn free_space_is_filled_and_given_back() {
         let document: Value = ended.json().unwrap();
         let facts = &document["capacity"][0];
         // Where a host serves the drive below, or the loop device goes through the page cache, it is not told.
-        let untold = facts["not_told"].is_string();
+        let untold = facts["inconclusive_reason"].is_string();
         let expected = if untold { (5, "not-told") } else { (0, "holds") };
         assert_eq!((ended.code, facts["verdict"].as_str().unwrap()), expected, "{facts}");
         assert_eq!(facts["wrong_blocks"], 0, "{facts}");
@@ -257,7 +257,7 @@ fn a_long_write_that_is_ended_keeps_its_slices() {
         let document: Value = shown.json().unwrap();
         let facts = &document["sustained"][0];
         assert!(facts["text"].as_str().unwrap().contains(told), "{signal}: {facts}");
-        assert!(facts["course"]["written_bytes"].as_u64().unwrap() > 20 * MIB, "{facts}");
+        assert!(facts["timeline"]["written_bytes"].as_u64().unwrap() > 20 * MIB, "{facts}");
     }
 }
 
@@ -336,7 +336,7 @@ mod in_full {
             let Some(card) = card(character) else { return };
             let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
             assert_eq!(code, 0);
-            let course = &document["sustained"][0]["course"];
+            let course = &document["sustained"][0]["timeline"];
             let text = document["sustained"][0]["text"].as_str().unwrap();
             // It stays slow after a rest.
             assert!(!text.contains("fast cache"), "{text}");

@@ -12,7 +12,7 @@ use crate::turn::{LIMIT, Need, assay, has, word};
 pub const SHORT: [&str; 6] = ["--replicates", "3", "--runs", "2", "--quiet", "--json"];
 
 pub fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
-    let all = findings["cells"].as_array().unwrap();
+    let all = findings["measurements"].as_array().unwrap();
     all.iter().filter(|cell| cell["metric"] == metric).collect()
 }
 

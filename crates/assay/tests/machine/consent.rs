@@ -492,7 +492,7 @@ fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
     assert!(flat.contains("UUID 51963364-7423-424f-9fd0-05c2673ad644"), "{flat}");
     let with = ["plan", "check", device.device(), "--json", "--destroy", &text];
     let document = run(scratch.path(), &[], &with).json().unwrap();
-    let stake = &document["stakes"][0];
+    let stake = &document["data_at_risk"][0];
     assert_eq!(stake["overwritten"], true, "{stake}");
     assert!(stake["lost"][0].as_str().unwrap().contains("label \"fourth\""), "{stake}");
     assert!(fs::read(&device.image).unwrap() == before, "a plan changes nothing");

@@ -25,8 +25,8 @@ const TAKEN: [&str; 2] = ["cpu-starved", "steal"];
 /// What a document says of processors that others had, where its numbers are suspect for that: on such a machine nothing
 /// has to be found.
 pub fn processors_taken(document: &Value) -> Option<String> {
-    let cells = document["cells"].as_array().into_iter().flatten();
-    let spoken = cells.flat_map(|cell| cell["because"].as_array().into_iter().flatten());
+    let cells = document["measurements"].as_array().into_iter().flatten();
+    let spoken = cells.flat_map(|cell| cell["reasons"].as_array().into_iter().flatten());
     let is_own =
         |own: &&Value| own["trust"] == "suspect" && TAKEN.iter().any(|rule| own["rule"] == *rule);
     spoken.filter(is_own).find_map(|own| own["text"].as_str().map(str::to_owned))
@@ -42,7 +42,7 @@ const FIELDS: [&str; 22] = [
     "/environment/kernel",
     "/environment/cpu",
     "/environment/memory_bytes",
-    "/environment/virtualisation",
+    "/environment/virtualization",
     "/environment/targets/0/name",
     "/environment/targets/0/model",
     "/environment/targets/0/serial",
@@ -99,7 +99,7 @@ pub fn keep_the_contract(document: &Value) {
                 assert!(trial.get(field).is_some(), "{field} is missing in {trial}");
             }
         }
-        for because in cell["because"].as_array().unwrap() {
+        for because in cell["reasons"].as_array().unwrap() {
             assert!(because["rule"].is_string() && because["text"].is_string(), "{because}");
         }
     }
@@ -112,7 +112,7 @@ pub fn was_replicated(cell: &Value, replicates: u64) {
 }
 
 pub fn cells(document: &Value) -> &[Value] {
-    document["cells"].as_array().unwrap()
+    document["measurements"].as_array().unwrap()
 }
 
 /// The cell that holds a workload's rate.
@@ -129,14 +129,14 @@ pub fn without_row(document: &Value) -> Vec<&'static str> {
 /// Whether a rule stands beside a workload's rate and its trust is this word.
 pub fn says(document: &Value, workload: &str, rule: &str, trust: &str) -> bool {
     let Some(cell) = rate(document, workload) else { return false };
-    let rules = cell["because"].as_array().unwrap();
+    let rules = cell["reasons"].as_array().unwrap();
     cell["trust"] == trust && rules.iter().any(|because| because["rule"] == rule)
 }
 
 /// What is said of each workload's rate, for messages.
 pub fn told(document: &Value) -> String {
     let line =
-        |cell: &Value| format!("{} {} {}\n", cell["workload"], cell["trust"], cell["because"]);
+        |cell: &Value| format!("{} {} {}\n", cell["workload"], cell["trust"], cell["reasons"]);
     cells(document).iter().filter(|cell| cell["metric"] == "iops").map(line).collect()
 }
 

@@ -39,7 +39,7 @@ mod in_full {
         let document: Value = serde_json::from_str(&ended.stdout).unwrap();
         let both = ["fdatasync_p50_ns", "fdatasync_p99_ns"].map(|metric| {
             let cell =
-                document["cells"].as_array().unwrap().iter().find(|cell| cell["metric"] == metric);
+                document["measurements"].as_array().unwrap().iter().find(|cell| cell["metric"] == metric);
             cell.and_then(|cell| cell["geometric_mean"].as_f64()).unwrap()
         });
         (both, processors_taken(&document))
@@ -135,7 +135,7 @@ mod in_full {
         let ended = assay(&volume).through(&through).run(&words, LIMIT).unwrap();
         let document: Value = serde_json::from_str(&ended.stdout).unwrap();
         assert_eq!(
-            (ended.code, &document["fitness"]["ended"]),
+            (ended.code, &document["requirements"]["outcome"]),
             (1, &"fail".into()),
             "{}",
             ended.stderr

@@ -40,7 +40,7 @@ fn a_disk_that_fills_up_during_a_study_keeps_what_it_took_and_resume_brings_the_
     let ended =
         assay.run(&["run", &word(&study), "simulated:fixed,mean=100us", "--json"], LIMIT).unwrap();
     assert_eq!(ended.code, 5, "{}", ended.stderr);
-    assert!(ended.json().unwrap()["cells"].is_array(), "it is shown all the same");
+    assert!(ended.json().unwrap()["measurements"].is_array(), "it is shown all the same");
     let results = volume.directory().join("results");
     let bundle = fs::read_dir(&results).unwrap().next().unwrap().unwrap().path();
     let kept = fs::read_to_string(bundle.join("trials.jsonl")).unwrap().lines().count();

@@ -138,10 +138,10 @@ fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
         let told = checks.iter().find(|check| check["name"] == "studies").expect("it was seen");
         assert!(told["text"].as_str().unwrap().contains(&other.to_string()), "{told}");
         assert!(own.stderr.contains(&format!("(process {other})")), "{}", own.stderr);
-        let cells = found["cells"].as_array().unwrap();
+        let cells = found["measurements"].as_array().unwrap();
         let rules: Vec<&str> = cells
             .iter()
-            .flat_map(|cell| cell["because"].as_array().into_iter().flatten())
+            .flat_map(|cell| cell["reasons"].as_array().into_iter().flatten())
             .filter_map(|because| because["rule"].as_str())
             .collect();
         assert!(rules.iter().any(|rule| MARKS.contains(rule)), "{rules:?}");

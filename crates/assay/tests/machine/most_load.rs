@@ -46,7 +46,7 @@ mod in_full {
         ];
         let ended = assay(&volume).through(&through).run(&words, LIMIT).unwrap();
         let document = findings::of(&ended);
-        let load = &document["answers"][0]["load"];
+        let load = &document["answers"][0]["max_rate"];
         assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
         let sides = ["holds", "fails"].map(|side| per_s(&load[side]));
         let allowed = f64::from(ALLOWED);

@@ -37,7 +37,7 @@ fn study(arrivals: &str) -> String {
 /// Whether the rule that speaks of it does, of a workload.
 fn is_said(document: &Value, name: &str) -> bool {
     let own = cells(document).iter().filter(|cell| cell["workload"] == name);
-    let mut because = own.filter_map(|cell| cell["because"].as_array()).flatten();
+    let mut because = own.filter_map(|cell| cell["reasons"].as_array()).flatten();
     because.any(|one| one["rule"] == "late-submission")
 }
 
@@ -57,7 +57,7 @@ fn what_is_scheduled_is_issued_in_time_at_every_rate_or_it_is_said() {
             let name = facts["name"].as_str().unwrap();
             let rate: f64 = name.rsplit_once('-').unwrap().1.parse().unwrap();
             let count =
-                |what: &str| facts["pace"][what].as_f64().unwrap_or_else(|| panic!("{facts}"));
+                |what: &str| facts["relative_rate"][what].as_f64().unwrap_or_else(|| panic!("{facts}"));
             let [scheduled, issued, late] = ["scheduled", "issued", "late"].map(count);
             // Of random ones five standard deviations.
             let most_off = if arrivals == "fixed" { 1.0 } else { 5.0 * rate.sqrt() };

@@ -88,7 +88,7 @@ fn kernel_threads_work_for_a_loop_device() {
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let (document, usual, full) = written(&volume);
     let values = |metric: &str| -> Vec<f64> {
-        let cells = document["cells"].as_array().unwrap().iter();
+        let cells = document["measurements"].as_array().unwrap().iter();
         cells
             .filter(|cell| cell["metric"] == metric)
             .map(|cell| cell["geometric_mean"].as_f64().unwrap())
@@ -136,14 +136,14 @@ fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
         of(&output.unwrap())
     });
     is_as_before(&volume, used);
-    let cells = document["cells"].as_array().unwrap();
+    let cells = document["measurements"].as_array().unwrap();
     let power: Vec<&Value> = cells.iter().filter(|cell| cell["metric"] == "power_w").collect();
     assert_eq!(power.len(), 2, "two arms");
     for cell in power {
         let watts = cell["geometric_mean"].as_f64().unwrap();
         assert!((watts - 12.0).abs() < 1e-6, "{cell}");
     }
-    let idle = document["surroundings"]["idle_w"].as_f64().unwrap();
+    let idle = document["system_activity"]["idle_w"].as_f64().unwrap();
     assert!((idle - 12.0).abs() < 1e-6, "{idle}");
     let record = first_record(assay.home());
     let watched = &record["evidence"];

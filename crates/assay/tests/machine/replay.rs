@@ -50,28 +50,28 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     assert_eq!(found["replay"][0]["fidelity"]["placing"], "kept", "{found}");
     for act in ["read", "write", "flush"] {
-        let own = &found["replay"][0]["fidelity"]["acts"][act];
+        let own = &found["replay"][0]["fidelity"]["requests"][act];
         assert!(own["recorded"]["operations"].as_u64().unwrap() > 10, "{act}: {own}");
     }
     is_faithful(&found);
 
     // At the speed of the target: each after what it waited for, however long that took.
     let paced = scratch.path().join("paced.toml");
-    fs::write(&paced, STUDY.replace("\"busy\"", "\"busy\", clock = \"paced\"")).unwrap();
+    fs::write(&paced, STUDY.replace("\"busy\"", "\"busy\", timing = \"dependent\"")).unwrap();
     let paced = word(&paced);
     let words = ["run", &paced, &path, "--destroy", &id, "--json", "--quiet"];
     let found = assay.run(&words, LIMIT).unwrap();
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     let told = &found["replay"][0]["fidelity"];
     for act in ["read", "write", "flush"] {
-        assert_eq!(told["acts"][act]["recorded"], told["acts"][act]["played"], "{act}: {told}");
+        assert_eq!(told["requests"][act]["recorded"], told["requests"][act]["replayed"], "{act}: {told}");
     }
-    assert!(told["paced"]["after_end"].as_u64().unwrap() > 50, "{told}");
+    assert!(told["dependent"]["after_end"].as_u64().unwrap() > 50, "{told}");
     let late = told["late_share"].as_f64().unwrap();
-    let added = told["paced"]["added_share"].as_f64().unwrap();
-    let acts = told["acts"].as_object().unwrap().values();
+    let added = told["dependent"]["added_share"].as_f64().unwrap();
+    let acts = told["requests"].as_object().unwrap().values();
     let count: f64 = acts.map(|own| own["recorded"]["operations"].as_f64().unwrap()).sum();
-    let left_out = told["left_out"].as_f64().unwrap();
+    let left_out = told["skipped"].as_f64().unwrap();
     let is_held = late <= 0.05 && added <= 0.05 && left_out <= 0.01 * (count + left_out);
     assert_eq!(!found.to_string().contains("\"replay-mismatch\""), is_held, "{told}");
 }
@@ -81,7 +81,7 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
 fn is_faithful(found: &Value) -> bool {
     let told = &found["replay"][0]["fidelity"];
     let number = |key: &str| told[key].as_f64().unwrap();
-    let acts: Vec<&Value> = told["acts"].as_object().unwrap().values().collect();
+    let acts: Vec<&Value> = told["requests"].as_object().unwrap().values().collect();
     let apart = |own: &Value, what: &str| {
         let of = |side: &str| own[side][what].as_f64().unwrap();
         (of("played") - of("recorded")).abs() / of("recorded").max(1.0)
@@ -93,12 +93,12 @@ fn is_faithful(found: &Value) -> bool {
     let in_time = number("arrival_distance") <= 0.02
         && number("late_share") <= 0.05
         && (number("played_ns") / number("recorded_ns") - 1.0).abs() <= 0.005;
-    let in_place = told["fitted"]["jumps_changed"].as_f64().unwrap() <= 0.05;
+    let in_place = told["adjusted"]["distances_changed"].as_f64().unwrap() <= 0.05;
     let is_faithful = all_there && in_time && in_place && left_out <= 0.01 * (count + left_out);
     assert_eq!(!found.to_string().contains("\"replay-mismatch\""), is_faithful, "{told}");
     // Of what was issued nothing is lost on the way.
     if is_faithful && number("late_share") == 0.0 {
-        assert!(acts.iter().all(|own| own["recorded"] == own["played"]), "{told}");
+        assert!(acts.iter().all(|own| own["recorded"] == own["replayed"]), "{told}");
     }
     is_faithful
 }
@@ -161,7 +161,7 @@ fn a_load_is_played_as_the_same_work(load: Load) {
     for side in ["recorded", "played"] {
         let starts = told["drawn"][act][side]["starts"]["amounts"].as_array().unwrap();
         let drawn: u64 = starts.iter().map(|amount| amount.as_u64().unwrap()).sum();
-        assert_eq!(Some(drawn), told["acts"][act][side]["operations"].as_u64(), "{side}: {told}");
+        assert_eq!(Some(drawn), told["requests"][act][side]["operations"].as_u64(), "{side}: {told}");
     }
     is_faithful(&found);
 }
@@ -232,7 +232,7 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
     let told = &found["replay"][0]["fidelity"];
     assert_eq!(told["placing"], "joined", "{told}");
     for act in ["read", "write"] {
-        assert!(told["acts"][act]["played"]["operations"].as_u64().unwrap() > 20, "{told}");
+        assert!(told["requests"][act]["replayed"]["operations"].as_u64().unwrap() > 20, "{told}");
     }
     is_faithful(&found);
 }

@@ -39,9 +39,9 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
-        promised: None,
-        lead: None,
-        ended: None,
+        race_ratio: None,
+        lead_figure: None,
+        stopped_by: None,
     };
     let found = analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials);
     serde_json::to_value(found).unwrap()
@@ -135,7 +135,7 @@ fn zeros_on_a_compressing_file_system_are_compressed() {
         "64 MiB",
         "pattern = \"sequential\", mix = \"write\", block_size = \"1 MiB\", queue_depth = 8, compressibility = \"zero\", direct = false",
     );
-    let because = &rate(&document, "it").unwrap()["because"];
+    let because = &rate(&document, "it").unwrap()["reasons"];
     assert!(because.to_string().contains("compressed"), "{}", told(&document));
     assert!(rate(&document, "it").unwrap()["trust"] != "trusted", "{}", told(&document));
 }

@@ -34,7 +34,7 @@ fn check_slowly(more: &[&str], most: Duration) {
     }
     let lowered = document["workloads"].as_array().unwrap().iter().any(|workload| {
         workload["name"] == "random-write-q32"
-            && workload["queue_depth"].as_u64() < workload["asked_depth"].as_u64()
+            && workload["queue_depth"].as_u64() < workload["requested_queue_depth"].as_u64()
     });
     assert!(lowered, "the depth was not lowered: {}", document["workloads"]);
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());

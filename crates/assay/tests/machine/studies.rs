@@ -75,7 +75,7 @@ fn a_grid_gives_every_cell_and_verdicts() {
     }
     // What was disturbed in one arm is in no sum of arms, and in no comparison of two copies of one.
     let whole = primary(&document).iter().all(|one| one["verdict"].is_string());
-    let cells = document["cells"].as_array().unwrap().iter();
+    let cells = document["measurements"].as_array().unwrap().iter();
     let mut trials = cells.flat_map(|cell| cell["trials"].as_array().unwrap());
     if whole && trials.all(|trial| trial["status"] == "ok") {
         assert!(!document["effects"].as_array().unwrap().is_empty());
@@ -102,8 +102,8 @@ fn targets_are_a_factor() {
     let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
     let compared = primary(&document);
     assert_eq!(compared.len(), 4);
-    assert!(compared.iter().all(|found| found["arm"]["target"] == two.as_str()));
-    assert!(compared.iter().all(|found| found["arm"]["block_size"] == found["baseline"]["block_size"]));
+    assert!(compared.iter().all(|found| found["configuration"]["target"] == two.as_str()));
+    assert!(compared.iter().all(|found| found["configuration"]["block_size"] == found["baseline"]["block_size"]));
     for folder in &folders {
         fs::remove_dir(folder).unwrap();
     }
@@ -172,7 +172,7 @@ fn studies_of_devices_go_on_by_the_line_that_is_printed() {
         let device = LoopDevice::new(scratch.path().join(signal), 128).unwrap();
         let place = device.device();
         let plan = assay.run(&["plan", &word(&file), place, "--json"], LIMIT).unwrap();
-        let consent = plan.json().unwrap()["stakes"][0]["destroy"].as_str().unwrap().to_owned();
+        let consent = plan.json().unwrap()["data_at_risk"][0]["destroy"].as_str().unwrap().to_owned();
         let before = finished(&assay);
         let words = ["run", &word(&file), place, "--destroy", &consent, "--quiet"];
         let mut running = assay.start(&words).unwrap();

@@ -127,9 +127,9 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
     assert!(!document.to_string().contains("data-mismatch"), "{document}");
     let sound = bench.image();
     let (code, report) = bench.verify(&[]);
-    assert_eq!((code, &report["verified"]["sound"]), (0, &Value::from(BLOCKS)), "{report}");
+    assert_eq!((code, &report["verified"]["intact"]), (0, &Value::from(BLOCKS)), "{report}");
     assert_eq!(
-        (&report["of"]["ended"], &report["format"]),
+        (&report["trial"]["ended"], &report["format"]),
         (&true.into(), &"assay-verify/1".into())
     );
     for (name, damage) in DAMAGES {
@@ -139,9 +139,9 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
         }
         bench.put(&bytes);
         let (code, report) = bench.verify(&[]);
-        let wrong = &report["verified"]["wrong"];
+        let wrong = &report["verified"]["corrupt"];
         assert_eq!((code, &wrong[name]), (1, &Value::from(FAULTS)), "{name}: {wrong}");
-        assert_eq!(report["verified"]["sound"], BLOCKS - FAULTS, "{name}: {wrong}");
+        assert_eq!(report["verified"]["intact"], BLOCKS - FAULTS, "{name}: {wrong}");
         assert_eq!(report["verified"]["first"][0]["fault"], name);
     }
     bench.put(&sound);
@@ -151,13 +151,13 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
     for area in [bench.device.device(), copy.as_str()] {
         fs::write(&copy, bench.image()).unwrap();
         let (code, report) = bench.verify(&[area]);
-        assert_eq!((code, &report["verified"]["sound"]), (0, &Value::from(BLOCKS * 8)), "{report}");
+        assert_eq!((code, &report["verified"]["intact"]), (0, &Value::from(BLOCKS * 8)), "{report}");
     }
     let mut bytes = sound;
     bytes[5 * BLOCK + 100] ^= 4;
     fs::write(&copy, bytes).unwrap();
     let (code, report) = bench.verify(&[&copy]);
-    assert_eq!((code, &report["verified"]["wrong"]["flipped"]), (1, &Value::from(1)), "{report}");
+    assert_eq!((code, &report["verified"]["corrupt"]["flipped"]), (1, &Value::from(1)), "{report}");
 }
 
 #[test]
@@ -189,18 +189,18 @@ fn a_run_that_is_killed_is_verified_afterwards() {
     assert_eq!(running.end(LIMIT).unwrap().code, 137);
     let (code, report) = bench.verify(&[]);
     assert_eq!(code, 0, "{report}");
-    let (of, verified) = (&report["of"], &report["verified"]);
+    let (of, verified) = (&report["trial"], &report["verified"]);
     assert_eq!((&of["ended"], &of["workload"]), (&Value::from(false), &Value::from("write")));
     assert!(verified["settled"].as_u64().unwrap() > 1_000, "{report}");
-    assert!(verified["sound"].as_u64().unwrap() > 500, "{report}");
-    assert!(report["untold"].to_string().contains("ended from outside"), "{report}");
+    assert!(verified["intact"].as_u64().unwrap() > 500, "{report}");
+    assert!(report["unverified"].to_string().contains("ended from outside"), "{report}");
     // Half of it is lost.
     let mut bytes = bench.image();
     bytes[..AREA / 2].fill(0);
     bench.put(&bytes);
     let (code, report) = bench.verify(&[]);
     assert_eq!(code, 1, "{report}");
-    assert!(report["verified"]["wrong"]["zeroed"].as_u64().unwrap() > 200, "{report}");
+    assert!(report["verified"]["corrupt"]["zeroed"].as_u64().unwrap() > 200, "{report}");
     // All of it.
     bench.put(&vec![0; AREA]);
     let ended = bench.assay.run(&["verify"], LIMIT).unwrap();
@@ -222,7 +222,7 @@ fn a_directory_is_verified_in_its_trials_and_keeps_nothing() {
         let file = study(volume.scratch().path(), keys);
         let words = ["run", &file, &word(volume.directory()), "--json"];
         let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
-        let told = document["cells"].to_string();
+        let told = document["measurements"].to_string();
         assert!(!told.contains("are not as they were written"), "{told}");
         let is_told = told.contains("page cache was asked to forget");
         assert_eq!(is_told, keys.contains("direct = false"), "{told}");

@@ -420,7 +420,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     let shown = bench.assay.run(&["show", "every one", "--json"], LIMIT).unwrap().json().unwrap();
     let recorded = &shown["requests"][0]["recorded"];
     // Beside busy processors some may be lost, and are counted.
-    let unrecorded = recorded["unrecorded"].as_u64().unwrap();
+    let unrecorded = recorded["dropped"].as_u64().unwrap();
     assert!(unrecorded == 0 || is_crowded(), "{recorded}");
     let classes = &recorded["devices"][bench.name()]["classes"];
     // The last reading of the page comes a moment before the last one of the recording.

@@ -98,8 +98,8 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     let best = &told["advice"][0];
     assert_eq!((&best["kind"], &best["status"]), (&"use".into(), &"candidate".into()));
     assert_eq!(best["comparisons"][0]["trust"], "trusted");
-    assert!(best["comparisons"][0]["comparison"]["ci95_family"][0].is_number(), "{best}");
-    assert_eq!(best["permanent"]["by_hand"][0]["line"], "queue_depth=4");
+    assert!(best["comparisons"][0]["comparison"]["ci95_simultaneous"][0].is_number(), "{best}");
+    assert_eq!(best["permanent"]["manual"][0]["line"], "queue_depth=4");
     let refusal = home.refused(2, &["advise", "apply", id(&first), "--yes"]);
     assert!(refusal.contains(&format!("run assay advise confirm {}", id(&first))), "{refusal}");
 

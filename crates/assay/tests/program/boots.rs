@@ -11,7 +11,7 @@ fn recorded(name: &str) -> String {
 }
 
 fn cell<'a>(found: &'a Value, metric: &str) -> &'a Value {
-    let cells = found["cells"].as_array().unwrap();
+    let cells = found["measurements"].as_array().unwrap();
     cells.iter().find(|cell| cell["metric"] == metric).unwrap_or_else(|| panic!("{metric}"))
 }
 
@@ -23,7 +23,7 @@ fn a_journal_that_was_brought_along_is_a_study_like_any_other() {
     let found = home.json(&words);
     let whole = cell(&found, "boot_s");
     assert_eq!(
-        (whole["n"].as_u64(), &whole["arm"]["root_device"]),
+        (whole["n"].as_u64(), &whole["configuration"]["root_device"]),
         (Some(3), &"/dev/nvme0n1".into())
     );
     let mean = whole["geometric_mean"].as_f64().unwrap();
@@ -56,7 +56,7 @@ fn a_boot_that_was_cut_off_is_shown_and_counts_in_no_mean() {
         .as_array()
         .unwrap()
         .iter()
-        .filter_map(|one| one["arm"]["kernel"].as_str())
+        .filter_map(|one| one["configuration"]["kernel"].as_str())
         .collect();
     assert_eq!(groups, ["6.1.0-50-cloud-amd64", "unknown kernel"]);
     let planned = home.text(&["plan", "boot", "--journal", &recorded("")]);

@@ -51,12 +51,12 @@ fn converted_bundles_say_the_same_to_the_byte() {
 /// of the metric before, and why a warm-up does not count.
 fn say_again(expected: &mut Value) {
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
-    for cell in expected["cells"].as_array_mut().unwrap() {
-        let of = format!("{} {}", cell["workload"], cell["arm"]);
-        if let Some(because) = cell.get("because") {
+    for cell in expected["measurements"].as_array_mut().unwrap() {
+        let of = format!("{} {}", cell["workload"], cell["configuration"]);
+        if let Some(because) = cell.get("reasons") {
             known.insert(of, because.clone());
         } else if let Some(because) = known.get(&of) {
-            cell["because"] = because.clone();
+            cell["reasons"] = because.clone();
         }
         for trial in cell["trials"].as_array_mut().unwrap() {
             if trial["status"] == "lead-in" {

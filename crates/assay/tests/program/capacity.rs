@@ -23,7 +23,7 @@ fn a_card_that_lies_fails_and_is_told_in_the_first_sentence() {
         let facts = &document["capacity"][0];
         assert_eq!(facts["verdict"], verdict, "{facts}");
         let held = 8_000_000_000_u64 / 4096 * 4096;
-        assert_eq!(facts["held_bytes"], held, "{facts}");
+        assert_eq!(facts["usable_bytes"], held, "{facts}");
         let first = document["summary"][0].as_str().unwrap();
         assert!(first.contains("claims 64 GB") && first.contains(" about 8 GB"), "{first}");
         // What is kept says the same, and to look at it is no gate.

@@ -110,7 +110,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
     // The last of them, as whoever looks into it takes it in.
     let whole = folder.join("assay-gate/result.assay").display().to_string();
     let id = home.text(&["import", &whole]);
-    assert_eq!(home.json(&["show", id.trim(), "--json"])["gate"]["ended"], "no-statement");
+    assert_eq!(home.json(&["show", id.trim(), "--json"])["gate"]["outcome"], "inconclusive");
     assert_eq!(homes(folder), 0, "homes of results that are kept");
 }
 

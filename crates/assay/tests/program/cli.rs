@@ -238,7 +238,7 @@ fn a_stored_result_is_explained_as_it_ran() {
     let id = checked["study"]["id"].as_str().unwrap();
     let explained = home.json(&["plan", id, "--json", "--commands"]);
     assert_eq!(explained["format"], "assay-explain/1");
-    let lines = explained["lines"].as_array().unwrap();
+    let lines = explained["commands"].as_array().unwrap();
     assert_eq!(lines.len(), 7);
     assert!(lines.iter().all(|line| line["target"] == SIMULATED), "{lines:?}");
     home.refused(2, &["plan", id, "/elsewhere", "--commands"]);
@@ -261,7 +261,7 @@ fn fio_takes_the_lines() {
         ["plan", &study, &folder, "--json", "--commands"],
     ] {
         let explained = home.json(&words);
-        let lines = explained["lines"].as_array().unwrap();
+        let lines = explained["commands"].as_array().unwrap();
         assert!(lines.len() >= 7, "{explained}");
         for line in lines {
             let command: Vec<&str> =

@@ -215,7 +215,7 @@ fn trials_that_were_fine_stay_when_a_later_run_fails() {
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("1 of "), "{}", ended.stderr);
     let kept = bench.home.json(&["show", "--json"]);
-    let cell = kept["cells"].as_array().unwrap().iter().find(|one| one["metric"] == "duration_s");
+    let cell = kept["measurements"].as_array().unwrap().iter().find(|one| one["metric"] == "duration_s");
     assert!(matches!(cell.unwrap()["n"].as_u64(), Some(1..=4)), "{kept}");
     assert!(kept.to_string().contains("ended with exit code 1"));
     bench.text(&["--command", "false", "--ignore-failure", "--replicates", "2", "--runs", "1"]);

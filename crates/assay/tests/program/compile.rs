@@ -44,7 +44,7 @@ impl Bench {
 }
 
 fn cell<'a>(found: &'a Value, workload: &str, metric: &str) -> &'a Value {
-    let mut cells = found["cells"].as_array().unwrap().iter();
+    let mut cells = found["measurements"].as_array().unwrap().iter();
     let own = |cell: &&Value| cell["workload"] == workload && cell["metric"] == metric;
     cells.find(own).unwrap_or_else(|| panic!("{metric} of {workload}: {found:#}"))
 }
@@ -62,7 +62,7 @@ fn a_tree_of_the_users_is_copied_cleaned_built_and_removed() {
     assert!(how.contains("a copy of") && how.contains("the source"), "{how}");
     assert_eq!(fs::read_to_string(Path::new(&source).join("out")).unwrap(), "built before");
     assert!(bench.is_clean());
-    let place = &found["environment"]["place"];
+    let place = &found["environment"]["platform"];
     assert!(!place["name"].as_str().unwrap().is_empty() && place["kind"].is_string(), "{place}");
 }
 

@@ -40,13 +40,13 @@ fn ran(test: &str, own: &str) -> (i32, Value, String) {
 fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
     for pattern in ["log", "in-place", "transaction"] {
         let (code, found, told) =
-            ran(&format!("honest-{pattern}"), &format!("writer = \"{pattern}\", cuts = 30"));
+            ran(&format!("honest-{pattern}"), &format!("writer = \"{pattern}\", crash_points = 30"));
         assert_eq!(code, 0, "{told}");
         let own = &found["durability"][0];
-        assert_eq!((&own["cuts"], &own["lost"]), (&60.into(), &0.into()), "{own}");
-        assert_eq!(own["promises"], 120, "{own}");
+        assert_eq!((&own["crash_points"], &own["lost"]), (&60.into(), &0.into()), "{own}");
+        assert_eq!(own["acknowledged_writes"], 120, "{own}");
         assert_eq!(own["read_again"][1], 0, "what is judged is what was written: {own}");
-        let most = own["lost_share_at_most"].as_f64().unwrap();
+        let most = own["lost_share_bound95"].as_f64().unwrap();
         assert!((most - 0.048_703).abs() < 1e-6, "{own}");
         let first = found["summary"][0].as_str().unwrap();
         assert!(first.contains("0 of 60 cuts") && first.contains("4.88 %"), "{first}");
@@ -58,24 +58,24 @@ fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
 
 #[test]
 fn a_loss_fails_the_command_and_tells_its_shortest_story() {
-    let (code, found, told) = ran("liar", "cuts = 20, assumed-drive = \"drops-flushes\"");
+    let (code, found, told) = ran("liar", "crash_points = 20, assumed_drive = \"drops-flushes\"");
     assert_eq!(code, 1, "{told}");
     assert!(told.contains("an acknowledged write was lost on an assumed drive"), "{told}");
     let own = &found["durability"][0];
     assert!(own["lost"].as_u64().unwrap() > 0, "{own}");
-    let story = own["story_text"].as_str().unwrap();
+    let story = own["counterexample_text"].as_str().unwrap();
     assert!(story.contains("the power went after step"), "{story}");
-    assert!(own["story"]["promised_step"].as_u64() <= own["story"]["cut_step"].as_u64(), "{own}");
+    assert!(own["counterexample"]["acknowledged_step"].as_u64() <= own["counterexample"]["crash_step"].as_u64(), "{own}");
 }
 
 #[test]
 fn without_a_sync_nothing_is_promised_and_nobody_accused() {
     let (code, found, told) =
-        ran("none", "synced-by = \"none\", assumed-drive = \"drops-flushes\"");
+        ran("none", "sync = \"none\", assumed_drive = \"drops-flushes\"");
     assert_eq!(code, 0, "{told}");
     let own = &found["durability"][0];
-    assert_eq!((&own["promises"], &own["lost"]), (&0.into(), &0.into()), "{own}");
-    assert_eq!(own["lost_share_at_most"], Value::Null, "{own}");
+    assert_eq!((&own["acknowledged_writes"], &own["lost"]), (&0.into(), &0.into()), "{own}");
+    assert_eq!(own["lost_share_bound95"], Value::Null, "{own}");
     assert!(own["text"].as_str().unwrap().starts_with("Nothing was promised"), "{own}");
 }
 
@@ -85,7 +85,7 @@ fn what_promised_something_is_told_before_what_promised_nothing() {
     let home = home("durability-order");
     let file = home.file(
         "study.toml",
-        study("cuts = 30") + "\n[factors]\nsync = [\"none\", \"fdatasync\"]\n",
+        study("crash_points = 30") + "\n[factors]\nsync = [\"none\", \"fdatasync\"]\n",
     );
     let _turn = turn();
     let ended = home.run(&["run", &file, SHARED, "--json", WAIT]);
@@ -101,7 +101,7 @@ fn what_promised_something_is_told_before_what_promised_nothing() {
 #[test]
 fn the_page_has_the_verdict_and_the_figure_of_cuts() {
     let home = home("durability-page");
-    let file = home.file("study.toml", study("cuts = 30"));
+    let file = home.file("study.toml", study("crash_points = 30"));
     {
         let _turn = turn();
         home.text(&["run", &file, SHARED, "--quiet", WAIT]);
@@ -123,7 +123,7 @@ fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothin
     let plan = home.text(&["plan", "durability", "/dev/shm"]);
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plan.contains("1,000 cuts: 0.3 %") && plan.contains("60 cuts: 4.88 %"), "{plan}");
-    let file = home.file("study.toml", study("cuts = 30"));
+    let file = home.file("study.toml", study("crash_points = 30"));
     let ended = home.run(&["plan", &file, DRIVE]);
     let told = format!("{}{}", ended.stdout, ended.stderr);
     assert!(told.contains("keeps nothing that could be lost"), "{told}");
@@ -133,7 +133,7 @@ fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothin
 #[test]
 fn what_is_cut_in_virtual_machines_has_no_place_here() {
     let home = home("durability-machines");
-    let own = "grade = \"kill\", on = \"ext4\", cuts = 60";
+    let own = "method = \"kill\", write_to = \"ext4\", crash_points = 60";
     let file = home.file("study.toml", study(own));
     let ended = home.run(&["run", &file, "."]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);

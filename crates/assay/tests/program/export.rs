@@ -12,7 +12,7 @@ const FIO: [&str; 4] = ["randread-d4-1", "randread-d8-1", "randread-d8-2", "rand
 
 /// Workload, arm, metric and the values in order of a document's cells.
 fn cells(findings: &Value) -> Vec<String> {
-    let mut found: Vec<String> = findings["cells"]
+    let mut found: Vec<String> = findings["measurements"]
         .as_array()
         .unwrap()
         .iter()
@@ -21,7 +21,7 @@ fn cells(findings: &Value) -> Vec<String> {
             let mut values: Vec<String> =
                 trials.map(|trial| format!("{} {}", trial["value"], trial["status"])).collect();
             values.sort();
-            format!("{} {} {} {values:?}", cell["workload"], cell["arm"], cell["metric"])
+            format!("{} {} {} {values:?}", cell["workload"], cell["configuration"], cell["metric"])
         })
         .collect();
     found.sort();

@@ -11,22 +11,22 @@ const SLOW: &str = "simulated:lognormal,mean=40ms,p99=60ms";
 const ASTRIDE: &str = "simulated:lognormal,mean=4ms,p99=10ms";
 
 fn cells<'f>(found: &'f Value, metric: &str) -> Vec<&'f Value> {
-    let all = found["cells"].as_array().unwrap().iter();
+    let all = found["measurements"].as_array().unwrap().iter();
     all.filter(|cell| cell["metric"] == metric).collect()
 }
 
 #[test]
 fn a_fast_drive_passes_a_slow_one_fails_and_of_one_at_the_bound_nobody_can_tell() {
     let home = home("fitness-etcd");
-    for (drive, code, ended) in [(FAST, 0, "pass"), (SLOW, 1, "fail"), (ASTRIDE, 5, "cannot-tell")]
+    for (drive, code, ended) in [(FAST, 0, "pass"), (SLOW, 1, "fail"), (ASTRIDE, 5, "inconclusive")]
     {
         let words = ["check", "--for", "etcd", drive, "--seed", "7", "--json"];
         let ran = home.run(&words);
         assert_eq!(ran.code, code, "{drive}: {}", ran.stderr);
         let found: Value = serde_json::from_str(&ran.stdout).unwrap();
-        let fitness = &found["fitness"];
+        let fitness = &found["requirements"];
         assert_eq!(
-            (&fitness["for"], &fitness["ended"]),
+            (&fitness["for"], &fitness["outcome"]),
             (&"etcd".into(), &ended.into()),
             "{fitness}"
         );
@@ -82,7 +82,7 @@ fn a_file_of_ones_own_is_judged_alike_by_check_and_by_run() {
     let plain = home.file("plain.toml", study("", "2000 IOPS"));
     let found = home.json(&["run", &plain, FAST, "--json"]);
     assert_eq!(found["answers"][0]["verdict"], "contradicted");
-    assert!(found.get("fitness").is_none());
+    assert!(found.get("requirements").is_none());
     home.refused(2, &["check", "--for", &plain, FAST]);
     home.refused(2, &["check", "--for", "postgres", FAST]);
     // A bound is all that such a study may ask for.

@@ -58,9 +58,9 @@ fn results(home: &Home) -> Vec<PathBuf> {
 }
 
 fn iops(findings: &Value) -> Vec<(Value, Value)> {
-    let cells = findings["cells"].as_array().unwrap().iter();
+    let cells = findings["measurements"].as_array().unwrap().iter();
     let own = cells.filter(|cell| cell["metric"] == "iops");
-    own.map(|cell| (cell["arm"].clone(), cell["geometric_mean"].clone())).collect()
+    own.map(|cell| (cell["configuration"].clone(), cell["geometric_mean"].clone())).collect()
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn four_ranks_give_one_result() {
     let findings: Value = serde_json::from_str(&ended[0].stdout).unwrap();
     assert!(ended[1..].iter().all(|own| own.stdout.is_empty()), "rank 0 alone shows the result");
     let hosts = &findings["hosts"];
-    assert_eq!((hosts["began"].as_u64(), hosts["left"].as_u64()), (Some(4), Some(4)));
+    assert_eq!((hosts["started"].as_u64(), hosts["finished"].as_u64()), (Some(4), Some(4)));
     assert_eq!(hosts["rows"].as_array().unwrap().len(), 4);
     let told = findings["comparisons"].as_array().unwrap();
     assert!(told.iter().any(|own| own["verdict"] == "better"), "depth 4 of four servers");
@@ -90,7 +90,7 @@ fn four_ranks_give_one_result() {
         assert!(!asked, "what would be refused is not asked for: {}", told["advice"]);
     }
     let again = homes[0].json(&["show", "--json"]);
-    assert_eq!(again["cells"], findings["cells"], "the newest is that of all");
+    assert_eq!(again["measurements"], findings["measurements"], "the newest is that of all");
     let page = homes[0].text(&["show"]);
     assert!(page.contains("hosts") && page.contains("rank 3"), "{page}");
     let confirmed = homes[0].refused(3, &["advise", "confirm"]);
@@ -133,7 +133,7 @@ fn the_environment_of_launchers_tells_the_ranks() {
             .collect();
         let ended: Vec<Ended> = started.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
         let findings: Value = serde_json::from_str(&ended[0].stdout).unwrap();
-        assert_eq!(findings["hosts"]["left"], 2, "{zero:?}: {}", ended[0].stderr);
+        assert_eq!(findings["hosts"]["finished"], 2, "{zero:?}: {}", ended[0].stderr);
         assert_eq!(ended[1].code, 0, "{}", ended[1].stderr);
     }
 }
@@ -196,7 +196,7 @@ fn a_plan_tells_what_each_host_will_do_and_runs_nothing() {
         hosts.iter().map(|own| own["rank"].as_u64()).collect::<Vec<_>>(),
         [Some(0), Some(1), Some(2)]
     );
-    let does = |own: &Value| own["does"].to_string().contains("nothing, it is simulated");
+    let does = |own: &Value| own["actions"].to_string().contains("nothing, it is simulated");
     assert!(hosts.iter().all(does), "{hosts:?}");
     assert!(homes.iter().all(|home| results(home).is_empty()), "nothing was run");
     // Of one host there is nothing to tell.
@@ -232,7 +232,7 @@ fn another_token_is_turned_away_and_the_token_is_in_no_result() {
     assert_eq!((zero.code, one.code), (0, 0), "{}{}", zero.stderr, one.stderr);
     let findings: Value = serde_json::from_str(&zero.stdout).unwrap();
     // On a busy machine an attempt may be made again.
-    assert!(findings["hosts"]["turned_away"].as_u64() >= Some(1), "{}", findings["hosts"]);
+    assert!(findings["hosts"]["rejected"].as_u64() >= Some(1), "{}", findings["hosts"]);
     for directory in homes[..2].iter().flat_map(results) {
         let found =
             Command::new("grep").args(["-r", "-F", SECRET]).arg(&directory).output().unwrap();

@@ -46,21 +46,21 @@ fn rows(found: &Value) -> &Vec<Value> {
 fn a_gate_passes_fails_or_says_that_it_is_blind() {
     let home = home("gates");
     let (passed, told) = ended(&home, 0, &ALIKE);
-    assert_eq!(passed["gate"]["ended"], "pass", "{}", passed["gate"]);
-    assert!(rows(&passed)[0]["seen"].as_f64().unwrap() > 0.2, "{}", passed["gate"]);
+    assert_eq!(passed["gate"]["outcome"], "pass", "{}", passed["gate"]);
+    assert!(rows(&passed)[0]["min_detectable"].as_f64().unwrap() > 0.2, "{}", passed["gate"]);
     assert!(!told.contains("gate"), "{told}");
     let (failed, told) = ended(&home, 1, &WORSE);
-    assert_eq!(failed["gate"]["ended"], "fail");
+    assert_eq!(failed["gate"]["outcome"], "fail");
     assert!((rows(&failed)[0]["loss"].as_f64().unwrap() - 0.75).abs() < 0.05);
     assert!(told.contains("the gate of 20 % failed: read (depth 1): fail (worse by 7"), "{told}");
     // Each of several rows is judged, and one that fails is enough.
     let (both, _) = ended(&home, 1, &[]);
-    let ends: Vec<&str> = rows(&both).iter().map(|row| row["ended"].as_str().unwrap()).collect();
+    let ends: Vec<&str> = rows(&both).iter().map(|row| row["outcome"].as_str().unwrap()).collect();
     assert_eq!(ends, ["fail", "pass"]);
     // It would have found more than a loss of 20 % alone, and is asked for less.
     let less = [&ALIKE[..], &["--must-detect", "20%"]].concat();
     let (blind, told) = ended(&home, 5, &less);
-    assert_eq!(blind["gate"]["ended"], "no-statement");
+    assert_eq!(blind["gate"]["outcome"], "inconclusive");
     assert!(
         told.contains("--must-detect asks for 20 %") && told.contains("--allow-inconclusive"),
         "{told}"
@@ -109,7 +109,7 @@ fn the_answer_is_said_first_and_again() {
     let other = home.json(&["run", &file, DRIVE, "--json"]);
     let [old, new] = [&none, &other].map(|one| one["study"]["id"].as_str().unwrap());
     let compared = home.json(&["compare", old, new, "--gate", "50%", "--json"]);
-    assert_eq!(compared["gate"]["ended"], "pass", "{}", compared["gate"]);
+    assert_eq!(compared["gate"]["outcome"], "pass", "{}", compared["gate"]);
     assert_eq!(rows(&compared).len(), 3);
 }
 
@@ -189,7 +189,7 @@ fn until_gate_ends_as_soon_as_each_row_is_decided() {
         |code, words: &[&str]| ended(&home, code, &[words, &["--until", "gate"]].concat()).0;
     for (code, words) in [(0, &ALIKE[..]), (1, &WORSE[..]), (1, &[])] {
         let found = until(code, words);
-        let why = found["study"]["ended"].as_str().unwrap();
+        let why = found["study"]["stopped_by"].as_str().unwrap();
         assert!(why.contains("every row of the gate was decided"), "{why}");
         let taken = found["gate"]["replicates"].as_u64().unwrap();
         assert!(why.contains(&format!("after replicate {taken}:")) && taken < 30, "{why}: {taken}");
@@ -198,7 +198,7 @@ fn until_gate_ends_as_soon_as_each_row_is_decided() {
     }
     // What is not decided when the replicates are over is no statement.
     let found = until(5, &[&WORSE[..], &["--replicates", "3"]].concat());
-    assert_eq!(found["gate"]["ended"], "no-statement", "{}", found["gate"]);
+    assert_eq!(found["gate"]["outcome"], "inconclusive", "{}", found["gate"]);
 }
 
 #[test]
@@ -267,8 +267,8 @@ fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
         let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.12"], &more);
         let told = format!("{}: {told}", found["gate"]);
         assert!(code == 1 || is_kept_from_them(code, &told), "{round}: {told}");
-        let ended = if code == 1 { "fail" } else { "no-statement" };
-        assert_eq!(found["gate"]["ended"], ended);
+        let ended = if code == 1 { "fail" } else { "inconclusive" };
+        assert_eq!(found["gate"]["outcome"], ended);
         assert_eq!(rows(&found)[0]["name"], "command (sleep 0.12)");
     }
 }
@@ -292,7 +292,7 @@ fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
     assert!(code == 0 || is_kept_from_them(code, &told), "{found}{told}");
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found["gate"]["more"], 10.0, "{}", found["gate"]);
-    let surely = rows(&found)[0]["amount"]["surely"].as_f64();
+    let surely = rows(&found)[0]["amount"]["bound95"].as_f64();
     assert!(code == 5 || surely.is_some_and(|most| most <= 10.0), "{}", found["gate"]);
     // Who starts sixty programs waits for each of them.
     let switches = ["--gate", "+20", "--gate-metric", "voluntary_switches"];

@@ -115,7 +115,7 @@ fn a_result_that_cannot_be_kept_is_printed_and_ends_as_others_do() {
     let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
     let ended = nowhere.run(&["import", &file, "--json"], Duration::from_secs(100)).unwrap();
     assert_eq!(ended.code, 5, "{}", ended.stderr);
-    assert!(ended.json().unwrap()["cells"].as_array().is_some_and(|cells| !cells.is_empty()));
+    assert!(ended.json().unwrap()["measurements"].as_array().is_some_and(|cells| !cells.is_empty()));
     assert!(ended.stderr.contains("one.csv: the result is not kept"), "{}", ended.stderr);
     assert!(ended.stderr.contains("ASSAY_HOME"), "{}", ended.stderr);
     let ended = home.run(&["import", &file, "--json"]);
@@ -206,7 +206,7 @@ fn results_of_two_platforms_are_compared() {
     });
     let found = home.json(&["compare", &ids[0], &ids[1], "--json"]);
     let [one] = &found["comparisons"].as_array().unwrap()[..] else { panic!("{found}") };
-    assert_eq!(one["arm"]["platform"], "kvm");
+    assert_eq!(one["configuration"]["platform"], "kvm");
     assert_eq!(one["baseline"]["platform"], "bare-metal");
     assert!((one["ratio"].as_f64().unwrap() - 0.5).abs() < 0.01, "{one}");
     // One result a side: half the rate, and no word on why.

@@ -29,7 +29,7 @@ fn of_work(limit: &str, more: &str) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"How much?\"\nseed = 11\n[[workload]]\nname = \"read\"\n\
          io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", queue_depth = 1024, runtime = \"2 s\"{more} }}\n\
-         [[question]]\nkind = \"most-load\"\nask = \"How much can it take?\"\nworkloads = [\"read\"]\n\
+         [[question]]\nkind = \"max-rate\"\nask = \"How much can it take?\"\nworkloads = [\"read\"]\n\
          slo = \"{limit}\"\n"
     )
 }
@@ -66,7 +66,7 @@ fn resumed(fake: &Fake, id: &str) -> Finished {
 }
 
 fn found(findings: &Findings) -> &MostLoad {
-    findings.answers[0].load.as_ref().unwrap()
+    findings.answers[0].max_rate.as_ref().unwrap()
 }
 
 #[test]
@@ -78,14 +78,14 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     let told = findings(&finished);
     let load = found(&told);
     let per_s = |name: Option<&str>| name.unwrap().trim_end_matches("/s").parse::<f64>().unwrap();
-    let [holds, fails] = [&load.holds, &load.fails].map(|name| per_s(name.as_deref()));
+    let [holds, fails] = [&load.max_passing_rate, &load.min_failing_rate].map(|name| per_s(name.as_deref()));
     // Starts at even distances wait less than those of a Poisson process, whose limit lies at 3,849.
     assert!(holds > 2500.0 && holds < fails && fails < 5300.0, "{holds} {fails}");
     assert!(load.rates.iter().all(|rate| rate.trials == 6), "{load:?}");
     // What searched is no setting, no cell, and nothing that is told.
     let rates: Vec<&str> = load.rates.iter().map(|rate| rate.rate.as_str()).collect();
-    assert!(told.cells.iter().all(|cell| rates.contains(&cell.arm[course::RATE].as_str())));
-    let mut trials = told.cells.iter().flat_map(|cell| &cell.trials);
+    assert!(told.measurements.iter().all(|cell| rates.contains(&cell.configuration[course::RATE].as_str())));
+    let mut trials = told.measurements.iter().flat_map(|cell| &cell.trials);
     assert!(trials.all(|one| one.replicate > 0), "a trial that searched stands in a cell");
     assert_eq!(told.factors[0].levels, rates);
     assert!(told.summary[0].contains("p99 < 4 ms: holds at"), "{:?}", told.summary);
@@ -106,7 +106,7 @@ fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
     let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let told = findings(&finished);
     let load = found(&told);
-    let [holds, fails] = [&load.holds, &load.fails].map(|side| {
+    let [holds, fails] = [&load.max_passing_rate, &load.min_failing_rate].map(|side| {
         let name = side.as_deref().unwrap_or_else(|| panic!("one side is missing: {load:?}"));
         course::per_s(name).unwrap()
     });
@@ -163,7 +163,7 @@ fn a_limit_that_no_rate_holds_is_said_so() {
             .unwrap();
     let told = findings(&finished);
     let load = found(&told);
-    assert_eq!(load.holds, None);
-    assert!(load.rates.iter().all(|rate| rate.standing == Standing::Fails), "{load:?}");
+    assert_eq!(load.max_passing_rate, None);
+    assert!(load.rates.iter().all(|rate| rate.outcome == Standing::Fails), "{load:?}");
     assert!(told.summary[0].contains("holds at no rate that was tried"), "{:?}", told.summary);
 }

@@ -24,12 +24,12 @@ fn study(io: &str, factors: &str) -> String {
 }
 
 fn cells<'f>(found: &'f Value, metric: &str) -> Vec<&'f Value> {
-    let all = found["cells"].as_array().unwrap().iter();
+    let all = found["measurements"].as_array().unwrap().iter();
     all.filter(|cell| cell["metric"] == metric).collect()
 }
 
 fn rate_of(cell: &Value) -> f64 {
-    cell["arm"]["arrival_rate"].as_str().unwrap().trim_end_matches("/s").parse().unwrap()
+    cell["configuration"]["arrival_rate"].as_str().unwrap().trim_end_matches("/s").parse().unwrap()
 }
 
 #[test]
@@ -52,10 +52,10 @@ fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
     // The service time of one operation after the other is shorter, and is told as well.
     assert!(!cells(&found, "latency_p99_ns").is_empty());
     for facts in found["workloads"].as_array().unwrap() {
-        let pace = &facts["pace"];
+        let pace = &facts["relative_rate"];
         assert!(pace["scheduled"].as_u64().unwrap() > 20_000, "{facts}");
         assert_eq!((&pace["issued"], &pace["late"]), (&pace["scheduled"], &0.into()));
-        assert_eq!(facts["io"]["held_back"], true);
+        assert_eq!(facts["io"]["rate_limited"], true);
     }
     let id = found["study"]["id"].as_str().unwrap();
     let page = home.text(&["show", id]);
@@ -85,7 +85,7 @@ fn a_rate_that_is_not_carried_is_told_by_its_rule() {
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let [cell] = cells(&found, "response_p99_ns")[..] else { panic!("one cell") };
     assert_eq!(cell["trust"], "suspect", "{cell}");
-    let because = cell["because"].as_array().unwrap();
+    let because = cell["reasons"].as_array().unwrap();
     let behind = because.iter().find(|one| one["rule"] == "late-submission").unwrap();
     assert!(behind["text"].as_str().unwrap().contains("never issued"), "{behind}");
     // What was carried is what the drive can, and not what was asked.

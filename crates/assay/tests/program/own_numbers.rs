@@ -12,9 +12,9 @@ const SHORT: [&str; 4] = ["--replicates", "3", "--runs", "2"];
 const RATE: &str = "([0-9.]+) ops/s:ops/s:higher";
 
 fn cell<'a>(found: &'a Value, metric: &str, command: Option<&str>) -> &'a Value {
-    let mut cells = found["cells"].as_array().unwrap().iter();
+    let mut cells = found["measurements"].as_array().unwrap().iter();
     let own = |cell: &&Value| {
-        let of = command.is_none_or(|line| cell["arm"]["command"] == line);
+        let of = command.is_none_or(|line| cell["configuration"]["command"] == line);
         cell["metric"] == metric && cell["control"] == false && of
     };
     cells.find(own).unwrap_or_else(|| panic!("{metric}: {found:#}"))
@@ -82,7 +82,7 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
     {
         assert_eq!(value(&found, metric, None), told, "{metric}");
     }
-    let cells = found["cells"].as_array().unwrap().iter();
+    let cells = found["measurements"].as_array().unwrap().iter();
     let primary: Vec<&Value> =
         cells.filter(|cell| cell["primary"] == true).map(|cell| &cell["metric"]).collect();
     assert_eq!(primary, ["reported_p99_us"]);
@@ -124,7 +124,7 @@ fn a_format_is_read_as_import_reads_it() {
     let found = bench.home.json(&["run", &file, &place, "--quiet", "--json"]);
     assert_eq!(value(&found, "reported_time_per_op_ns", None), 12.5);
     assert_eq!(value(&found, "reported_bytes_per_op", None), 3.0);
-    let cells = found["cells"].as_array().unwrap();
+    let cells = found["measurements"].as_array().unwrap();
     let first = cells.iter().find(|cell| cell["primary"] == true).unwrap();
     assert_eq!(
         (&first["metric"], &first["better"]),
@@ -273,9 +273,9 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
     ];
     let found = bench.json(&[&words[..], &SHORT].concat());
     for (level, value) in [("1", 1.0), ("4", 4.0)] {
-        let cells = found["cells"].as_array().unwrap();
+        let cells = found["measurements"].as_array().unwrap();
         let own = |cell: &&Value| {
-            cell["metric"] == "reported_ops_per_s" && cell["arm"]["THREADS"] == level
+            cell["metric"] == "reported_ops_per_s" && cell["configuration"]["THREADS"] == level
         };
         let cell = cells.iter().find(own).unwrap();
         assert_eq!(cell["median"].as_f64(), Some(value), "{cell:#}");
@@ -318,5 +318,5 @@ fn rate_of_a_warm_file_is_suspect() {
     let found = bench.json(&[&["--command", line, "--reads", "dd"][..], &SHORT].concat());
     let rate = cell(&found, "reported_bandwidth_bytes_per_s", None);
     assert_eq!(rate["trust"], "suspect", "{rate:#}");
-    assert!(rate["because"].to_string().contains("speed of memory"), "{rate:#}");
+    assert!(rate["reasons"].to_string().contains("speed of memory"), "{rate:#}");
 }

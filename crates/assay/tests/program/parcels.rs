@@ -113,7 +113,7 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
     let added = other.text(&["import", &path]).trim().to_owned();
     assert_eq!(added, format!("{id}-foreign"));
     let there = other.json(&["show", &added, "--json"]);
-    assert_eq!(there["cells"], own["cells"]);
+    assert_eq!(there["measurements"], own["measurements"]);
     assert_eq!(there["comparisons"], own["comparisons"]);
     let told = there["checks"].as_array().unwrap().iter().find(|check| check["name"] == "foreign");
     assert!(told.unwrap()["text"].as_str().unwrap().contains(id));
@@ -173,7 +173,7 @@ fn an_import_of_several_files_is_handed_on_with_all_of_them() {
     let added = other.text(&["import", &told]).trim().to_owned();
     assert_eq!(added, format!("{id}-foreign"));
     let there = other.json(&["show", &added, "--json"]);
-    assert_eq!(there["cells"], own["cells"]);
+    assert_eq!(there["measurements"], own["measurements"]);
     // Without one of them it is none.
     for (name, reason) in [("source-0001", "is missing"), ("source-0002", "cannot be read")] {
         let part: Vec<Entry> =

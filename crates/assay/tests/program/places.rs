@@ -20,7 +20,7 @@ fn imported(home: &Home, name: &str, text: &str) -> String {
 }
 
 fn rows(found: &Value) -> &Vec<Value> {
-    found["places"]["rows"].as_array().unwrap()
+    found["platforms"]["rows"].as_array().unwrap()
 }
 
 /// A line of a text by its beginning.
@@ -41,7 +41,7 @@ fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() 
     let id = imported(&home, "virtualisation.csv", &tidy);
     let found = home.json(&["compare", "--by", "platform", &id, "--json"]);
     assert_eq!(
-        (&found["format"], &found["places"]["baseline"]),
+        (&found["format"], &found["platforms"]["baseline"]),
         (&"assay-findings/1".into(), &"bare metal".into())
     );
     let text = home.text(&["compare", "--by", "platform", &id]);
@@ -53,7 +53,7 @@ fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() 
         // Bare metal is 100 by definition.
         let percent = if percent == "100.00" { "100" } else { percent };
         assert!(told.split_whitespace().any(|word| word == percent), "{told}");
-        let row = rows(&found).iter().find(|row| row["place"] == place).unwrap();
+        let row = rows(&found).iter().find(|row| row["platform"] == place).unwrap();
         assert_eq!(row["value"].as_f64().unwrap().to_string(), seconds);
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -85,7 +85,7 @@ fn places_are_named_by_labels_and_notes_and_published_rows_stand_beside() {
     let label = format!("{guest}=KVM = mine");
     let words = ["compare", "--by", "platform", &bare, &guest, "--platform", &label];
     let found = home.json(&[&words[..], &["--json"]].concat());
-    let names: Vec<&str> = found["places"]["places"]
+    let names: Vec<&str> = found["platforms"]["platforms"]
         .as_array()
         .unwrap()
         .iter()

@@ -22,7 +22,7 @@ area       = {{ size = \"16 MiB\" }}
 
 [[workload]]
 name       = \"own\"
-durability = {{ method = \"plug\", {peer} time = \"{time}\" }}
+durability = {{ method = \"plug\", {peer} runtime = \"{time}\" }}
 "
     )
 }

@@ -62,9 +62,9 @@ pub(crate) fn findings(finished: &Finished) -> Findings {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
-        promised: None,
-        lead: None,
-        ended: finished.ended.clone(),
+        race_ratio: None,
+        lead_figure: None,
+        stopped_by: finished.ended.clone(),
     };
     analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
 }
@@ -82,16 +82,16 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
     let race = answer(&found);
     let winner = race.winner.as_ref().expect("a winner");
     assert!(["4", "8"].contains(&winner["queue_depth"].as_str()), "{winner:?}");
-    assert!(race.over.is_some() && race.beyond_baseline && race.can_be_confirmed(), "{ended}");
-    let promised = race.promised.expect("a promise");
+    assert!(race.end.is_some() && race.baseline_eliminated && race.can_be_confirmed(), "{ended}");
+    let promised = race.winner_ratio.expect("a promise");
     assert!((3.0..5.0).contains(&promised), "{promised}");
     // The baseline stays whatever it does, and all that left did so for a reason.
     let stayed = |depth: &str| {
-        let own = race.runners.iter().find(|own| own.arm["queue_depth"] == depth).unwrap();
-        own.left.is_none()
+        let own = race.entries.iter().find(|own| own.configuration["queue_depth"] == depth).unwrap();
+        own.eliminated.is_none()
     };
     assert!(stayed("1") && !stayed("2"));
-    let behind = race.runners.iter().filter_map(|own| own.left.as_ref()?.behind.as_ref());
+    let behind = race.entries.iter().filter_map(|own| own.eliminated.as_ref()?.ratio_to_leader.as_ref());
     assert!(behind.clone().count() >= 1);
     assert!(behind.clone().all(|own| own.ends[1] < 1.0 && own.ratio < 1.0));
     // Nothing is said of arms that a race selected.
@@ -140,7 +140,7 @@ fn a_race_of_few_replicates_ends_with_all_that_it_has() {
     );
     let finished = raced(&text.replace("replicates = 6", "replicates = 3"));
     let found = findings(&finished);
-    assert_eq!(answer(&found).over, Some(RaceEnd::Replicates));
+    assert_eq!(answer(&found).end, Some(RaceEnd::Replicates));
     assert!(answer(&found).text.contains("does not tell them apart"), "{}", answer(&found).text);
 }
 
@@ -167,7 +167,7 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
         assert_eq!(begun.trials.len(), last + 1);
         let under_way = findings(&begun);
         // After a lead-in alone nothing is known of it.
-        assert!(under_way.race.is_none_or(|race| race.over.is_none()), "after {last}");
+        assert!(under_way.race.is_none_or(|race| race.end.is_none()), "after {last}");
         let directory = Path::new("/var/lib/assay/results").join(&begun.id);
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
         let acting = Acting { stored, voucher, directory: directory.clone() };

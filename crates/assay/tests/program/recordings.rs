@@ -35,7 +35,7 @@ fn a_log_of_fio_is_shown_and_planned_to_be_played() {
                  replay = { trace = \"evening\" }\n";
     let again = home.file("again.toml", study);
     assert!(home.text(&["plan", &again, FAST]).contains("recorded"));
-    let paced = study.replace("\"evening\"", "\"evening\", clock = \"paced\"");
+    let paced = study.replace("\"evening\"", "\"evening\", timing = \"dependent\"");
     let told = home.run(&["plan", &home.file("paced.toml", paced), FAST]);
     let said = [told.stdout, told.stderr].join(" ");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");

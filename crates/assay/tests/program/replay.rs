@@ -107,13 +107,13 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
     let told = &found["replay"][0]["fidelity"];
     for (act, count) in [("read", COUNT / 5 * 3), ("write", COUNT / 5), ("flush", COUNT / 5)] {
-        let own = &told["acts"][act];
+        let own = &told["requests"][act];
         assert_eq!(own["recorded"]["operations"], count, "{told}");
-        assert_eq!(own["recorded"], own["played"], "{told}");
+        assert_eq!(own["recorded"], own["replayed"], "{told}");
     }
-    assert!(told["arrival_distance"].as_f64().unwrap() < 0.02, "{told}");
+    assert!(told["ks_distance"].as_f64().unwrap() < 0.02, "{told}");
     assert_eq!(told["placing"], "kept");
-    let cells = found["cells"].as_array().unwrap();
+    let cells = found["measurements"].as_array().unwrap();
     let primary = cells.iter().find(|cell| cell["primary"] == true).unwrap();
     assert_eq!(primary["metric"], "response_p99_ns");
     assert_ne!(primary["trust"], "invalid", "{primary}");
@@ -135,7 +135,7 @@ fn what_was_recorded_is_played_and_told_beside_it() {
 /// Rows of a class: its metrics, and whether they are compared by one.
 fn rows<'a>(found: &'a Value, class: &str) -> Vec<(&'a str, bool)> {
     let name = format!("evening, played {class}");
-    let cells = found["cells"].as_array().unwrap().iter();
+    let cells = found["measurements"].as_array().unwrap().iter();
     let own = cells.filter(|cell| cell["workload"] == name.as_str());
     own.map(|cell| (cell["metric"].as_str().unwrap(), cell["primary"] == true)).collect()
 }
@@ -158,7 +158,7 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     assert!(flushes.iter().all(|(metric, _)| !metric.contains("bytes")), "{flushes:?}");
     // All of them together are all.
     let rate = |metric: &str| {
-        let mut cells = found["cells"].as_array().unwrap().iter();
+        let mut cells = found["measurements"].as_array().unwrap().iter();
         let own = cells.find(|cell| cell["metric"] == metric && cell["control"] != true);
         own.unwrap()["median"].as_f64().unwrap()
     };
@@ -174,7 +174,7 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     let primary = "seed = 3\nprimary_metric = \"write_response_p50_ns\"\n";
     let file = home.file("writes.toml", text.replace("seed = 3\n", primary));
     let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
-    let cells = found["cells"].as_array().unwrap().iter();
+    let cells = found["measurements"].as_array().unwrap().iter();
     let primary: Vec<&Value> = cells.filter(|cell| cell["primary"] == true).collect();
     assert!(!primary.is_empty());
     for cell in primary {
@@ -192,7 +192,7 @@ fn what_is_clipped_is_called_so() {
     let ended = home.run(&["run", &file, FAST, "--json", "--quiet"]);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let own = &found["replay"][0];
-    assert_eq!(own["fidelity"]["fitted"]["clipped"], COUNT / 5, "{own}");
+    assert_eq!(own["fidelity"]["adjusted"]["clipped"], COUNT / 5, "{own}");
     assert!(own["text"].as_str().unwrap().contains("480 were clipped"), "{own}");
     assert!(found.to_string().contains("\"replay-mismatch\""), "{own}");
 }
@@ -201,16 +201,16 @@ fn what_is_clipped_is_called_so() {
 fn no_number_stands_on_what_a_drive_did_not_carry() {
     let home = home("replay-unfaithful");
     let (id, _) = recorded(&home);
-    let file = home.file("replay.toml", study(&id, ", clock = \"open\""));
+    let file = home.file("replay.toml", study(&id, ", timing = \"open\""));
     let ended = home.run(&["run", &file, SLOW, "--json", "--quiet"]);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let cells = found["cells"].as_array().unwrap();
+    let cells = found["measurements"].as_array().unwrap();
     let primary = cells.iter().find(|cell| cell["primary"] == true).unwrap();
     assert_eq!(primary["trust"], "invalid", "{primary}");
-    let because = primary["because"].as_array().unwrap();
+    let because = primary["reasons"].as_array().unwrap();
     assert!(because.iter().any(|one| one["rule"] == "replay-mismatch"), "{primary}");
     // As fast as it goes it is the same work.
-    let file = home.file("closed.toml", study(&id, ", clock = \"closed\""));
+    let file = home.file("closed.toml", study(&id, ", timing = \"closed\""));
     let found = home.json(&["run", &file, SLOW, "--json", "--quiet"]);
     assert!(!found.to_string().contains("replay-mismatch"));
 }
@@ -219,19 +219,19 @@ fn no_number_stands_on_what_a_drive_did_not_carry() {
 fn a_paced_play_is_the_same_work_at_the_speed_of_each_drive() {
     let home = home("replay-paced");
     let (id, _) = recorded(&home);
-    let file = home.file("paced.toml", study(&id, ", clock = \"paced\""));
+    let file = home.file("paced.toml", study(&id, ", timing = \"dependent\""));
     let took = [FAST, "simulated:exponential,mean=10ms"].map(|drive| {
         let found = home.json(&["run", &file, drive, "--json", "--quiet"]);
         assert!(!found.to_string().contains("replay-mismatch"), "{found}");
-        let cells = found["cells"].as_array().unwrap();
+        let cells = found["measurements"].as_array().unwrap();
         assert!(cells.iter().any(|cell| cell["primary"] == true && cell["metric"] == "iops"));
         let told = &found["replay"][0]["fidelity"];
         // Of the reads, and of the flushes, only the first waits for no end.
-        assert_eq!(told["paced"]["after_end"], COUNT / 5 * 4 - 2, "{told}");
-        assert!(told["arrival_distance"].is_null(), "{told}");
+        assert_eq!(told["dependent"]["after_end"], COUNT / 5 * 4 - 2, "{told}");
+        assert!(told["ks_distance"].is_null(), "{told}");
         let page = home.text(&["show", found["study"]["id"].as_str().unwrap()]);
         assert!(page.contains("what waited in paced plays"), "{page}");
-        told["played_ns"].as_u64().unwrap()
+        told["replayed_ns"].as_u64().unwrap()
     });
     assert!(took[1] > 3 * took[0], "{took:?}");
 }
@@ -248,8 +248,8 @@ fn several_devices_are_played_by_one_clock_where_they_are_named() {
     let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
     let told = &found["replay"][0]["fidelity"];
     assert_eq!(told["placing"], "joined", "{told}");
-    assert_eq!(told["acts"]["read"]["played"]["operations"], COUNT / 5 * 3, "{told}");
-    assert!(told["arrival_distance"].as_f64().unwrap() < 0.02, "{told}");
+    assert_eq!(told["requests"]["read"]["replayed"]["operations"], COUNT / 5 * 3, "{told}");
+    assert!(told["ks_distance"].as_f64().unwrap() < 0.02, "{told}");
     assert!(!found.to_string().contains("replay-mismatch"), "{found}");
 }
 

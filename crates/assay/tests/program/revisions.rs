@@ -50,10 +50,10 @@ impl Sides {
 
 /// The levels of `revision` that a metric has numbers for.
 fn measured(found: &Value) -> Vec<String> {
-    let cells = found["cells"].as_array().unwrap().iter();
+    let cells = found["measurements"].as_array().unwrap().iter();
     let own = cells.filter(|cell| cell["metric"] == "duration_s");
     let mut levels: Vec<String> =
-        own.map(|cell| cell["arm"]["revision"].as_str().unwrap().to_owned()).collect();
+        own.map(|cell| cell["configuration"]["revision"].as_str().unwrap().to_owned()).collect();
     levels.sort();
     levels
 }
@@ -80,7 +80,7 @@ fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
     assert!(ran.stderr.contains("not committed are not measured"), "{}", ran.stderr);
     let found: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(measured(&found), ["main", "old"]);
-    assert_eq!(found["comparisons"][0]["arm"]["revision"], "main", "{found:#}");
+    assert_eq!(found["comparisons"][0]["configuration"]["revision"], "main", "{found:#}");
     let workloads = found["workloads"].to_string();
     assert!(sides.ids.iter().all(|id| workloads.contains(id)), "{workloads}");
     assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 2);

@@ -10,10 +10,10 @@ const SHORT: [&str; 4] = ["--replicates", "3", "--runs", "2"];
 
 /// What is said of each row by a rule, with the trust of the row.
 fn said(found: &Value, rule: &str) -> Vec<(String, String)> {
-    let cells = found["cells"].as_array().unwrap().iter();
+    let cells = found["measurements"].as_array().unwrap().iter();
     let own = cells.filter(|cell| cell["metric"] == "duration_s");
     let because = own.flat_map(|cell| {
-        let all = cell["because"].as_array().unwrap().iter();
+        let all = cell["reasons"].as_array().unwrap().iter();
         all.filter(|one| one["rule"] == rule).map(|one| {
             (one["trust"].as_str().unwrap().to_owned(), one["text"].as_str().unwrap().to_owned())
         })

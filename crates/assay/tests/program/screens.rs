@@ -42,7 +42,7 @@ fn screened() -> String {
 
 fn dropped(race: &RaceAnswer, factor: &str) -> Vec<String> {
     let screen = race.screen.as_ref().expect("a screen");
-    let own = screen.levels.iter().filter(|own| own.left && own.factor == factor);
+    let own = screen.levels.iter().filter(|own| own.eliminated && own.factor == factor);
     own.map(|own| own.level.clone()).collect()
 }
 
@@ -62,10 +62,10 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     let winner = race.winner.as_ref().expect("a winner");
     assert!(winner["queue_depth"].parse::<u32>().unwrap() >= 4, "{winner:?}");
     // Whoever left with a level ran in no replicate; the baseline stays, although its depth left.
-    assert!(screen.settings >= 17 && race.beyond_baseline, "{}", screen.settings);
-    for runner in &race.runners {
-        let is_lost = depths.contains(&runner.arm["queue_depth"]) && runner.arm != race.baseline;
-        let left = runner.left.as_ref();
+    assert!(screen.settings >= 17 && race.baseline_eliminated, "{}", screen.settings);
+    for runner in &race.entries {
+        let is_lost = depths.contains(&runner.configuration["queue_depth"]) && runner.configuration != race.baseline;
+        let left = runner.eliminated.as_ref();
         assert!(!is_lost || left.is_some_and(|own| own.dropped.is_some() && own.after == 0));
         assert!(!is_lost || runner.n == 0);
     }
@@ -129,7 +129,7 @@ fn a_screen_that_was_interrupted_goes_on_to_the_same_end() {
         assert!(begun.interrupted);
         let under_way = findings(&begun);
         let race = answer(&under_way);
-        assert!(race.over.is_none(), "after {last}");
+        assert!(race.end.is_none(), "after {last}");
         if race.screen.is_none() {
             assert!(race.text.contains("has not begun"), "{}", race.text);
         }
@@ -173,8 +173,8 @@ fn grown(copies: usize) -> Grown {
     let request = Request { results: None, log: Some(counted_log), ..request(&text) };
     let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let found = findings(&finished);
-    assert_eq!(answer(&found).over, Some(RaceEnd::Close));
-    assert_eq!(answer(&found).runners.len(), 50 * copies);
+    assert_eq!(answer(&found).end, Some(RaceEnd::Close));
+    assert_eq!(answer(&found).entries.len(), 50 * copies);
     let plan_bytes = serde_json::to_string(&finished.plan).unwrap().len();
     let findings_bytes = serde_json::to_string(&found).unwrap().len();
     let mut whole = Evidence::bare(found);

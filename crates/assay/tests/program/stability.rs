@@ -72,7 +72,7 @@ fn recorded_findings_are_shown_as_the_schema_says() {
         let document = json!(findings);
         schema::fits(&document).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         let mut wrong = document.clone();
-        wrong["cells"][0]["better"] = json!("upwards");
+        wrong["measurements"][0]["better"] = json!("upwards");
         assert!(schema::fits(&wrong).is_err(), "{}: a word that there is not", path.display());
         seen += 1;
     }

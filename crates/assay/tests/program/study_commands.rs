@@ -51,7 +51,7 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
     // Four servers: two and four in flight are as many times faster, eight no more than four.
     for (one, expected) in compared.iter().zip([2.0, 4.0, 4.0]) {
         assert_eq!(one["verdict"], "better", "{one}");
-        let ends = &one["ci95_family"];
+        let ends = &one["ci95_simultaneous"];
         let (low, high) = (ends[0].as_f64().unwrap(), ends[1].as_f64().unwrap());
         assert!(low < expected * 1.02 && high > expected * 0.98, "{expected}: {ends}");
     }
@@ -94,7 +94,7 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
     let preview = home.json(&["plan", &file, DRIVE, "--replicates", "12", "--json"]);
     assert_eq!(preview["format"], "assay-preview/1");
     assert_eq!(preview["trials"].as_array().unwrap().len(), 72);
-    let text = preview["foresight"][0]["text"].as_str().unwrap();
+    let text = preview["power_analysis"][0]["text"].as_str().unwrap();
     assert!(text.contains("like last time's"), "{text}");
 }
 
@@ -125,7 +125,7 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
     let compared = primary(&found);
     assert_eq!(compared.len(), 2);
     for one in compared {
-        assert_eq!(one["baseline"]["threads"], one["arm"]["threads"]);
+        assert_eq!(one["baseline"]["threads"], one["configuration"]["threads"]);
         assert_eq!((&one["metric"], &one["margin"]), (&"latency_p50_ns".into(), &0.1.into()));
     }
     assert_eq!(found["factors"].as_array().unwrap().len(), 2);
@@ -154,7 +154,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
     for (words, part) in [
         (
             ["production", "--set", "write_cache=flushes,no-flushes", "."],
-            "write-cache is not changed",
+            "write_cache is not changed",
         ),
         (["production", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
         (
@@ -182,7 +182,7 @@ fn until_decided_ends_with_the_first_replicate_that_decides() {
     let words = ["run", &file, DRIVE, "--until", "decided", "--set", "queue_depth=1,8", "--json"];
     let found = home.json(&words);
     assert!(primary(&found).iter().all(|one| one["verdict"] == "better"));
-    let ended = found["study"]["ended"].as_str().unwrap();
+    let ended = found["study"]["stopped_by"].as_str().unwrap();
     assert!(ended.contains("every comparison had its verdict"), "{ended}");
 }
 
@@ -205,7 +205,7 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     // One result a side: a ratio and what would have been found, and nothing is suggested.
     let text = base["text"].as_str().unwrap();
     assert!(text.contains("One result a side suggests no direction; a loss of"), "{text}");
-    assert!(base["would_see"][0].as_f64().unwrap() < 1.0, "{base}");
+    assert!(base["min_detectable_ratios"][0].as_f64().unwrap() < 1.0, "{base}");
     assert!(primary(&found).iter().all(|one| one["verdict"] == "inconclusive"), "{found}");
     let checks = found["checks"].as_array().unwrap();
     assert_eq!(checks[0]["name"], "environment");
@@ -214,7 +214,7 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     assert!(says("125us") && says("days are taken to scatter by 3 %"), "{checks:?}");
     let wide = home.json(&["compare", &fast, &slow, "--between-day-sd", "10%", "--json"]);
     assert!(wide.to_string().contains("scatter by 10 % (as --between-day-sd says)"), "{wide}");
-    let seen = |found: &Value| primary(found)[0]["would_see"][0].as_f64().unwrap();
+    let seen = |found: &Value| primary(found)[0]["min_detectable_ratios"][0].as_f64().unwrap();
     assert!(seen(&wide) < seen(&found));
 
     let gated = home.run(&["compare", &fast, &slow, "--gate", "5%"]);
@@ -360,8 +360,8 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
     let compared = primary(&fresh);
     assert_eq!(compared.len(), 1);
     // Four servers: eight in flight have the best mean by chance, and four do as much.
-    assert_eq!(first["ranks"][0]["places"][0]["arm"]["queue_depth"], "8");
-    assert_eq!(compared[0]["arm"]["queue_depth"], "4");
+    assert_eq!(first["ranks"][0]["ranks"][0]["configuration"]["queue_depth"], "8");
+    assert_eq!(compared[0]["configuration"]["queue_depth"], "4");
     let sentence = first["advice"][0]["sentence"].as_str().unwrap();
     assert!(sentence.contains("; it does as much as depth 8"), "{sentence}");
     assert_eq!(fresh["advice"][0]["status"], "confirmed");
@@ -397,7 +397,7 @@ fn looks_end_a_study_early_and_say_so() {
     );
     let file = home.file("looks.toml", looks);
     let found = home.json(&["run", &file, DRIVE, "--json"]);
-    let ended = found["study"]["ended"].as_str().unwrap();
+    let ended = found["study"]["stopped_by"].as_str().unwrap();
     assert!(ended.starts_with("ended after replicate 3"), "{ended}");
     assert_eq!(primary(&found)[0]["n"], 3);
     let shown = home.json(&["show", id(&found), "--json"]);

@@ -34,7 +34,7 @@ fn of_a_file_without_stamps_nothing_is_said() {
         let report: serde_json::Value =
             serde_json::from_str(&home.run(&["verify", &file, "--json"]).stdout).unwrap();
         assert_eq!(
-            (&report["verified"]["sound"], &report["format"]),
+            (&report["verified"]["intact"], &report["format"]),
             (&0.into(), &"assay-verify/1".into())
         );
     }

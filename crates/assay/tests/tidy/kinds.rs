@@ -22,8 +22,6 @@ const TESTS: &str = "its tests of the whole program: they go with it";
 const FILES: &str = "names of files in memory, of what it calls: that may stay";
 const PRINTED: &str = "what is printed on a card or in an article";
 const REGISTRY: &str = "a test over what there is, which holds without it";
-const ENDS: &str = "what both ends of a link say to each other, whoever loads it";
-
 /// Whose name, where (a file, or all below a folder), which (none: any), and why.
 type Elsewhere = (&'static str, &'static str, &'static [&'static str], &'static str);
 
@@ -46,8 +44,6 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
     ("network", "xtask/src/kills.rs", &["network"], TESTS),
     ("network", "xtask/src/guest/checks.rs", &["links"], TESTS),
-    ("network", "crates/assay-system/src/system/network/", &["peer", "congestion"], ENDS),
-    ("network", "crates/assay-runner/src/real/link/", &["congestion"], ENDS),
 ];
 
 /// Metrics, parameters, rules and the figure of a kind.
@@ -161,7 +157,7 @@ fn a_name_of_a_kind_is_seen() {
     // What small files have, too, is no name of reads and writes.
     let io = names(KINDS[0]);
     assert!(
-        ["io", "access"].iter().all(|own| io.contains(*own)) && !io.contains("threads"),
+        ["io", "arrival_process"].iter().all(|own| io.contains(*own)) && !io.contains("threads"),
         "{io:?}"
     );
 }

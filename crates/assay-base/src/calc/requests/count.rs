@@ -86,7 +86,7 @@ impl Counter {
             OfDevice { bytes, unit_bytes, classes: classes.collect() }
         };
         let devices = self.names.into_iter().zip(self.devices.into_iter().map(finish)).collect();
-        Recorded { span_ns, requests: self.requests, unrecorded, file_bytes, devices }
+        Recorded { span_ns, requests: self.requests, dropped: unrecorded, file_bytes, devices }
     }
 }
 
@@ -165,7 +165,7 @@ impl Class {
         let bit = |unit: u64| ((unit / 64) as usize, 1_u64 << (unit % 64));
         let (word, mask) = bit(first);
         if *self.touched.at(word) & mask != 0 {
-            self.counted.again_bytes = self.counted.again_bytes.saturating_add(bytes);
+            self.counted.reused_bytes = self.counted.reused_bytes.saturating_add(bytes);
         }
         let mut fresh = 0;
         for at in first / 64..=last / 64 {
@@ -189,7 +189,7 @@ impl Class {
         let least_ns = span_ns.div_ceil(MOST_STEPS as u64);
         let kept = |own: OverTime| (own.sum() > 0).then(|| own.sums_of(least_ns));
         self.counted.arrivals = kept(self.arrivals);
-        self.counted.fresh = kept(self.fresh);
+        self.counted.first_touch = kept(self.fresh);
         self.counted
     }
 }
@@ -242,7 +242,7 @@ mod tests {
         let walk = (0..256).map(|at| request(1_000_000 * (at + 1), 65_536 * at, 65_536));
         let found = counted(walk, 256_000_000);
         assert_eq!((found.requests, found.bytes, found.in_order), (256, 16 * MIB, 255));
-        assert_eq!((found.touched_bytes, found.again_bytes), (16 * MIB, 0));
+        assert_eq!((found.touched_bytes, found.reused_bytes), (16 * MIB, 0));
         assert_eq!(found.distances, BTreeMap::from([(0, 255)]));
         assert_eq!(found.sizes, BTreeMap::from([(65_536, 256)]));
         assert_eq!((found.median_size(), found.dispersion), (Some(65_536), None));
@@ -253,7 +253,7 @@ mod tests {
     fn arrivals_and_what_is_touched_first_are_kept_over_the_time() {
         let walk = (0..256).map(|at| request(1_000_000 * (at + 1), 65_536 * (at % 128), 65_536));
         let found = counted(walk, 256_000_000);
-        let (arrivals, fresh) = (found.arrivals.unwrap(), found.fresh.unwrap());
+        let (arrivals, fresh) = (found.arrivals.unwrap(), found.first_touch.unwrap());
         assert_eq!((arrivals.step_ns, fresh.step_ns), (4_000_000, 4_000_000));
         assert_eq!((arrivals.sum(), fresh.sum()), (256, 8 * MIB));
         // The second half touches nothing new.
@@ -277,7 +277,7 @@ mod tests {
     fn what_is_read_again_is_touched_once() {
         let again = (0..10).map(|at| request(1_000_000 * (at + 1), 4096 * (at % 2) * 100, 4096));
         let found = counted(again, 1_000_000_000);
-        assert_eq!((found.touched_bytes, found.again_bytes, found.in_order), (8192, 8 * 4096, 0));
+        assert_eq!((found.touched_bytes, found.reused_bytes, found.in_order), (8192, 8 * 4096, 0));
     }
 
     #[test]

@@ -25,10 +25,10 @@ pub struct Side {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     pub recorded: Side,
-    pub played: Side,
+    pub replayed: Side,
     /// By a clock: nanoseconds that starts were behind it, the most of each step of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub behind: Option<OverTime>,
+    pub delays_ns: Option<OverTime>,
 }
 
 /// One side of all kinds, while it is gathered.
@@ -69,7 +69,7 @@ impl Sides {
         let pair = |(kind, recorded): (&'static str, Gathered)| {
             let played = played.kinds.remove(kind).unwrap_or_default();
             let (recorded, behind, played) = (recorded.side, played.behind, played.side);
-            (kind.to_owned(), Pair { recorded, played, behind })
+            (kind.to_owned(), Pair { recorded, replayed: played, delays_ns: behind })
         };
         self.kinds.into_iter().map(pair).collect()
     }
@@ -93,13 +93,13 @@ mod tests {
         played.behind("read", 0, MS);
         let found = recorded.beside(played);
         let read = &found["read"];
-        assert_eq!((read.recorded.starts.sum(), read.played.starts.sum()), (10, 1));
+        assert_eq!((read.recorded.starts.sum(), read.replayed.starts.sum()), (10, 1));
         assert_eq!(read.recorded.sizes, BTreeMap::from([(4096, 10)]));
         assert_eq!(read.recorded.distances, BTreeMap::from([(4096, 9)]));
-        assert_eq!(read.behind.as_ref().map(|own| own.amounts.clone()), Some(vec![MS]));
+        assert_eq!(read.delays_ns.as_ref().map(|own| own.amounts.clone()), Some(vec![MS]));
         let flush = &found["flush"];
-        assert!(flush.recorded.sizes.is_empty() && flush.behind.is_none());
-        assert_eq!(flush.played, Side::default());
+        assert!(flush.recorded.sizes.is_empty() && flush.delays_ns.is_none());
+        assert_eq!(flush.replayed, Side::default());
         let text = serde_json::to_string(&found).unwrap();
         assert_eq!(serde_json::from_str::<BTreeMap<String, Pair>>(&text).unwrap(), found);
     }

@@ -28,7 +28,7 @@ const MOST_DRAWN: usize = 40;
 pub struct Facts {
     pub workload: String,
     /// The group.
-    pub arm: Levels,
+    pub configuration: Levels,
     /// Boots that finished.
     pub n: usize,
     /// The slowest units, the slowest first.
@@ -83,7 +83,7 @@ impl Tells for Planned {
         let Subject { workload, arm } = seen.subject.clone();
         let facts = Facts {
             workload,
-            arm,
+            configuration: arm,
             n: details.len(),
             units: slowest(&details),
             unfinished: unfinished.collect(),
@@ -121,7 +121,7 @@ fn slowest(details: &[&Detail]) -> Vec<SlowUnit> {
 
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// Times of groups are shown from their rows, and kept nowhere else.
@@ -346,7 +346,7 @@ impl Group<'_> {
             *finished.entry(*order).or_default() |= value.is_some();
         }
         let stack = |(order, finished): (u32, bool)| Stack {
-            arm: self.facts.arm.clone(),
+            arm: self.facts.configuration.clone(),
             number: order.saturating_add(1),
             remark: (!finished).then(|| "did not finish".to_owned()),
             parts: PHASES.iter().map(|phase| self.took(phase, order)).collect(),
@@ -397,7 +397,7 @@ mod tests {
         let Subject { workload, arm } = subject(kernel);
         let cut_off = UnfinishedBoot { started: "t".to_owned(), reason: "cut off".to_owned() };
         let unfinished = vec![cut_off; unfinished];
-        Facts { workload, arm, n: 2, units: Vec::new(), unfinished, notes: Vec::new() }
+        Facts { workload, configuration: arm, n: 2, units: Vec::new(), unfinished, notes: Vec::new() }
     }
 
     /// Groups by their kernels, each with its numbers.

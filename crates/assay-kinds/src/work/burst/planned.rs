@@ -126,12 +126,12 @@ fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
     let unseen =
         || detail.ended.clone().unwrap_or_else(|| "no rest showed what comes back".to_owned());
     let found = match metric {
-        _ if metric == FIRST.name => Some(bucket.first_per_s),
-        _ if metric == HELD.name => Some(bucket.held_s),
-        _ if metric == BASE.name => Some(bucket.base_per_s),
-        _ if metric == CREDIT.name => Some(bucket.operations),
+        _ if metric == FIRST.name => Some(bucket.burst_per_s),
+        _ if metric == HELD.name => Some(bucket.burst_s),
+        _ if metric == BASE.name => Some(bucket.baseline_per_s),
+        _ if metric == CREDIT.name => Some(bucket.credits),
         _ if metric == REFILL.name => bucket.refill_per_s,
-        _ => bucket.back_s,
+        _ => bucket.refill_s,
     };
     Some(found.map(|own| own.value).ok_or_else(unseen))
 }

@@ -47,13 +47,13 @@ pub(super) struct Pause {
 
 /// Rests that fit into what is left of the time; none where they would tell nothing.
 pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
-    let (first, base) = (bucket.first_per_s.value, bucket.base_per_s.value);
+    let (first, base) = (bucket.burst_per_s.value, bucket.baseline_per_s.value);
     // What remains is what comes back, as far as it is known by now.
     let each = base / (first - base);
     let all: f64 = RESTS.iter().sum();
     let loads = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
     let unit = (left_s - loads) / (all * (1.0 + LONGER * each));
-    let most = MOST_BACK * bucket.operations.value / base / RESTS[RESTS.len() - 1];
+    let most = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
     let unit = unit.min(most);
     let pause = |times: f64| {
         let rest_s = unit * times;

@@ -17,12 +17,12 @@ use crate::work::{self, Measured};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
-    pub arm: Levels,
+    pub configuration: Levels,
     pub mix: Way,
     /// Bytes of an operation.
     pub size_bytes: u64,
     /// What the load showed.
-    pub course: Course,
+    pub timeline: Course,
     /// Which trial that is and of how many, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<[usize; 2]>,
@@ -42,7 +42,7 @@ impl Tells for Planned {
         let text = words(self, &course, ended, trial);
         let Subject { workload, arm } = seen.subject.clone();
         let (mix, size_bytes) = (self.mix, self.size_bytes);
-        Some(Facts { workload, arm, mix, size_bytes, course, trial, text }.into())
+        Some(Facts { workload, configuration: arm, mix, size_bytes, timeline: course, trial, text }.into())
     }
 
     /// None of its metrics is changed by what rules say.
@@ -99,15 +99,15 @@ fn fell(bucket: &Bucket, of: &str) -> String {
     format!(
         "{of}: the first rate of {} was held for {}, then {} remain. The bucket held {} of them beyond what \
          remains.",
-        told(&bucket.first_per_s, rate),
-        told(&bucket.held_s, seconds),
-        told(&bucket.base_per_s, rate),
-        told(&bucket.operations, operations)
+        told(&bucket.burst_per_s, rate),
+        told(&bucket.burst_s, seconds),
+        told(&bucket.baseline_per_s, rate),
+        told(&bucket.credits, operations)
     )
 }
 
 fn back(bucket: &Bucket, ended: Option<&str>) -> String {
-    let (Some(refill), Some(back)) = (&bucket.refill_per_s, &bucket.back_s) else {
+    let (Some(refill), Some(back)) = (&bucket.refill_per_s, &bucket.refill_s) else {
         let why = ended.unwrap_or("no rest showed it");
         return format!("When the first rate is back does not show: {why}.");
     };
@@ -154,7 +154,7 @@ impl Shows for Facts {
 
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// Its numbers are those of its trial.
@@ -170,7 +170,7 @@ impl Facts {
     fn row(&self) -> Row {
         let own = |one: Estimate| Value::Estimate(one.value, one.ci95);
         let maybe = |one: Option<Estimate>| one.map_or(Value::Nothing, own);
-        let rest = match &self.course {
+        let rest = match &self.timeline {
             Course::Held { per_s, seconds: held } => [
                 own(*per_s),
                 Value::Words(format!("all of {}", seconds(*held))),
@@ -180,12 +180,12 @@ impl Facts {
                 Value::Nothing,
             ],
             Course::Fell(bucket) => [
-                own(bucket.first_per_s),
-                own(bucket.held_s),
-                own(bucket.base_per_s),
-                own(bucket.operations),
+                own(bucket.burst_per_s),
+                own(bucket.burst_s),
+                own(bucket.baseline_per_s),
+                own(bucket.credits),
                 maybe(bucket.refill_per_s),
-                maybe(bucket.back_s),
+                maybe(bucket.refill_s),
             ],
         };
         let size = [Value::Number(self.size_bytes as f64)];
@@ -195,8 +195,8 @@ impl Facts {
 
     /// What was in the bucket, and how large its operations were.
     fn credit(&self) -> Option<(Estimate, f64)> {
-        match &self.course {
-            Course::Fell(bucket) => Some((bucket.operations, self.size_bytes as f64)),
+        match &self.timeline {
+            Course::Fell(bucket) => Some((bucket.credits, self.size_bytes as f64)),
             Course::Held { .. } => None,
         }
     }

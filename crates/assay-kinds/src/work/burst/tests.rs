@@ -127,14 +127,14 @@ fn the_numbers_of_a_row_are_those_of_its_sentence() {
     let measured = measured_of(emptied());
     let own = planned(4096);
     let told = facts(&own, &[&measured]).unwrap();
-    let Course::Fell(bucket) = told.course else { panic!("{told:?}") };
+    let Course::Fell(bucket) = told.timeline else { panic!("{told:?}") };
     let value = |metric: &str| own.value(metric, &measured).unwrap();
-    assert_eq!(value("burst_iops"), Ok(bucket.first_per_s.value));
-    assert_eq!(value("burst_duration_s"), Ok(bucket.held_s.value));
-    assert_eq!(value("burst_baseline_iops"), Ok(bucket.base_per_s.value));
-    assert_eq!(value("burst_credits"), Ok(bucket.operations.value));
+    assert_eq!(value("burst_iops"), Ok(bucket.burst_per_s.value));
+    assert_eq!(value("burst_duration_s"), Ok(bucket.burst_s.value));
+    assert_eq!(value("burst_baseline_iops"), Ok(bucket.baseline_per_s.value));
+    assert_eq!(value("burst_credits"), Ok(bucket.credits.value));
     assert_eq!(value("burst_refill_iops"), Ok(bucket.refill_per_s.unwrap().value));
-    assert_eq!(value("burst_refill_s"), Ok(bucket.back_s.unwrap().value));
+    assert_eq!(value("burst_refill_s"), Ok(bucket.refill_s.unwrap().value));
     assert_eq!(own.value("iops", &measured), None);
     let mut even = emptied();
     even.first.truncate(25);
@@ -146,7 +146,7 @@ fn the_numbers_of_a_row_are_those_of_its_sentence() {
     let exhibit = Facts::exhibit(&[&told], &Bare);
     let row = &exhibit.table.rows[0];
     assert_eq!(row.cells.len(), exhibit.table.columns.len());
-    assert_eq!(row.cells[2].value, Value::Estimate(bucket.held_s.value, bucket.held_s.ci95));
+    assert_eq!(row.cells[2].value, Value::Estimate(bucket.burst_s.value, bucket.burst_s.ci95));
     assert_eq!(told.subject().workload, "burst");
 }
 
@@ -177,7 +177,7 @@ fn rests_fit_into_the_time_that_is_left_and_do_not_fill_the_bucket() {
     let all: f64 = found.iter().map(|own| own.rest_s + own.load_s).sum();
     assert!(all <= 300.0, "{found:?}");
     let longest = found[2].rest_s;
-    assert!(longest * bucket.base_per_s.value <= 0.81 * bucket.operations.value, "{found:?}");
+    assert!(longest * bucket.baseline_per_s.value <= 0.81 * bucket.credits.value, "{found:?}");
     assert!((found[1].rest_s / found[0].rest_s - 2.0).abs() < 1e-9, "{found:?}");
     // Of a long time they take what the bucket allows.
     assert_eq!(pauses(&bucket, 3000.0), pauses(&bucket, 30_000.0));

@@ -19,19 +19,19 @@ use crate::work::{self, Measured};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
-    pub arm: Levels,
+    pub configuration: Levels,
     /// What is said of the target.
     pub verdict: Verdict,
     /// What it says that it holds, or what a file system has free.
-    pub claimed_bytes: u64,
+    pub announced_bytes: u64,
     /// What it holds, where that is known: the number of its row, whatever single looks found.
-    pub held_bytes: Option<u64>,
+    pub usable_bytes: Option<u64>,
     /// The least and the most that several looks found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub looks_held_bytes: Option<[u64; 2]>,
+    pub usable_range_bytes: Option<[u64; 2]>,
     /// Its bound, with 95 %, where that comes from a sample; none of several looks that differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held_ci95_bytes: Option<[u64; 2]>,
+    pub usable_ci95_bytes: Option<[u64; 2]>,
     /// Whether every block was looked at.
     pub full: bool,
     /// Whether it was looked at through a file in free space.
@@ -44,7 +44,7 @@ pub struct Facts {
     #[serde(default)]
     pub rewritten_blocks: u64,
     /// Those that were tried again, and those of them that were wrong again.
-    pub again_blocks: [u64; 2],
+    pub retried_blocks: [u64; 2],
     /// What a look that found nothing would have found.
     pub limit: Limit,
     /// The answer, in a sentence.
@@ -53,7 +53,7 @@ pub struct Facts {
     pub limit_text: String,
     /// Why nothing is said where nothing was wrong: what may have answered for the medium.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_told: Option<String>,
+    pub inconclusive_reason: Option<String>,
 }
 
 impl Planned {
@@ -92,22 +92,22 @@ impl Tells for Planned {
         let Subject { workload, arm } = seen.subject.clone();
         let facts = Facts {
             workload,
-            arm,
+            configuration: arm,
             verdict: found.verdict,
-            claimed_bytes: outcome.claimed_bytes,
-            held_bytes: found.held_bytes,
-            looks_held_bytes: held,
-            held_ci95_bytes: found.held_ci95_bytes,
+            announced_bytes: outcome.claimed_bytes,
+            usable_bytes: found.held_bytes,
+            usable_range_bytes: held,
+            usable_ci95_bytes: found.held_ci95_bytes,
             full: outcome.shape.full && !outcome.cut_short,
             in_free_space: detail.in_free_space,
             checked_blocks: outcome.first.all(),
             wrong_blocks: outcome.first.wrong(),
             rewritten_blocks: outcome.rewritten,
-            again_blocks: [outcome.again.all(), outcome.again.wrong()],
+            retried_blocks: [outcome.again.all(), outcome.again.wrong()],
             limit: found.limit,
             text,
             limit_text: limits(detail, &found),
-            not_told: found.not_told,
+            inconclusive_reason: found.not_told,
         };
         Some(facts.into())
     }
@@ -182,13 +182,13 @@ impl Shows for Facts {
 
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// Several looks have the number of their row, so that there is one wherever it is told.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
-        if self.looks_held_bytes.is_some() {
-            self.held_bytes = number(HELD.name).map(|bytes| bytes.round() as u64);
+        if self.usable_range_bytes.is_some() {
+            self.usable_bytes = number(HELD.name).map(|bytes| bytes.round() as u64);
         }
     }
 
@@ -206,10 +206,10 @@ impl Facts {
 
     fn cells(&self) -> [Cell; 5] {
         let number = |amount: u64| Value::Number(amount as f64);
-        let looks = self.looks_held_bytes.filter(|[least, most]| least < most);
-        let held = match looks.or(self.held_ci95_bytes) {
+        let looks = self.usable_range_bytes.filter(|[least, most]| least < most);
+        let held = match looks.or(self.usable_ci95_bytes) {
             Some(ends) => Value::Between(ends.map(|end| end as f64)),
-            None => self.held_bytes.map_or(Value::Nothing, number),
+            None => self.usable_bytes.map_or(Value::Nothing, number),
         };
         let looked_at = if self.full {
             "every block".to_owned()
@@ -218,7 +218,7 @@ impl Facts {
         };
         let rest = [Value::Words(looked_at), number(self.wrong_blocks)];
         let [looked_at, wrong] = rest.map(Cell::from);
-        [number(self.claimed_bytes).into(), held.into(), self.judgement(), looked_at, wrong]
+        [number(self.announced_bytes).into(), held.into(), self.judgement(), looked_at, wrong]
     }
 
     fn judgement(&self) -> Cell {
@@ -389,9 +389,9 @@ mod tests {
             facts
         };
         let both = settled(facts(&[&measured(detail(short)), &good()]));
-        assert_eq!((both.verdict, both.held_bytes), (Verdict::Zeroes, Some(7_000_000_000)));
-        assert_eq!(both.held_ci95_bytes, None);
+        assert_eq!((both.verdict, both.usable_bytes), (Verdict::Zeroes, Some(7_000_000_000)));
+        assert_eq!(both.usable_ci95_bytes, None);
         assert_eq!(row(&both)[1].0, "8 GiB to 64 GiB");
-        assert_eq!(settled(facts(&[&good()])).held_bytes, Some(64 << 30), "one look is its row");
+        assert_eq!(settled(facts(&[&good()])).usable_bytes, Some(64 << 30), "one look is its row");
     }
 }

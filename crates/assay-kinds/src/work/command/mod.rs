@@ -150,7 +150,7 @@ const fn yes() -> bool {
 pub(super) const DURATION: Metric = metric(
     "duration_s",
     Better::Lower,
-    "runtime",
+    "time",
     "time that a run of a command takes, mean of a trial's runs; the shell's own start is taken off",
 );
 

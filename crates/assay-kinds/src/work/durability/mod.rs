@@ -280,7 +280,7 @@ impl Counts for Detail {
 
     /// Cuts are drawn one by one: those that were made are as many as they are.
     fn keeps_what_it_has(&self) -> bool {
-        self.0.tally.cuts > 0
+        self.0.tally.crash_points > 0
     }
 }
 

@@ -22,7 +22,7 @@ const MOST_LINES: usize = 40;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
-    pub arm: Levels,
+    pub configuration: Levels,
     pub recorded: Recorded,
     /// It in a sentence.
     pub text: String,
@@ -35,7 +35,7 @@ impl Tells for Planned {
         let recorded = details.find_map(|detail| detail.requests.clone())?;
         let Subject { workload, arm } = seen.subject.clone();
         let text = words(&recorded);
-        Some(Facts { workload, arm, recorded: *recorded, text }.into())
+        Some(Facts { workload, configuration: arm, recorded: *recorded, text }.into())
     }
 
     /// None of its metrics is changed by what rules say.
@@ -58,7 +58,7 @@ fn words(recorded: &Recorded) -> String {
         classes.iter().map(|(name, of)| class_words(name, of, all)).collect();
     let classes =
         if classes.is_empty() { String::new() } else { format!(": {}", classes.join("; ")) };
-    let missing = match recorded.unrecorded {
+    let missing = match recorded.dropped {
         0 => String::new(),
         lost => format!(
             " Another {} ({}) are counted and not in the recording: they came faster than they were read, or only the \
@@ -145,7 +145,7 @@ impl Shows for Facts {
             Column::new("recording", Unit::Bytes),
         ];
         let row = |own: &&Self| {
-            let Recorded { requests, unrecorded, span_ns, file_bytes, .. } = own.recorded;
+            let Recorded { requests, dropped: unrecorded, span_ns, file_bytes, .. } = own.recorded;
             let cells = [
                 Some(requests),
                 Some(unrecorded),
@@ -182,7 +182,7 @@ impl Shows for Facts {
 
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// What was recorded is counted, and no number of a row.
@@ -234,7 +234,7 @@ impl Facts {
                 where_bytes(of.bytes as f64 / all),
                 where_bytes(of.in_order as f64 / all),
                 where_bytes(of.touched_bytes as f64),
-                where_bytes(of.again_bytes as f64 / of.bytes.max(1) as f64),
+                where_bytes(of.reused_bytes as f64 / of.bytes.max(1) as f64),
                 // Nothing where nobody said when they ended.
                 Value::number((of.queued_ns > 0).then(|| of.mean_in_flight(self.recorded.span_ns))),
                 Value::number(of.dispersion),
@@ -334,7 +334,7 @@ mod tests {
     fn facts(unrecorded: u64) -> Facts {
         let recorded = recorded(unrecorded);
         let text = words(&recorded);
-        Facts { workload: "watched".to_owned(), arm: Levels::new(), recorded, text }
+        Facts { workload: "watched".to_owned(), configuration: Levels::new(), recorded, text }
     }
 
     #[test]

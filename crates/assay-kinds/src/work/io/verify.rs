@@ -103,9 +103,9 @@ pub fn pass(
 
 /// The wrong blocks in words: `3 torn, 1 stale`.
 pub fn faults(found: &Verified) -> String {
-    let told = Fault::ALL.iter().filter(|fault| found.wrong.of(**fault) > 0);
+    let told = Fault::ALL.iter().filter(|fault| found.corrupt.of(**fault) > 0);
     let words =
-        told.map(|fault| format!("{} {}", show::count(found.wrong.of(*fault)), fault.name()));
+        told.map(|fault| format!("{} {}", show::count(found.corrupt.of(*fault)), fault.name()));
     words.collect::<Vec<_>>().join(", ")
 }
 
@@ -158,11 +158,11 @@ pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
     if found.cut_short {
         told.push(format!("it was ended after {} blocks", show::count(found.read)));
     }
-    if found.either > 0 {
+    if found.ambiguous > 0 {
         told.push(format!(
             "of {} blocks one write or another may stand, because it is not known which of them came last: \
              either was taken",
-            show::count(found.either)
+            show::count(found.ambiguous)
         ));
     }
     if let Some(settled) = found.settled {
@@ -171,7 +171,7 @@ pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
              and what came behind them may stand or not; {} blocks hold some of it; where power was lost, \
              what a cache had not written down yet may be gone",
             show::count(settled),
-            show::count(found.late)
+            show::count(found.unconfirmed)
         ));
     }
     if !is_direct {
@@ -226,11 +226,11 @@ mod tests {
     fn faults_are_counted_by_name_and_what_is_not_there_is_not_told() {
         let mut found = Verified::default();
         assert_eq!(faults(&found), "");
-        found.wrong = FaultCounts { torn: 3, zeroed: 1, ..FaultCounts::default() };
+        found.corrupt = FaultCounts { torn: 3, zeroed: 1, ..FaultCounts::default() };
         assert_eq!(faults(&found), "3 torn, 1 zeroed");
         assert_eq!(untold(&found, true), Vec::<String>::new());
         assert_eq!(untold(&found, false).len(), 1);
-        let found = Verified { either: 2, settled: Some(7), cut_short: true, ..found };
+        let found = Verified { ambiguous: 2, settled: Some(7), cut_short: true, ..found };
         assert_eq!(untold(&found, true).len(), 3);
     }
 

@@ -69,7 +69,7 @@ impl Counts for Detail {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
     pub recorded: Count,
-    pub played: Count,
+    pub replayed: Count,
 }
 
 /// What was played beside what was recorded.
@@ -77,30 +77,30 @@ pub struct Beside {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fidelity {
     /// By kind of request, as it was recorded (`read`, `write`, `fua`, `flush`, `discard`, `write-zeroes`).
-    pub acts: BTreeMap<String, Beside>,
+    pub requests: BTreeMap<String, Beside>,
     /// Nanoseconds from the first request to the last one: as recorded, scaled, and as played.
     pub recorded_ns: u64,
-    pub played_ns: u64,
+    pub replayed_ns: u64,
     /// By the clock: the distance of Kolmogorov between intended and real starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrival_distance: Option<f64>,
+    pub ks_distance: Option<f64>,
     /// By the clock, and paced: the part that started more than 1 ms late, or never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_share: Option<f64>,
     /// By the clock, and paced: the longest time that one was behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most_behind_ns: Option<u64>,
+    pub max_delay_ns: Option<u64>,
     /// With a paced clock: how the waits were held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub paced: Option<Paced>,
+    pub dependent: Option<Paced>,
     /// Requests under way on average: recorded (0 where the recording does not say when they ended), and played.
     /// What a target does with the load is no fault.
     pub in_flight: [f64; 2],
     /// Requests of the recording that cannot be played.
-    pub left_out: u64,
+    pub skipped: u64,
     pub placing: Placing,
     /// What was changed of requests so that they fit.
-    pub fitted: Fitted,
+    pub adjusted: Fitted,
     /// What is drawn, by kind of request; nothing in results of versions that drew nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub drawn: BTreeMap<String, Pair>,
@@ -129,8 +129,8 @@ impl Fidelity {
     /// Which of two is less faithful: the one with more that speaks against it, then the one whose starts lie
     /// farther away, or to whose waits more was added.
     pub fn by_faults(&self, other: &Self) -> Ordering {
-        let added = |own: &Self| own.paced.map(|paced| paced.added_share);
-        let distance = |own: &Self| own.arrival_distance.or_else(|| added(own)).unwrap_or_default();
+        let added = |own: &Self| own.dependent.map(|paced| paced.added_share);
+        let distance = |own: &Self| own.ks_distance.or_else(|| added(own)).unwrap_or_default();
         let faults = self.faults().len().cmp(&other.faults().len());
         faults.then_with(|| distance(self).total_cmp(&distance(other)))
     }
@@ -142,8 +142,8 @@ impl Fidelity {
 
     /// Where it is not the same work, each a clause; none where it is.
     pub fn faults(&self) -> Vec<String> {
-        let counts = self.acts.iter().filter_map(|(name, own)| {
-            let Beside { recorded, played } = own;
+        let counts = self.requests.iter().filter_map(|(name, own)| {
+            let Beside { recorded, replayed: played } = own;
             if apart(played.operations, recorded.operations) > MOST_BYTES_SHARE {
                 let [played, recorded] =
                     [played, recorded].map(|count| show::count(count.operations));
@@ -160,7 +160,7 @@ impl Fidelity {
 
     /// By the clock: where the times are others.
     fn timing(&self) -> Option<String> {
-        let distance = self.arrival_distance?;
+        let distance = self.ks_distance?;
         // Of few requests each is a larger part: one that starts a little later is that far.
         let one = Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
         let most = MOST_ARRIVAL_DISTANCE.max(one.unwrap_or_default());
@@ -169,9 +169,9 @@ impl Fidelity {
                 "starts are {distance:.3} from the recorded ones ({most:.3} at most)"
             ));
         }
-        if self.recorded_ns > 0 && apart(self.played_ns, self.recorded_ns) > MOST_DURATION_SHARE {
+        if self.recorded_ns > 0 && apart(self.replayed_ns, self.recorded_ns) > MOST_DURATION_SHARE {
             let [played, recorded] =
-                [self.played_ns, self.recorded_ns].map(|span| show::duration(span as f64));
+                [self.replayed_ns, self.recorded_ns].map(|span| show::duration(span as f64));
             return Some(format!("it took {played} instead of {recorded}"));
         }
         self.lateness()
@@ -184,7 +184,7 @@ impl Fidelity {
 
     /// Paced: where it was not the recorded gaps that were waited.
     fn pacing(&self) -> Option<String> {
-        let added = self.paced?.added_share;
+        let added = self.dependent?.added_share;
         if added > MOST_ADDED_SHARE {
             return Some(format!(
                 "{} of the time of what waited was added by starting late",
@@ -195,7 +195,7 @@ impl Fidelity {
     }
 
     fn places(&self) -> Option<String> {
-        let changed = self.fitted.jumps_changed;
+        let changed = self.adjusted.distances_changed;
         (changed > MOST_JUMPS_CHANGED).then(|| {
             format!(
                 "{}: {} of the steps from one request to the next have another length",
@@ -207,12 +207,12 @@ impl Fidelity {
 
     /// Requests of the recording that can be played.
     fn recorded(&self) -> u64 {
-        self.acts.values().fold(0, |sum, own| sum.saturating_add(own.recorded.operations))
+        self.requests.values().fold(0, |sum, own| sum.saturating_add(own.recorded.operations))
     }
 
     fn lacking(&self) -> Option<String> {
-        let all = self.recorded().saturating_add(self.left_out);
-        let share = self.left_out as f64 / all.max(1) as f64;
+        let all = self.recorded().saturating_add(self.skipped);
+        let share = self.skipped as f64 / all.max(1) as f64;
         (share > MOST_LEFT_OUT)
             .then(|| format!("{} of the recorded requests cannot be played", show::share(share)))
     }

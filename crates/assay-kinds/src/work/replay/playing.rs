@@ -136,20 +136,20 @@ fn fidelity(
     let by_clock = own.clock == Clock::Open;
     let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
     Fidelity {
-        acts: beside(&was.counts, played),
+        requests: beside(&was.counts, played),
         recorded_ns: own.scale.time_ns(was.span_ns),
-        played_ns: played.took_ns,
-        arrival_distance: by_clock.then_some(played.arrival_distance),
+        replayed_ns: played.took_ns,
+        ks_distance: by_clock.then_some(played.arrival_distance),
         late_share: outcome.pace.map(|pace| share(pace.late + pace.unissued(), pace.scheduled)),
-        most_behind_ns: outcome.pace.map(|pace| pace.most_behind_ns),
-        paced: played.waited.as_ref().map(paced),
+        max_delay_ns: outcome.pace.map(|pace| pace.max_delay_ns),
+        dependent: played.waited.as_ref().map(paced),
         in_flight: [
             share(own.source.queued_ns, own.source.length_ns),
             in_flight(histograms, played.took_ns),
         ],
-        left_out: own.source.left_out,
+        skipped: own.source.left_out,
         placing: own.placing,
-        fitted,
+        adjusted: fitted,
         drawn: was.drawn.beside(drawn(played, track, by_clock)),
     }
 }
@@ -198,10 +198,10 @@ fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<Strin
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
     let there = Act::ALL.into_iter().map(|act| {
         let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
-        let own = Beside { recorded: count(recorded), played: count(played) };
+        let own = Beside { recorded: count(recorded), replayed: count(played) };
         (act.name().to_owned(), own)
     });
-    there.filter(|(_, own)| own.recorded.operations + own.played.operations > 0).collect()
+    there.filter(|(_, own)| own.recorded.operations + own.replayed.operations > 0).collect()
 }
 
 /// How many were under way on average, by the law of Little: response times where there are any, else those of

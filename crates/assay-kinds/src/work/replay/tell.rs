@@ -17,7 +17,7 @@ use crate::work::{self, Measured};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
-    pub arm: Levels,
+    pub configuration: Levels,
     /// Trials that it is chosen from.
     pub trials: usize,
     pub fidelity: Fidelity,
@@ -33,7 +33,7 @@ impl Tells for Planned {
         let Subject { workload, arm } = seen.subject.clone();
         let (trials, fidelity) = (all.len(), (*worst).clone());
         let text = words(&fidelity, trials);
-        Some(Facts { workload, arm, trials, fidelity, text }.into())
+        Some(Facts { workload, configuration: arm, trials, fidelity, text }.into())
     }
 
     /// None of its metrics is changed by what rules say.
@@ -50,30 +50,30 @@ fn words(own: &Fidelity, trials: usize) -> String {
         "its trial".to_owned()
     };
     let sum = |count: fn(&Beside) -> u64| {
-        let all = own.acts.values().map(count);
+        let all = own.requests.values().map(count);
         show::count(all.fold(0, u64::saturating_add))
     };
     let [recorded, played] =
-        [own.recorded_ns, own.played_ns].map(|span| show::duration(span as f64));
-    let timing = own.arrival_distance.map_or_else(String::new, |distance| {
-        let behind = own.most_behind_ns.unwrap_or_default();
+        [own.recorded_ns, own.replayed_ns].map(|span| show::duration(span as f64));
+    let timing = own.ks_distance.map_or_else(String::new, |distance| {
+        let behind = own.max_delay_ns.unwrap_or_default();
         format!(
             ", starts {distance:.3} from the recorded ones, at most {} behind",
             show::duration(behind as f64)
         )
     });
-    let pacing = own.paced.as_ref().map_or_else(String::new, pacing_words);
+    let pacing = own.dependent.as_ref().map_or_else(String::new, pacing_words);
     let changed = [
-        (own.left_out, "cannot be played"),
-        (own.fitted.rounded, "were rounded to what direct I/O needs"),
-        (own.fitted.clipped, "were clipped"),
+        (own.skipped, "cannot be played"),
+        (own.adjusted.rounded, "were rounded to what direct I/O needs"),
+        (own.adjusted.clipped, "were clipped"),
     ];
     let changed = changed.iter().filter(|(count, _)| *count > 0);
     let changed = changed
         .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
     format!(
         "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
-        sum(|one| one.played.operations),
+        sum(|one| one.replayed.operations),
         sum(|one| one.recorded.operations),
         own.placing.words()
     )
@@ -163,8 +163,8 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
         let cells = [
             Value::Words(rows.name(&own.subject())),
             Value::Number(of.recorded_ns as f64),
-            Value::Number(of.played_ns as f64),
-            Value::number(of.arrival_distance),
+            Value::Number(of.replayed_ns as f64),
+            Value::number(of.ks_distance),
             Value::number(of.late_share),
             Value::number(of.in_flight_recorded()),
             Value::Number(of.in_flight[1]),
@@ -193,7 +193,7 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
         Column::new("overtaken", Unit::Count),
     ];
     let row = |own: &&Facts| {
-        let of = own.fidelity.paced?;
+        let of = own.fidelity.dependent?;
         let [recorded, played] = of.gap_ns.map(Value::Number);
         let cells = [
             Value::Words(rows.name(&own.subject())),
@@ -221,7 +221,7 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
 
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// Its numbers are those of its trial.
@@ -244,12 +244,12 @@ impl Facts {
             let cells = [
                 Value::Words(name.clone()),
                 number(own.recorded.operations),
-                number(own.played.operations),
+                number(own.replayed.operations),
                 number(own.recorded.bytes),
-                number(own.played.bytes),
+                number(own.replayed.bytes),
             ];
             Row { of: self.subject(), cells: cells.into_iter().map(Cell::from).collect() }
         };
-        self.fidelity.acts.iter().map(row).collect()
+        self.fidelity.requests.iter().map(row).collect()
     }
 }

@@ -122,13 +122,13 @@ fn a_play_by_the_clock_is_the_work_that_was_recorded() {
     let detail = Detail::of(&measured).unwrap();
     let own = &detail.fidelity;
     assert_eq!(own.faults(), Vec::<String>::new());
-    assert_eq!(own.acts.len(), 6);
-    assert!(own.acts.values().all(|one| one.recorded == one.played), "{own:?}");
-    assert_eq!((own.recorded_ns, own.played_ns), ((COUNT - 1) * MS, (COUNT - 1) * MS));
-    assert_eq!((own.arrival_distance, own.late_share), (Some(0.0), Some(0.0)));
+    assert_eq!(own.requests.len(), 6);
+    assert!(own.requests.values().all(|one| one.recorded == one.replayed), "{own:?}");
+    assert_eq!((own.recorded_ns, own.replayed_ns), ((COUNT - 1) * MS, (COUNT - 1) * MS));
+    assert_eq!((own.ks_distance, own.late_share), (Some(0.0), Some(0.0)));
     assert_eq!(measured.operations(), COUNT);
     assert_eq!(own.drawn.len(), 6);
-    assert!(own.drawn.values().all(|one| one.recorded == one.played), "{:?}", own.drawn);
+    assert!(own.drawn.values().all(|one| one.recorded == one.replayed), "{:?}", own.drawn);
     assert!((own.in_flight[0] - 0.5).abs() < 0.01 && (own.in_flight[1] - 0.25).abs() < 0.01);
     assert_eq!(doubt(&planned, &measured), None);
 }
@@ -173,9 +173,9 @@ fn of_few_requests_one_may_start_a_little_later() {
     let (_, measured) = played(&asked(Clock::Open), DEVICE_BYTES, FAST);
     let mut own = Detail::of(&measured).unwrap().fidelity.clone();
     let count = Count { operations: 45, bytes: 45 * 4096 };
-    own.acts = [("write".to_owned(), Beside { recorded: count, played: count })].into();
+    own.requests = [("write".to_owned(), Beside { recorded: count, replayed: count })].into();
     for (later, faults) in [(1, 0), (2, 1)] {
-        own.arrival_distance = Some(f64::from(later) / 45.0);
+        own.ks_distance = Some(f64::from(later) / 45.0);
         assert_eq!(own.faults().len(), faults, "{later}: {:?}", own.faults());
     }
 }
@@ -184,7 +184,7 @@ fn of_few_requests_one_may_start_a_little_later() {
 fn without_a_clock_all_is_played_as_fast_as_it_goes() {
     let (planned, measured) = played(&asked(Clock::Closed), DEVICE_BYTES, SLOW);
     let own = &Detail::of(&measured).unwrap().fidelity;
-    assert_eq!((own.arrival_distance, own.late_share), (None, None));
+    assert_eq!((own.ks_distance, own.late_share), (None, None));
     assert_eq!(measured.operations(), COUNT);
     assert_eq!(doubt(&planned, &measured), None);
     assert_eq!((planned.primary(&|_| false), planned.ends_by_time()), ("iops", false));
@@ -194,18 +194,18 @@ fn without_a_clock_all_is_played_as_fast_as_it_goes() {
 fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
     let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, FAST);
     let own = &Detail::of(&measured).unwrap().fidelity;
-    assert_eq!((own.arrival_distance, own.late_share), (None, Some(0.0)));
+    assert_eq!((own.ks_distance, own.late_share), (None, Some(0.0)));
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
     // Reads, and flushes with what lies on the medium; nobody said that the rest was waited for.
-    let paced = own.paced.unwrap();
+    let paced = own.dependent.unwrap();
     assert_eq!((paced.after_end, paced.added_share), (COUNT / 6 * 3 - 2, 0.0));
     assert_eq!(paced.gap_ns[0], paced.gap_ns[1]);
-    assert!(own.played_ns < own.recorded_ns && own.recorded_ns == (COUNT - 1) * MS, "{own:?}");
+    assert!(own.replayed_ns < own.recorded_ns && own.recorded_ns == (COUNT - 1) * MS, "{own:?}");
     // A slow drive makes it longer, and no other work; by the clock it would be that.
     let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, SLOW);
     let own = &Detail::of(&measured).unwrap().fidelity;
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
-    assert!(own.played_ns > 3 * own.recorded_ns, "{own:?}");
+    assert!(own.replayed_ns > 3 * own.recorded_ns, "{own:?}");
     assert_eq!((planned.primary(&|_| false), planned.ends_by_time()), ("iops", false));
 }
 

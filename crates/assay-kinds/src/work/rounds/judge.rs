@@ -27,7 +27,7 @@ pub struct Window {
     /// Largest less smallest of it, as a share of the mean: 20 % at most where it is steady.
     pub range_share: f64,
     /// What the line through them rises by, as a share of the mean: 10 % at most where it is steady.
-    pub rise_share: f64,
+    pub slope_share: f64,
     /// Whether both hold.
     pub steady: bool,
 }
@@ -41,7 +41,7 @@ pub fn window(tracked: &[f64]) -> Option<Window> {
             last: first + SNIA_ROUNDS,
             mean: found.mean,
             range_share: found.range / found.mean,
-            rise_share: found.rise / found.mean,
+            slope_share: found.rise / found.mean,
             steady: found.is_steady(),
         })
     };
@@ -218,7 +218,7 @@ mod tests {
         assert!((found.mean - 103.4).abs() < 1e-9, "{found:?}");
         assert!((found.range_share - 10.0 / 103.4).abs() < 1e-9);
         // Slope -2.3 a round.
-        assert!((found.rise_share - 9.2 / 103.4).abs() < 1e-9, "{found:?}");
+        assert!((found.slope_share - 9.2 / 103.4).abs() < 1e-9, "{found:?}");
         let never = window(&[200.0, 170.0, 140.0, 110.0, 80.0, 50.0]).unwrap();
         assert_eq!((never.first, never.last, never.steady), (2, 6, false));
         assert_eq!(window(&[100.0; 4]), None);

@@ -33,7 +33,7 @@ fn doubt(planned: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
         what: format!(
             "the last five rounds range by {:.1} % of their mean and rise by {:.1} % (20 % and 10 % at most)",
             100.0 * widest.range_share,
-            100.0 * widest.rise_share
+            100.0 * widest.slope_share
         ),
         trials: windows.len(),
         why: "the drive was not in a steady state".to_owned(),

@@ -21,11 +21,11 @@ use assay_base::calc::pts::{Cell, Class, Measure, Test};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
-    pub arm: Levels,
+    pub configuration: Levels,
     pub test: Test,
     pub class: Class,
     /// The cell by which rounds were judged.
-    pub tracked: Cell,
+    pub tracking_cell: Cell,
     /// What it was, round by round.
     pub rounds: Vec<f64>,
     /// Bytes that were written since the purge, up to the end of each round.
@@ -34,11 +34,11 @@ pub struct Facts {
     pub ended_s: Vec<f64>,
     /// The rounds that count; none of fewer than five.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub measurement_window: Option<Window>,
     /// Each cell in them.
     pub cells: Vec<InWindow>,
     /// In what it parts from the specification; nothing that shows, where nothing stands here.
-    pub not_conforming: Vec<String>,
+    pub deviations: Vec<String>,
     /// Which trial that is and of how many, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<[usize; 2]>,
@@ -62,16 +62,16 @@ impl Tells for Planned {
         let Subject { workload, arm } = seen.subject.clone();
         let facts = Facts {
             workload,
-            arm,
+            configuration: arm,
             test: self.test,
             class: self.class,
-            tracked: self.tracked(),
+            tracking_cell: self.tracked(),
             rounds: told.tracked,
             written_bytes: detail.rounds.iter().map(|round| round.written_bytes).collect(),
             ended_s: detail.rounds.iter().map(|round| round.ended_ns as f64 / 1e9).collect(),
-            window: told.window,
+            measurement_window: told.window,
             cells: in_window(self, &detail),
-            not_conforming: told.departures,
+            deviations: told.departures,
             trial,
             text,
         };
@@ -113,7 +113,7 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
             value(measure, mean)
         );
     };
-    let Window { first, last, mean, range_share, rise_share, steady } = *window;
+    let Window { first, last, mean, range_share, slope_share: rise_share, steady } = *window;
     let state = if steady { "Steady" } else { "Not steady" };
     let written = detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes);
     let is_fresh = planned.fill_bytes.is_none() && written < detail.prepared.range_bytes;
@@ -184,7 +184,7 @@ impl Shows for Facts {
 
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// Its numbers are those of its trial.
@@ -204,12 +204,12 @@ impl Facts {
     /// What stands behind headings of its parts, where there are several rows.
     fn called(&self, what: &str) -> String {
         let names: Vec<&str> =
-            [&self.workload].into_iter().chain(self.arm.values()).map(String::as_str).collect();
+            [&self.workload].into_iter().chain(self.configuration.values()).map(String::as_str).collect();
         format!("{what}: {}", names.join(", "))
     }
 
     fn row(&self) -> Row {
-        let window = self.window.as_ref();
+        let window = self.measurement_window.as_ref();
         let share = |own: fn(&Window) -> f64| Value::number(window.map(own));
         let that_count = window.map(|own| format!("{} to {}", own.first, own.last));
         let mean = window.map(|own| value(self.measure(), own.mean));
@@ -222,10 +222,10 @@ impl Facts {
         let cells = [
             Value::Number(self.rounds.len() as f64),
             or_nothing(that_count),
-            Value::Words(self.tracked.words()),
+            Value::Words(self.tracking_cell.words()),
             or_nothing(mean),
             share(|own| own.range_share),
-            share(|own| own.rise_share),
+            share(|own| own.slope_share),
             Value::Words(state.to_owned()),
         ];
         Row { of: self.subject(), cells: cells.map(TableCell::from).to_vec() }
@@ -237,11 +237,11 @@ impl Facts {
             parts.push(self.table_of_cells(self.called("slowest operation"), true));
         }
         parts.push(self.table_of_rounds());
-        if !self.not_conforming.is_empty() {
+        if !self.deviations.is_empty() {
             parts.push(Part {
                 title: self
                     .called(&format!("like PTS {}, not conforming, because", self.test.title())),
-                body: Body::List(self.not_conforming.clone()),
+                body: Body::List(self.deviations.clone()),
                 remarks: Vec::new(),
             });
         }
@@ -303,7 +303,7 @@ impl Facts {
         const MOST: usize = 30;
         let all = self.rounds.len();
         let counts = |round: usize| {
-            self.window.as_ref().is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
+            self.measurement_window.as_ref().is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
         };
         let step = all.div_ceil(MOST).max(1);
         let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));
@@ -342,7 +342,7 @@ fn chart(all: &[&Facts]) -> Chart {
         Measure::Bandwidth => BANDWIDTH,
         Measure::Latency => LATENCY,
     };
-    let window = first.window.as_ref().filter(|_| alone);
+    let window = first.measurement_window.as_ref().filter(|_| alone);
     let stretch = window.map(|own| Stretch {
         first: own.first,
         last: own.last,
@@ -353,14 +353,14 @@ fn chart(all: &[&Facts]) -> Chart {
             .map(|(name, by)| Guide { name: name.to_owned(), value: by * own.mean })
     });
     let line = |own: &&Facts| {
-        let arm: Vec<&str> = own.arm.values().map(String::as_str).collect();
-        let name = if alone { own.tracked.words() } else { arm.join(", ") };
+        let arm: Vec<&str> = own.configuration.values().map(String::as_str).collect();
+        let name = if alone { own.tracking_cell.words() } else { arm.join(", ") };
         Line { name, values: own.rounds.clone() }
     };
     Chart {
         figure: FIGURE.about.name.to_owned(),
         workload: first.workload.clone(),
-        title: format!("{}, round by round", first.tracked.words()),
+        title: format!("{}, round by round", first.tracking_cell.words()),
         description: "A point is a round; shaded are the rounds that count.".to_owned(),
         axis: metric.noun.to_owned(),
         metric: metric.name.to_owned(),

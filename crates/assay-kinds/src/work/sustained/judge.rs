@@ -47,7 +47,7 @@ pub struct Course {
     /// The rates of its first and its last fifth, where it sank little by little: a line describes it
     /// better than levels do, so that there is no place where it fell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sinks: Option<[Rated; 2]>,
+    pub declines: Option<[Rated; 2]>,
     /// What the drive rested between the slices, where that is more than 5 % of the time: a fall may come
     /// later then, or not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ impl Course {
     /// rate that comes back, or that came back before, was held up by something else; what sinks little by
     /// little falls nowhere.
     pub fn fall(&self) -> Option<&Level> {
-        let (first, later) = self.levels.split_first().filter(|_| self.sinks.is_none())?;
+        let (first, later) = self.levels.split_first().filter(|_| self.declines.is_none())?;
         let is_slower = |level: &Level| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
         let at = later.iter().position(is_slower)?;
         later[at..].iter().all(is_slower).then(|| &later[at])
@@ -70,7 +70,7 @@ impl Course {
 
     /// Whether the rate fell for good, at one place or little by little.
     pub fn fell(&self) -> bool {
-        self.fall().is_some() || self.sinks.is_some()
+        self.fall().is_some() || self.declines.is_some()
     }
 
     /// The last level, whose rate goes on.
@@ -139,7 +139,7 @@ pub fn course(detail: &Detail) -> Option<Course> {
     let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
     let written_bytes = place_of(slices.len());
     let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
-    let mut course = Course { written_bytes, levels, sinks, rests: rests(detail), again: None };
+    let mut course = Course { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
     course.again = cause::again(detail, &course);
     Some(course)
 }

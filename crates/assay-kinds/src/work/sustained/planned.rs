@@ -109,7 +109,7 @@ fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
 
 /// Where the rate fell, and what of that is known to be a cache.
 fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
-    if course.sinks.is_some() {
+    if course.declines.is_some() {
         return Err("the rate sank little by little".to_owned());
     }
     let Some(fall) = course.fall() else {

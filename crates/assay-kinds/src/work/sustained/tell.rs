@@ -17,9 +17,9 @@ use crate::work::{self, Measured};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     pub workload: String,
-    pub arm: Levels,
+    pub configuration: Levels,
     /// The course of the rate: that of one trial, where there are several.
-    pub course: Course,
+    pub timeline: Course,
     /// Which trial that is, and what the others say; none of one trial alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub several: Option<Several>,
@@ -57,7 +57,7 @@ impl Tells for Planned {
             text = format!("{text} {heat}");
         }
         let Subject { workload, arm } = seen.subject.clone();
-        Some(Facts { workload, arm, course, several, text }.into())
+        Some(Facts { workload, configuration: arm, timeline: course, several, text }.into())
     }
 
     /// None of its metrics is changed by what rules say.
@@ -156,7 +156,7 @@ impl Shows for Facts {
             Column::new("95 % interval of the rate", Unit::BytesPerS),
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
-        let rested = all.iter().any(|own| own.course.rests.is_some());
+        let rested = all.iter().any(|own| own.timeline.rests.is_some());
         let remarks = [LEGEND].into_iter().chain(rested.then_some(OF_RESTS));
         Exhibit {
             remarks: remarks.map(str::to_owned).collect(),
@@ -173,7 +173,7 @@ impl Shows for Facts {
 
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
 
     /// The rates of a course are those of its trial; of several trials the number of their row stands beside
@@ -205,12 +205,12 @@ impl Facts {
             ];
             Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() }
         };
-        self.course.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
+        self.timeline.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
     }
 
     /// The line of all of the time, where the drive rested in it.
     fn of_rests(&self) -> Option<Row> {
-        let rests = self.course.rests?;
+        let rests = self.timeline.rests?;
         let cells = [
             Value::Words(format!("with its rests, {} of the time", rests.percent())),
             Value::Nothing,
@@ -294,7 +294,7 @@ pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
 /// What was seen of the rate.
 fn seen(course: &Course) -> String {
     let written = show::bytes(course.written_bytes);
-    if let Some([first, last]) = &course.sinks {
+    if let Some([first, last]) = &course.declines {
         return format!(
             "Its rate sinks little by little over {written}: {} in the first fifth of it, {} in the last.",
             of_rated(first),
@@ -389,7 +389,7 @@ mod tests {
 
     fn told(levels: &[(u64, f64)], again: Option<Again>) -> String {
         let levels = levels.iter().map(|(from, rate)| level(from * MIB, *rate)).collect();
-        words(&Course { written_bytes: 900 * MIB, levels, sinks: None, rests: None, again }, None)
+        words(&Course { written_bytes: 900 * MIB, levels, declines: None, rests: None, again }, None)
     }
 
     const CACHE_WORDS: [&str; 3] = ["fast cache", "is full", "was full"];
@@ -423,7 +423,7 @@ mod tests {
         );
         let sinks = Some([rated(200.0), rated(100.0)]);
         let levels = vec![level(0, 150.0)];
-        let disk = Course { written_bytes: 900 * MIB, levels, sinks, rests: None, again: None };
+        let disk = Course { written_bytes: 900 * MIB, levels, declines: sinks, rests: None, again: None };
         assert_eq!(
             words(&disk, Some("the user stopped it after 3 s")),
             "Its rate sinks little by little over 900 MiB: 200 MiB/s in the first fifth of it, 100 MiB/s in the \
@@ -486,10 +486,10 @@ mod tests {
     fn every_level_is_a_row_and_nothing_is_told_of_invalid_numbers() {
         let levels = vec![level(0, 400.0), level(300 * MIB, 50.0)];
         let written_bytes = 900 * MIB;
-        let course = Course { written_bytes, levels, sinks: None, rests: None, again: None };
+        let course = Course { written_bytes, levels, declines: None, rests: None, again: None };
         let text = "It was written to.".to_owned();
         let (workload, arm) = ("long".to_owned(), Levels::new());
-        let mut facts = Facts { workload, arm, course, several: None, text };
+        let mut facts = Facts { workload, configuration: arm, timeline: course, several: None, text };
         let Exhibit { table, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
         let written = |row: &Row| {
             let cells = row.cells.iter().zip(&table.columns);
@@ -546,7 +546,7 @@ mod tests {
         // The table and the sentence have one number.
         let Exhibit { table, remarks, .. } = Facts::exhibit(&[&told], &Bare);
         let [_, whole] = table.rows.as_slice() else { panic!("{table:?}") };
-        let rests = told.course.rests.unwrap();
+        let rests = told.timeline.rests.unwrap();
         assert_eq!(
             whole.cells[0].value,
             Value::Words("with its rests, 75 % of the time".to_owned())
@@ -567,7 +567,7 @@ mod tests {
         let [quiet, older] =
             [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
         assert!(quiet.text.contains("no fall of the rate was seen in 6.25 GiB."), "{}", quiet.text);
-        assert_eq!((&quiet.text, &quiet.course), (&older.text, &older.course));
+        assert_eq!((&quiet.text, &quiet.timeline), (&older.text, &older.timeline));
         let Exhibit { table, remarks, .. } = Facts::exhibit(&[&quiet], &Bare);
         assert_eq!((table.rows.len(), remarks.len()), (1, 1));
     }
@@ -587,7 +587,7 @@ mod tests {
     fn of_several_trials_the_gravest_is_told_and_the_number_is_that_of_their_row() {
         let [even, slow, fell] = [&[400][..], &[100], &[400, 200]].map(measured);
         let three = facts(&[&even, &fell, &slow], &[]);
-        assert_eq!(three.course.levels.len(), 2, "{three:?}");
+        assert_eq!(three.timeline.levels.len(), 2, "{three:?}");
         let several = three.several.unwrap();
         assert_eq!((several.trial, several.trials, several.fell), (2, 3, 1));
         assert_eq!(several.sustained_bytes_per_s, Some(300.0 * MIB as f64));

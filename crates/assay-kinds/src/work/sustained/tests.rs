@@ -63,7 +63,7 @@ fn slices_are_spread_over_the_seconds_that_they_took() {
 fn a_fall_is_found_with_its_interval() {
     let found = written(&[(40, 800.0), (60, 120.0)]);
     let fall = found.fall().unwrap();
-    assert_eq!((fall.from_bytes, found.sinks), (40 * 64 * MIB, None));
+    assert_eq!((fall.from_bytes, found.declines), (40 * 64 * MIB, None));
     let [low, high] = fall.from_ci95_bytes.unwrap();
     assert!(low <= fall.from_bytes && high >= fall.from_bytes, "{found:?}");
     assert!(high - low <= 2 * 64 * MIB, "{found:?}");
@@ -76,7 +76,7 @@ fn a_fall_is_found_with_its_interval() {
 #[test]
 fn a_steady_drive_has_one_level_and_no_fall() {
     let found = written(&[(100, 500.0)]);
-    assert_eq!((found.levels.len(), found.fall(), found.sinks), (1, None, None));
+    assert_eq!((found.levels.len(), found.fall(), found.declines), (1, None, None));
     assert_eq!(found.levels[0].from_ci95_bytes, None);
 }
 
@@ -105,15 +105,15 @@ fn what_sinks_little_by_little_falls_nowhere() {
     let sinking: Vec<(usize, f64)> =
         (0..200).map(|at| (1, 200.0 - 100.0 * f64::from(at) / 200.0)).collect();
     let found = written(&sinking);
-    let [first, last] = found.sinks.unwrap().map(|own| own.rate_bytes_per_s / MIB as f64);
+    let [first, last] = found.declines.unwrap().map(|own| own.rate_bytes_per_s / MIB as f64);
     assert!((170.0..195.0).contains(&first) && (95.0..115.0).contains(&last), "{found:?}");
     assert_eq!((found.fall(), found.fast_cache_bytes()), (None, None));
     // What rises, and what goes by less than a step, does not sink.
     let rising: Vec<(usize, f64)> = sinking.iter().rev().copied().collect();
-    assert_eq!(written(&rising).sinks, None);
+    assert_eq!(written(&rising).declines, None);
     let hardly: Vec<(usize, f64)> =
         (0..200).map(|at| (1, 200.0 - 30.0 * f64::from(at) / 200.0)).collect();
-    assert_eq!(written(&hardly).sinks, None);
+    assert_eq!(written(&hardly).declines, None);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn the_slow_one_is_named_by_the_median_of_the_others() {
     let three = [writes("sda", 100, 9.0), writes("sdb", 100, 10.0), writes("sdc", 100, 38.0)];
     let found = slowest(&three).unwrap();
     assert_eq!((found.device.as_str(), found.class, found.is_slow), ("sdc", "write", true));
-    assert_eq!((found.mean_ns, found.others_ns, found.times), (38.0 * MS, 9.5 * MS, 4.0));
+    assert_eq!((found.mean_ns, found.others_ns, found.ratio), (38.0 * MS, 9.5 * MS, 4.0));
     assert_eq!(found.words(), "sdc, 38 ms a write, 4 times the median of the others");
 }
 
@@ -81,7 +81,7 @@ fn the_steps_of_the_kernels_sums_are_no_slow_member() {
     assert!(!is_slow(&[writes("sda", 40, 0.0), writes("sdb", 40, 0.05)]));
     assert!(!is_slow(&[writes("sda", 40, 0.025), writes("sdb", 40, 0.1)]));
     let all_in_no_time = slowest(&[writes("sda", 40, 0.0), writes("sdb", 40, 0.0)]).unwrap();
-    assert_eq!((all_in_no_time.times, all_in_no_time.is_slow), (1.0, false));
+    assert_eq!((all_in_no_time.ratio, all_in_no_time.is_slow), (1.0, false));
 }
 
 #[test]

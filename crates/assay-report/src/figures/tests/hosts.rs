@@ -28,14 +28,14 @@ pub(super) fn of(ranks: u32, trials: u32) -> Evidence {
         name: format!("node{rank}"),
         targets: vec!["/mnt/x".to_owned()],
         trials,
-        pace: None,
+        relative_rate: None,
         lost: None,
     };
     evidence.findings.hosts = Some(Hosts {
-        began: ranks,
-        left: ranks,
+        started: ranks,
+        finished: ranks,
         order_sha256: "ab".repeat(32),
-        turned_away: None,
+        rejected: None,
         rows: (0..ranks).map(row).collect(),
         ranges: Vec::new(),
         starts_ns: None,

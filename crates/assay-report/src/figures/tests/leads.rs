@@ -23,7 +23,7 @@ fn lead_of(preset: &str) -> Option<String> {
 /// Numbers of one drive that stand large: a check.
 fn checked() -> Findings {
     let mut found = fixture("card");
-    found.cells.iter_mut().for_each(|cell| cell.primary = cell.metric == "iops");
+    found.measurements.iter_mut().for_each(|cell| cell.primary = cell.metric == "iops");
     found
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn whole_surface() -> Evidence {
         vec![Latencies { workload: "surface".to_owned(), ..latencies(&Arm::new(), "read") }];
     let found = &mut evidence.findings;
     found.study.kind = "study".to_owned();
-    found.study.lead = lead_of("surface");
+    found.study.lead_figure = lead_of("surface");
     found.surfaces = vec![surface(&Arm::new())];
     found.accesses = vec![accesses(&Arm::new())];
     evidence
@@ -47,7 +47,7 @@ fn number(value: f64) -> CardNumber {
 /// A card with its row of the flash table.
 pub(crate) fn flash() -> Evidence {
     let mut found = checked();
-    found.study.lead = lead_of("flash");
+    found.study.lead_figure = lead_of("flash");
     let beside = |item: &str, iops: f64, kind: &str, writes: bool| Beside {
         item: item.to_owned(),
         metric: "4K".to_owned(),
@@ -60,18 +60,18 @@ pub(crate) fn flash() -> Evidence {
     found.cards = vec![CardRow {
         device: "SD16G, mmc".to_owned(),
         capacity_bytes: Some(16_000_000_000),
-        linear_read: Some(number(82.4e6)),
-        linear_write: Some(number(21e6)),
+        sequential_read: Some(number(82.4e6)),
+        sequential_write: Some(number(21e6)),
         random_read: Some(number(1820.0)),
         random_write: Some(number(19.3)),
         target: String::new(),
-        claims: Vec::new(),
-        claimed_bytes_per_s: Some(95e6),
-        share_of_claim: Some(82.4 / 95.0),
+        ratings: Vec::new(),
+        rated_bytes_per_s: Some(95e6),
+        share_of_rating: Some(82.4 / 95.0),
         price: Some("12.50 GBP".parse().unwrap()),
         iops_per_unit: Some(19.3 / 12.5),
         price_per_gb: Some(12.5 / 16.0),
-        beside: vec![
+        published: vec![
             beside("5400 rpm laptop disk", 90.0, "author's rule", true),
             beside("5400 rpm laptop disk", 90.0, "author's rule", false),
             beside("poor card", 1.0, "prose", true),
@@ -87,7 +87,7 @@ pub(crate) fn flash() -> Evidence {
 /// Two targets whose energy something tells.
 pub(crate) fn power() -> Evidence {
     let mut found = fixture("study-two-targets");
-    found.study.lead = lead_of("energy");
+    found.study.lead_figure = lead_of("energy");
     let joules = |cell: &Cell| Cell {
         metric: "energy_j".to_owned(),
         primary: false,
@@ -95,17 +95,17 @@ pub(crate) fn power() -> Evidence {
         ci95: cell.geometric_mean.map(|mean| [3.8e6 / mean.sqrt(), 4.2e6 / mean.sqrt()]),
         ..cell.clone()
     };
-    let told = found.cells.iter().filter(|cell| cell.primary && !cell.control).map(joules);
+    let told = found.measurements.iter().filter(|cell| cell.primary && !cell.control).map(joules);
     let told: Vec<Cell> = told.collect();
-    found.cells.extend(told);
-    found.surroundings.energy_of = Some("powercap: processor packages, not the drive".to_owned());
+    found.measurements.extend(told);
+    found.system_activity.energy_of = Some("powercap: processor packages, not the drive".to_owned());
     Evidence::bare(found)
 }
 
 /// Two windows of others' work, one against the other.
 pub(crate) fn windows() -> Evidence {
     let mut found = fixture("study-compare");
-    let ids = [&found.comparisons[0].baseline, &found.comparisons[0].arm];
+    let ids = [&found.comparisons[0].baseline, &found.comparisons[0].configuration];
     let ids = ids.map(|arm| arm[RESULT].clone());
     let of_id = |id: &str| Arm::from([(RESULT.to_owned(), id.to_owned())]);
     let window = |id: &String, share: f64| Window {
@@ -118,19 +118,19 @@ pub(crate) fn windows() -> Evidence {
     let arms = ids.each_ref().map(|id| of_id(id));
     found.comparisons.truncate(1);
     let compared = &mut found.comparisons[0];
-    [compared.baseline, compared.arm] = arms.clone();
+    [compared.baseline, compared.configuration] = arms.clone();
     "watched, reads".clone_into(&mut compared.workload);
     "block_read_mean_ns".clone_into(&mut compared.metric);
-    let plain = found.cells[0].clone();
+    let plain = found.measurements[0].clone();
     let cell = |metric: &str, value: f64, arm: &Arm| Cell {
         workload: "watched, reads".to_owned(),
         metric: metric.to_owned(),
-        arm: arm.clone(),
+        configuration: arm.clone(),
         primary: metric.ends_with("_mean_ns"),
         geometric_mean: Some(value),
         ..plain.clone()
     };
-    found.cells = Vec::new();
+    found.measurements = Vec::new();
     for (arm, slow) in arms.iter().zip([3.0, 1.0]) {
         for (metric, value) in [
             ("block_read_iops", 812.0),
@@ -138,10 +138,10 @@ pub(crate) fn windows() -> Evidence {
             ("block_read_p50_ns", 1.2e6 * slow),
             ("block_read_p99_ns", 9e6 * slow),
         ] {
-            found.cells.push(cell(metric, value, arm));
+            found.measurements.push(cell(metric, value, arm));
         }
     }
-    found.study.lead = Some("classes".to_owned());
+    found.study.lead_figure = Some("classes".to_owned());
     let [before, after] = [window(&ids[0], 0.02), window(&ids[1], 0.45)];
     found.windows =
         Some(Windows { before, after, unequal_pressure: true, pressure: "unequal".to_owned() });
@@ -172,7 +172,7 @@ fn leading(evidence: &Evidence) -> Vec<String> {
 
 fn without_lead(evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
-    evidence.findings.study.lead = None;
+    evidence.findings.study.lead_figure = None;
     evidence
 }
 
@@ -197,7 +197,7 @@ fn what_the_study_says_leads_and_nothing_is_lost() {
 fn what_cannot_be_drawn_does_not_lead() {
     for lead in ["energy", "boots", "of another version"] {
         let mut evidence = of("whole-surface").clone();
-        evidence.findings.study.lead = Some(lead.to_owned());
+        evidence.findings.study.lead_figure = Some(lead.to_owned());
         assert_eq!(leading(&evidence), ["percentiles"], "{lead}");
     }
 }
@@ -205,19 +205,19 @@ fn what_cannot_be_drawn_does_not_lead() {
 #[test]
 fn energy_that_nothing_tells_has_no_bars() {
     let mut evidence = of("energy").clone();
-    evidence.findings.cells.retain(|cell| cell.metric != "energy_j");
+    evidence.findings.measurements.retain(|cell| cell.metric != "energy_j");
     let drawn = |evidence: &Evidence| {
         all(evidence).iter().filter(|figure| figure.id.starts_with("energy")).count()
     };
     assert_eq!([drawn(of("energy")), drawn(&evidence)], [1, 0]);
     let mut invalid = of("energy").clone();
-    for cell in invalid.findings.cells.iter_mut().filter(|cell| cell.metric == "energy_j") {
+    for cell in invalid.findings.measurements.iter_mut().filter(|cell| cell.metric == "energy_j") {
         cell.trust = Some(assay_study::findings::Trust::Invalid);
     }
     assert_eq!(drawn(&invalid), 0, "invalid numbers lead");
     invalid
         .findings
-        .cells
+        .measurements
         .iter_mut()
         .for_each(|cell| cell.trust = cell.trust.map(|_| assay_study::findings::Trust::Suspect));
     assert_eq!(drawn(&invalid), 1);

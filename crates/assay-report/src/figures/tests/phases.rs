@@ -55,13 +55,13 @@ static MADE_UP: OwnFigure = OwnFigure {
 /// phase becomes slow, under the first setting more so.
 fn of_phases(figure: &OwnFigure) -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-two-arms"));
-    let metrics = evidence.findings.cells.iter_mut().map(|cell| &mut cell.metric);
+    let metrics = evidence.findings.measurements.iter_mut().map(|cell| &mut cell.metric);
     let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
     for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
         figure.known_by.clone_into(metric);
     }
     let [first, second, ..] = figure.timeline.figures[0].phases else { panic!("two phases") };
-    let workload = Arc::new(evidence.findings.cells[0].workload.clone());
+    let workload = Arc::new(evidence.findings.measurements[0].workload.clone());
     for (order, level) in (1..).zip(["mq-deadline", "none"]) {
         let arm = Arm::from([("scheduler".into(), level.into())]);
         let row = |second: u32, class: &str, trip_ns: u64| SeriesRow {
@@ -94,7 +94,7 @@ pub(super) fn pictures() -> impl Iterator<Item = (String, Figure)> {
         let name = figure.about.name;
         let evidence = of_phases(figure);
         let drawn = all(&evidence);
-        let workload = evidence.findings.cells[0].workload.as_str();
+        let workload = evidence.findings.measurements[0].workload.as_str();
         let of_each = figure.timeline.figures.iter().enumerate().map(|(at, own)| {
             let file = if at == 0 { name.to_owned() } else { format!("{name}-{}", own.name) };
             let id = id_of(&[name, own.name, workload]);
@@ -120,7 +120,7 @@ fn what_is_told_of_a_second_begins_with_the_setting_or_with_the_phase() {
     let both = told(&of_phases(&MADE_UP));
     assert!(both.iter().any(|text| text.starts_with("mq-deadline, walk, second 0")), "{both:?}");
     let mut alone = of_phases(&MADE_UP);
-    alone.findings.cells.retain(|cell| cell.arm.values().any(|level| level == "mq-deadline"));
+    alone.findings.measurements.retain(|cell| cell.configuration.values().any(|level| level == "mq-deadline"));
     alone.findings.comparisons.clear();
     let alone = told(&alone);
     assert!(alone.iter().any(|text| text.starts_with("walk, second 0")), "{alone:?}");
@@ -146,7 +146,7 @@ fn each_figure_has_the_phases_that_it_names_and_their_ramps() {
 #[test]
 fn work_without_such_seconds_is_not_drawn() {
     let mut evidence = of_phases(&MADE_UP);
-    let own = evidence.findings.cells.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);
+    let own = evidence.findings.measurements.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);
     own.for_each(|cell| "iops".clone_into(&mut cell.metric));
     assert!(MADE_UP.draw(&evidence).is_empty());
 }

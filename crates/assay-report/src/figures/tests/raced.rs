@@ -26,32 +26,32 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
         let left = match index {
             0..=2 => None,
             _ if index == last => Some(Departure { after: 3, ..Departure::default() }),
-            _ => Some(Departure { after: 3 + index as u32 % 5, behind, ..Departure::default() }),
+            _ => Some(Departure { after: 3 + index as u32 % 5, ratio_to_leader: behind, ..Departure::default() }),
         };
         let is_silent = index == last;
         Runner {
-            arm: arm.clone(),
+            configuration: arm.clone(),
             n: if is_silent { 0 } else { 5 },
             mean: (!is_silent).then_some(50_000.0 * beside),
-            beside_winner: (!is_silent).then_some(beside),
-            left,
+            ratio_to_winner: (!is_silent).then_some(beside),
+            eliminated: left,
         }
     };
     RaceAnswer {
         workload: workload.to_owned(),
         metric: metric.to_owned(),
         better: Better::Higher,
-        closeness: 0.02,
+        indifference_zone: 0.02,
         baseline: arms[2].clone(),
         replicates: 9,
         trials: 5 * arms.len(),
         screen: None,
-        over: Some(RaceEnd::Close),
+        end: Some(RaceEnd::Close),
         winner: Some(arms[0].clone()),
         trust: Some(Trust::Trusted),
-        promised: Some(1.0 / 0.96),
-        beyond_baseline: true,
-        runners: arms.iter().enumerate().map(runner).collect(),
+        winner_ratio: Some(1.0 / 0.96),
+        baseline_eliminated: true,
+        entries: arms.iter().enumerate().map(runner).collect(),
         text: format!("It won the race among {} settings.", arms.len()),
     }
 }
@@ -72,14 +72,14 @@ fn raced(mut found: Findings, race: RaceAnswer) -> Evidence {
 }
 
 fn first(found: &Findings) -> &Cell {
-    found.cells.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap()
+    found.measurements.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap()
 }
 
 pub(crate) fn evidence() -> Evidence {
     let found = fixture("study-eight-arms");
     let (workload, metric) = (first(&found).workload.clone(), "iops");
     let own = |cell: &&Cell| cell.workload == workload && cell.metric == metric && !cell.control;
-    let arms: Vec<Arm> = found.cells.iter().filter(own).map(|cell| cell.arm.clone()).collect();
+    let arms: Vec<Arm> = found.measurements.iter().filter(own).map(|cell| cell.configuration.clone()).collect();
     let race = race(&workload, metric, &arms);
     raced(found, race)
 }
@@ -88,11 +88,11 @@ pub(crate) fn evidence() -> Evidence {
 fn large(settings: usize) -> Evidence {
     let mut found = fixture("study-eight-arms");
     let cell = first(&found).clone();
-    let (factor, _) = cell.arm.first_key_value().unwrap();
+    let (factor, _) = cell.configuration.first_key_value().unwrap();
     let arms: Vec<Arm> = (0..settings)
         .map(|index| Arm::from([(factor.clone(), format!("level {index}"))]))
         .collect();
-    found.cells = arms.iter().map(|arm| Cell { arm: arm.clone(), ..cell.clone() }).collect();
+    found.measurements = arms.iter().map(|arm| Cell { configuration: arm.clone(), ..cell.clone() }).collect();
     found.workloads.clear();
     found.absent.clear();
     let race = race(&cell.workload, &cell.metric, &arms);
@@ -139,7 +139,7 @@ fn a_race_without_runners_has_no_figure_and_no_table() {
     let mut evidence = evidence();
     let told = |found: &Findings| text::render(&document::with(found, Detail::Usual), 80, false);
     assert!(told(&evidence.findings).contains("of the winner's"));
-    evidence.findings.race.as_mut().unwrap().runners.clear();
+    evidence.findings.race.as_mut().unwrap().entries.clear();
     assert!(drawn(&evidence).is_empty());
     let told = told(&evidence.findings);
     assert!(!told.contains("of the winner's") && !told.contains("is better"), "{told}");
@@ -151,16 +151,16 @@ fn screened(race: &mut RaceAnswer) {
         factor: "read_ahead".to_owned(),
         level: level.to_owned(),
         n: if beside_best.is_some() { 12 } else { 0 },
-        beside_best,
+        ratio_to_best: beside_best,
         ends: beside_best.filter(|own| *own < 1.0).map(|own| [own - 0.02, own + 0.02]),
-        left,
+        eliminated: left,
     };
-    let lost = race.runners.len() - 3;
-    for runner in &mut race.runners[lost..] {
+    let lost = race.entries.len() - 3;
+    for runner in &mut race.entries[lost..] {
         let (factor, level) = ("read_ahead".to_owned(), "16 KiB".to_owned());
         let dropped = Some(DroppedLevel { factor, level });
-        runner.left = Some(Departure { dropped, ..Departure::default() });
-        (runner.n, runner.mean, runner.beside_winner) = (0, None, None);
+        runner.eliminated = Some(Departure { dropped, ..Departure::default() });
+        (runner.n, runner.mean, runner.ratio_to_winner) = (0, None, None);
     }
     race.screen = Some(ScreenAnswer {
         passes: 6,

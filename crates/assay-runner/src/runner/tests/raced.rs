@@ -10,7 +10,7 @@ fn racing() -> Request<'static> {
     let more = "replicates = 4\nmargin = \"5 %\"\nstop = { rule = \"best\" }";
     let race = file::parse("test", &first.replace("replicates = 3", more)).unwrap();
     let Study { area, baseline, mut factors, .. } = request.study;
-    factors.insert("size".to_owned(), vec!["4 KiB".to_owned(), "8 KiB".to_owned()]);
+    factors.insert("block_size".to_owned(), vec!["4 KiB".to_owned(), "8 KiB".to_owned()]);
     request.study = Study { area, baseline, factors, ..race };
     Request { log: Some(of_size), ..request }
 }

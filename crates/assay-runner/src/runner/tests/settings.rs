@@ -21,12 +21,12 @@ fn an_unknown_neighbor_is_the_same_in_each_trial_and_restored() {
     let mut seen = std::collections::BTreeSet::new();
     run(&fake, request, &AtomicBool::new(false), &mut |event| {
         if matches!(event, Event::TrialEnded { .. }) {
-            seen.insert((vm("swappiness"), vm("page_cluster")));
+            seen.insert((vm("swappiness"), vm("page-cluster")));
         }
     })
     .unwrap();
     assert_eq!(seen, ["60\n", "70\n"].map(|level| (level.to_owned(), "0\n".to_owned())).into());
-    assert_eq!((vm("swappiness").as_str(), vm("page_cluster").as_str()), ("60\n", "3\n"));
+    assert_eq!((vm("swappiness").as_str(), vm("page-cluster").as_str()), ("60\n", "3\n"));
 }
 
 #[test]

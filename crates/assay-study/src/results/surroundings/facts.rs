@@ -40,7 +40,7 @@ impl SurroundingsFacts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadSurroundings {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     /// Trials that tell.
     pub n: usize,
     /// Share, 0 to 1, of the time of all processors in which they worked.
@@ -74,7 +74,7 @@ pub struct WorkloadSurroundings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObservedField {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     pub probe: String,
     /// Its place in the observation, names joined by dots; none where there is no observation.
     #[serde(default, skip_serializing_if = "Option::is_none")]

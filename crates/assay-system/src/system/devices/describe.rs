@@ -24,7 +24,7 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
         serial: serial(system, name, &bus),
         size_bytes: size_of(system, name),
         rotational: sysfs::flag(system, &queue.join("rotational")),
-        turns_per_minute: turns(system, name, &bus),
+        rpm: turns(system, name, &bus),
         removable: sysfs::flag(system, &block.join("removable")),
         ports: ports(&place(system, name)),
         link: link(system, name, &bus),

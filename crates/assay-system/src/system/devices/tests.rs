@@ -83,7 +83,7 @@ fn an_sd_card_with_and_without_debugfs() {
 #[test]
 fn platters_turn_as_fast_as_their_page_says() {
     let fake = machines::machine("btrfs-two");
-    let turns = |name: &str| drive(&fake, name).turns_per_minute;
+    let turns = |name: &str| drive(&fake, name).rpm;
     assert_eq!(turns("sda"), Presence::Present(5400));
     assert!(turns("sdb").reason().unwrap().contains("is not there"), "an older kernel");
     let page = place(&fake, "sdb").join("device/vpd_pgb1");
@@ -93,7 +93,7 @@ fn platters_turn_as_fast_as_their_page_says() {
     fake.put(&page, [0, 0xb1, 0, 60, 0, 0]);
     assert_eq!(turns("sdb").reason(), Some("the drive does not tell its rate"));
     let ssd = drive(&machines::machine("nvme-one-lane"), "nvme0n1");
-    assert!(ssd.turns_per_minute.reason().unwrap().contains("as the kernel sees it"));
+    assert!(ssd.rpm.reason().unwrap().contains("as the kernel sees it"));
 }
 
 #[test]

@@ -47,20 +47,20 @@ fn place(p99_ms: &[f64], most: &str) -> Study {
 }
 
 fn told(study: Study) -> Fitness {
-    study.findings().fitness.unwrap()
+    study.findings().requirements.unwrap()
 }
 
 fn ended(p99_ms: &[f64], most: &str) -> Fit {
-    told(place(p99_ms, most)).ended
+    told(place(p99_ms, most)).outcome
 }
 
 #[test]
 fn a_bound_is_decided_by_the_whole_interval() {
     assert_eq!(ended(&NINE, "10 ms"), Fit::Pass);
     assert_eq!(ended(&NINE, "8 ms"), Fit::Fail);
-    assert_eq!(ended(&NINE, "9 ms"), Fit::CannotTell);
-    assert_eq!(ended(&NINE[..2], "10 ms"), Fit::CannotTell);
-    assert_eq!(ended(&[], "10 ms"), Fit::CannotTell);
+    assert_eq!(ended(&NINE, "9 ms"), Fit::Inconclusive);
+    assert_eq!(ended(&NINE[..2], "10 ms"), Fit::Inconclusive);
+    assert_eq!(ended(&[], "10 ms"), Fit::Inconclusive);
 }
 
 #[test]
@@ -77,13 +77,13 @@ fn it_stands_first_and_tells_the_number_with_its_bound() {
     let text = &found.summary[0];
     assert!(text.starts_with("Good enough for etcd: pass: wal: p99 fdatasync "), "{text}");
     assert!(text.ends_with("; at most 10 ms is asked for."), "{text}");
-    let bound = &found.fitness.as_ref().unwrap().bounds[0];
+    let bound = &found.requirements.as_ref().unwrap().bounds[0];
     assert!(bound.published.as_ref().unwrap().contains("https://example.org"));
     // Who asks for nothing is told nothing.
     let mut other = place(&NINE, "10 ms");
     other.measured.design.fit = None;
     let found = other.findings();
-    assert!(found.fitness.is_none() && !found.summary_facts.contains(&Said::Fitness));
+    assert!(found.requirements.is_none() && !found.summary_facts.contains(&Said::Fitness));
 }
 
 #[test]
@@ -98,10 +98,10 @@ fn what_syncs_rest_on_stands_beside_the_answer_and_decides_nothing() {
         told(study)
     };
     let (own, other) = (with(crate::truth::ACKNOWLEDGED), with("another"));
-    assert_eq!((own.ended, other.ended), (Fit::Pass, Fit::Pass));
+    assert_eq!((own.outcome, other.outcome), (Fit::Pass, Fit::Pass));
     let sentence = "Syncs are acknowledged by a cache: so it is.".to_owned();
-    assert_eq!(own.bounds[0].because.last(), Some(&sentence));
-    assert!(!other.bounds[0].because.contains(&sentence), "{:?}", other.bounds[0].because);
+    assert_eq!(own.bounds[0].reasons.last(), Some(&sentence));
+    assert!(!other.bounds[0].reasons.contains(&sentence), "{:?}", other.bounds[0].reasons);
 }
 
 #[test]
@@ -109,15 +109,15 @@ fn one_bound_that_is_broken_is_enough_and_a_pass_needs_all() {
     let of = |mosts: &[&str]| {
         let mut study = place(&NINE, "10 ms");
         study.measured.design.questions = mosts.iter().map(|most| at_most(P99, most)).collect();
-        told(study).ended
+        told(study).outcome
     };
     assert_eq!(of(&["10 ms", "20 ms"]), Fit::Pass);
     assert_eq!(of(&["10 ms", "8 ms"]), Fit::Fail);
-    assert_eq!(of(&["10 ms", "9 ms"]), Fit::CannotTell);
+    assert_eq!(of(&["10 ms", "9 ms"]), Fit::Inconclusive);
     // They share the error: what one of them alone shows may not be shown beside others.
     let near = "9.13 ms";
     assert_eq!(of(&[near]), Fit::Pass);
-    assert_eq!(of(&[near; 8]), Fit::CannotTell);
+    assert_eq!(of(&[near; 8]), Fit::Inconclusive);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_metric_that_nothing_told_is_never_a_pass() {
     let mut study = place(&NINE, "10 ms");
     study.measured.design.questions = vec![at_most("fdatasync_p999_ns", "10 ms")];
     let told = told(study);
-    assert_eq!(told.ended, Fit::CannotTell);
+    assert_eq!(told.outcome, Fit::Inconclusive);
     assert!(told.text.contains("was not measured"), "{}", told.text);
 }
 
@@ -138,13 +138,13 @@ fn why_a_number_is_missing_stands_with_its_bound_and_with_no_other() {
         let mut found = study.findings();
         found.absent.push(AbsentCell {
             workload: "wal".to_owned(),
-            arm: arm(&[]),
+            configuration: arm(&[]),
             metric: Some("fdatasync_p999_ns".to_owned()),
             reason: "needs 10,000 operations per trial, had 250".to_owned(),
             obstacle: None,
         });
         tell(&mut found, &design);
-        found.fitness.unwrap().bounds.remove(0).because
+        found.requirements.unwrap().bounds.remove(0).reasons
     };
     let why = "wal: needs 10,000 operations per trial, had 250.".to_owned();
     assert!(because("fdatasync_p999_ns").contains(&why));
@@ -157,11 +157,11 @@ fn numbers_that_are_not_trusted_never_pass_and_never_fail() {
         for trust in [Trust::Suspect, Trust::Invalid] {
             let mut study = place(&NINE, most);
             study.measured.series[0].trust = Some(trust);
-            assert_eq!(told(study).ended, Fit::CannotTell, "{most} {trust:?}");
+            assert_eq!(told(study).outcome, Fit::Inconclusive, "{most} {trust:?}");
         }
         let mut trusted = place(&NINE, most);
         trusted.measured.series[0].trust = Some(Trust::Trusted);
-        assert_ne!(told(trusted).ended, Fit::CannotTell, "{most}");
+        assert_ne!(told(trusted).outcome, Fit::Inconclusive, "{most}");
     }
 }
 
@@ -178,12 +178,12 @@ fn trials_that_failed_or_were_disturbed_keep_it_from_being_told() {
         told(study)
     };
     let failed = with(&[Status::Failed]);
-    assert_eq!(failed.ended, Fit::CannotTell);
+    assert_eq!(failed.outcome, Fit::Inconclusive);
     assert!(failed.text.contains("1 of 6 trials of wal failed"), "{}", failed.text);
-    assert_eq!(with(&[Status::Disturbed; 6]).ended, Fit::CannotTell);
-    assert_eq!(with(&[Status::Disturbed; 4]).ended, Fit::CannotTell);
+    assert_eq!(with(&[Status::Disturbed; 6]).outcome, Fit::Inconclusive);
+    assert_eq!(with(&[Status::Disturbed; 4]).outcome, Fit::Inconclusive);
     // Those that are left are enough for an interval: others were left out whatever they were.
-    assert_eq!(with(&[Status::Disturbed; 2]).ended, Fit::Pass);
+    assert_eq!(with(&[Status::Disturbed; 2]).outcome, Fit::Pass);
 }
 
 #[test]
@@ -192,13 +192,13 @@ fn a_drive_that_counts_errors_is_no_place_to_tell_anything_of() {
         let mut found = place(&NINE, "10 ms").findings();
         let grown = grown.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
         let drive = DriveHealth { drive: "sda".to_owned(), grown, ..DriveHealth::default() };
-        found.surroundings.drives = vec![drive];
+        found.system_activity.drives = vec![drive];
         tell(&mut found, &place(&NINE, "10 ms").measured.design);
-        found.fitness.unwrap()
+        found.requirements.unwrap()
     };
-    assert_eq!(seen(&[]).ended, Fit::Pass);
+    assert_eq!(seen(&[]).outcome, Fit::Pass);
     let dying = seen(&[("reallocated_sectors", 3)]);
-    assert_eq!(dying.ended, Fit::CannotTell);
+    assert_eq!(dying.outcome, Fit::Inconclusive);
     assert!(dying.text.contains("sda counted more errors"), "{}", dying.text);
 }
 
@@ -207,7 +207,7 @@ fn trials_that_are_still_to_come_tell_nothing() {
     let mut study = place(&NINE, "10 ms");
     study.measured.unfinished = true;
     let told = told(study);
-    assert_eq!(told.ended, Fit::CannotTell);
+    assert_eq!(told.outcome, Fit::Inconclusive);
     assert!(told.text.contains("Trials are still to come"), "{}", told.text);
 }
 
@@ -215,5 +215,5 @@ fn trials_that_are_still_to_come_tell_nothing() {
 fn an_emulator_is_no_place_either() {
     let mut study = place(&NINE, "10 ms");
     study.emulated = true;
-    assert_eq!(told(study).ended, Fit::CannotTell);
+    assert_eq!(told(study).outcome, Fit::Inconclusive);
 }

@@ -44,8 +44,8 @@ fn row(found: &Findings) -> &Gated {
 
 /// Why the only row makes no statement.
 fn silence(found: &Findings) -> &str {
-    match &row(found).ended {
-        Ended::NoStatement(reason) => reason,
+    match &row(found).outcome {
+        Ended::Inconclusive(reason) => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -54,17 +54,17 @@ fn silence(found: &Findings) -> &str {
 fn a_known_loss_is_over_a_gate_below_it_and_surely_within_one_above_its_interval() {
     let over = gated(lost(), asked(0.02));
     // The bound is t(0.95, 4) = 2.131847 times 0.010211 over the root of 5.
-    assert_eq!((told(&over).ended, &row(&over).ended), (GateEnd::Fail, &Ended::Fail));
+    assert_eq!((told(&over).outcome, &row(&over).outcome), (GateEnd::Fail, &Ended::Fail));
     let near = |told: Option<f64>, wanted: f64| assert!((told.unwrap() - wanted).abs() < 1e-4);
     near(row(&over).loss, 0.040_380);
-    near(row(&over).surely, 0.030_993);
+    near(row(&over).bound95, 0.030_993);
     let within = gated(lost(), asked(0.05));
-    assert_eq!(row(&within).ended, Ended::Pass);
-    near(row(&within).surely, 0.049_676);
-    assert!(row(&within).seen.unwrap() < 0.07);
+    assert_eq!(row(&within).outcome, Ended::Pass);
+    near(row(&within).bound95, 0.049_676);
+    assert!(row(&within).min_detectable.unwrap() < 0.07);
     // The other way round it gained.
     let gained = gated(Study::of(&[("old", &LOW), ("new", &HIGH)]), asked(0.0));
-    assert_eq!(row(&gained).ended, Ended::Pass);
+    assert_eq!(row(&gained).outcome, Ended::Pass);
     assert!(row(&gained).text().contains("better by 4.2 %, surely not worse"));
 }
 
@@ -75,7 +75,7 @@ fn a_time_that_grows_is_a_loss() {
         (series.metric, series.better) = ("duration_s".to_owned(), Better::Lower);
     }
     let found = gated(study, asked(0.02));
-    assert_eq!(row(&found).ended, Ended::Fail);
+    assert_eq!(row(&found).outcome, Ended::Fail);
     assert!((row(&found).loss.unwrap() - 0.042_079).abs() < 1e-4);
 }
 
@@ -83,9 +83,9 @@ fn a_time_that_grows_is_a_loss() {
 fn rows_share_the_error() {
     let arms = [("old", &HIGH[..]), ("new", &LOW), ("c", &HIGH), ("d", &HIGH), ("e", &HIGH)];
     let alone = gated(Study::of(&arms[..2]), asked(0.03));
-    assert_eq!(row(&alone).ended, Ended::Fail);
+    assert_eq!(row(&alone).outcome, Ended::Fail);
     let among = gated(Study::of(&arms), asked(0.03));
-    assert_eq!((told(&among).rows.len(), &row(&among).ended), (4, &Ended::Pass));
+    assert_eq!((told(&among).rows.len(), &row(&among).outcome), (4, &Ended::Pass));
     assert!(row(&among).name.contains("new"), "{}", row(&among).name);
 }
 
@@ -103,7 +103,7 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     // It would have found a loss of 30 %, and cannot tell whether there is one of 5 %.
     let wild = [470.0, 540.0, 455.0, 530.0, 490.0];
     let open = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
-    assert_eq!((told(&open).ended, open.answers[0].verdict), (GateEnd::Pass, Claim::NotShown));
+    assert_eq!((told(&open).outcome, open.answers[0].verdict), (GateEnd::Pass, Claim::NotShown));
     // Without a gate nothing is said of one.
     let none = lost().findings();
     assert!(none.gate.is_none() && none.summary_facts.iter().all(|said| *said != Said::Gate));
@@ -119,18 +119,18 @@ fn numbers_that_do_not_count_make_no_statement() {
         study
     };
     let invalid = gated(because("cached", Trust::Invalid), asked(0.02));
-    assert_eq!(told(&invalid).ended, GateEnd::NoStatement);
+    assert_eq!(told(&invalid).outcome, GateEnd::Inconclusive);
     assert!(silence(&invalid).ends_with("is invalid"), "{}", silence(&invalid));
     let blind = gated(because("unstable", Trust::Suspect), asked(0.02));
     assert!(silence(&blind).ends_with("is unstable: why"), "{}", silence(&blind));
     // What is suspect otherwise counts, and the words say so.
     let suspect = gated(because("foreign-io", Trust::Suspect), asked(0.02));
-    assert_eq!(row(&suspect).ended, Ended::Fail);
+    assert_eq!(row(&suspect).outcome, Ended::Fail);
     assert!(told(&suspect).text.contains("is suspect (foreign-io)"), "{}", told(&suspect).text);
     // Nor does a note: what waited for processors was left out.
     for rule in ["foreign-io", "cpu-starved"] {
         let trusted = gated(because(rule, Trust::Trusted), asked(0.02));
-        assert_eq!(row(&trusted).ended, Ended::Fail);
+        assert_eq!(row(&trusted).outcome, Ended::Fail);
         assert!(!told(&trusted).text.contains("suspect"));
     }
     let starved = gated(because("cpu-starved", Trust::Suspect), asked(0.02));
@@ -145,7 +145,7 @@ fn values_of_zero_take_a_pass_away_and_no_loss_that_is_sure() {
         gated(Study::of(&[("old", &HIGH), ("new", &values)]), asked(0.05))
     };
     assert_eq!(silence(&by(1.0)), ZEROS);
-    assert_eq!(row(&by(0.5)).ended, Ended::Fail);
+    assert_eq!(row(&by(0.5)).outcome, Ended::Fail);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn what_leaves_no_verdict_leaves_no_gate() {
     assert_eq!(silence(&few), "it has 2 undisturbed pairs with the baseline, and it takes 3");
     let allowed = Gate { allow_inconclusive: true, ..asked(0.02) };
     let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), allowed);
-    assert_eq!((told(&few).ended, few.answers[0].verdict), (GateEnd::Pass, Claim::NoData));
+    assert_eq!((told(&few).outcome, few.answers[0].verdict), (GateEnd::Pass, Claim::NoData));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_metric_that_is_named_is_judged_and_no_other() {
     }
     let metric = Some("peak_memory_bytes".to_owned());
     let found = gated(study, Gate { metric, ..asked(0.02) });
-    assert_eq!((told(&found).rows.len(), &row(&found).ended), (1, &Ended::Fail));
+    assert_eq!((told(&found).rows.len(), &row(&found).outcome), (1, &Ended::Fail));
     assert!((row(&found).loss.unwrap() - 0.042_079).abs() < 1e-4);
     assert_eq!(row(&found).metric.as_deref(), Some("peak_memory_bytes"));
     assert!(found.answers[0].ask.contains(" by its "), "{}", found.answers[0].ask);
@@ -214,8 +214,8 @@ fn arms_that_change_each_other_are_judged_where_both_orders_agree() {
     let both = gated(in_two_orders([1.3, 1.6]), asked(0.05));
     let is_told = |note: &Note| matches!(note, Note::TwoOrders { .. });
     assert!(both.comparisons[0].note_facts.iter().any(is_told));
-    assert_eq!(row(&both).ended, Ended::Fail);
-    assert_eq!(row(&gated(in_two_orders([1.0, 1.0]), asked(0.05))).ended, Ended::Pass);
+    assert_eq!(row(&both).outcome, Ended::Fail);
+    assert_eq!(row(&gated(in_two_orders([1.0, 1.0]), asked(0.05))).outcome, Ended::Pass);
 }
 
 fn until(study: Study, max_regression: f64) -> Findings {
@@ -228,12 +228,12 @@ fn until(study: Study, max_regression: f64) -> Findings {
 fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
     let open = Stopping::Open { half_width: None };
     let within = until(lost(), 0.1);
-    assert_eq!((row(&within).ended.clone(), row(&within).seen), (Ended::Pass, None));
+    assert_eq!((row(&within).outcome.clone(), row(&within).min_detectable), (Ended::Pass, None));
     assert_eq!(enough(&within, &open), Some(Enough::Gated));
     assert!(told(&within).text.starts_with("the gate of 10 % passed after 5 replicates: "));
     let over = until(lost(), 0.005);
     assert_eq!(
-        (row(&over).ended.clone(), enough(&over, &open)),
+        (row(&over).outcome.clone(), enough(&over, &open)),
         (Ended::Fail, Some(Enough::Gated))
     );
     // A loss of 4 % with an interval of 2.4 % to either side; by the verdict alone it would have ended.
@@ -247,7 +247,7 @@ fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
 
 /// Whether the first row is silent for good, and what its study has shown enough of.
 fn lasts(found: &Findings) -> (bool, Option<Enough>) {
-    (row(found).lasting, enough(found, &Stopping::Open { half_width: None }))
+    (row(found).is_final, enough(found, &Stopping::Open { half_width: None }))
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_row_that_no_replicate_decides_is_not_waited_for() {
     sequential.measured.design.order = Order::Sequential;
     for study in [emulated, sequential] {
         let found = until(study, 0.1);
-        assert_eq!(told(&found).ended, GateEnd::NoStatement);
+        assert_eq!(told(&found).outcome, GateEnd::Inconclusive);
         assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)), "{}", row(&found).text());
     }
     let judged_by = |count: usize, rule: &str, trust| {
@@ -309,13 +309,13 @@ fn a_row_that_is_surely_within_but_for_a_zero_is_not_waited_for() {
     assert_eq!((silence(&within), lasts(&within)), (ZEROS, (true, Some(Enough::GatedBut))));
     // A loss that is sure is told, and what is undecided is waited for.
     let over = with_a_zero(0.5, 0.1);
-    assert_eq!((&row(&over).ended, lasts(&over)), (&Ended::Fail, (false, Some(Enough::Gated))));
+    assert_eq!((&row(&over).outcome, lasts(&over)), (&Ended::Fail, (false, Some(Enough::Gated))));
     let between = with_a_zero(0.9, 0.1);
     assert_eq!(lasts(&between), (false, None), "{}", row(&between).text());
     // A study of fixed length has shown no more than that it would have seen a loss.
     let wild = [470.0, 540.0, 0.0, 530.0, 490.0];
     let fixed = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
-    assert_eq!((silence(&fixed), row(&fixed).lasting), (ZEROS, false));
+    assert_eq!((silence(&fixed), row(&fixed).is_final), (ZEROS, false));
 }
 
 #[test]
@@ -349,21 +349,21 @@ fn a_count_is_judged_by_its_differences() {
     let new = [8.0, 15.0, 10.0, 10.0, 11.0];
     let near = |told: f64, wanted: f64| assert!((told - wanted).abs() < 1e-4, "{told}");
     let over = counted([&old, &new], 5.0, false);
-    assert_eq!(row(&over).ended, Ended::Fail);
+    assert_eq!(row(&over).outcome, Ended::Fail);
     let amount = row(&over).amount.unwrap();
     near(amount.loss, 10.0);
-    near(amount.surely, 8.492_555);
-    assert!(row(&over).loss.is_none() && row(&over).seen.is_none());
+    near(amount.bound95, 8.492_555);
+    assert!(row(&over).loss.is_none() && row(&over).min_detectable.is_none());
     assert!(told(&over).text.starts_with("the gate of 5 failed: "), "{}", told(&over).text);
     assert_eq!(over.answers[0].verdict, Claim::Contradicted);
     let within = counted([&old, &new], 12.0, false);
-    assert_eq!((&row(&within).ended, within.answers[0].verdict), (&Ended::Pass, Claim::Supported));
-    near(row(&within).amount.unwrap().surely, 11.507_445);
+    assert_eq!((&row(&within).outcome, within.answers[0].verdict), (&Ended::Pass, Claim::Supported));
+    near(row(&within).amount.unwrap().bound95, 11.507_445);
     // It passes by its bound alone, and nothing is said where that holds what is allowed.
     let between = counted([&old, &new], 10.0, false);
     assert_eq!(silence(&between), super::UNDECIDED);
     // The other way round it gained.
-    assert_eq!(row(&counted([&new, &old], 0.0, false)).ended, Ended::Pass);
+    assert_eq!(row(&counted([&new, &old], 0.0, false)).outcome, Ended::Pass);
 }
 
 #[test]
@@ -371,12 +371,12 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
     let none = [0.0; 4];
     for more in [0.0, 10.0] {
         let found = counted([&none, &none], more, true);
-        assert_eq!(row(&found).ended, Ended::Pass, "{more}: {}", row(&found).text());
+        assert_eq!(row(&found).outcome, Ended::Pass, "{more}: {}", row(&found).text());
         assert_eq!(found.answers[0].verdict, Claim::Supported, "{more}");
         assert_eq!(lasts(&found), (false, Some(Enough::Gated)));
     }
     let worse = counted([&none, &[40.0, 41.0, 39.0, 40.0]], 10.0, true);
-    assert_eq!((&row(&worse).ended, lasts(&worse).1), (&Ended::Fail, Some(Enough::Gated)));
+    assert_eq!((&row(&worse).outcome, lasts(&worse).1), (&Ended::Fail, Some(Enough::Gated)));
     // Below four pairs the sequence has no end.
     let few = counted([&none[..3], &none[..3]], 10.0, true);
     assert_eq!((silence(&few), lasts(&few)), (NO_INTERVAL, (false, None)));
@@ -386,7 +386,7 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
 fn an_amount_says_nothing_of_what_is_compared_by_ratios() {
     let found = gated(lost(), Gate { more: Some(10.0), ..asked(0.0) });
     assert!(silence(&found).starts_with("it is compared by its ratio"), "{}", silence(&found));
-    assert!(row(&found).lasting);
+    assert!(row(&found).is_final);
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn two_targets(rates: [&[u64]; 2]) -> Bench {
 #[test]
 fn rows_that_have_no_number_are_named_with_the_reason() {
     let rates = [&[4000, 4010, 3990][..], &[3000, 3010, 2990]];
-    assert_eq!(told(&two_targets(rates).findings()).ended, GateEnd::Fail);
+    assert_eq!(told(&two_targets(rates).findings()).outcome, GateEnd::Fail);
     let mut failed = two_targets(rates);
     for trial in failed.trials.iter_mut().filter(|trial| trial.record.workload == 0) {
         (trial.record.status, trial.record.measured) = (Status::Failed, None);
@@ -432,7 +432,7 @@ fn rows_that_have_no_number_are_named_with_the_reason() {
     for name in ["random-read-q1", "random-write-q1"] {
         left_out.plan.absent.push(AbsentWorkload {
             name: name.to_owned(),
-            arm: arm(&[("target", "/c")]),
+            configuration: arm(&[("target", "/c")]),
             target: 1,
             reason: "no room".to_owned(),
         });
@@ -479,12 +479,12 @@ fn what_the_plan_left_out_does_not_keep_the_others_from_ending() {
         let mut bench = until_of_targets(rates);
         bench.plan.absent.push(AbsentWorkload {
             name: "random-read-q1".to_owned(),
-            arm: arm(&[("target", "/c")]),
+            configuration: arm(&[("target", "/c")]),
             target: 1,
             reason: "no room".to_owned(),
         });
         let found = bench.findings();
-        assert!(told(&found).rows[1].lasting, "{}", told(&found).text);
+        assert!(told(&found).rows[1].is_final, "{}", told(&found).text);
         assert_eq!(lasts(&found), (false, wanted), "{}", told(&found).text);
     }
 }

@@ -62,7 +62,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
         return Err(nothing_in_common(&spots));
     }
     let mut checks = remarks::remarks(&spots, chosen, &told, &asked.beside);
-    if told.comparisons.iter().any(|found| found.would_see.is_some()) {
+    if told.comparisons.iter().any(|found| found.min_detectable_ratios.is_some()) {
         checks.push(Check::new("sessions", asked.days.words()));
     }
     let Told { cells, comparisons, rows } = told;
@@ -72,11 +72,11 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
         baseline: spots[0].placed.name.clone(),
         chosen,
         rows,
-        beside: asked.beside,
-        places: spots.into_iter().map(|spot| spot.placed).collect(),
+        published: asked.beside,
+        platforms: spots.into_iter().map(|spot| spot.placed).collect(),
     };
     let asked = Findings::of(study(brought, &places), nowhere());
-    let mut found = Findings { cells, absent, comparisons, checks, places: Some(places), ..asked };
+    let mut found = Findings { measurements: cells, absent, comparisons, checks, platforms: Some(places), ..asked };
     found.name_means();
     found.say(sentences);
     Ok(found)
@@ -84,7 +84,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
 
 /// Puts the baseline first and emulated places last.
 fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
-    let bare = || spots.iter().position(|spot| spot.placed.sort == Some(PlaceSort::BareMetal));
+    let bare = || spots.iter().position(|spot| spot.placed.kind == Some(PlaceSort::BareMetal));
     let real = || spots.iter().position(|spot| !spot.placed.is_emulated());
     let (at, chosen) = match wanted {
         Some(wanted) => (asked_for(spots, wanted)?, Chosen::Asked),
@@ -137,7 +137,7 @@ fn absent(rows: &[Row]) -> Vec<AbsentCell> {
         let reason = row.absent.clone()?;
         Some(AbsentCell {
             workload: row.workload.clone(),
-            arm: rows::placed(&row.arm, &row.place),
+            configuration: rows::placed(&row.configuration, &row.platform),
             metric: Some(row.metric.clone()),
             reason,
             obstacle: None,
@@ -157,16 +157,16 @@ fn study(brought: &[Brought], places: &Places) -> StudyFacts {
     let latest = brought.iter().map(|one| &one.findings.study).max_by_key(|one| &one.started);
     StudyFacts {
         id,
-        title: title(&places.places),
+        title: title(&places.platforms),
         kind: "compare".to_owned(),
         plan_sha256: String::new(),
         started: latest.map(|one| one.started.clone()).unwrap_or_default(),
         seed: 0,
         notes: Vec::new(),
         confirms: None,
-        promised: None,
-        lead: None,
-        ended: None,
+        race_ratio: None,
+        lead_figure: None,
+        stopped_by: None,
     }
 }
 
@@ -190,8 +190,8 @@ fn nowhere() -> EnvironmentFacts {
         cpu: several(),
         cpus: None,
         memory_bytes: None,
-        virtualisation: several(),
-        place: None,
+        virtualization: several(),
+        platform: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     }

@@ -50,7 +50,7 @@ fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
     let mut days: Vec<String> = spot.results.iter().map(across::day).collect();
     days.sort();
     days.dedup();
-    let own = || rows.iter().filter(|row| row.place == place.name && row.absent.is_none());
+    let own = || rows.iter().filter(|row| row.platform == place.name && row.absent.is_none());
     let any = |unit: Unit| own().any(|row| row.unit == unit);
     let how = match (any(Unit::Sessions), any(Unit::TrialsOfResults)) {
         (true, false) => "each is one number",
@@ -157,7 +157,7 @@ fn failures(row: &Row) -> Option<Check> {
     let all = row.failed + row.n;
     (row.failed > 0 && row.unit != Unit::Sessions).then(|| {
         let text =
-            format!("{} in {}: {} of {all} trials failed", row.workload, row.place, row.failed);
+            format!("{} in {}: {} of {all} trials failed", row.workload, row.platform, row.failed);
         Check::new("failed", text)
     })
 }
@@ -182,7 +182,7 @@ fn contradiction(row: &Row, rows: &[Row]) -> Option<Check> {
         "{} in {}: {percent} % was printed, but {numbers} are {:.decimals$} %; {percent} % would be \
          {meant:.0}{unit}: one of the two numbers is wrong, and they cannot tell which",
         row.workload,
-        row.place,
+        row.platform,
         told.computed,
         percent = told.percent
     );

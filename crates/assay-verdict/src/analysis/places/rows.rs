@@ -44,7 +44,7 @@ pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> Told {
 /// Workloads in the order of the first result that has them. What may be zero has no per cent.
 fn keys(spots: &[Spot]) -> Vec<Key> {
     let mut keys: Vec<Key> = Vec::new();
-    for cell in spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.cells) {
+    for cell in spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements) {
         let counts = cell.primary && !cell.control && cell.scale == Scale::Ratio;
         if counts && !keys.contains(&key(cell)) {
             keys.push(key(cell));
@@ -85,8 +85,8 @@ fn of_workload(spots: &[Spot], key: &Key, how: (Option<f64>, Days), told: &mut T
             Some(found) => {
                 row.percent = found.ratio.map(|ratio| percent(found.better, ratio));
                 row.percent_ci95 = found.ci95.and_then(|ends| percents(found.better, ends));
-                row.percent_ci95_family =
-                    found.ci95_family.and_then(|ends| percents(found.better, ends));
+                row.percent_ci95_simultaneous =
+                    found.ci95_simultaneous.and_then(|ends| percents(found.better, ends));
                 row.comparison = Some(found.id.clone());
                 told.comparisons.push(found);
             }
@@ -95,7 +95,7 @@ fn of_workload(spots: &[Spot], key: &Key, how: (Option<f64>, Days), told: &mut T
         }
         row.printed = printed_percent(spots, spot, key);
         told.rows.push(row);
-        let cell = own.map(|own| Cell { arm: placed(&key.2, &spot.placed.name), ..own.cell });
+        let cell = own.map(|own| Cell { configuration: placed(&key.2, &spot.placed.name), ..own.cell });
         told.cells.extend(cell);
     }
 }
@@ -200,8 +200,8 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> Row {
     let known = own.filter(|own| own.sample.is_some());
     Row {
         workload,
-        arm,
-        place: spot.placed.name.clone(),
+        configuration: arm,
+        platform: spot.placed.name.clone(),
         metric,
         better,
         unit: own.map_or(Unit::Trials, |own| own.unit),
@@ -213,7 +213,7 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> Row {
             .and_then(|own| own.cell.ci95),
         percent: None,
         percent_ci95: None,
-        percent_ci95_family: None,
+        percent_ci95_simultaneous: None,
         comparison: None,
         printed: None,
         trust: known.and_then(|own| own.cell.trust),
@@ -247,7 +247,7 @@ fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
     if let Some(own) = own {
         return words::no_number(&own.cell);
     }
-    let mut others = spot.results.iter().flat_map(|one| &one.cells);
+    let mut others = spot.results.iter().flat_map(|one| &one.measurements);
     let another = others.find(|cell| cell.primary && cell.workload == *workload);
     words::not_there(another.map(|cell| cell.metric.as_str()).filter(|other| other != metric))
 }
@@ -256,7 +256,7 @@ fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
 fn own(spot: &Spot, key: &Key) -> Option<Own> {
     let has = |cell: &&Cell| cell.primary && !cell.control && across::key(cell) == *key;
     let own: Vec<&Cell> =
-        spot.results.iter().filter_map(|one| one.cells.iter().find(has)).collect();
+        spot.results.iter().filter_map(|one| one.measurements.iter().find(has)).collect();
     let failed =
         |cell: &&Cell| cell.trials.iter().filter(|trial| trial.status == Status::Failed).count();
     let failed = own.iter().map(failed).sum();
@@ -312,7 +312,7 @@ fn again(of: &[&Cell], trials: Vec<CellTrial>) -> Cell {
 /// place of 100 % is what he took them of.
 fn printed_percent(spots: &[Spot], spot: &Spot, key: &Key) -> Option<Printed> {
     let percent = |spot: &Spot| {
-        let mut cells = spot.results.iter().flat_map(|one| &one.cells);
+        let mut cells = spot.results.iter().flat_map(|one| &one.measurements);
         let cell = cells.find(|cell| cell.workload == key.0 && cell.metric == PUBLISHED_PERCENT)?;
         cell.median
     };

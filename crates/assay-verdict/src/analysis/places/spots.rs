@@ -22,7 +22,7 @@ impl Spot {
     /// Names of the workloads with numbers, each once.
     pub fn workloads(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for cell in self.results.iter().flat_map(|one| &one.cells).filter(|cell| cell.n > 0) {
+        for cell in self.results.iter().flat_map(|one| &one.measurements).filter(|cell| cell.n > 0) {
             if cell.primary && !names.contains(&cell.workload.as_str()) {
                 names.push(&cell.workload);
             }
@@ -65,7 +65,7 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
         placed: Placed {
             name: level.clone(),
             named: Named::Table,
-            sort: None,
+            kind: None,
             found: None,
             machine: EnvironmentFacts { targets: Vec::new(), ..one.findings.environment.clone() },
             results: vec![result(one)],
@@ -82,7 +82,7 @@ fn levels(findings: &Findings) -> Vec<String> {
         return factor.levels.clone();
     }
     let mut levels: Vec<String> = Vec::new();
-    for level in findings.cells.iter().filter_map(|cell| cell.arm.get(PLACE)) {
+    for level in findings.measurements.iter().filter_map(|cell| cell.configuration.get(PLACE)) {
         if !levels.contains(level) {
             levels.push(level.clone());
         }
@@ -94,10 +94,10 @@ fn levels(findings: &Findings) -> Vec<String> {
 fn within(findings: &Findings, level: &String) -> Findings {
     let is_own = |arm: &Arm| arm.get(PLACE).is_none_or(|own| own == level);
     let mut own = findings.clone();
-    own.cells.retain(|cell| is_own(&cell.arm));
-    own.absent.retain(|absent| is_own(&absent.arm));
-    own.cells.iter_mut().for_each(|cell| drop(cell.arm.remove(PLACE)));
-    own.absent.iter_mut().for_each(|absent| drop(absent.arm.remove(PLACE)));
+    own.measurements.retain(|cell| is_own(&cell.configuration));
+    own.absent.retain(|absent| is_own(&absent.configuration));
+    own.measurements.iter_mut().for_each(|cell| drop(cell.configuration.remove(PLACE)));
+    own.absent.iter_mut().for_each(|absent| drop(absent.configuration.remove(PLACE)));
     own.comparisons.clear();
     own
 }
@@ -121,7 +121,7 @@ fn measured(one: &Brought) -> Outcome<Spot> {
         placed: Placed {
             name,
             named,
-            sort,
+            kind: sort,
             found,
             machine: EnvironmentFacts { targets: Vec::new(), ..environment.clone() },
             results: vec![result(one)],
@@ -133,13 +133,13 @@ fn measured(one: &Brought) -> Outcome<Spot> {
 
 /// What was recorded of a place, and what sort it is. Versions before places recorded less.
 fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
-    if let Some(place) = &environment.place {
+    if let Some(place) = &environment.platform {
         return Some((place.name.clone(), place.kind));
     }
     if environment.unknown.contains(&Unknown::Virtualisation) {
         return None;
     }
-    Some(match environment.virtualisation.as_str() {
+    Some(match environment.virtualization.as_str() {
         NO_GUEST => ("bare metal".to_owned(), PlaceSort::BareMetal),
         guest => (guest.to_owned(), PlaceSort::Hypervisor),
     })

@@ -22,8 +22,8 @@ fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: &Bench) -> Brought
     let mut findings = bench.findings();
     findings.study.id = id.to_owned();
     // Classes of requests and latencies are not what is asked here.
-    findings.cells.retain(|cell| cell.metric == "iops");
-    findings.environment.place = Some(PlaceFacts {
+    findings.measurements.retain(|cell| cell.metric == "iops");
+    findings.environment.platform = Some(PlaceFacts {
         name: name.to_owned(),
         kind,
         signs: Vec::new(),
@@ -48,11 +48,11 @@ fn refused(brought: &[Brought], question: Question) -> String {
 }
 
 fn of(found: &Findings) -> &Places {
-    found.places.as_ref().unwrap()
+    found.platforms.as_ref().unwrap()
 }
 
 fn row<'a>(found: &'a Findings, place: &str) -> &'a Row {
-    of(found).rows.iter().find(|row| row.place == place).unwrap()
+    of(found).rows.iter().find(|row| row.platform == place).unwrap()
 }
 
 fn verdict(found: &Findings, place: &str) -> Option<Verdict> {
@@ -158,7 +158,7 @@ fn a_place_has_the_number_that_its_result_tells() {
             trial.record.status = Status::Disturbed;
         }
         let own = of_bench("a", BARE, &bench);
-        let value = own.findings.cells.iter().find(|cell| cell.primary).unwrap().value();
+        let value = own.findings.measurements.iter().find(|cell| cell.primary).unwrap().value();
         let found = compared(&[own, measured("b", KVM, &around(5_000))]);
         let told = row(&found, "bare metal").value;
         assert!((told.unwrap() / value.unwrap() - 1.0).abs() < 1e-9, "{told:?} {value:?}");
@@ -194,7 +194,7 @@ const ARTICLE: &str = include_str!("../../../../../reference/virtualisation.csv"
 fn the_numbers_of_the_article_give_its_percentages_to_the_digit() {
     let found = compared(&[table(ARTICLE)]);
     let places = of(&found);
-    assert_eq!((places.baseline.as_str(), places.places.len()), ("bare metal", 8));
+    assert_eq!((places.baseline.as_str(), places.platforms.len()), ("bare metal", 8));
     for line in ARTICLE.lines().skip(2) {
         let fields: Vec<&str> = line.split(',').collect();
         let row = row(&found, fields[0]);
@@ -219,11 +219,11 @@ fn an_emulated_place_has_numbers_and_no_verdict_wherever_it_stands() {
     let emulated = measured("t", TCG, &around(1_000));
     let [bare, kvm] = two.clone();
     let found = compared(&[emulated, bare, kvm]);
-    let order: Vec<&str> = of(&found).places.iter().map(|one| one.name.as_str()).collect();
+    let order: Vec<&str> = of(&found).platforms.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(order, ["bare metal", "KVM", "QEMU TCG"]);
     let emulated = row(&found, "QEMU TCG");
     assert!(emulated.emulated && (emulated.percent.unwrap() - 10.0).abs() < 0.1);
-    assert!(emulated.percent_ci95.is_some() && emulated.percent_ci95_family.is_none());
+    assert!(emulated.percent_ci95.is_some() && emulated.percent_ci95_simultaneous.is_none());
     assert_eq!(verdict(&found, "QEMU TCG"), None);
     // It has no part in the error of the others.
     assert_eq!(row(&found, "KVM"), row(&compared(&two), "KVM"));
@@ -371,14 +371,14 @@ fn equal_names_of_other_machines_are_other_places() {
         measured("small", KVM, &around(5_000)),
         large.clone(),
     ]);
-    let names: Vec<&str> = of(&found).places.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = of(&found).platforms.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["bare metal", "KVM (4 processors)", "KVM (16 processors)"]);
     // What the user calls the same is the same, and told.
     let mut small = measured("small", KVM, &around(5_000));
     (small.label, large.label) = (Some("guest".to_owned()), Some("guest".to_owned()));
     let found = compared(&[measured("a", BARE, &around(10_000)), small, large]);
-    assert_eq!(of(&found).places.len(), 2);
-    assert_eq!(of(&found).places[1].named, Named::Given);
+    assert_eq!(of(&found).platforms.len(), 2);
+    assert_eq!(of(&found).platforms[1].named, Named::Given);
     assert_eq!(
         told(&found, "machines"),
         ["guest: its results come from machines that differ in processor or memory"]
@@ -394,11 +394,11 @@ fn what_a_place_lacks_is_absent_with_its_reason() {
     let mut guest = measured("k", KVM, &around(9_000));
     let found = compared(&[both("a"), guest.clone()]);
     let lacking = of(&found).rows.iter().find(|row| row.absent.is_some()).unwrap();
-    assert_eq!((lacking.place.as_str(), lacking.workload.as_str()), ("KVM", "sequential-write"));
+    assert_eq!((lacking.platform.as_str(), lacking.workload.as_str()), ("KVM", "sequential-write"));
     assert_eq!(lacking.absent.as_deref(), Some("it was not run there"));
     guest.findings.absent.push(AbsentCell {
         workload: "sequential-write".to_owned(),
-        arm: assay_study::results::plan::Arm::new(),
+        configuration: assay_study::results::plan::Arm::new(),
         metric: None,
         reason: "left out: no compiler".to_owned(),
         obstacle: Some("no compiler".to_owned()),
@@ -413,7 +413,7 @@ fn what_a_place_lacks_is_absent_with_its_reason() {
 fn failed_trials_are_told_and_a_workload_without_others_has_its_reason() {
     let fails = |all: bool| {
         let mut guest = measured("k", KVM, &around(9_000));
-        let cell = guest.findings.cells.iter_mut().find(|cell| cell.primary).unwrap();
+        let cell = guest.findings.measurements.iter_mut().find(|cell| cell.primary).unwrap();
         let count = if all { cell.trials.len() } else { 1 };
         for trial in &mut cell.trials[..count] {
             trial.status = assay_study::results::record::Status::Failed;
@@ -460,7 +460,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let unknown = refused(&[bare.clone(), kvm.clone()], asked);
     assert!(unknown.ends_with("there are bare metal and KVM"), "{unknown}");
     let mut nowhere = kvm;
-    nowhere.findings.environment.place = None;
+    nowhere.findings.environment.platform = None;
     nowhere.findings.environment.unknown = Unknown::ALL.to_vec();
     assert!(refused(&[bare.clone(), nowhere], none()).contains("--platform k=NAME"));
     let mut named = table("place,seconds\nx,1\ny,2\n");
@@ -472,12 +472,12 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
 fn results_of_versions_before_places_tell_bare_metal_from_guests() {
     let old = |id: &str, virtualisation: &str| {
         let mut one = measured(id, BARE, &around(10_000));
-        one.findings.environment.place = None;
-        virtualisation.clone_into(&mut one.findings.environment.virtualisation);
+        one.findings.environment.platform = None;
+        virtualisation.clone_into(&mut one.findings.environment.virtualization);
         one
     };
     let found = compared(&[old("g", "kvm guest"), old("b", "none")]);
-    let names: Vec<&str> = of(&found).places.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = of(&found).platforms.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["bare metal", "kvm guest"]);
 }
 
@@ -541,11 +541,11 @@ fn all_that_is_said_of_places() {
         let mut value = serde_json::to_value(&told).unwrap();
         let own = value.as_object_mut().unwrap();
         own.retain(|name, _| {
-            !["environment", "cells", "comparisons", "format"].contains(&name.as_str())
+            !["environment", "measurements", "comparisons", "format"].contains(&name.as_str())
         });
         // What is told of a machine is the same in each of them.
         if title != "a grid" {
-            for place in own["places"]["places"].as_array_mut().unwrap() {
+            for place in own["platforms"]["platforms"].as_array_mut().unwrap() {
                 place.as_object_mut().unwrap().remove("machine");
             }
         }
@@ -610,7 +610,7 @@ fn places_of_one_name_are_told_apart_by_what_differs() {
         change(&mut large.findings.environment);
         let small = measured("small", KVM, &around(5_000));
         let found = compared(&[measured("a", BARE, &around(10_000)), small, large]);
-        of(&found).places.iter().map(|one| one.name.clone()).collect::<Vec<_>>()
+        of(&found).platforms.iter().map(|one| one.name.clone()).collect::<Vec<_>>()
     };
     let cpu = names(&|own| own.cpu = "Another CPU".to_owned());
     assert!(cpu[2] == "KVM (Another CPU)" && cpu[1].starts_with("KVM ("), "{cpu:?}");
@@ -665,7 +665,7 @@ fn failed_trials_of_sessions_and_of_whole_places_are_not_told() {
     };
     let day = |id: &str, rate: u64| {
         let mut own = measured(id, KVM, &around(rate));
-        failed(own.findings.cells.iter_mut().find(|cell| cell.primary).unwrap());
+        failed(own.findings.measurements.iter_mut().find(|cell| cell.primary).unwrap());
         own
     };
     let bare = measured("a", BARE, &around(10_000));
@@ -706,7 +706,7 @@ fn what_each_place_has_is_told_once_where_nothing_is_in_common() {
     let bare = |id| measured(id, BARE, &around(10));
     let mut other = measured("k", KVM, &around(9));
     let workloads = |change: &dyn Fn(&mut assay_study::findings::Cell), other: &mut Brought| {
-        other.findings.cells.iter_mut().for_each(change);
+        other.findings.measurements.iter_mut().for_each(change);
         refused(&[bare("a"), bare("b"), other.clone()], Question::default())
     };
     let aside = workloads(&|cell| cell.primary = false, &mut other);

@@ -69,7 +69,7 @@ fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
         Better::Higher | Better::Unknown => 100.0 * ratio,
         Better::Lower => 100.0 / ratio,
     };
-    let ends = found.ci95_family.or(found.ci95).map(|ends| ends.map(of));
+    let ends = found.ci95_simultaneous.or(found.ci95).map(|ends| ends.map(of));
     let ends = ends.map(|[one, other]| [one.min(other), one.max(other)]);
     Some((of(found.ratio?), ends.filter(|ends| ends[1].is_finite())))
 }
@@ -99,7 +99,7 @@ pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], ar
     if ends.is_none() {
         return format!("{has}. There is no interval and so no verdict: it takes 3 trials each.");
     }
-    if let Some((loss, gain)) = found.would_see.map(|seen| speeds(found.better, seen)) {
+    if let Some((loss, gain)) = found.min_detectable_ratios.map(|seen| speeds(found.better, seen)) {
         return format!(
             "{has} (95 % interval {low} to {high}, days included). Fewer than three results a side suggest no \
              direction; a loss of {loss} or a gain of {gain} of that speed would have been found."
@@ -131,7 +131,7 @@ pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]
     }
     let base = &spots[0].placed.name;
     let compared: Vec<&Row> = rows.iter().filter(|row| row.comparison.is_some()).collect();
-    let of_first = |row: &&Row| row.workload == compared[0].workload && row.arm == compared[0].arm;
+    let of_first = |row: &&Row| row.workload == compared[0].workload && row.configuration == compared[0].configuration;
     if compared.iter().all(of_first) {
         return one_workload(base, rows, comparisons).into_iter().collect();
     }
@@ -142,7 +142,7 @@ pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]
 /// Whether a row was compared with a baseline, and both numbers can be used.
 fn is_compared(row: &Row, rows: &[Row], base: &str) -> bool {
     let is_base =
-        |one: &&Row| one.place == base && (&one.workload, &one.arm) == (&row.workload, &row.arm);
+        |one: &&Row| one.platform == base && (&one.workload, &one.configuration) == (&row.workload, &row.configuration);
     row.comparison.is_some()
         && row.is_sound()
         && rows.iter().find(is_base).is_some_and(Row::is_sound)
@@ -158,13 +158,13 @@ fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<
     let (first, last) = (known.first()?, known.last()?);
     let told =
         |row: &Row| percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone();
-    let what = work(&first.workload, &first.arm);
+    let what = work(&first.workload, &first.configuration);
     let [most, least] = [told(first), told(last)];
     let text = format!(
         "{what}: of the speed of {base}, {} has {most} % and {} {least} %, the others lie between \
          them; {}.",
-        first.place,
-        last.place,
+        first.platform,
+        last.platform,
         verdicts(&comparisons.iter().collect::<Vec<_>>())
     );
     Some(Sentence::new(Said::Counts, text))
@@ -177,7 +177,7 @@ fn one_place(
     rows: &[Row],
     comparisons: &[Comparison],
 ) -> Option<Sentence> {
-    let own = rows.iter().filter(|row| row.place == place.name && is_compared(row, rows, base));
+    let own = rows.iter().filter(|row| row.platform == place.name && is_compared(row, rows, base));
     let mut own: Vec<&Row> = own.collect();
     own.sort_by(|one, other| {
         one.percent.unwrap_or_default().total_cmp(&other.percent.unwrap_or_default())
@@ -185,7 +185,7 @@ fn one_place(
     let (least, most) = (own.first()?, own.last()?);
     let told = |row: &Row| {
         let percent = &percents(row.percent.unwrap_or_default(), row.percent_interval())[0];
-        format!("{percent} % ({})", work(&row.workload, &row.arm))
+        format!("{percent} % ({})", work(&row.workload, &row.configuration))
     };
     let range = if own.len() == 1 {
         told(least)
@@ -205,7 +205,7 @@ fn one_place(
 
 /// `across machines, 4 suggest slower, 1 does not tell`.
 fn verdicts(found: &[&Comparison]) -> String {
-    let open = |one: &&&Comparison| one.would_see.is_some() && one.verdict.is_some();
+    let open = |one: &&&Comparison| one.min_detectable_ratios.is_some() && one.verdict.is_some();
     let count = |wanted: Option<Verdict>| {
         found.iter().filter(|one| one.verdict == wanted && !open(one)).count()
     };

@@ -26,11 +26,11 @@ pub(super) fn answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenA
             factor,
             level,
             n: own.n,
-            beside_best: own.beside.map(|own| ratio_of(better, own.by)),
+            ratio_to_best: own.beside.map(|own| ratio_of(better, own.by)),
             // Of the best itself there are none.
             ends: (own.beside.filter(|own| own.by < 0.0 || own.width > 0.0))
                 .map(|own| ends_of(better, own.by, own.width)),
-            left: own.left,
+            eliminated: own.left,
         })
     };
     let gone = |left: &&Left| matches!(left.why, Why::Level { .. });
@@ -54,9 +54,9 @@ pub(super) fn level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedL
 
 /// What is told while it is under way.
 pub(super) fn under_way(answer: &RaceAnswer, (pass, passes): (u32, u32)) -> String {
-    let settings = answer.runners.len();
+    let settings = answer.entries.len();
     let complete = pass.saturating_sub(1);
-    let verb = if answer.over.is_some() { "ended in its screen" } else { "has not begun" };
+    let verb = if answer.end.is_some() { "ended in its screen" } else { "has not begun" };
     format!(
         "The race among {settings} settings {verb}: {complete} of {passes} passes are complete."
     )
@@ -68,8 +68,8 @@ fn words(answer: &ScreenAnswer) -> String {
         plural(answer.trials, "trial"),
         answer.levels.len()
     );
-    let told = answer.levels.iter().any(|own| own.beside_best.is_some());
-    let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.left).collect();
+    let told = answer.levels.iter().any(|own| own.ratio_to_best.is_some());
+    let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.eliminated).collect();
     if left.is_empty() {
         return if told {
             format!("{before}: none was surely behind, and all settings went into the race.")

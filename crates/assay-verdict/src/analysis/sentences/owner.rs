@@ -51,7 +51,7 @@ impl Told<'_> {
         let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
         let own = |cell: &&Cell| {
             (cell.workload.as_str(), cell.metric.as_str()) == (row.workload.name.as_str(), metric)
-                && cell.arm == row.arm
+                && cell.configuration == row.arm
                 && !cell.control
         };
         let cell = self.cells.iter().find(own)?;

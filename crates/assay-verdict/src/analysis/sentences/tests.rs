@@ -25,7 +25,7 @@ fn one_trial_has_no_spread_and_amounts_need_none() {
     assert_eq!(of(&[95]).summary.last().unwrap(), single);
     assert_eq!(of(&[95, 95]).summary.last().unwrap(), TRUSTED_ONE);
     let mut counted = of(&[95]);
-    for cell in &mut counted.cells {
+    for cell in &mut counted.measurements {
         cell.metric = "durability_failures".to_owned();
     }
     assert!(!super::are_of_one_trial(&counted));
@@ -216,7 +216,7 @@ fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_it
     let found = slow(&[17, 20, 23]).findings();
     assert!(found.summary[0].contains(" (95 % interval 13.6 "), "{:?}", found.summary);
     let row =
-        |found: &Findings| found.cells.iter().find(|cell| cell.metric == "iops").unwrap().wide;
+        |found: &Findings| found.measurements.iter().find(|cell| cell.metric == "iops").unwrap().wide;
     assert!(row(&found) && !row(&slow(&[19, 20, 21]).findings()));
 }
 

@@ -27,7 +27,7 @@ pub(super) enum Usual {
 pub(super) fn usual(row: &Row<'_>) -> Option<Usual> {
     // What starts by a clock or rests has not the rate of the drive; of several sizes there is no usual one.
     let io =
-        facts::io(row.workload).filter(|io| !io.held_back && !io.shaped && !io.partly_synced)?;
+        facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;
     let single = io.size_bytes == SMALL && row.workload.work.asked_in_flight() == 1;
     match (io.pattern, io.only_reads(), io.only_writes()) {
         (Pattern::Sequential, true, _) => Some(Usual::SequentialRead),

@@ -22,7 +22,7 @@ pub(super) fn fields(row: &Row<'_>) -> Vec<ObservedField> {
     let named = observed.map(|(entry, observed)| (entry.about.name, observed));
     let of_row = |field: ObservedField| ObservedField {
         workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
+        configuration: row.arm.clone(),
         ..field
     };
     summed(named).into_iter().map(of_row).collect()

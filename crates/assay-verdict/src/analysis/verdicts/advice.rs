@@ -63,11 +63,11 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
     let mut advice = Vec::new();
     for question in evidence.questions {
         let Some((best, tied)) = best(evidence, question) else { continue };
-        if torn.iter().any(|levels| holds(&best.arm, levels)) {
+        if torn.iter().any(|levels| holds(&best.configuration, levels)) {
             continue;
         }
-        let suspect = question.is_suspect(&best.arm) || question.is_suspect(&best.baseline);
-        let end = end_of_range(evidence.design, &best.arm);
+        let suspect = question.is_suspect(&best.configuration) || question.is_suspect(&best.baseline);
+        let end = end_of_range(evidence.design, &best.configuration);
         let tied = tied.map(|tied| words::tied(evidence.design, &tied)).unwrap_or_default();
         let sentence = words::candidate(evidence.design, best, (stage, suspect), (end, &tied));
         let more = words::more(stage, evidence.unmeasured);
@@ -111,19 +111,19 @@ fn best<'a>(
             && found.workload == question.workload
             && found.verdict == Some(Verdict::Better)
             && !found.within_margin
-            && !is_other_work(&found.arm, &found.baseline)
+            && !is_other_work(&found.configuration, &found.baseline)
             && is_beyond(found, reach)
     });
     let Some(rank) = evidence.ranks.iter().find(|rank| rank.workload == question.workload) else {
         let best = better.max_by(|one, other| gain(one).total_cmp(&gain(other)))?;
         return Some((best, None));
     };
-    let unbeaten = rank.places.iter().filter(|place| place.from_to[0] == 1);
+    let unbeaten = rank.ranks.iter().filter(|place| place.rank_range[0] == 1);
     let mut unbeaten =
-        unbeaten.filter_map(|place| better.clone().find(|found| found.arm == place.arm));
+        unbeaten.filter_map(|place| better.clone().find(|found| found.configuration == place.configuration));
     let is_asked_for = |found: &&Comparison| {
         let same =
-            |(workload, arm): &(String, Arm)| *workload == found.workload && *arm == found.arm;
+            |(workload, arm): &(String, Arm)| *workload == found.workload && *arm == found.configuration;
         evidence.knees.iter().any(same)
     };
     if let Some(asked) = unbeaten.clone().find(is_asked_for) {
@@ -135,7 +135,7 @@ fn best<'a>(
 /// Whether a ratio is one that two identical arms would not show here.
 fn is_beyond(found: &Comparison, reach: Option<Reach>) -> bool {
     let Some((reach, ratio)) = reach.zip(found.ratio) else { return true };
-    reach.is_passed_by(ratio, found.ci95_family)
+    reach.is_passed_by(ratio, found.ci95_simultaneous)
 }
 
 /// How much better an arm is, by its estimate; only comparisons of one metric are held together.

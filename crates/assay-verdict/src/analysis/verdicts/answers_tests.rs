@@ -130,7 +130,7 @@ fn two_levels_that_a_claim_leaves_open_are_those_of_what_varies() {
     assert_eq!(verdict(curve(&levels, 4), open(AskKind::Equivalent)), Claim::Contradicted);
     let lone = answered(curve(&levels[..1], 4), open(AskKind::Better));
     assert_eq!(lone.verdict, Claim::NoData);
-    let why = lone.because.join(" ");
+    let why = lone.reasons.join(" ");
     assert!(why.contains("one setting with two levels"), "{why}");
 }
 
@@ -161,7 +161,7 @@ fn what_suspect_numbers_would_show_is_not_shown() {
     assert_eq!(told.verdict, Claim::NotShown);
     assert_eq!(told.answer, "It would be supported, but its numbers are suspect.");
     assert_eq!(
-        told.because,
+        told.reasons,
         ["work: best operations per second at 4, significantly, from suspect numbers."]
     );
     let told = with(&[Trust::Suspect], two(AskKind::Better, "1", "4"));
@@ -232,7 +232,7 @@ fn one_case_against_it_is_enough_and_one_case_for_it_is_not() {
     };
     let one = answered(curve(&[("a", 100.0), ("b", 50.0)], 6), ask());
     assert_eq!(one.verdict, Claim::Contradicted);
-    assert!(one.because[0].contains("(setting b)"), "{:?}", one.because);
+    assert!(one.reasons[0].contains("(setting b)"), "{:?}", one.reasons);
     let one = answered(curve(&[("a", 100.0), ("b", 90.0)], 6), ask());
     assert_eq!(one.verdict, Claim::NotShown);
     let mut elsewhere = ask();
@@ -284,7 +284,7 @@ fn a_claim_of_two_says_what_their_comparison_says() {
             let mut study = curve(&levels, seed);
             study.measured.design.questions = vec![two(kind, level, over)];
             let findings = study.findings();
-            let compared = findings.comparisons.iter().find(|one| one.arm["setting"] == "b");
+            let compared = findings.comparisons.iter().find(|one| one.configuration["setting"] == "b");
             let compared = compared.unwrap();
             let verdict = compared.verdict.unwrap();
             let claim = findings.answers[0].verdict;
@@ -305,10 +305,10 @@ fn a_claim_of_two_says_what_their_comparison_says() {
             assert_eq!(claim, expected, "{kind:?} {level} {verdict:?} {:?}", findings.answers);
             seen.insert(format!("{claim:?} {verdict:?}"));
             if level == "b" {
-                let ends = compared.ci95_family.unwrap();
+                let ends = compared.ci95_simultaneous.unwrap();
                 let [_, low, high] = show::ratios(compared.ratio.unwrap(), ends);
                 let told = format!("(interval {low} to {high})");
-                assert!(findings.answers[0].because[0].contains(&told), "{told}: {findings:?}");
+                assert!(findings.answers[0].reasons[0].contains(&told), "{told}: {findings:?}");
             }
         }
     }
@@ -325,8 +325,8 @@ fn cases_that_widen_an_interval_say_so() {
     let other = other.into_iter().map(|series| Series { workload: "other".to_owned(), ..series });
     study.measured.series.extend(other);
     let found = answered(study, ask);
-    let told = found.because.iter().filter(|text| text.contains("for all 2 cases at once"));
-    assert_eq!(told.count(), 2, "{:?}", found.because);
+    let told = found.reasons.iter().filter(|text| text.contains("for all 2 cases at once"));
+    assert_eq!(told.count(), 2, "{:?}", found.reasons);
 }
 
 /// Identical arms support no ranking, no peak and no difference: the error is 5 %, each claim being
@@ -363,7 +363,7 @@ fn at_level(mut study: Study, level: &str, change: impl Fn(&mut Series)) -> Stud
 #[test]
 fn what_has_no_number_says_why_in_different_words() {
     let ask = || two(AskKind::Better, "4", "1");
-    let told = |study: Study| answered(study, ask()).because.join(" ");
+    let told = |study: Study| answered(study, ask()).reasons.join(" ");
     let each = |status: Status| {
         move |one: &mut Series| {
             for trial in &mut one.trials {
@@ -415,9 +415,9 @@ fn a_knee_is_the_highest_level_below_a_bound_with_all_below_it() {
     let levels = [("none", 580.0), ("80 %", 18.0), ("90 %", 19.0), ("99 %", 86.0), ("95 %", 17.0)];
     let told = |level: &str, most: &str| answered(curve(&levels, 5), knee(level, most));
     let found = told("95 %", "30 IOPS");
-    assert_eq!(found.verdict, Claim::Supported, "{:?}", found.because);
-    assert!(found.because[0].contains("95 % is the highest"), "{:?}", found.because);
-    assert!(found.because[0].contains("99 % has"), "{:?}", found.because);
+    assert_eq!(found.verdict, Claim::Supported, "{:?}", found.reasons);
+    assert!(found.reasons[0].contains("95 % is the highest"), "{:?}", found.reasons);
+    assert!(found.reasons[0].contains("99 % has"), "{:?}", found.reasons);
     assert_eq!(told("80 %", "30 IOPS").verdict, Claim::Contradicted);
     assert_eq!(told("80 %", "10 IOPS").verdict, Claim::Contradicted);
     let few = curve(&[("none", 580.0), ("80 %", 18.0)], 5);
@@ -453,8 +453,8 @@ fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
     let told =
         |level: &str| answered(curve(&levels, 7).margin(0.05), first(AskKind::Enough, level));
     let found = told("1 MiB");
-    assert_eq!(found.verdict, Claim::Supported, "{:?}", found.because);
-    let text = &found.because[0];
+    assert_eq!(found.verdict, Claim::Supported, "{:?}", found.reasons);
+    let text = &found.reasons[0];
     let wanted = "work: from 1 MiB on within 5 % of the highest operations per second, at 4 MiB; 1 MiB has 0.99";
     assert!(text.starts_with(wanted), "{text}");
     assert_eq!(told("64 KiB").verdict, Claim::Contradicted);
@@ -467,7 +467,7 @@ fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
     }
     let found = answered(slower, first(AskKind::Enough, "64 KiB"));
     assert_eq!(found.verdict, Claim::Contradicted);
-    assert!(found.because[0].contains("at 4 KiB, the smallest; 64 KiB has"), "{:?}", found.because);
+    assert!(found.reasons[0].contains("at 4 KiB, the smallest; 64 KiB has"), "{:?}", found.reasons);
     let names = curve(&[("a", 1.0), ("b", 1.0), ("c", 1.0)], 7);
     assert_eq!(answered(names, first(AskKind::Enough, "a")).verdict, Claim::NoData);
 }
@@ -477,7 +477,7 @@ fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
     let why = "this kernel has no dm-crypt; load the module dm-crypt";
     let absent = |level: &str, obstacle: Option<&str>| AbsentCell {
         workload: "work".to_owned(),
-        arm: arm(&[("setting", level)]),
+        configuration: arm(&[("setting", level)]),
         metric: None,
         reason: "not measured".to_owned(),
         obstacle: obstacle.map(str::to_owned),
@@ -493,12 +493,12 @@ fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
     // Two of the same reason are told once.
     let answer = told("c", &[absent("c", Some(why)), absent("c", Some(why))]);
     assert_eq!(answer.verdict, Claim::NoData);
-    let of_plan = answer.because.iter().filter(|text| text.contains("Left out here"));
+    let of_plan = answer.reasons.iter().filter(|text| text.contains("Left out here"));
     assert_eq!(of_plan.collect::<Vec<_>>(), [&format!("Left out here: {why}.")]);
     // Another level's reason, one that the plan does not have, and an answer with data.
     for (asked, absent) in [("c", absent("d", Some(why))), ("c", absent("c", None))] {
-        assert!(told(asked, &[absent]).because.iter().all(|text| !text.contains("Left out")));
+        assert!(told(asked, &[absent]).reasons.iter().all(|text| !text.contains("Left out")));
     }
     let answer = told("b", &[absent("b", Some(why))]);
-    assert!(answer.verdict != Claim::NoData && !answer.because.concat().contains(why));
+    assert!(answer.verdict != Claim::NoData && !answer.reasons.concat().contains(why));
 }

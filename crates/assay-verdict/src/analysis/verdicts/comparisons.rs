@@ -132,13 +132,13 @@ fn comparison(
         better: question.better,
         primary: question.primary,
         baseline: baseline.arm.clone(),
-        arm: arm.arm.clone(),
+        configuration: arm.arm.clone(),
         n: differences.len(),
         means: told.map(|_| pairs.means().map(|mean| if ratios { mean.exp() } else { mean })),
         compared_means: None,
         ratio: told.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
         ci95: ci95.filter(|_| ratios).and_then(exp),
-        ci95_family: family.filter(|_| ratios && question.primary).and_then(exp),
+        ci95_simultaneous: family.filter(|_| ratios && question.primary).and_then(exp),
         ci_equivalence: sample
             .filter(|_| ratios && question.primary && design.margin.is_some())
             .and_then(|sample| ruler.equivalence.interval(&sample))
@@ -146,7 +146,7 @@ fn comparison(
         difference: told.filter(|_| !ratios).map(|sample| Difference {
             value: sample.mean,
             ci95,
-            ci95_family: family.filter(|_| question.primary),
+            ci95_simultaneous: family.filter(|_| question.primary),
             sd: sample.sd,
         }),
         sd_log: sample.filter(|_| ratios).and_then(|sample| sample.sd),
@@ -157,7 +157,7 @@ fn comparison(
         within_margin: verdict.is_some() && judged.is_some_and(|judged| judged.within_margin),
         margin: design.margin,
         replicates_needed: None,
-        would_see: None,
+        min_detectable_ratios: None,
         text: String::new(),
         notes: Vec::new(),
         note_facts: Vec::new(),

@@ -58,7 +58,7 @@ pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
         let told: Vec<Arm> =
             all[before..].iter().filter(|one| one.is_bad()).map(|one| one.what.clone()).collect();
         let alone = own.filter(|found| {
-            in_one_factor(found) && !told.iter().any(|levels| holds(&found.arm, levels))
+            in_one_factor(found) && !told.iter().any(|levels| holds(&found.configuration, levels))
         });
         all.extend(alone.filter_map(|found| ruler.of_comparison(found)).filter(Contrast::is_bad));
     }
@@ -74,7 +74,7 @@ pub(super) fn is_other_work(arm: &Arm, baseline: &Arm) -> bool {
 /// Whether an arm and its baseline differ by one level: then that level is what tells them apart.
 fn in_one_factor(found: &Comparison) -> bool {
     let differs = |(name, level): (&String, &String)| found.baseline.get(name) != Some(level);
-    found.arm.iter().filter(|pair| differs(*pair)).count() == 1
+    found.configuration.iter().filter(|pair| differs(*pair)).count() == 1
 }
 
 /// Whether an arm has all of some levels.
@@ -98,20 +98,20 @@ struct Ruler<'a, 'q> {
 
 impl Ruler<'_, '_> {
     fn of_comparison(&self, found: &Comparison) -> Option<Contrast> {
-        let (ratio, ends) = found.ratio.zip(found.ci95_family)?;
+        let (ratio, ends) = found.ratio.zip(found.ci95_simultaneous)?;
         let verdict = if found.within_margin { Verdict::Inconclusive } else { found.verdict? };
         let suspect = |arm: &Arm| self.question.is_suspect(arm);
         Some(Contrast {
             id: found.id.clone(),
             workload: found.workload.clone(),
             metric: found.metric.clone(),
-            what: self.varied(&found.arm),
+            what: self.varied(&found.configuration),
             than: self.varied(&found.baseline),
             ratio,
             ends,
             verdict: self.weighed(verdict, ratio, ends),
             sure: self.is_sure(ends),
-            suspect: suspect(&found.arm) || suspect(&found.baseline),
+            suspect: suspect(&found.configuration) || suspect(&found.baseline),
             averaged: false,
         })
     }
@@ -123,7 +123,7 @@ impl Ruler<'_, '_> {
     }
 
     fn of_effect(&self, effect: &Effect) -> Option<Contrast> {
-        let (ratio, ends) = (effect.ratio, effect.ci95_family?);
+        let (ratio, ends) = (effect.ratio, effect.ci95_simultaneous?);
         let level = |level: &String| Arm::from([(effect.factor.clone(), level.clone())]);
         let verdict = match effect.verdict? {
             verdict if self.is_everywhere(effect, verdict) => verdict,

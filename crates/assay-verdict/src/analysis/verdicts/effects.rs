@@ -138,7 +138,7 @@ fn effect(
         n: sample.n,
         ratio: sample.mean.exp(),
         ci95: ci95.and_then(exp),
-        ci95_family: family.and_then(exp),
+        ci95_simultaneous: family.and_then(exp),
         verdict: Some(judged.unwrap_or(Verdict::Inconclusive)),
         replicates_needed: None,
         text: String::new(),
@@ -207,7 +207,7 @@ fn contrast(
         levels: [first.1.clone(), second.1.clone()],
         n: sample.n,
         ratio: sample.mean.exp(),
-        ci95_family: exp(ends)?,
+        ci95_simultaneous: exp(ends)?,
         text: String::new(),
     };
     found.text = words::interaction(&found, corner.map(|(_, level)| level.as_str()), [low, high]);

@@ -109,14 +109,14 @@ fn of_table(text: &str, options: &Options) -> Findings {
 }
 
 fn cell<'f>(found: &'f Findings, side: &str) -> &'f Cell {
-    found.cells.iter().find(|cell| cell.primary && cell.arm["side"] == side).unwrap()
+    found.measurements.iter().find(|cell| cell.primary && cell.configuration["side"] == side).unwrap()
 }
 
 /// Everything that an order of runs could change.
 fn same(one: &Findings, other: &Findings, what: &str) {
     let [first, second] = [one, other].map(|found| &found.comparisons[0]);
     let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-12;
-    let ends = |one: &Comparison| one.ci95_family.unwrap();
+    let ends = |one: &Comparison| one.ci95_simultaneous.unwrap();
     assert!(near(first.ratio.unwrap(), second.ratio.unwrap()), "{what}");
     assert!(
         near(ends(first)[0], ends(second)[0]) && near(ends(first)[1], ends(second)[1]),
@@ -185,7 +185,7 @@ fn permuting_runs_changes_nothing_for_any_importer() {
             let (ratio, ends, p) = expected(values);
             let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
             assert!(near(one.ratio.unwrap(), ratio) && near(one.p_holm.unwrap(), p), "{name}");
-            let own = one.ci95_family.unwrap();
+            let own = one.ci95_simultaneous.unwrap();
             assert!(near(own[0], ends[0]) && near(own[1], ends[1]), "{name}");
             for old in orders(&OLD) {
                 same(&found, &of(&old, &NEW), name);
@@ -225,7 +225,7 @@ fn commands_in_lumps_are_not_paired() {
     let file = Brought { name: "h.json".to_owned(), bytes: text.into(), ..Brought::default() };
     let found = judged(of_text(text), &[file], &Options::default());
     let one = &found.comparisons[0];
-    assert_eq!((one.arm["side"].as_str(), one.verdict), ("head", Some(Verdict::Inconclusive)));
+    assert_eq!((one.configuration["side"].as_str(), one.verdict), ("head", Some(Verdict::Inconclusive)));
     assert!(one.text.contains("1.029 times"), "{}", one.text);
     assert!(one.text.contains("0.988 to 1.072, not paired, 3 runs"), "{}", one.text);
     assert!(one.p_holm.is_some_and(|p| p > 0.05), "{:?}", one.p_holm);

@@ -74,7 +74,7 @@ fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Opt
         let rate = metric::of_requests(class, what)?;
         let mut served = questions.iter().filter(|other| other.metric == rate.name);
         let served = served.find(|other| other.workload == one.workload)?;
-        let (baseline, arm) = (served.find(&one.baseline)?, served.find(&one.arm)?);
+        let (baseline, arm) = (served.find(&one.baseline)?, served.find(&one.configuration)?);
         let sample = Sample::of(&pairs(baseline, arm).differences())?;
         let ruler = Ruler::new(design, family, rate.better);
         let ends = ruler.intervals(&sample)[1]?.map(f64::exp);
@@ -136,7 +136,7 @@ fn between(
     let rates = RATES.into_iter().filter_map(|what| {
         let rate = metric::of_requests(class, what)?.name;
         let same = |other: &&Comparison| {
-            other.metric == rate && other.workload == one.workload && other.arm == one.arm
+            other.metric == rate && other.workload == one.workload && other.configuration == one.configuration
         };
         let served = found.iter().find(same)?;
         differs(rate, served.ratio?, served.ci95?, one.margin.unwrap_or(LIKE))
@@ -252,15 +252,15 @@ mod tests {
     fn day(id: &str, latency: f64, rate: f64) -> Findings {
         let mut found = found(1.0, 1.0);
         id.clone_into(&mut found.study.id);
-        for cell in &mut found.cells {
+        for cell in &mut found.measurements {
             let by = if cell.metric == "block_read_mean_ns" { latency } else { rate };
             cell.trials.iter_mut().for_each(|trial| trial.value = trial.value.map(|own| own * by));
         }
-        let mut arrivals = found.cells[0].clone();
+        let mut arrivals = found.measurements[0].clone();
         "live".clone_into(&mut arrivals.workload);
         ARRIVALS.clone_into(&mut arrivals.metric);
         arrivals.primary = false;
-        found.cells.push(arrivals);
+        found.measurements.push(arrivals);
         found
     }
 
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(asked(1.0).verdict, Claim::Supported);
         let found = asked(0.6);
         assert_eq!(found.verdict, Claim::NotShown);
-        assert!(found.because[0].contains("the load was not the same"), "{found:?}");
+        assert!(found.reasons[0].contains("the load was not the same"), "{found:?}");
     }
 
     #[test]
@@ -325,10 +325,10 @@ mod tests {
         // Nothing is judged without a margin, and nothing is sure with one so small.
         for margin in [None, Some(0.0001)] {
             let same = gated(margin, 1.0);
-            assert_eq!(same.ended, GateEnd::Pass, "{}", same.text);
+            assert_eq!(same.outcome, GateEnd::Pass, "{}", same.text);
             for rate in [0.6, 1.6] {
                 let other = gated(margin, rate);
-                assert_eq!(other.ended, GateEnd::NoStatement, "{}", other.text);
+                assert_eq!(other.outcome, GateEnd::Inconclusive, "{}", other.text);
                 assert!(other.text.contains("the load was not the same"), "{}", other.text);
             }
         }
@@ -360,7 +360,7 @@ mod tests {
             let study = Study { measured, emulated: false };
             let found = study.findings();
             let own = found.comparisons.iter().find(|one| one.primary).unwrap();
-            let [low, high] = own.ci95_family.unwrap();
+            let [low, high] = own.ci95_simultaneous.unwrap();
             (high / low).ln()
         };
         // Classes of programs share the error of their own workload alone.

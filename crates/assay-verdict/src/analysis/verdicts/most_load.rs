@@ -26,19 +26,19 @@ pub(super) fn asked(design: &Design) -> Option<(&Ask, Limit)> {
 pub(super) fn answer((ask, limit): (&Ask, Limit), series: &[Series], emulated: bool) -> Answer {
     let workload = ask.workloads.first().map_or("", String::as_str);
     let rates = rates(workload, limit, series);
-    let standings: Vec<Standing> = rates.iter().map(|own| own.standing).collect();
+    let standings: Vec<Standing> = rates.iter().map(|own| own.outcome).collect();
     let Bracket { holds, fails } = Bracket::of(&standings);
     let name = |place: Option<usize>| place.map(|place| rates[place].rate.clone());
     let found = MostLoad {
         workload: workload.to_owned(),
         metric: limit.metric().to_owned(),
-        limit: limit.to_string(),
-        limit_ns: limit.below_ns(),
-        holds: name(holds),
-        fails: name(fails),
+        slo: limit.to_string(),
+        slo_ns: limit.below_ns(),
+        max_passing_rate: name(holds),
+        min_failing_rate: name(fails),
         rates,
     };
-    let is_suspect = [&found.holds, &found.fails]
+    let is_suspect = [&found.max_passing_rate, &found.min_failing_rate]
         .into_iter()
         .flatten()
         .filter_map(|name| found.rate(name))
@@ -54,15 +54,15 @@ pub(super) fn answer((ask, limit): (&Ask, Limit), series: &[Series], emulated: b
         published: ask.published.clone(),
         answer,
         verdict,
-        because: found.rates.iter().map(|own| words::rate(own, limit)).collect(),
+        reasons: found.rates.iter().map(|own| words::rate(own, limit)).collect(),
         evidence: Vec::new(),
-        load: Some(found),
+        max_rate: Some(found),
     }
 }
 
 /// A load that holds is shown; that none does is shown where each fails.
 fn verdict(found: &MostLoad) -> Claim {
-    match (&found.holds, &found.fails) {
+    match (&found.max_passing_rate, &found.min_failing_rate) {
         (Some(_), _) => Claim::Supported,
         (None, Some(fails)) if found.rates.first().is_some_and(|own| own.rate == *fails) => {
             Claim::Contradicted
@@ -114,10 +114,10 @@ fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Serie
     let whole = |ns: f64| ns.round() as u64;
     Rate {
         rate: arm.get(RATE).cloned().unwrap_or_default(),
-        standing: if is_sound { judged.standing } else { Standing::Between },
+        outcome: if is_sound { judged.standing } else { Standing::Between },
         trials: seen.len(),
         late: seen.iter().filter(|one| one.is_late(per_s)).count(),
-        middle_ns: judged.middle_ns.map(whole),
+        mean_ns: judged.middle_ns.map(whole),
         bounds_ns: judged.ends_ns.map(|ends| ends.map(whole)),
         trust,
     }

@@ -61,7 +61,7 @@ fn answered(study: Study) -> Answer {
 }
 
 fn load(answer: &Answer) -> &MostLoad {
-    answer.load.as_ref().unwrap()
+    answer.max_rate.as_ref().unwrap()
 }
 
 #[test]
@@ -70,14 +70,14 @@ fn the_answer_has_its_two_rates_with_their_numbers() {
     let answer = &found.answers[0];
     assert_eq!(answer.verdict, Claim::Supported);
     let load = load(answer);
-    assert_eq!((load.holds.as_deref(), load.fails.as_deref()), (Some("4000/s"), Some("4800/s")));
-    assert_eq!((load.limit.as_str(), load.limit_ns), ("p99 < 2 ms", 2_000_000));
+    assert_eq!((load.max_passing_rate.as_deref(), load.min_failing_rate.as_deref()), (Some("4000/s"), Some("4800/s")));
+    assert_eq!((load.slo.as_str(), load.slo_ns), ("p99 < 2 ms", 2_000_000));
     let text = &answer.answer;
     assert!(text.starts_with("p99 < 2 ms: holds at 4,000/s (p99 1.6 ms, 1.5"), "{text}");
     assert!(text.contains("fails at 4,800/s (p99 4 ms, 3."), "{text}");
     assert!(text.ends_with("; between them this study cannot tell."), "{text}");
-    assert_eq!(answer.because.len(), 4);
-    assert!(answer.because[2].contains("4,400/s") && answer.because[2].contains("inconclusive"));
+    assert_eq!(answer.reasons.len(), 4);
+    assert!(answer.reasons[2].contains("4,400/s") && answer.reasons[2].contains("inconclusive"));
     // It is the first that is told.
     assert_eq!((&found.summary_facts[0], &found.summary[0]), (&Said::MostLoad, text));
     assert!(found.comparisons.iter().all(|one| one.verdict.is_none()) && found.advice.is_empty());
@@ -89,22 +89,22 @@ fn a_rate_that_fell_behind_fails_by_name() {
     rates[1] = (4000.0, 0.1, 0.5);
     let answer = answered(study(&rates));
     let load = load(&answer);
-    assert_eq!(load.rates[1].standing, Standing::Fails);
-    assert_eq!(load.holds.as_deref(), Some("3000/s"));
-    assert!(answer.because[1].contains("6 of 6 trials could not issue their operations on time"));
+    assert_eq!(load.rates[1].outcome, Standing::Fails);
+    assert_eq!(load.max_passing_rate.as_deref(), Some("3000/s"));
+    assert!(answer.reasons[1].contains("6 of 6 trials could not issue their operations on time"));
     // What holds above it is no rate up to which all hold, and what fails below it fails alone.
-    assert_eq!(load.fails.as_deref(), Some("4800/s"));
-    assert!(!answer.because[0].contains("on time"));
+    assert_eq!(load.min_failing_rate.as_deref(), Some("4800/s"));
+    assert!(!answer.reasons[0].contains("on time"));
 }
 
 #[test]
 fn one_side_alone_is_said_so() {
     let answer = answered(study(&CURVE[..2]));
     assert!(answer.answer.contains("fails at no rate that was tried; the highest was 4,000/s"));
-    assert_eq!((answer.verdict, load(&answer).fails.as_ref()), (Claim::Supported, None));
+    assert_eq!((answer.verdict, load(&answer).min_failing_rate.as_ref()), (Claim::Supported, None));
     let answer = answered(study(&CURVE[3..]));
     assert!(answer.answer.contains("holds at no rate that was tried, the lowest was 4,800/s"));
-    assert_eq!((answer.verdict, load(&answer).holds.as_ref()), (Claim::Contradicted, None));
+    assert_eq!((answer.verdict, load(&answer).max_passing_rate.as_ref()), (Claim::Contradicted, None));
     let answer = answered(study(&CURVE[2..3]));
     assert!(answer.answer.contains("neither holds nor fails"), "{}", answer.answer);
     assert_eq!(answer.verdict, Claim::NotShown);
@@ -120,8 +120,8 @@ fn trials_that_do_not_count_decide_nothing() {
     }
     let answer = answered(few);
     let rate = &load(&answer).rates[1];
-    assert_eq!((rate.standing, rate.trials, rate.bounds_ns), (Standing::Between, 2, None));
-    assert_eq!(load(&answer).holds.as_deref(), Some("3000/s"));
+    assert_eq!((rate.outcome, rate.trials, rate.bounds_ns), (Standing::Between, 2, None));
+    assert_eq!(load(&answer).max_passing_rate.as_deref(), Some("3000/s"));
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn numbers_that_are_not_trusted_decide_nothing() {
     assert_eq!(suspect.verdict, Claim::NotShown);
     assert!(suspect.answer.contains("from suspect numbers"), "{}", suspect.answer);
     let invalid = with(Trust::Invalid);
-    assert_eq!(load(&invalid).holds.as_deref(), Some("3000/s"));
-    assert!(invalid.because[1].contains("invalid numbers"), "{:?}", invalid.because);
+    assert_eq!(load(&invalid).max_passing_rate.as_deref(), Some("3000/s"));
+    assert!(invalid.reasons[1].contains("invalid numbers"), "{:?}", invalid.reasons);
 }
 
 /// The rule of schedules makes numbers suspect where a drive falls behind, which is what it is to fail.
@@ -184,5 +184,5 @@ fn an_answer_of_another_kind_has_no_load() {
         ask.factor = Some(course::RATE.to_owned());
     })];
     let found = other.findings();
-    assert!(found.answers[0].load.is_none() && !found.summary_facts.contains(&Said::MostLoad));
+    assert!(found.answers[0].max_rate.is_none() && !found.summary_facts.contains(&Said::MostLoad));
 }

@@ -207,6 +207,6 @@ mod tests {
         assert_eq!(asked([0.8, 0.8]).verdict, Claim::Supported);
         let found = asked([1.0 / 1.03, 1.0 / 1.44]);
         assert_eq!(found.verdict, Claim::NotShown);
-        assert!(found.because[0].contains("ran second"), "{found:?}");
+        assert!(found.reasons[0].contains("ran second"), "{found:?}");
     }
 }

@@ -36,8 +36,8 @@ pub(super) fn rank(
     let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
     let mut places: Vec<Place> = (0..runs.len())
         .map(|arm| Place {
-            arm: runs[arm].arm.clone(),
-            from_to: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
+            configuration: runs[arm].arm.clone(),
+            rank_range: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
             geometric_mean: of_row(design, whole, runs[arm]),
         })
         .collect();
@@ -46,7 +46,7 @@ pub(super) fn rank(
     let mut rank = Rank {
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),
-        places,
+        ranks: places,
         text: String::new(),
     };
     rank.text = words::rank(&rank, design, compared);

@@ -14,12 +14,12 @@ fn what_is_unknown_has_no_ratio_in_the_sentence_about_all_rows() {
     const NEW: [f64; 6] = [520.0, 540.0, 510.0, 531.0, 515.0, 527.0];
     let mut known = Study::of(&[("old", &BASE), ("new", &NEW)]).findings().comparisons.remove(0);
     known.verdict = Some(Verdict::Inconclusive);
-    known.would_see = None;
+    known.min_detectable_ratios = None;
     known.difference = None;
-    (known.arm, known.baseline) = (arm(&[("result", "new")]), arm(&[("result", "old")]));
+    (known.configuration, known.baseline) = (arm(&[("result", "new")]), arm(&[("result", "old")]));
     let row = |ratio: f64, ends: [f64; 2]| Comparison {
         ratio: Some(ratio),
-        ci95_family: Some(ends),
+        ci95_simultaneous: Some(ends),
         ..known.clone()
     };
     let told = |rows: &[Comparison]| agreement(&rows.iter().collect::<Vec<_>>()).unwrap();

@@ -120,7 +120,7 @@ impl Study {
             clocksource: None,
             steal_share: None,
         });
-        let environment = EnvironmentFacts { place, ..environment() };
+        let environment = EnvironmentFacts { platform: place, ..environment() };
         crate::analysis::judge(facts(), environment, self.measured)
     }
 }
@@ -135,9 +135,9 @@ fn facts() -> StudyFacts {
         seed: 42,
         notes: Vec::new(),
         confirms: None,
-        promised: None,
-        lead: None,
-        ended: None,
+        race_ratio: None,
+        lead_figure: None,
+        stopped_by: None,
     }
 }
 
@@ -148,8 +148,8 @@ fn environment() -> EnvironmentFacts {
         cpu: "Example".to_owned(),
         cpus: Some(2),
         memory_bytes: None,
-        virtualisation: "none".to_owned(),
-        place: None,
+        virtualization: "none".to_owned(),
+        platform: None,
         targets: Vec::new(),
         unknown: Vec::new(),
     }
@@ -172,7 +172,7 @@ fn the_known_answer_of_r4() {
     close(one.p_holm.unwrap(), 0.000_834_541);
     close(one.p_sign_flip.unwrap(), 0.0625);
     close(one.sd_log.unwrap(), 0.010_211);
-    assert_eq!(one.ci95, one.ci95_family);
+    assert_eq!(one.ci95, one.ci95_simultaneous);
     assert_eq!(one.verdict, Some(Verdict::Better));
     assert_eq!(
         one.text,
@@ -244,8 +244,8 @@ fn the_known_answer_of_r5() {
     let found = Study::of(&arms).findings();
     let [first, second] = found.comparisons.as_slice() else { panic!("two comparisons") };
     close(first.ratio.unwrap(), 1.044_074);
-    close(first.ci95_family.unwrap()[0], 1.020_989);
-    close(first.ci95_family.unwrap()[1], 1.067_681);
+    close(first.ci95_simultaneous.unwrap()[0], 1.020_989);
+    close(first.ci95_simultaneous.unwrap()[1], 1.067_681);
     close(second.ratio.unwrap(), 0.958_197);
     close(second.ci95.unwrap()[0], 0.947_133);
     close(second.p_holm.unwrap(), 2.0 * 0.001_340_94);
@@ -279,7 +279,7 @@ fn looks_and_open_stopping_widen_the_intervals() {
     let width = |stopping: Stopping| {
         let mut study = Study::of(&[("old", &BASE), ("new", &ARM)]);
         study.measured.design.stopping = stopping;
-        let ends = study.findings().comparisons[0].ci95_family.unwrap();
+        let ends = study.findings().comparisons[0].ci95_simultaneous.unwrap();
         (ends[1] / ends[0]).ln() / 2.0 / 0.010_211_f64
     };
     let root = 5_f64.sqrt();
@@ -298,7 +298,7 @@ fn invalid_arms_stand_in_the_table_and_nowhere_else() {
     let found = study.margin(0.01).findings();
     assert_eq!(found.comparisons[1].verdict, None);
     let four = arm(&[("setting", "4")]);
-    assert!(found.ranks[0].places.iter().all(|place| place.arm != four));
+    assert!(found.ranks[0].ranks.iter().all(|place| place.configuration != four));
     assert!((found.trends[0].peak - 4.0).abs() > 1e-9);
     assert!(found.advice[0].evidence[0].ends_with("setting=2"), "{:?}", found.advice);
     assert!(found.checks.iter().any(|check| check.name == "invalid"));
@@ -337,7 +337,7 @@ fn an_arm_with_a_single_trial_has_no_place_among_the_others() {
     few(2, &mut study);
     let placed = |study: &Study| {
         let again = Study { measured: study.measured.clone(), emulated: false };
-        again.findings().ranks[0].places.len()
+        again.findings().ranks[0].ranks.len()
     };
     assert_eq!(placed(&study), 4);
     few(1, &mut study);
@@ -384,7 +384,7 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
         let found =
             Study::of(&[("a", &base), ("b", &b), ("c", &c), ("d", &d), ("e", &e)]).findings();
         let setting = arm(&[("setting", "b")]);
-        let verdict = found.comparisons.iter().find(|one| one.arm == setting).unwrap().verdict;
+        let verdict = found.comparisons.iter().find(|one| one.configuration == setting).unwrap().verdict;
         (verdict.unwrap(), found.ranks[0].text.clone())
     };
     let head = "work: setting a is best of 5 by operations per second";
@@ -455,13 +455,13 @@ fn a_mean_is_the_same_wherever_the_page_tells_it() {
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one} {other}");
     for compared in &found.comparisons {
         let means = compared.means.unwrap();
-        let of = |arm: &Arm| found.cells.iter().find(|cell| cell.arm == *arm).unwrap();
-        let (own, base) = (of(&compared.arm), of(&compared.baseline));
+        let of = |arm: &Arm| found.measurements.iter().find(|cell| cell.configuration == *arm).unwrap();
+        let (own, base) = (of(&compared.configuration), of(&compared.baseline));
         assert_eq!((own.n, base.n, compared.n), (5, 5, 5));
         near(own.geometric_mean.unwrap(), means[0]);
         near(base.geometric_mean.unwrap(), means[1]);
-        let places = &found.ranks[0].places;
-        let place = places.iter().find(|place| place.arm == compared.arm).unwrap();
+        let places = &found.ranks[0].ranks;
+        let place = places.iter().find(|place| place.configuration == compared.configuration).unwrap();
         near(place.geometric_mean, means[0]);
     }
 }
@@ -477,16 +477,16 @@ fn a_place_has_the_number_of_its_row() {
     (failed.status, failed.value) = (Status::Failed, None);
     let found = study.findings();
     let rank = &found.ranks[0];
-    assert_eq!(rank.places.len(), 3);
-    for place in &rank.places {
-        let row = found.cells.iter().find(|cell| cell.arm == place.arm).unwrap();
+    assert_eq!(rank.ranks.len(), 3);
+    for place in &rank.ranks {
+        let row = found.measurements.iter().find(|cell| cell.configuration == place.configuration).unwrap();
         let number = row.geometric_mean.unwrap();
         assert!((place.geometric_mean / number - 1.0).abs() < 1e-9, "{place:?} {number}");
     }
     // The comparison has its pairs alone, under another name.
-    let b = found.comparisons.iter().find(|one| one.arm == rank.places[0].arm).unwrap();
+    let b = found.comparisons.iter().find(|one| one.configuration == rank.ranks[0].configuration).unwrap();
     assert!(b.means.is_none() && b.n == 4, "{b:?}");
-    assert!(b.compared_means.unwrap()[0] < 0.99 * rank.places[0].geometric_mean, "{b:?}");
+    assert!(b.compared_means.unwrap()[0] < 0.99 * rank.ranks[0].geometric_mean, "{b:?}");
 }
 
 /// The baseline of replicate 3 was run again twice, since an arm was disturbed in the first repeat: that arm is
@@ -512,11 +512,11 @@ fn a_mean_that_is_not_that_of_its_row_has_another_name() {
     }
     let found = study.findings();
     let of = |level: &str| {
-        let own = |one: &&Comparison| one.arm.values().any(|own| own == level);
+        let own = |one: &&Comparison| one.configuration.values().any(|own| own == level);
         found.comparisons.iter().find(own).unwrap()
     };
     let row = |arm: &Arm| {
-        let own = found.cells.iter().find(|cell| cell.arm == *arm).unwrap();
+        let own = found.measurements.iter().find(|cell| cell.configuration == *arm).unwrap();
         own.geometric_mean.unwrap()
     };
     let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
@@ -524,6 +524,6 @@ fn a_mean_that_is_not_that_of_its_row_has_another_name() {
     assert!(b.compared_means.is_none() && near(b.means.unwrap()[1], row(&b.baseline)), "{b:?}");
     assert!(c.means.is_none() && c.n == 5, "{c:?}");
     let [arm, baseline] = c.compared_means.unwrap();
-    assert!(near(arm, row(&c.arm)) && !near(baseline, row(&c.baseline)), "{c:?}");
+    assert!(near(arm, row(&c.configuration)) && !near(baseline, row(&c.baseline)), "{c:?}");
     assert!(near(arm / baseline, c.ratio.unwrap()), "{c:?}");
 }

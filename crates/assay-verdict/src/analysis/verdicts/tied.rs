@@ -34,20 +34,20 @@ pub(super) fn smallest<'a>(
     best: &'a Comparison,
     others: impl Iterator<Item = &'a Comparison>,
 ) -> (&'a Comparison, Option<Tied<'a>>) {
-    let Some(top) = question.find(&best.arm) else { return (best, None) };
+    let Some(top) = question.find(&best.configuration) else { return (best, None) };
     let tied = others.filter(|other| {
-        other.arm != best.arm
-            && is_smaller(&other.arm, &best.arm)
-            && !is_other_work(&other.arm, &best.arm)
+        other.configuration != best.configuration
+            && is_smaller(&other.configuration, &best.configuration)
+            && !is_other_work(&other.configuration, &best.configuration)
             && question
-                .find(&other.arm)
+                .find(&other.configuration)
                 .is_some_and(|runs| does_as_much(evidence.design, question, [runs, top]))
     });
-    let least = tied.min_by(|one, other| in_order(evidence.design, &one.arm, &other.arm));
+    let least = tied.min_by(|one, other| in_order(evidence.design, &one.configuration, &other.configuration));
     match least {
         Some(found) => {
-            let tails = tails(evidence, question.workload, [&found.arm, &best.arm]);
-            (found, Some(Tied { best: &best.arm, tails }))
+            let tails = tails(evidence, question.workload, [&found.configuration, &best.configuration]);
+            (found, Some(Tied { best: &best.configuration, tails }))
         }
         None => (best, None),
     }

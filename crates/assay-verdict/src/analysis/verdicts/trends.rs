@@ -109,7 +109,7 @@ impl<'q, 'a> Curve<'q, 'a> {
             workload: self.question.workload.to_owned(),
             metric: self.question.metric.to_owned(),
             factor: self.factor.name.clone(),
-            arm: self.others.clone(),
+            configuration: self.others.clone(),
             n: self.replicates(),
             peak: self.levels[best.best],
             peak_range: [ends.clone().reduce(f64::min)?, ends.reduce(f64::max)?],

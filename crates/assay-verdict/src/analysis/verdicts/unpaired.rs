@@ -26,7 +26,7 @@ pub(super) fn put(
     found.kind = Kind::Unpaired;
     found.n = sides[0].len().min(sides[1].len());
     (found.means, found.ratio, found.difference) = (None, None, None);
-    (found.ci95, found.ci95_family, found.ci_equivalence) = (None, None, None);
+    (found.ci95, found.ci95_simultaneous, found.ci_equivalence) = (None, None, None);
     (found.sd_log, found.p_holm, found.p_sign_flip) = (None, None, None);
     (found.within_margin, found.replicates_needed) = (false, None);
     let samples = [Sample::of(&sides[0]), Sample::of(&sides[1])];
@@ -44,9 +44,9 @@ pub(super) fn put(
     if scale == Scale::Ratio {
         found.means = Some([second.mean.exp(), first.mean.exp()]);
         found.ratio = Some(value.exp()).filter(|ratio| ratio.is_finite());
-        (found.ci95, found.ci95_family) = (single.and_then(exp), family.and_then(exp));
+        (found.ci95, found.ci95_simultaneous) = (single.and_then(exp), family.and_then(exp));
     } else {
         found.means = Some([second.mean, first.mean]);
-        found.difference = Some(Difference { value, ci95: single, ci95_family: family, sd: None });
+        found.difference = Some(Difference { value, ci95: single, ci95_simultaneous: family, sd: None });
     }
 }

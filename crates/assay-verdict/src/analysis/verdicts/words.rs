@@ -65,7 +65,7 @@ pub(in crate::analysis) fn counted(count: usize, thing: &str) -> String {
 
 /// A comparison in one sentence.
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
-    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let (arm, base) = (short_words(&found.configuration, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
         return match found.n {
             n if found.kind == Kind::Unpaired => {
@@ -113,7 +113,7 @@ pub(super) fn amount(found: &Comparison) -> Option<String> {
             Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
         }
         (None, Some(ratio)) => {
-            let ratio = match found.ci95_family.or(found.ci95) {
+            let ratio = match found.ci95_simultaneous.or(found.ci95) {
                 Some(ends) => show::ratios(ratio, ends)[0].clone(),
                 None => show::ratio(ratio),
             };
@@ -127,11 +127,11 @@ pub(super) fn amount(found: &Comparison) -> Option<String> {
 pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
     match (&found.difference, found.ratio) {
         (Some(difference), _) => {
-            let ends = difference.ci95_family.or(difference.ci95)?;
+            let ends = difference.ci95_simultaneous.or(difference.ci95)?;
             Some(ends.map(|end| format!("{:+}", rounded(end))))
         }
         (None, ratio) => {
-            let [_, low, high] = show::ratios(ratio?, found.ci95_family.or(found.ci95)?);
+            let [_, low, high] = show::ratios(ratio?, found.ci95_simultaneous.or(found.ci95)?);
             Some([low, high])
         }
     }
@@ -238,7 +238,7 @@ pub(super) fn left_out(arms: usize) -> String {
 
 /// A comparison whose study has trials to come.
 pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
-    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let (arm, base) = (short_words(&found.configuration, design), short_words(&found.baseline, design));
     match amount(found) {
         Some(amount) => format!(
             "{arm} has {amount} of {base} so far ({}); no verdict before the study's end.",
@@ -268,7 +268,7 @@ pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> St
 
 /// A comparison with its numbers, and why nothing follows from them.
 pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) -> String {
-    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let (arm, base) = (short_words(&found.configuration, design), short_words(&found.baseline, design));
     let head = match (amount(found), found.difference) {
         (None, _) => format!("{arm} and {base}"),
         (Some(amount), Some(_)) => format!("{arm} against {base}: {amount}"),
@@ -423,7 +423,7 @@ pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
 
 /// A main effect in one sentence.
 pub(super) fn effect(effect: &Effect) -> String {
-    let [ratio, basis] = with_interval(effect.ratio, effect.ci95_family.or(effect.ci95), effect.n);
+    let [ratio, basis] = with_interval(effect.ratio, effect.ci95_simultaneous.or(effect.ci95), effect.n);
     format!(
         "{}: averaged over the other factors, {} has {ratio} times the {} of {} ({basis}).",
         effect.workload,
@@ -452,7 +452,7 @@ pub(super) fn interaction(
     [low, high]: [assay_stats::Sample; 2],
 ) -> String {
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
-    let [ratio, basis] = with_interval(found.ratio, Some(found.ci95_family), found.n);
+    let [ratio, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
     format!(
         "{}: the effect of {first} depends on {second}: {level1} has {} times the {} of {} at \
          {}, and {} times at {}; the second of these is {ratio} times the \
@@ -475,15 +475,15 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
 /// Who ranks first, and who cannot be told from it. All pairs share the error of the places, and only those
 /// with the baseline that of the comparisons: where these tell more, the sentence says what it rests on.
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
-    let Some((first, others)) = rank.places.split_first() else { return String::new() };
-    let name = |place: &Place| short_words(&place.arm, design);
-    let tied: Vec<String> = others.iter().filter(|place| place.from_to[0] == 1).map(name).collect();
-    let (count, what) = (rank.places.len(), noun(&rank.metric));
+    let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
+    let name = |place: &Place| short_words(&place.configuration, design);
+    let tied: Vec<String> = others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
+    let (count, what) = (rank.ranks.len(), noun(&rank.metric));
     let head = format!("{}: {} is best of {count} by {what}", rank.workload, name(first));
     let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
     let end = format!("cannot be distinguished from it{basis}.");
     // Arms that the first one does not clearly beat, named where they are the ones in front.
-    let near = first.from_to[1] - 1;
+    let near = first.rank_range[1] - 1;
     match tied.as_slice() {
         _ if near == 0 => format!("{head}, significantly better than every other."),
         many if many.len() == count - 1 => format!(
@@ -505,23 +505,23 @@ const ALL_PAIRS: &str = " where all pairs are compared at once";
 
 /// Whether a comparison calls two arms different that the sentence of the places says are not told apart.
 fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
-    let Some((first, others)) = rank.places.split_first() else { return false };
+    let Some((first, others)) = rank.ranks.split_first() else { return false };
     let is_clear = |one: &&Comparison| {
         let of_these = (&one.workload, &one.metric) == (&rank.workload, &rank.metric);
         of_these && one.primary && matches!(one.verdict, Some(Verdict::Better | Verdict::Worse))
     };
     let clear: Vec<&Comparison> = compared.iter().filter(is_clear).collect();
     let from_first = |place: &&Place| {
-        let both = [(&place.arm, &first.arm), (&first.arm, &place.arm)];
-        clear.iter().any(|one| both.contains(&(&one.arm, &one.baseline)))
+        let both = [(&place.configuration, &first.configuration), (&first.configuration, &place.configuration)];
+        clear.iter().any(|one| both.contains(&(&one.configuration, &one.baseline)))
     };
-    let is_tied = |place: &&Place| place.from_to[0] == 1;
+    let is_tied = |place: &&Place| place.rank_range[0] == 1;
     if others.iter().all(|place| is_tied(&place)) {
-        let is_placed = |arm: &Arm| rank.places.iter().any(|place| place.arm == *arm);
-        return clear.iter().any(|one| is_placed(&one.arm) && is_placed(&one.baseline));
+        let is_placed = |arm: &Arm| rank.ranks.iter().any(|place| place.configuration == *arm);
+        return clear.iter().any(|one| is_placed(&one.configuration) && is_placed(&one.baseline));
     }
     // Which arms the first one clearly beats is not kept, how many is.
-    let beaten = rank.places.len() - first.from_to[1];
+    let beaten = rank.ranks.len() - first.rank_range[1];
     others.iter().filter(from_first).count() > beaten
         || others.iter().any(|place| is_tied(&place) && from_first(&place))
 }
@@ -529,15 +529,15 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
 /// Two results of different days or machines: what the numbers suggest.
 pub(in crate::analysis) fn across(found: &Comparison) -> String {
     let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
-    let mut levels = found.arm.clone();
+    let mut levels = found.configuration.clone();
     levels.remove("result");
     let what = if levels.is_empty() {
         found.workload.clone()
     } else {
         format!("{} ({})", found.workload, arm_in_words(levels.iter()))
     };
-    let (later, earlier) = (result(&found.arm), result(&found.baseline));
-    let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_family.or(found.ci95)) else {
+    let (later, earlier) = (result(&found.configuration), result(&found.baseline));
+    let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_simultaneous.or(found.ci95)) else {
         let why = if found.n < FEWEST_FOR_INTERVAL {
             "have too few trials for a statement"
         } else {
@@ -558,7 +558,7 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
             let margin = show::percent(100.0 * found.margin.unwrap_or_default());
             format!("this suggests that they are equivalent within {margin}")
         }
-        Some(Verdict::Inconclusive) => match found.would_see {
+        Some(Verdict::Inconclusive) => match found.min_detectable_ratios {
             Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
             None => "the difference is inconclusive".to_owned(),
         },
@@ -579,7 +579,7 @@ fn one_day(
     [later, earlier]: [&str; 2],
     seen: [f64; 2],
 ) -> String {
-    let amount = found.ratio.zip(found.ci95_family).map(|(ratio, ends)| {
+    let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
         (ratio, format!("95 % interval {low} to {high}, days included"))
     });
@@ -599,7 +599,7 @@ fn one_day(
 
 /// Whether nothing but days needs to lie between two results.
 fn may_be_days(found: &Comparison) -> bool {
-    found.ci95_family.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
+    found.ci95_simultaneous.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
 }
 
 /// Comparisons from which on one sentence says more than each by itself.
@@ -611,7 +611,7 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
     let same = |one: &&&Comparison| {
         one.verdict == first.verdict
             && one.better == first.better
-            && one.arm.get("result") == first.arm.get("result")
+            && one.configuration.get("result") == first.configuration.get("result")
     };
     if found.len() < MANY || !others.iter().all(|one| same(&one)) {
         return None;
@@ -621,14 +621,14 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
     let low = ratios.iter().copied().reduce(f64::min)?;
     let high = ratios.iter().copied().reduce(f64::max)?;
     let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
-    let (later, earlier) = (result(&first.arm), result(&first.baseline));
+    let (later, earlier) = (result(&first.configuration), result(&first.baseline));
     let says = match first.verdict? {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
         Verdict::Equivalent => "this suggests that they are equivalent".to_owned(),
         // Where days alone do not explain it, each row has its own words.
         Verdict::Inconclusive
-            if found.iter().any(|one| one.would_see.is_some() && !may_be_days(one)) =>
+            if found.iter().any(|one| one.min_detectable_ratios.is_some() && !may_be_days(one)) =>
         {
             return None;
         }

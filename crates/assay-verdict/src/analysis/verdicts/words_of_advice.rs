@@ -19,7 +19,7 @@ pub(super) fn candidate(
     (end, tied): (Option<&str>, &str),
 ) -> String {
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
-    let [arm, base] = [&best.arm, &best.baseline].map(|arm| short_words(arm, design));
+    let [arm, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));
     let amount = amount(best).unwrap_or_default();
     let interval = ends(best)
         .map(|[low, high]| format!(", 95 % interval {low} to {high}"))

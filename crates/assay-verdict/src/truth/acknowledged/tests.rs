@@ -36,7 +36,7 @@ fn turning(bench: Bench, bus: &str, turns: Option<u64>) -> Bench {
         let own = &mut site.drives[0];
         own.bus = Presence::Present(bus.to_owned());
         own.rotational = Presence::Present(true);
-        own.turns_per_minute = Presence::from_option(turns, "the drive does not tell its rate");
+        own.rpm = Presence::from_option(turns, "the drive does not tell its rate");
     })
 }
 

@@ -98,7 +98,7 @@ fn the_more_trials_the_fewer_of_them_are_needed() {
             class: "write",
             mean_ns: 1.0,
             others_ns: 1.0,
-            times: 1.0,
+            ratio: 1.0,
             is_slow: at < slow,
         };
         (0..of).map(one).collect()

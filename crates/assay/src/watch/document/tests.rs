@@ -19,7 +19,7 @@ fn the_document_has_the_fields_that_scripts_read() {
         assert!(bucket["from_ns"].as_u64() < bucket["to_ns"].as_u64(), "{bucket}");
     }
     assert_eq!(device["absent"], json!({}));
-    assert_eq!(found["probes"]["users"][0]["name"], "fio");
+    assert_eq!(found["probes"]["processes"][0]["name"], "fio");
     assert!(found["probes"]["absent"]["throttle_events"].is_string());
     assert!(found["probes"]["throttle_events"].is_null());
 }

@@ -60,8 +60,8 @@ fn all_processors(page: &Page<'_>, wide: usize) -> Line<'static> {
         " user {} sys {} wait {} steal {}",
         percent(load.user),
         percent(load.system),
-        percent(load.waiting),
-        percent(load.stolen)
+        percent(load.iowait),
+        percent(load.steal)
     );
     let room = wide.saturating_sub(HEAD + sums.len() + 2);
     let each = all.len().div_ceil(room.max(1)).max(1);
@@ -154,7 +154,7 @@ fn program(page: &Page<'_>, is_first: bool, user: &User) -> String {
     format!(
         "{head:<HEAD$}{:<16}{:>8}  r {:>10}  w {:>10}{on}",
         user.name,
-        user.process,
+        user.pid,
         speed(user.read_bytes),
         speed(user.written_bytes)
     )

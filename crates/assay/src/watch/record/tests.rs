@@ -67,7 +67,7 @@ fn two_windows_are_compared_with_who_waited_for_processors() {
             [Some(0.02), Some(10.0)]
         );
         assert_eq!(windows.unequal_pressure, unequal);
-        let suspect = found.cells.iter().all(|cell| cell.trust == Some(Trust::Suspect));
+        let suspect = found.measurements.iter().all(|cell| cell.trust == Some(Trust::Suspect));
         assert_eq!(suspect, unequal, "{:?}", windows.pressure);
     }
     assert!(apart.summary[0].starts_with("watched, reads: mean "), "{:?}", apart.summary);

@@ -77,7 +77,7 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
     state.look(&mut sampler);
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
-    assert_eq!((recorded.requests, recorded.unrecorded, cut), (100, 7, None));
+    assert_eq!((recorded.requests, recorded.dropped, cut), (100, 7, None));
     assert_eq!(recorded.devices["loop3"].classes["write"].requests, 25);
 
     record::write(&fake, &wish(), &state, &Rows::default(), Some(recorded.clone())).unwrap();
@@ -152,8 +152,8 @@ fn what_cannot_be_written_is_counted_and_said() {
     let (recorded, cut) = recording.finish(&mut sampler);
     let why = cut.unwrap();
     assert!(why.contains("could not be written"), "{why}");
-    assert_eq!(recorded.requests + recorded.unrecorded, 299_999);
-    assert!(recorded.unrecorded > 0);
+    assert_eq!(recorded.requests + recorded.dropped, 299_999);
+    assert!(recorded.dropped > 0);
 }
 
 #[test]
@@ -212,8 +212,8 @@ fn what_only_the_counters_of_the_kernel_have_is_missing() {
     let all = [bytes_of(BlockClass::Read), bytes_of(BlockClass::Write)];
     // Each of the article's has 8 KiB.
     let more = [all[0] + 3 * 8192, all[1] + 8192];
-    assert_eq!(finished_beside(all, true).unrecorded, 0);
-    assert_eq!(finished_beside([0, 0], true).unrecorded, 0, "they ended before it began");
-    assert_eq!(finished_beside(more, true).unrecorded, 4);
-    assert_eq!(finished_beside(more, false).unrecorded, 0, "its counters are of bios");
+    assert_eq!(finished_beside(all, true).dropped, 0);
+    assert_eq!(finished_beside([0, 0], true).dropped, 0, "they ended before it began");
+    assert_eq!(finished_beside(more, true).dropped, 4);
+    assert_eq!(finished_beside(more, false).dropped, 0, "its counters are of bios");
 }

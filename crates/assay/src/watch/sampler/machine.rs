@@ -20,9 +20,9 @@ pub struct Load {
     /// The kernel, interrupts included.
     pub system: f64,
     /// Nothing to do, while somebody waited for a device.
-    pub waiting: f64,
+    pub iowait: f64,
     /// Given to others by the hypervisor.
-    pub stolen: f64,
+    pub steal: f64,
 }
 
 impl Load {
@@ -32,10 +32,10 @@ impl Load {
         let load = Self {
             user: grown(|ticks| ticks.user + ticks.nice),
             system: grown(|ticks| ticks.system + ticks.irq + ticks.softirq),
-            waiting: grown(|ticks| ticks.iowait),
-            stolen: grown(|ticks| ticks.steal),
+            iowait: grown(|ticks| ticks.iowait),
+            steal: grown(|ticks| ticks.steal),
         };
-        let all = load.user + load.system + load.waiting + load.stolen;
+        let all = load.user + load.system + load.iowait + load.steal;
         load.divided_by((all + grown(|ticks| ticks.idle)).max(1.0))
     }
 
@@ -49,8 +49,8 @@ impl Load {
         Self {
             user: self.user + other.user,
             system: self.system + other.system,
-            waiting: self.waiting + other.waiting,
-            stolen: self.stolen + other.stolen,
+            iowait: self.iowait + other.iowait,
+            steal: self.steal + other.steal,
         }
     }
 
@@ -60,8 +60,8 @@ impl Load {
         Self {
             user: self.user / number,
             system: self.system / number,
-            waiting: self.waiting / number,
-            stolen: self.stolen / number,
+            iowait: self.iowait / number,
+            steal: self.steal / number,
         }
     }
 }

@@ -28,7 +28,7 @@ fn a_span_is_the_difference_of_two_readings() {
     let read = &classes(&state).value().unwrap()["read"];
     assert_eq!((read.requests, read.bytes), (8131, 8131 * 8192));
     let load = span.load().unwrap();
-    assert_eq!((load.busy(), load.waiting, load.stolen), (0.21, 0.05, 0.04));
+    assert_eq!((load.busy(), load.iowait, load.steal), (0.21, 0.05, 0.04));
     assert_eq!(span.pressure.value().unwrap().io, 0.56);
 }
 
@@ -36,7 +36,7 @@ fn a_span_is_the_difference_of_two_readings() {
 fn programs_are_told_with_the_disks_that_they_have_open() {
     let state = crate::watch::testing::state();
     let users = &state.last.users.busiest;
-    assert_eq!((users[0].name.as_str(), users[0].process), ("fio", 4123));
+    assert_eq!((users[0].name.as_str(), users[0].pid), ("fio", 4123));
     assert_eq!(
         (users[0].written_bytes, users[0].on.as_slice()),
         (351_232_000, &["loop3".to_owned()][..])

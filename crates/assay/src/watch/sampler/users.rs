@@ -22,7 +22,7 @@ const OPEN_FILES: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
-    pub process: u32,
+    pub pid: u32,
     /// Its name, as the kernel keeps it.
     pub name: String,
     /// Bytes that it fetched from devices.
@@ -126,7 +126,7 @@ impl Watcher {
         let folder = Path::new("/proc").join(process.to_string());
         let name = sysfs::text(system, &folder.join("comm"));
         User {
-            process,
+            pid: process,
             // It may have ended since.
             name: name.value().map_or_else(|| "(ended)".to_owned(), |name| show::clean(name)),
             read_bytes: moved.read_bytes,

@@ -109,10 +109,10 @@ const ARMS: &str = r#"
 [factors]
 block_size           = ["4 KiB", "1 MiB"]
 vfs_cache_pressure = [100, 117]
-[[arms]]
+[[configurations]]
 block_size           = "4 KiB"
 vfs_cache_pressure = 100
-[[arms]]
+[[configurations]]
 block_size           = "1 MiB"
 vfs_cache_pressure = 117
 "#;

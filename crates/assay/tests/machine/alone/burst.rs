@@ -63,14 +63,14 @@ fn keep_bucket(stat: &Path, limit: &Path, number: &str, stop: &AtomicBool) {
 }
 
 fn value(document: &Value, metric: &str) -> Option<f64> {
-    let cells = document["cells"].as_array().unwrap();
+    let cells = document["measurements"].as_array().unwrap();
     cells.iter().find(|cell| cell["metric"] == metric)?["median"].as_f64()
 }
 
 /// Whether others had the processors, so that the load came nowhere near the first rate.
 fn is_kept_from_it(document: &Value) -> bool {
     let are_taken = processors_taken(document).is_some() || is_busy();
-    let held = document["burst"][0]["course"]["held"]["per_s"]["value"].as_f64();
+    let held = document["burst"][0]["timeline"]["held"]["per_s"]["value"].as_f64();
     are_taken && held.is_some_and(|held| held < 0.85 * FIRST)
 }
 

@@ -73,14 +73,14 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
     let study = home.file("study.toml", STUDY);
     let found = home.json(&["run", &study, "--lab", "--json", "--quiet"]);
     assert_eq!(left(&home), Vec::<String>::new());
-    let cells = found["cells"].as_array().unwrap();
+    let cells = found["measurements"].as_array().unwrap();
     for filesystem in ["ext4", "btrfs"] {
         for scheduler in ["none", "bfq"] {
             for workload in ["random-write", "cached-read"] {
                 let own = cells.iter().find(|cell| {
                     cell["workload"] == workload
-                        && cell["arm"]["filesystem"] == filesystem
-                        && cell["arm"]["scheduler"] == scheduler
+                        && cell["configuration"]["filesystem"] == filesystem
+                        && cell["configuration"]["scheduler"] == scheduler
                         && cell["metric"] == "iops"
                 });
                 let own = own.unwrap_or_else(|| panic!("{workload} {filesystem} {scheduler}"));
@@ -90,7 +90,7 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
     }
     let why = |factor: &str, level: &str| {
         let absent = found["absent"].as_array().unwrap();
-        let own = absent.iter().find(|cell| cell["arm"][factor] == level);
+        let own = absent.iter().find(|cell| cell["configuration"][factor] == level);
         own.unwrap_or_else(|| panic!("{level} is not told"))["reason"].as_str().unwrap().to_owned()
     };
     assert!(why("filesystem", "f2fs").contains("f2fs"), "{}", why("filesystem", "f2fs"));
@@ -123,7 +123,7 @@ fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     let found = home.json(&["resume", "--json", "--quiet"]);
     assert_eq!(left(&home), Vec::<String>::new());
     assert!(trials() > before);
-    let cells = found["cells"].as_array().unwrap();
+    let cells = found["measurements"].as_array().unwrap();
     cells.iter().filter(|cell| cell["metric"] == "iops").for_each(|cell| was_replicated(cell, 2));
 }
 
@@ -150,7 +150,7 @@ io   = { pattern = "sequential", mix = "read", block_size = "64 KiB", direct = f
     let found = home.json(&["run", &study, "--json", "--quiet"]);
     assert_eq!(left(&home), Vec::<String>::new());
     let absent = found["absent"].as_array().unwrap();
-    let own = absent.iter().find(|cell| cell["arm"]["read_ahead"] == "6 KiB");
+    let own = absent.iter().find(|cell| cell["configuration"]["read_ahead"] == "6 KiB");
     let reason = own.expect("it is told")["reason"].as_str().unwrap();
     assert!(reason.ends_with("asked for 6, the kernel took 4"), "{reason}");
     let refused = home.refused(3, &["run", &study, "--baseline", "read_ahead=6 KiB", "--quiet"]);

@@ -139,7 +139,7 @@ fn a_link_that_goes_down_ends_both_ends_by_name() {
         };
         says(0, "rank 1 (node-1) was lost: it did not come within ");
         says(1, "rank 0 said nothing for ");
-        assert_eq!(hosts(&ended[0])["left"], 1);
+        assert_eq!(hosts(&ended[0])["finished"], 1);
         no_trial_is_lost(&ranks, &before);
     }
 }
@@ -155,7 +155,7 @@ fn both_ends_of_a_link_are_in_the_result_by_their_own_names() {
     assert!(ended.iter().all(|own| own.code == 0), "{ended:?}");
     let hosts = hosts(&ended[0]);
     let name = |at: usize| hosts["rows"][at]["name"].clone();
-    assert!(name(0) == "node-0" && name(1) == "node-1" && hosts["left"] == 2, "{hosts}");
+    assert!(name(0) == "node-0" && name(1) == "node-1" && hosts["finished"] == 2, "{hosts}");
     assert!(hosts["rows"].as_array().unwrap().iter().all(|row| row["lost"].is_null()), "{hosts}");
 }
 
@@ -187,7 +187,7 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
             record["together"]["hosts"].as_array().is_some_and(|hosts| hosts.len() == 3)
         };
         assert!(whole.lines().count() > before[0] && whole.lines().all(has_all));
-        assert_eq!(hosts(&ended[0])["left"], 3);
+        assert_eq!(hosts(&ended[0])["finished"], 3);
         no_trial_is_lost(&ranks, &before);
     }
 }

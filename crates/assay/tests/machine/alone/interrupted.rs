@@ -87,7 +87,7 @@ impl Site {
     fn takes(&self, name: &str, signal: &str) -> Done<String> {
         let (device, folder) = (self.device.device(), word(self.volume.directory()));
         let plan = self.run(&["plan", "queue-depth", device, "--json"])?.json()?;
-        let consent = plan["stakes"][0]["destroy"].as_str().ok_or("no consent")?.to_owned();
+        let consent = plan["data_at_risk"][0]["destroy"].as_str().ok_or("no consent")?.to_owned();
         let places: [&[&str]; 4] = [&[device, "--destroy", &consent], &[&folder], &["--lab"], &[]];
         let mut reasons = Vec::new();
         for place in places {

@@ -106,7 +106,7 @@ mod in_full {
             let (_, told) = live::verdict(&found, class).unwrap();
             assert!(has_means(told), "{told:#}");
         }
-        let cells = found["cells"].as_array().unwrap();
+        let cells = found["measurements"].as_array().unwrap();
         for metric in ["block_read_iops", "block_read_bytes_per_s", "device_read_share"] {
             let own = cells.iter().filter(|cell| cell["metric"] == metric);
             assert!(own.clone().count() == 2, "{metric}");

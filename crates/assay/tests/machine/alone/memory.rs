@@ -39,10 +39,10 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
     let ended = assay.run(&[&words[..], &more[..], &wait].concat(), 2 * LIMIT).unwrap();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let found = ended.json().unwrap();
-    let cells = found["cells"].as_array().unwrap();
+    let cells = found["measurements"].as_array().unwrap();
     let mean = |workload: &str, swap: &str, metric: &str| {
         let own = |cell: &&serde_json::Value| {
-            cell["workload"] == workload && cell["arm"]["swap"] == swap && cell["metric"] == metric
+            cell["workload"] == workload && cell["configuration"]["swap"] == swap && cell["metric"] == metric
         };
         cells.iter().find(own).and_then(|cell| cell["median"].as_f64())
     };

@@ -77,8 +77,8 @@ impl Place {
 }
 
 fn value(found: &Value, metric: &str, arm: &[(&str, &str)]) -> f64 {
-    let cells = found["cells"].as_array().unwrap();
-    let is_of = |cell: &&Value| arm.iter().all(|(factor, level)| cell["arm"][factor] == *level);
+    let cells = found["measurements"].as_array().unwrap();
+    let is_of = |cell: &&Value| arm.iter().all(|(factor, level)| cell["configuration"][factor] == *level);
     let own = cells.iter().filter(is_of).find(|cell| cell["metric"] == metric);
     own.and_then(|cell| cell["geometric_mean"].as_f64())
         .unwrap_or_else(|| panic!("{metric} of {arm:?} is not there: {}", found["absent"]))
@@ -168,9 +168,9 @@ mod in_full {
             return skip("this kernel has no BBR");
         }
         let arms = ARMS.map(|(streams, name)| {
-            format!("[[arms]]\nstreams = {streams}\ncongestion = \"{name}\"\n")
+            format!("[[configurations]]\nstreams = {streams}\ncongestion_control = \"{name}\"\n")
         });
-        let factors = "streams = [1, 16]\ncongestion = [\"cubic\", \"bbr\"]\n".to_owned();
+        let factors = "streams = [1, 16]\ncongestion_control = [\"cubic\", \"bbr\"]\n".to_owned();
         let added = |found: &Value| {
             ARMS.map(|(streams, name)| {
                 let streams = streams.to_string();

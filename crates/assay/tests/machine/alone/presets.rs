@@ -129,7 +129,7 @@ fn is_filled(name: &str, document: &Value) {
     let study = presets::find(name).unwrap().unwrap();
     let levels = |factor: &Value| factor["levels"].as_array().unwrap().len();
     let arms: usize = document["factors"].as_array().unwrap().iter().map(levels).product();
-    let cells = document["cells"].as_array().unwrap();
+    let cells = document["measurements"].as_array().unwrap();
     // Classes of requests have cells of their own beside those of the workloads.
     let own = |cell: &&Value| study.workload.iter().any(|work| cell["workload"] == work.name);
     let primary = cells.iter().filter(own);

@@ -58,8 +58,8 @@ impl Mirror {
 
 /// What the rule says of the workload.
 fn told(document: &Value) -> Vec<String> {
-    let cells = document["cells"].as_array().unwrap();
-    let because = cells.iter().filter_map(|cell| cell["because"].as_array()).flatten();
+    let cells = document["measurements"].as_array().unwrap();
+    let because = cells.iter().filter_map(|cell| cell["reasons"].as_array()).flatten();
     let own = because.filter(|because| because["rule"] == "slow-member");
     own.map(|because| because["text"].as_str().unwrap().to_owned()).collect()
 }
@@ -99,7 +99,7 @@ fn the_slow_member_of_a_mirror_is_named_and_none_where_both_are_alike() {
     assert_eq!(slowest["device"], slow.name(), "{}", seen["members"]);
     // Which copy btrfs reads goes by the number of the process: a member that was read more often did more than the
     // other one, and is then not called slow, however long it took.
-    let times = slowest["times"].as_f64().unwrap();
+    let times = slowest["ratio"].as_f64().unwrap();
     assert!(slowest["is_slow"] == true || times > 10.0, "{slowest}");
     // The lane is empty before it goes, the members before what they lie on.
     drop(lane);

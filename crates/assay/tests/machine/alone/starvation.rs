@@ -60,8 +60,8 @@ fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     let words = ["run", &file, &quick, &throttled, "--json", "--quiet"];
     let document = of(&assay(&fast).through(&through).run(&words, LIMIT).unwrap());
     let writes = class(&document, WRITES);
-    let cells = document["cells"].as_array().unwrap().iter();
-    let because: Vec<&Value> = cells.map(|cell| &cell["because"]).collect();
+    let cells = document["measurements"].as_array().unwrap().iter();
+    let because: Vec<&Value> = cells.map(|cell| &cell["reasons"]).collect();
     if processors_taken(&document).is_some() && writes["verdict"] != "worse" {
         // Of suspect numbers nothing is said, and that is what must be.
         assert_eq!(writes["verdict"], "inconclusive", "{because:?} {writes:#}");

@@ -85,7 +85,7 @@ fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     assert_eq!(condition(&volume, &assay), before);
     let document = of(&assay.run(&["show", "--json"], LIMIT).unwrap());
     let race = &document["race"];
-    assert!(race["over"].is_string() && race["winner"].is_object(), "{race}");
+    assert!(race["end"].is_string() && race["winner"].is_object(), "{race}");
     // What is set now is the baseline, and combinations that make no sense are told.
     assert_eq!(race["baseline"]["read_ahead"], document["factors"][0]["levels"][0], "{document}");
     let absent = document["absent"].to_string();
@@ -112,7 +112,7 @@ fn what_is_not_there_is_left_out_of_a_space_and_the_plan_says_how_much_it_is() {
     assert!((1..most).contains(&expected), "{expected} of {most}");
     let level = |name: &str| {
         let arms = plan["trials"].as_array().unwrap();
-        arms.iter().find_map(|trial| trial["arm"][name].as_str()).map(str::to_owned)
+        arms.iter().find_map(|trial| trial["configuration"][name].as_str()).map(str::to_owned)
     };
     // Each of the space is among the settings, or is left out with its reason.
     let absent = plan["absent"].to_string();
@@ -173,12 +173,12 @@ io   = { pattern = "random", mix = "write", runtime = "400 ms", ramp_time = "50 
         let ended = assay.run(&["run", &study, &target, "--json", "--quiet"], LONG).unwrap();
         let document = of(&ended);
         let race = &document["race"];
-        let arms = race["runners"].as_array().unwrap().len();
+        let arms = race["entries"].as_array().unwrap().len();
         assert_eq!(arms, 48);
         assert_eq!(race["winner"]["block_size"], "32 KiB", "{race}");
-        let is_smaller = |runner: &&Value| runner["arm"]["block_size"] != "32 KiB";
-        let stayed = race["runners"].as_array().unwrap().iter().filter(is_smaller);
-        let stayed: Vec<&Value> = stayed.filter(|runner| runner["left"].is_null()).collect();
+        let is_smaller = |runner: &&Value| runner["configuration"]["block_size"] != "32 KiB";
+        let stayed = race["entries"].as_array().unwrap().iter().filter(is_smaller);
+        let stayed: Vec<&Value> = stayed.filter(|runner| runner["eliminated"].is_null()).collect();
         // The baseline never leaves.
         assert!(stayed.len() <= 1, "{stayed:?}");
         // What was disturbed and ran again is nobody's choice.

@@ -29,7 +29,7 @@ pub(in crate::analysis::verdicts) fn suspect(found: &MostLoad, limit: Limit) -> 
 }
 
 fn head(found: &MostLoad, limit: Limit) -> String {
-    let [holds, fails] = [&found.holds, &found.fails].map(|name| found.rate(name.as_deref()?));
+    let [holds, fails] = [&found.max_passing_rate, &found.min_failing_rate].map(|name| found.rate(name.as_deref()?));
     let at = |own: Option<&Rate>| own.map(|own| with_numbers(own, limit)).unwrap_or_default();
     let lowest = at(found.rates.first());
     let highest = at(found.rates.last());
@@ -56,7 +56,7 @@ fn head(found: &MostLoad, limit: Limit) -> String {
 
 /// What became of one rate.
 pub(in crate::analysis::verdicts) fn rate(own: &Rate, limit: Limit) -> String {
-    let standing = match own.standing {
+    let standing = match own.outcome {
         Standing::Holds => "holds",
         Standing::Fails => "fails",
         Standing::Between if own.trust == Some(Trust::Invalid) => "has invalid numbers",
@@ -69,7 +69,7 @@ pub(in crate::analysis::verdicts) fn rate(own: &Rate, limit: Limit) -> String {
 fn with_numbers(own: &Rate, limit: Limit) -> String {
     let per_s = course::per_s(&own.rate).map_or_else(|| own.rate.clone(), show::per_second);
     let time = |ns: u64| show::duration(ns as f64);
-    let numbers = match (own.middle_ns, own.bounds_ns) {
+    let numbers = match (own.mean_ns, own.bounds_ns) {
         (Some(middle), Some([low, high])) => {
             format!("{} {}, {} to {}", limit.percentile(), time(middle), time(low), time(high))
         }

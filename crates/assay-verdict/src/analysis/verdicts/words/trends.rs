@@ -16,10 +16,10 @@ pub(in crate::analysis::verdicts) fn trend(
     factor: &Factor,
 ) -> String {
     let name = |level: f64| name(factor, level);
-    let place = if trend.arm.is_empty() {
+    let place = if trend.configuration.is_empty() {
         String::new()
     } else {
-        format!(" ({})", arm_in_words(trend.arm.iter()))
+        format!(" ({})", arm_in_words(trend.configuration.iter()))
     };
     let best = match better {
         Better::Higher | Better::Unknown => "highest",

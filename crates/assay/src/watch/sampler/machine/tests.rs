@@ -10,7 +10,7 @@ fn shares_add_up_and_the_sum_of_all_is_no_processor() {
     fake.put("/proc/stat", "cpu  9 9 9 9 9 9 9 9\ncpu0 10 10 5 50 10 3 2 10 0 0\n");
     let after = load::read(&fake);
     let found = loads(&before, &after);
-    let load = Load { user: 0.2, system: 0.1, waiting: 0.1, stolen: 0.1 };
+    let load = Load { user: 0.2, system: 0.1, iowait: 0.1, steal: 0.1 };
     assert_eq!(found, Presence::Present(vec![load]));
     assert_eq!(loads(&after, &after), Presence::Present(vec![Load::default()]));
 }
