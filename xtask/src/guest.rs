@@ -129,7 +129,7 @@ fn tried(asked: &Asked, judge: &dyn Fn(&Ended, &str) -> Done<bool>) -> Done<bool
     match once()? {
         (false, waited) if waited > DISTURBED => {
             println!(
-                "xtask: lab: it waited {:.0} % of its time for processors: once more",
+                "xtask: lab: it waited {:.0}% of its time for processors: once more",
                 waited * 100.0
             );
             // Who may not raise it tries at this one.
@@ -232,7 +232,9 @@ fn of_stacks(found: &Value) -> Vec<String> {
     let mean = |metric: &str, limit: &str| {
         let cells = found["measurements"].as_array().into_iter().flatten();
         let mut own = cells.filter(|cell| {
-            cell["metric"] == metric && cell["configuration"]["stack-limit"] == limit && cell["n"] != 0
+            cell["metric"] == metric
+                && cell["configuration"]["stack-limit"] == limit
+                && cell["n"] != 0
         });
         let cell = own.next()?;
         cell["geometric_mean"].as_f64().or_else(|| cell["median"].as_f64())

@@ -187,7 +187,10 @@ fn wrong_in(own: &Value, row: &Row) -> Vec<String> {
     [
         of("cuts", own["crash_points"] == CUTS),
         of("lost", own["lost"] == row.lost),
-        of("promises", own["acknowledged_writes"].as_u64().is_some_and(|count| (count > 0) == is_promised)),
+        of(
+            "promises",
+            own["acknowledged_writes"].as_u64().is_some_and(|count| (count > 0) == is_promised),
+        ),
         of("a bound", own["lost_share_bound95"].is_null() != is_promised),
         of("a story", own["counterexample_text"].is_null() == (row.lost == 0)),
         of("its grade", own["method"] == "plug"),

@@ -63,7 +63,7 @@ mod tests {
         for _ in 0..70_000 {
             seen[draws.below(7) as usize] += 1;
         }
-        // Chi-square with 6 degrees of freedom: 22.5 is the 99.9 % point.
+        // Chi-square with 6 degrees of freedom: 22.5 is the 99.9% point.
         let statistic: f64 =
             seen.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(statistic < 22.5, "chi-square {statistic}");

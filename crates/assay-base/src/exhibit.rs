@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(written(Value::Number(2_097_152.0), Unit::BytesPerS), some("2 MiB/s"));
         assert_eq!(written(Value::Number(4e6), Unit::BitsPerS), some("4 Mbit/s"));
         assert_eq!(written(Value::number(Some(2e6)), Unit::Nanoseconds), some("2 ms"));
-        assert_eq!(written(Value::number(Some(0.1)), Unit::Share), some("10 %"));
+        assert_eq!(written(Value::number(Some(0.1)), Unit::Share), some("10%"));
         assert_eq!(written(Value::number(None), Unit::Share), None);
         assert_eq!(written(Value::Words("A+".to_owned()), Unit::Grade), some("A+"));
         assert_eq!(

@@ -61,7 +61,7 @@ pub const USUAL_TIME: Time = Time(10_000_000_000);
 const USUAL_WAIT: Time = Time(300_000_000_000);
 /// What is expected of him, and of what a judge reads, nanoseconds.
 const PULL_NS: u64 = 60_000_000_000;
-/// The same of a quick look, and promises and cuts of one: three trials of these bound a loss to 0.34 %.
+/// The same of a quick look, and promises and cuts of one: three trials of these bound a loss to 0.34%.
 const QUICK: Time = Time(2_000_000_000);
 const QUICK_PROMISES: u32 = 500;
 const QUICK_CUTS: u64 = 300;
@@ -333,7 +333,12 @@ pub static KEYS: Fields = Fields {
              by default",
             "crash_points = 3000",
         ),
-        field(FACTORS[3].0[0], Form::Word(drives), FACTORS[3].0[1], "assumed_drive = \"honors-flushes\""),
+        field(
+            FACTORS[3].0[0],
+            Form::Word(drives),
+            FACTORS[3].0[1],
+            "assumed_drive = \"honors-flushes\"",
+        ),
         field(
             FACTORS[4].0[0],
             Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST_UNIT },
@@ -401,7 +406,8 @@ impl Asked {
             }
             "crash_points" => {
                 let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
-                self.crash_points = count.ok_or_else(|| format!("`{text}` is no number of cuts"))?;
+                self.crash_points =
+                    count.ok_or_else(|| format!("`{text}` is no number of cuts"))?;
             }
             "peer" => self.peer = Some(text.to_owned()),
             _ => return Err(format!("`{name}` is no parameter of it")),
@@ -436,8 +442,10 @@ impl Asked {
         if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
             return Some(unfit);
         }
-        let own =
-            [("record_size", self.record_size, LARGEST), ("atomic_write_unit", self.atomic_write_unit, LARGEST_UNIT)];
+        let own = [
+            ("record_size", self.record_size, LARGEST),
+            ("atomic_write_unit", self.atomic_write_unit, LARGEST_UNIT),
+        ];
         own.into_iter().find_map(|(key, bytes, most)| {
             let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
             let message = || format!("{key} is 512 bytes to {most} in whole sectors, not {bytes}");
@@ -473,7 +481,10 @@ impl Asked {
     fn unfit_own(&self) -> Option<(&'static str, String)> {
         let is_said =
             |line: &Option<String>| line.as_ref().is_some_and(|own| !own.trim().is_empty());
-        let lines = [("writer_command", is_said(&self.writer_command)), ("check_command", is_said(&self.check_command))];
+        let lines = [
+            ("writer_command", is_said(&self.writer_command)),
+            ("check_command", is_said(&self.check_command)),
+        ];
         if self.pattern == Pattern::Command {
             let missing = lines.into_iter().find(|(_, is_said)| !is_said);
             let missing =
@@ -484,7 +495,8 @@ impl Asked {
             let told = |key| format!("{key} of a command is at most {LONGEST_LINE}");
             return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
         }
-        let others = [("check_timeout", self.check_timeout.is_some()), ("needs", !self.needs.is_empty())];
+        let others =
+            [("check_timeout", self.check_timeout.is_some()), ("needs", !self.needs.is_empty())];
         let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
         Some((key, format!("{key} is of a command of yours: say writer = \"command\"")))
     }
@@ -531,7 +543,11 @@ impl Asked {
             Grade::Replay => "the log of that",
             Grade::Kill => "its power",
             Grade::Plug => {
-                return format!("{}, {}; {PLUG}", self.pattern.words(self.record_size), synced(self.sync));
+                return format!(
+                    "{}, {}; {PLUG}",
+                    self.pattern.words(self.record_size),
+                    synced(self.sync)
+                );
             }
         };
         if let Some(own) = self.own() {
@@ -576,9 +592,13 @@ impl Asked {
             Layout::of(self.pattern, self.record_size.0, room_bytes)?;
         }
         // Where it is to be killed and nobody says on what, there is no target that could be.
-        let on = if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
+        let on =
+            if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
         if !self.vm_mount_options.is_empty() && !on.has_files() {
-            return Err(format!("vm_mount_options {}: nothing is mounted there", self.vm_mount_options));
+            return Err(format!(
+                "vm_mount_options {}: nothing is mounted there",
+                self.vm_mount_options
+            ));
         }
         if self.is_plug() && self.peer.is_none() {
             return Err(NO_PEER.to_owned());

@@ -3,16 +3,16 @@
 use assay_base::quantity::units::show;
 use assay_stats::exact::binomial_interval;
 
-/// What may be beyond a one-sided bound of 95 %.
+/// What may be beyond a one-sided bound of 95%.
 const BEYOND: f64 = 0.05;
 /// Numbers of cuts that a plan tells the bounds of, beside its own.
 const USUAL: [u64; 4] = [60, 300, 1000, 3000];
 
 /// The most that the share of cuts which lose something may be, after so many of so many did: exact, one-sided,
-/// 95 %. With none that is 1 - 0.05^(1/n), about 3.0/n, to the last digit however many there are. None of no cuts.
+/// 95%. With none that is 1 - 0.05^(1/n), about 3.0/n, to the last digit however many there are. None of no cuts.
 ///
-/// Source: Clopper and Pearson, as [`binomial_interval`], whose upper end with 10 % beyond both is that with
-/// 5 % beyond one.
+/// Source: Clopper and Pearson, as [`binomial_interval`], whose upper end with 10% beyond both is that with
+/// 5% beyond one.
 pub fn most_share(lost: u64, cuts: u64) -> Option<f64> {
     if lost == 0 && cuts > 0 {
         return Some(-(BEYOND.ln() / cuts as f64).exp_m1());
@@ -29,7 +29,7 @@ pub fn at_most(share: f64) -> String {
     let scale = 10_f64.powf((2.0 - percent.log10().floor()).max(0.0));
     // What arithmetic alone put behind a number that has no more digits is none of them.
     let up = (percent * scale * (1.0 - 1e-12)).ceil() / scale;
-    format!("{up} %")
+    format!("{up}%")
 }
 
 /// Which number of cuts gives which bound where none loses anything, beginning with the own one.
@@ -40,7 +40,7 @@ pub fn told(cuts: u64) -> String {
     };
     let others: Vec<String> = USUAL.into_iter().filter(|own| *own != cuts).map(of).collect();
     format!(
-        "if none loses anything, at most so many percent of cuts that are drawn so would (95 %): {} ({})",
+        "if none loses anything, at most so many percent of cuts that are drawn so would (95%): {} ({})",
         of(cuts),
         others.join(", ")
     )
@@ -64,18 +64,18 @@ mod tests {
         assert_eq!(most_share(0, 0), None);
     }
 
-    /// "At most 4.87 %" of 4.8703 % would be less than it is.
+    /// "At most 4.87%" of 4.8703% would be less than it is.
     #[test]
     fn a_bound_is_rounded_up_and_is_never_nothing() {
         let of = |cuts| at_most(most_share(0, cuts).unwrap());
         for (cuts, told) in [
-            (1, "95 %"),
-            (59, "4.96 %"),
-            (60, "4.88 %"),
-            (300, "0.994 %"),
-            (1000, "0.3 %"),
-            (3000, "0.0999 %"),
-            (1_000_000, "0.0003 %"),
+            (1, "95%"),
+            (59, "4.96%"),
+            (60, "4.88%"),
+            (300, "0.994%"),
+            (1000, "0.3%"),
+            (3000, "0.0999%"),
+            (1_000_000, "0.0003%"),
         ] {
             assert_eq!(of(cuts), told, "{cuts} cuts");
         }
@@ -84,7 +84,7 @@ mod tests {
             let exact = 100.0 * most_share(0, cuts).unwrap();
             assert!(told >= exact - 1e-9 && told < 1.011 * exact, "{cuts}: {told} and {exact}");
         }
-        assert_eq!([at_most(1.0), at_most(0.9999)], ["100 %", "100 %"]);
+        assert_eq!([at_most(1.0), at_most(0.9999)], ["100%", "100%"]);
     }
 
     /// `qbeta(0.95, k + 1, n - k)` of R.
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_plan_is_told_which_number_gives_which_bound() {
         let told = told(60);
-        assert!(told.contains("60 cuts: 4.88 %"), "{told}");
-        assert!(told.contains("1,000 cuts: 0.3 %") && !told.contains("(60 cuts"), "{told}");
+        assert!(told.contains("60 cuts: 4.88%"), "{told}");
+        assert!(told.contains("1,000 cuts: 0.3%") && !told.contains("(60 cuts"), "{told}");
     }
 }

@@ -133,7 +133,10 @@ impl Outcome {
         [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
 
     /// Of what was lost, and of what became of what was under way.
-    pub fn of(is_lost: bool, Unpromised { present: there, missing: gone, torn, .. }: Unpromised) -> Self {
+    pub fn of(
+        is_lost: bool,
+        Unpromised { present: there, missing: gone, torn, .. }: Unpromised,
+    ) -> Self {
         match (there, gone, torn) {
             _ if is_lost => Self::Lost,
             (0, 0, 0) => Self::Quiet,
@@ -425,7 +428,8 @@ mod tests {
         let judged = |landed: &[Landed]| {
             let judgement = own.judged(&rebuilt(&own.log, landed, 8), 3);
             assert_eq!(judgement.lost, []);
-            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } = judgement.unpromised;
+            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } =
+                judgement.unpromised;
             (judgement.outcome(), [there, gone, torn, ahead])
         };
         assert_eq!(judged(&[]), (Outcome::AllGone, [0, 3, 0, 0]));

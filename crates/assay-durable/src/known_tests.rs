@@ -123,7 +123,12 @@ fn what_a_pattern_cannot_be_hurt_by_is_no_accusation() {
         (Pattern::Transaction, Drive::TearsWrites),
     ] {
         let own = ran(&Course { cuts: 500, ..course(pattern, drive) });
-        assert_eq!((own.tally.lost, own.tally.crash_points), (0, 500), "{pattern:?} on {}", drive.name());
+        assert_eq!(
+            (own.tally.lost, own.tally.crash_points),
+            (0, 500),
+            "{pattern:?} on {}",
+            drive.name()
+        );
     }
 }
 
@@ -157,10 +162,16 @@ fn what_is_under_way_is_told_apart() {
     for outcome in [Outcome::Quiet, Outcome::AllThere, Outcome::AllGone, Outcome::Partly] {
         assert!(own.tally.outcomes[&outcome] > 20, "{outcome:?}: {:?}", own.tally.outcomes);
     }
-    assert!(own.tally.unacknowledged_writes.out_of_order > 0, "later ones are there before earlier ones");
+    assert!(
+        own.tally.unacknowledged_writes.out_of_order > 0,
+        "later ones are there before earlier ones"
+    );
     assert!(!own.tally.outcomes.contains_key(&Outcome::Torn), "a record is as long as a unit");
-    let small =
-        ran(&Course { cuts: 2000, atomic_bytes: 512, ..course(Pattern::Log, Drive::HonorsFlushes) });
+    let small = ran(&Course {
+        cuts: 2000,
+        atomic_bytes: 512,
+        ..course(Pattern::Log, Drive::HonorsFlushes)
+    });
     assert!(
         small.tally.outcomes[&Outcome::Torn] > 20 && small.tally.lost == 0,
         "{:?}",
@@ -188,16 +199,20 @@ fn records_in_place_need_a_drive_that_writes_them_whole() {
         torn.tally.lost > 0 && torn.tally.found.keys().all(|found| *found == Found::Torn),
         "{torn:?}"
     );
-    let logged =
-        Course { atomic_bytes: 512, cuts: 500, ..course(Pattern::Transaction, Drive::HonorsFlushes) };
+    let logged = Course {
+        atomic_bytes: 512,
+        cuts: 500,
+        ..course(Pattern::Transaction, Drive::HonorsFlushes)
+    };
     assert_eq!(ran(&logged).tally.lost, 0);
 }
 
 #[test]
 fn a_target_that_drops_a_write_is_found_without_a_cut() {
     let mut memory = Memory { drops: Some(5), ..Memory::new() };
-    let own =
-        course(Pattern::Log, Drive::HonorsFlushes).run(&mut memory, &AtomicBool::new(false)).unwrap();
+    let own = course(Pattern::Log, Drive::HonorsFlushes)
+        .run(&mut memory, &AtomicBool::new(false))
+        .unwrap();
     let Some(Told::Place(story)) = own.tally.lost_without_crash else { panic!("{own:?}") };
     assert_eq!((story.write, story.found, story.crash_step), (6, Found::Nothing, None));
     assert_eq!((own.tally.read_again[1], own.tally.lost), (8, 0));

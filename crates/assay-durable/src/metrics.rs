@@ -30,6 +30,10 @@ pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];
 /// What they were in a trial.
 pub fn values(detail: &Detail) -> [(String, f64); 3] {
     let per_s = detail.rounds as f64 / (detail.window_ns.max(1) as f64 / 1e9);
-    let all = [(ROUNDS, per_s), (LOST, detail.tally.lost as f64), (CUTS, detail.tally.crash_points as f64)];
+    let all = [
+        (ROUNDS, per_s),
+        (LOST, detail.tally.lost as f64),
+        (CUTS, detail.tally.crash_points as f64),
+    ];
     all.map(|(metric, value)| (metric.name.to_owned(), value))
 }

@@ -528,7 +528,9 @@ mod tests {
                 for pattern in patterns {
                     let own = ran(&course(*pattern, drive), is_kill);
                     assert!(own.tally.lost > 0, "{} by {pattern:?}, kill {is_kill}", drive.name());
-                    let Some(Told::Place(story)) = own.tally.counterexample else { panic!("{own:?}") };
+                    let Some(Told::Place(story)) = own.tally.counterexample else {
+                        panic!("{own:?}")
+                    };
                     let [written, promised] = [story.written_step, story.acknowledged_step];
                     assert!(written < promised && promised <= story.crash_step.unwrap());
                 }
@@ -541,7 +543,8 @@ mod tests {
     fn an_honest_drive_is_not_accused_and_what_is_under_way_is_told_apart() {
         for is_kill in [true, false] {
             for pattern in Pattern::OF_PLACES {
-                let own = ran(&Course { cuts: 100, ..course(pattern, Drive::HonorsFlushes) }, is_kill);
+                let own =
+                    ran(&Course { cuts: 100, ..course(pattern, Drive::HonorsFlushes) }, is_kill);
                 assert_eq!(
                     (own.tally.lost, own.tally.crash_points),
                     (0, 100),
@@ -562,19 +565,27 @@ mod tests {
         for is_kill in [true, false] {
             let own = Course { sync: Sync::None, ..course(Pattern::Log, Drive::DropsFlushes) };
             let own = ran(&own, is_kill);
-            assert_eq!((own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points), (0, 0, 60));
+            assert_eq!(
+                (own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points),
+                (0, 0, 60)
+            );
             assert!(own.rounds > 0 && own.tally.unacknowledged_writes.missing > 0);
         }
     }
 
     #[test]
     fn what_cannot_be_reached_is_lost_as_far_as_it_was_promised() {
-        let (course, stop) =
-            (Course { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) }, AtomicBool::new(false));
+        let (course, stop) = (
+            Course { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) },
+            AtomicBool::new(false),
+        );
         let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();
-            assert_eq!((own.tally.crash_points, own.tally.lost, own.tally.reached.unreachable), (3, 3, 3));
+            assert_eq!(
+                (own.tally.crash_points, own.tally.lost, own.tally.reached.unreachable),
+                (3, 3, 3)
+            );
             let Reached { inspected, faulty, .. } = own.tally.reached;
             assert!(faulty == inspected && [1, 3].contains(&inspected), "{inspected}");
         }
@@ -609,8 +620,16 @@ mod tests {
             }
             for sync in [Sync::Fsync, Sync::Dsync] {
                 let own = ran_files(Drive::HonorsFlushes, sync, is_kill);
-                assert_eq!((own.tally.lost, own.tally.crash_points), (0, 60), "{:?}", own.tally.counterexample);
-                assert!(own.tally.acknowledged_writes > 0 && own.tally.outcomes.len() > 1, "{own:?}");
+                assert_eq!(
+                    (own.tally.lost, own.tally.crash_points),
+                    (0, 60),
+                    "{:?}",
+                    own.tally.counterexample
+                );
+                assert!(
+                    own.tally.acknowledged_writes > 0 && own.tally.outcomes.len() > 1,
+                    "{own:?}"
+                );
             }
             let none = ran_files(Drive::DropsFlushes, Sync::None, is_kill);
             assert_eq!((none.tally.acknowledged_writes, none.tally.lost), (0, 0));
@@ -634,8 +653,16 @@ mod tests {
             assert!(story.lines > 0 && story.last_line.is_some() && story.check.is_some());
             for lines in [["tell 20", "lines"], ["silent 20", "order"]] {
                 let own = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap();
-                assert_eq!((own.tally.lost, own.tally.crash_points), (0, 60), "{:?}", own.tally.counterexample);
-                assert!(own.tally.acknowledged_writes > 0, "that its check passes is promised at least");
+                assert_eq!(
+                    (own.tally.lost, own.tally.crash_points),
+                    (0, 60),
+                    "{:?}",
+                    own.tally.counterexample
+                );
+                assert!(
+                    own.tally.acknowledged_writes > 0,
+                    "that its check passes is promised at least"
+                );
             }
         }
     }

@@ -119,7 +119,9 @@ impl Layout {
             Pattern::Transaction => (u64::from(BLOCKS), u64::from(SLOTS * (BLOCKS + 1))),
             Pattern::Files | Pattern::Command => {
                 let name = pattern.name();
-                return Err(format!("the writer {name} needs a file system: say write_to = \"ext4\""));
+                return Err(format!(
+                    "the writer {name} needs a file system: say write_to = \"ext4\""
+                ));
             }
         };
         if blocks < least + logged {

@@ -262,7 +262,8 @@ mod tests {
         content.write(0, &[5; 8192]);
         own.begin(&content, None);
         assert!(own.clear(0, 4096, false) && own.flush());
-        let (pages, _) = own.logged().after((Drive::HonorsFlushes, 8), 2, &mut Draws::new(1, "test"));
+        let (pages, _) =
+            own.logged().after((Drive::HonorsFlushes, 8), 2, &mut Draws::new(1, "test"));
         assert_eq!([read(&pages, 0), read(&pages, 4096)], [0, 5]);
     }
 }

@@ -99,7 +99,10 @@ impl Tally {
     /// Keeps a story where it is shorter than the one that is there.
     fn keep(&mut self, story: Option<Told>) {
         let shortest = self.counterexample.as_ref().map_or(u64::MAX, Told::length);
-        if story.as_ref().is_some_and(|own| self.counterexample.is_none() || own.length() < shortest) {
+        if story
+            .as_ref()
+            .is_some_and(|own| self.counterexample.is_none() || own.length() < shortest)
+        {
             self.counterexample = story;
         }
     }
@@ -177,7 +180,11 @@ mod tests {
         own.count(&lost(2), |lost| Some(told(40 + u64::from(lost.write))));
         own.count(&lost(1), |_| Some(told(30)));
         assert_eq!((own.crash_points, own.lost, own.found[&Found::Nothing]), (3, 2, 3));
-        assert_eq!(own.counterexample.as_ref().map(Told::length), Some(9), "that of the newest write");
+        assert_eq!(
+            own.counterexample.as_ref().map(Told::length),
+            Some(9),
+            "that of the newest write"
+        );
         assert_eq!(own.outcomes, [(Outcome::Quiet, 1), (Outcome::Lost, 2)].into());
     }
 
@@ -189,10 +196,16 @@ mod tests {
         other.count(&lost(0), |_| None);
         other.lost_without_crash = Some(Story { crash_step: None, ..story(3) }.into());
         let both = Tally::of([&one, &other]);
-        assert_eq!((both.acknowledged_writes, both.crash_points, both.lost, both.read_again), (12, 2, 1, [16, 1]));
+        assert_eq!(
+            (both.acknowledged_writes, both.crash_points, both.lost, both.read_again),
+            (12, 2, 1, [16, 1])
+        );
         let text = serde_json::to_string(&both).unwrap();
         assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), both);
-        assert_eq!((both.counterexample, both.lost_without_crash), (one.counterexample.clone(), other.lost_without_crash.clone()));
+        assert_eq!(
+            (both.counterexample, both.lost_without_crash),
+            (one.counterexample.clone(), other.lost_without_crash.clone())
+        );
         assert_eq!(Tally::of([]), Tally::default());
         assert!(!Tally::default().has_lost() && one.has_lost() && other.has_lost());
     }

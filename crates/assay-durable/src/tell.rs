@@ -46,7 +46,7 @@ pub struct Facts {
     /// What all cuts came to.
     #[serde(flatten)]
     pub tally: Tally,
-    /// The most that the share of cuts that lose something may be, one-sided 95 %; none where nothing was promised or
+    /// The most that the share of cuts that lose something may be, one-sided 95%; none where nothing was promised or
     /// cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_share_bound95: Option<f64>,
@@ -86,7 +86,8 @@ impl Facts {
             assumed_drive: planned.assumed_drive,
             atomic_write_unit_bytes: planned.assumed_atomic_bytes,
             trials: trials.len() as u64,
-            lost_share_bound95: most_share(tally.lost, tally.crash_points).filter(|_| tally.acknowledged_writes > 0),
+            lost_share_bound95: most_share(tally.lost, tally.crash_points)
+                .filter(|_| tally.acknowledged_writes > 0),
             text: String::new(),
             counterexample_text: None,
             method_text: grade_words(planned, tally.read_again),
@@ -551,7 +552,10 @@ mod tests {
             "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 0 of 60 cuts lost an \
              acknowledged write; at most 4.88 % of such cuts would (95 %). Of the drive that is there this says nothing."
         );
-        assert_eq!((own.failure(), own.tally.acknowledged_writes, own.counterexample_text.clone()), (None, 12, None));
+        assert_eq!(
+            (own.failure(), own.tally.acknowledged_writes, own.counterexample_text.clone()),
+            (None, 12, None)
+        );
         assert!(own.method_text.contains("nothing of the drive below"));
         assert!(facts(&[]).is_none());
     }
@@ -570,7 +574,8 @@ mod tests {
             older: Some(12),
         };
         let mut own = detail(60, 1, 20);
-        (own.tally.counterexample, own.tally.found) = (Some(story.into()), [(Found::Older, 1)].into());
+        (own.tally.counterexample, own.tally.found) =
+            (Some(story.into()), [(Found::Older, 1)].into());
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
@@ -673,7 +678,11 @@ mod tests {
         assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
         let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
         let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
-        assert_eq!(said, [&last, &first, &one.method_text], "a loss first, and what it proves once");
+        assert_eq!(
+            said,
+            [&last, &first, &one.method_text],
+            "a loss first, and what it proves once"
+        );
         let apart = Facts { workload: "other".to_owned(), ..one.clone() };
         let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
         let drawn: Vec<&str> = shown.charts.iter().map(|own| own.workload.as_str()).collect();

@@ -10,7 +10,7 @@ const NEAR: f64 = 1e-9;
 /// Numbers of texts have three digits: two of them may be rounded apart.
 const ROUNDED: f64 = 0.01;
 /// What stands before an interval in a sentence.
-const INTERVAL: &str = "95 % interval ";
+const INTERVAL: &str = "95% CI ";
 
 /// Keys of numbers, each with those of its intervals.
 const PAIRS: [(&str, &[&str]); 9] = [
@@ -18,11 +18,11 @@ const PAIRS: [(&str, &[&str]); 9] = [
     ("value", &["ci95", "ci95_simultaneous"]),
     ("rate_bytes_per_s", &["rate_ci95"]),
     ("from_bytes", &["from_ci95_bytes"]),
-    ("usable_bytes", &["held_ci95_bytes"]),
+    ("usable_bytes", &["usable_ci95_bytes"]),
     ("peak", &["peak_range"]),
     ("knee", &["knee_range"]),
     ("slope", &["ci95"]),
-    ("percent", &["percent_ci95", "percent_ci95_family"]),
+    ("percent", &["percent_ci95", "percent_ci95_simultaneous"]),
 ];
 
 /// Looks through what a program printed or served: a document, a page or a text. How many intervals there
@@ -117,7 +117,7 @@ fn histogram(own: &Map<String, Value>, at: &str) -> Result<usize, String> {
         }
     }
     if number("p50_ns").zip(number("p99_ns")).is_some_and(|(half, most)| half > most) {
-        return Err(format!("{at}: half lie above what 99 % lie below"));
+        return Err(format!("{at}: half lie above what 99% lie below"));
     }
     let counted: u64 = buckets.iter().filter_map(|bucket| bucket["count"].as_u64()).sum();
     if own.get("count").and_then(Value::as_u64).is_some_and(|all| all < counted) {
@@ -140,8 +140,9 @@ fn arms(cells: &[Value]) -> impl Iterator<Item = &Value> {
 }
 
 fn rows(cells: &[Value]) -> BTreeMap<Key, &Map<String, Value>> {
-    let named = arms(cells)
-        .filter_map(|cell| Some((key(cell, "configuration", cell["metric"].as_str()?), cell.as_object()?)));
+    let named = arms(cells).filter_map(|cell| {
+        Some((key(cell, "configuration", cell["metric"].as_str()?), cell.as_object()?))
+    });
     named.collect()
 }
 
@@ -178,7 +179,12 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
         }
     }
     for one in list(document, "capacity") {
-        same("held", &one["usable_bytes"], &key(one, "configuration", "capacity_usable_bytes"), None)?;
+        same(
+            "held",
+            &one["usable_bytes"],
+            &key(one, "configuration", "capacity_usable_bytes"),
+            None,
+        )?;
     }
     for one in list(document, "sustained") {
         let own = key(one, "configuration", "sustained_bytes_per_s");
@@ -188,7 +194,12 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
             [("burst_bytes_per_s", levels.first()), ("sustained_bytes_per_s", levels.last())]
         {
             let Some(level) = level else { continue };
-            same("a rate", &level["rate_bytes_per_s"], &key(one, "configuration", metric), Some(1))?;
+            same(
+                "a rate",
+                &level["rate_bytes_per_s"],
+                &key(one, "configuration", metric),
+                Some(1),
+            )?;
         }
     }
     Ok(seen)
@@ -299,8 +310,12 @@ fn text_of(text: &str) -> Result<usize, String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut seen = 0;
     for (at, _) in text.match_indices(INTERVAL) {
-        let Some(before) = text[..at].strip_suffix(" (") else { continue };
         let rest = &text[at + INTERVAL.len()..];
+        if ratio_holds(&text[..at], rest)? {
+            seen += 1;
+            continue;
+        }
+        let Some(before) = text[..at].strip_suffix(" (") else { continue };
         let Some((low, high)) = rest.split(')').next().and_then(|own| own.split_once(" to "))
         else {
             continue;
@@ -331,6 +346,29 @@ fn text_of(text: &str) -> Result<usize, String> {
         }
     }
     Ok(seen)
+}
+
+/// Whether a ratio precedes its interval: `ratio 1.68, 95% CI 1.41-1.99`.
+///
+/// # Errors
+/// The ratio lies outside of its interval.
+fn ratio_holds(before: &str, rest: &str) -> Result<bool, String> {
+    let ratio = before.strip_suffix(", ").and_then(|before| before.rsplit_once("ratio "));
+    let Some(ratio) = ratio.and_then(|(_, ratio)| Told::of(ratio)) else { return Ok(false) };
+    let ends = rest.split([',', ')', ';', ' ']).next().and_then(|ends| ends.split_once('-'));
+    let Some((Some(low), Some(high))) = ends.map(|(low, high)| (Told::of(low), Told::of(high)))
+    else {
+        return Ok(false);
+    };
+    let room = ratio.room.max(low.room).max(high.room);
+    if ratio.number < low.number - room || ratio.number > high.number + room {
+        return Err(format!(
+            "ratio {}: {INTERVAL}{}",
+            ratio.number,
+            rest.split(')').next().unwrap_or(rest)
+        ));
+    }
+    Ok(true)
 }
 
 /// The number that an interval in brackets is of: right before it, else the last of its sentence that is told in
@@ -402,7 +440,7 @@ mod tests {
         };
         assert_eq!(of(15.0, 19.0), Ok(3));
         assert!(of(9.0, 19.0).is_err() && of(15.0, 12.0).is_err());
-        // Of a few requests there is no 99 %.
+        // Of a few requests there is no 99%.
         let bucket = json!({"from_ns": 10, "to_ns": 20, "count": 3});
         let few = json!({"count": 3, "p50_ns": 14.0, "p99_ns": null, "histogram": [bucket]});
         assert_eq!(document_of(&few), Ok(1));
@@ -434,8 +472,7 @@ mod tests {
                 "workload": "capacity", "configuration": {}, "metric": "capacity_usable_bytes", "n": 1,
                 "median": 7.0, "trust": trust,
             });
-            let facts =
-                json!({"workload": "capacity", "configuration": {}, "usable_bytes": held, "text": text});
+            let facts = json!({"workload": "capacity", "configuration": {}, "usable_bytes": held, "text": text});
             document_of(&json!({"measurements": [cell], "capacity": [facts]}))
         };
         assert_eq!(of(7.0, "trusted", "It holds 7."), Ok(1));
@@ -485,19 +522,19 @@ mod tests {
     #[test]
     fn sentences_are_read_with_their_units() {
         let bad = [
-            "It writes 458 MiB/s (95 % interval 647 MiB/s to 1.33 GiB/s).",
-            "a has 2.5 times the bandwidth of b (95 % interval 2.6 to 2.8, days included).",
-            "KVM has 50 % of the speed of bare metal (95 % interval 60 to 70).",
-            "it took 91.1 ms (95 % interval 1 ns to 63.8 ms)",
-            "size 1 MiB has 2.5 times the bandwidth of size 256 KiB (95 % interval 0.5 to 2.4)",
+            "It writes 458 MiB/s (95% CI 647 MiB/s to 1.33 GiB/s).",
+            "a: 150% more bandwidth (ratio 2.5, 95% CI 2.6-2.8 including day-to-day variation).",
+            "KVM has 50% of the speed of bare metal (95% CI 60 to 70).",
+            "it took 91.1 ms (95% CI 1 ns to 63.8 ms)",
+            "size 1 MiB has 150% more bandwidth (ratio 2.5, 95% CI 0.5-2.4, n = 3)",
         ];
         let good = [
-            "It writes 858 MiB/s (95 % interval 647 MiB/s to 1.33 GiB/s).",
-            "a has 2.7 times the bandwidth of b (95 % interval 2.6 to 2.8: no difference shown).",
-            "depth 2 has 1.65 times the time of depth 1 (95 % interval 1.64 to 1.66)",
-            "KVM has 65 % of the speed of bare metal (95 % interval 60 to 70).",
-            "size 1 MiB has 1.1 times the bandwidth of size 256 KiB (95 % interval 0.5 to 2.4)",
-            "1,234 IOPS (95 % interval 1,230 to 1,240)",
+            "It writes 858 MiB/s (95% CI 647 MiB/s to 1.33 GiB/s).",
+            "a has 170% more bandwidth (ratio 2.7, 95% CI 2.6-2.8; no significant difference).",
+            "depth 2 has 65% higher time (ratio 1.65, 95% CI 1.64-1.66)",
+            "KVM has 65% of the speed of bare metal (95% CI 60 to 70).",
+            "size 1 MiB has 10% more bandwidth (ratio 1.1, 95% CI 0.5-2.4)",
+            "1,234 IOPS (95% CI 1,230 to 1,240)",
         ];
         for text in bad {
             assert!(text_of(text).is_err(), "{text}");
@@ -505,7 +542,8 @@ mod tests {
         for text in good {
             assert_eq!(text_of(text), Ok(1), "{text}");
         }
-        let page = "<html><p>It writes <b>458 MiB/s</b> (95 % interval 647 MiB/s to 1.33 GiB/s)</p></html>";
+        let page =
+            "<html><p>It writes <b>458 MiB/s</b> (95% CI 647 MiB/s to 1.33 GiB/s)</p></html>";
         assert!(all_of(page).is_err());
         assert_eq!(all_of("nothing is told"), Ok(0));
     }

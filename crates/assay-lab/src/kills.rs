@@ -25,7 +25,7 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Killed at any moment"
 replicates = 2
-margin     = "5 %"
+margin     = "5%"
 aa_control    = false
 area       = { size = "16 MiB", START }
 
@@ -161,7 +161,7 @@ impl Site {
     }
 
     fn words(&self, number: u32) -> Done<Vec<String>> {
-        let start = if number.is_multiple_of(2) { "start = \"50 %\"" } else { "align = \"1 MiB\"" };
+        let start = if number.is_multiple_of(2) { "offset = \"50%\"" } else { "align = \"1 MiB\"" };
         let path = self.scratch.path().join("study.toml");
         fs::write(&path, STUDY.replace("START", start)).map_err(|error| error.to_string())?;
         let path = path.display().to_string();

@@ -228,7 +228,11 @@ pub fn is_unequal(comparison: &Value) -> bool {
 pub fn throttled(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let factor = site.limits(&[FREE, TIGHT])?;
-    let study = site.study(&factor, 4, "runtime = \"4 s\", settle_time = \"1 s\", rollback_threshold = \"off\"")?;
+    let study = site.study(
+        &factor,
+        4,
+        "runtime = \"4 s\", settle_time = \"1 s\", rollback_threshold = \"off\"",
+    )?;
     let (found, _) = site.run(&study, 1)?;
     Ok(format!("a level that holds readers back: {}", reads_are("worse", &found)?))
 }
@@ -260,7 +264,8 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let trials = site.trials()?;
     let of = |trial: &Value| trial["measured"]["detail"]["observe"].clone();
     // A busy machine may hurt under the other levels, too.
-    let is_tight = |trial: &&Value| trial["configuration"].to_string().contains(&format!(" {TIGHT}"));
+    let is_tight =
+        |trial: &&Value| trial["configuration"].to_string().contains(&format!(" {TIGHT}"));
     let hurt = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).filter(is_tight);
     let hurt: Vec<&Value> = hurt.collect();
     let [first] = hurt[..] else {
@@ -270,7 +275,9 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let whole = |trial: &&Value| trial["status"] == "ok";
     let others = trials.iter().filter(whole).count();
     let own = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let has_ratio = own.iter().any(|one| one["configuration"] == first["configuration"] && !one["ratio"].is_null());
+    let has_ratio = own
+        .iter()
+        .any(|one| one["configuration"] == first["configuration"] && !one["ratio"].is_null());
     // What stood for longer than the period lasted stood until it was put back.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
     let is_calm = !trials.iter().any(|trial| !is_tight(&trial) && !of(trial)["harm"].is_null());
@@ -298,7 +305,10 @@ pub fn raced(program: &Path) -> Done<String> {
     let race = ended.json()?["race"].clone();
     let is_tight = |arm: &Value| arm.to_string().contains(&format!(" {TIGHT}"));
     let runners = race["entries"].as_array().cloned().unwrap_or_default();
-    let left = runners.iter().find(|runner| is_tight(&runner["configuration"])).map(|own| &own["eliminated"]);
+    let left = runners
+        .iter()
+        .find(|runner| is_tight(&runner["configuration"]))
+        .map(|own| &own["eliminated"]);
     let has_left = left.is_some_and(|left| left["rolled_back"] == true && left["after"] == 1);
     let trials = site.trials()?;
     let own = trials.iter().filter(|trial| is_tight(&trial["configuration"]));
@@ -313,7 +323,8 @@ pub fn raced(program: &Path) -> Done<String> {
 /// Of so many studies of identical levels, those whose classes have a winner.
 pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done<u32> {
     let site = Production::at_work(program, &[ASKED])?;
-    let study = site.study("aa_copy = [\"a\", \"b\"]", 6, "runtime = \"5 s\", settle_time = \"500 ms\"")?;
+    let study =
+        site.study("aa_copy = [\"a\", \"b\"]", 6, "runtime = \"5 s\", settle_time = \"500 ms\"")?;
     let mut winners = 0;
     for seed in 1..=count {
         let (found, _) = site.run(&study, u64::from(seed))?;
@@ -394,7 +405,8 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let site = Production::at_work(program, &[ASKED])?;
     let folder = site.scratch.folder("nobody", 0o755, None)?;
     let nobody = site.assay.as_nobody(&folder)?;
-    let study = site.study("aa_copy = [\"a\", \"b\"]", 3, "runtime = \"3 s\", settle_time = \"200 ms\"")?;
+    let study =
+        site.study("aa_copy = [\"a\", \"b\"]", 3, "runtime = \"3 s\", settle_time = \"200 ms\"")?;
     let device = format!("{}p1", site.device.device());
     let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
     let refused =
@@ -408,7 +420,11 @@ pub fn asked_to_end(program: &Path) -> Done<()> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = "read_ahead = [\"192 KiB\", \"256 KiB\"]";
-    let study = site.study(factor, 9, "runtime = \"4 s\", settle_time = \"100 ms\", rollback_threshold = \"off\"")?;
+    let study = site.study(
+        factor,
+        9,
+        "runtime = \"4 s\", settle_time = \"100 ms\", rollback_threshold = \"off\"",
+    )?;
     let place = site.directory().display().to_string();
     for times in [1, 3] {
         let mut running = site.assay.start(&["run", &study, &place, "--quiet"])?;
@@ -445,7 +461,7 @@ pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
     let before = now();
     let study = scratch.path().join("live.toml");
     let text = "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = 9\n\
-        aa_control = false\n[factors]\nread-ahead = [\"192 KiB\", \"256 KiB\"]\n[[workload]]\n\
+        aa_control = false\n[factors]\nread_ahead = [\"192 KiB\", \"256 KiB\"]\n[[workload]]\n\
         name = \"live\"\nobserve = { runtime = \"3 s\", settle_time = \"100 ms\", rollback_threshold = \"off\" }\n";
     fs::write(&study, text).map_err(|error| error.to_string())?;
     let study = study.display().to_string();
@@ -470,10 +486,14 @@ pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -
     let mut site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factors = format!(
-        "scheduler = [\"bfq\", \"none\"]\nread-ahead = [\"192 KiB\"]\n{}",
+        "scheduler = [\"bfq\", \"none\"]\nread_ahead = [\"192 KiB\"]\n{}",
         site.limits(&[FREE - 294_967_296])?
     );
-    let study = site.study(&factors, 20, "runtime = \"3 s\", settle_time = \"200 ms\", rollback_threshold = \"off\"")?;
+    let study = site.study(
+        &factors,
+        20,
+        "runtime = \"3 s\", settle_time = \"200 ms\", rollback_threshold = \"off\"",
+    )?;
     let place = site.directory().display().to_string();
     let (mut draws, mut longest) = (seed | 1, Duration::ZERO);
     for number in 1..=count {

@@ -311,7 +311,10 @@ mod tests {
         let words = |text: &str| text.parse::<Access>().unwrap().words();
         assert_eq!(words("uniform"), None);
         assert_eq!(words("zipf:1.20").unwrap(), "blocks by Zipf's law of 1.2, scattered");
-        assert_eq!(words("zoned:80/20:20/80").unwrap(), "80 % of them in the first 20 % of the area");
+        assert_eq!(
+            words("zoned:80/20:20/80").unwrap(),
+            "80 % of them in the first 20 % of the area"
+        );
         assert_eq!(
             words("zoned:50/5:30/15:20/80").unwrap(),
             "50 % of them in the first 5 % of the area, 30 % in the next 15 %, 20 % in the next 80 %"

@@ -24,7 +24,7 @@ pub(crate) fn check(
 ) -> Result<(), LoadError> {
     let wrong = |text: String| Err(LoadError::Invalid(text));
     if let Mix::Shares { read_percent: percent @ 101.. } = job.mix {
-        return wrong(format!("{percent} % of reads is more than all"));
+        return wrong(format!("{percent}% of reads is more than all"));
     }
     range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
     range("depth", job.depth, LARGEST_DEPTH)?;
@@ -329,7 +329,7 @@ pub(crate) mod tests {
             (Job { apart: Apart::Halves, area: 0..4096, ..job() }, "2 operations"),
             (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "one block"),
             (Job { sizes: of_writes(), mix: Mix::Rewrite, ..job() }, "one block"),
-            (Job { sizes: sizes(50), ..job() }, "add up to 100 %"),
+            (Job { sizes: sizes(50), ..job() }, "add up to 100%"),
             (Job { sizes: sizes(100), ..spread(2) }, "operations of one size"),
             (Job { apart: Apart::Positions, ..spread(2) }, "one sequence"),
             (Job { pattern: Pattern::Stride, stride_bytes: 4095, ..job() }, "as long as"),

@@ -48,7 +48,7 @@ impl fmt::Display for Content {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Random => formatter.write_str("random"),
-            Self::Partly(Compressible(percent)) => write!(formatter, "{percent} %"),
+            Self::Partly(Compressible(percent)) => write!(formatter, "{percent}%"),
             Self::Zero => formatter.write_str("zero"),
         }
     }

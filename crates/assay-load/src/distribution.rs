@@ -263,9 +263,15 @@ mod tests {
 
     #[test]
     fn few_places_are_drawn_too() {
-        for access in
-            ["uniform", "zipf:1.2", "zipf:1", "pareto:0.2", "zoned:99/1:1/99", "zoned:1/99:99/1", ZONES]
-        {
+        for access in [
+            "uniform",
+            "zipf:1.2",
+            "zipf:1",
+            "pareto:0.2",
+            "zoned:99/1:1/99",
+            "zoned:1/99:99/1",
+            ZONES,
+        ] {
             assert_eq!(counts(access, 1), [DRAWS], "{access}");
             assert!(counts(access, 2).iter().all(|count| *count > 0), "{access}");
         }

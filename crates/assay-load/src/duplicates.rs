@@ -26,7 +26,7 @@ impl Duplicates {
 
 impl fmt::Display for Duplicates {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} %", self.0)
+        write!(formatter, "{}%", self.0)
     }
 }
 

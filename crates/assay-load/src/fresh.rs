@@ -152,7 +152,7 @@ mod tests {
     fn no_block_comes_twice_in_a_hundred_thousand_writes_of_two_threads() {
         let mut seen = HashSet::new();
         for thread in [0, 1] {
-            let (mut fresh, mut block) = (fresh("0 %", thread), vec![0; PIECE]);
+            let (mut fresh, mut block) = (fresh("0%", thread), vec![0; PIECE]);
             for write in 0..50_000 {
                 fresh.fill(&mut block);
                 assert!(seen.insert(hash(&block)), "write {write} of thread {thread}");
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn no_eight_bytes_come_twice_in_what_follows_each_other() {
         let mut bytes = vec![0; 80 * PIECE];
-        fresh("0 %", 0).fill(&mut bytes);
+        fresh("0%", 0).fill(&mut bytes);
         let mut seen = HashSet::new();
         assert!(bytes.windows(8).all(|eight| seen.insert(eight)));
     }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn all_byte_values_are_as_likely() {
         let mut bytes = vec![0; 256 * PIECE];
-        fresh("0 %", 3).fill(&mut bytes);
+        fresh("0%", 3).fill(&mut bytes);
         let mut counts = [0_u32; 256];
         for byte in &bytes {
             counts[usize::from(*byte)] += 1;
@@ -203,23 +203,23 @@ mod tests {
 
     #[test]
     fn as_many_pieces_are_copies_as_was_asked_for() {
-        for (asked, share) in [("30 %", 0.3), ("50 %", 0.5)] {
+        for (asked, share) in [("30%", 0.3), ("50%", 0.5)] {
             let (found, blocks) = measured(asked);
             // Five standard deviations of a share of 20,000.
             let tolerance = 5.0 * (share * (1.0 - share) / 20_000.0_f64).sqrt();
             assert!((found - share).abs() < tolerance, "{asked}: {found}");
             assert_eq!(blocks as u64, COPIES, "{asked}");
         }
-        assert_eq!(measured("100 %"), (1.0, COPIES as usize));
-        assert_eq!(measured("0 %"), (0.0, 0));
+        assert_eq!(measured("100%"), (1.0, COPIES as usize));
+        assert_eq!(measured("0%"), (0.0, 0));
     }
 
     #[test]
     fn of_each_copy_the_stated_share_compresses_as_well() {
         let job = Job {
             mix: Mix::WRITES,
-            content: "25 %".parse().unwrap(),
-            duplicates: "50 %".parse().unwrap(),
+            content: "25%".parse().unwrap(),
+            duplicates: "50%".parse().unwrap(),
             ..job()
         };
         let mut bytes = vec![0; 200 * PIECE];
@@ -236,7 +236,7 @@ mod tests {
     fn odd_lengths_are_filled_to_their_end() {
         for length in [1, 7, 8, 9, 511, 4095, 4097, 4100] {
             let mut bytes = vec![0; length];
-            let mut fresh = fresh("50 %", 0);
+            let mut fresh = fresh("50%", 0);
             // A byte may be zero by chance, but not in each of thirty rounds.
             let mut last = 0;
             for _ in 0..30 {

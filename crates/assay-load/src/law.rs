@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use crate::random::{Purpose, at, key};
 use crate::{LoadError, Store};
 
-/// The 99 % quantile of the standard normal distribution.
+/// The 99% quantile of the standard normal distribution.
 const Z99: f64 = 2.326_347_874_040_840_8;
 
 /// How long one server of the simulated engine takes for one operation.
@@ -15,7 +15,7 @@ pub enum LawShape {
     Lognormal {
         /// Mean in nanoseconds.
         mean_ns: f64,
-        /// 99 % quantile in nanoseconds: from 1 to about 14.97 times the mean.
+        /// 99% quantile in nanoseconds: from 1 to about 14.97 times the mean.
         p99_ns: f64,
     },
     /// Exponential service times: with Poisson arrivals and one server what is simulated is M/M/1, of
@@ -77,7 +77,7 @@ impl Law {
     }
 }
 
-/// Parameters of the lognormal law with this mean and this 99 % quantile. From
+/// Parameters of the lognormal law with this mean and this 99% quantile. From
 /// `mean = exp(m + s^2/2)` and `p99 = exp(m + z s)` follows `ln(p99/mean) = z s - s^2/2`, solved
 /// for its smaller root: the other one has a median far below any device's.
 fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {

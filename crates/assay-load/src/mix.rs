@@ -92,7 +92,7 @@ impl Mix {
         self.percent(Class::Trim) > 0 || self.percent(Class::Zero) > 0
     }
 
-    /// What the operations are called: `reads`, `70 % reads, 30 % writes`, `rewrites`.
+    /// What the operations are called: `reads`, `70% reads, 30% writes`, `rewrites`.
     pub fn words(self) -> String {
         let noun = |class| match class {
             Class::Read => "reads",
@@ -105,7 +105,7 @@ impl Mix {
         let shares = Class::ALL.into_iter().filter_map(|class| match self.percent(class) {
             0 => None,
             100 => Some(noun(class).to_owned()),
-            percent => Some(format!("{percent} % {}", noun(class))),
+            percent => Some(format!("{percent}% {}", noun(class))),
         });
         shares.collect::<Vec<String>>().join(", ")
     }

@@ -254,8 +254,8 @@ mod tests {
 
     #[test]
     fn the_content_stays_as_it_was_filled() {
-        let mut set = PageSet::new(&PageJob { content: "50 %".parse().unwrap(), ..job() }).unwrap();
-        let job = PageJob { content: "50 %".parse().unwrap(), ..job() };
+        let mut set = PageSet::new(&PageJob { content: "50%".parse().unwrap(), ..job() }).unwrap();
+        let job = PageJob { content: "50%".parse().unwrap(), ..job() };
         set.fill(&job, &mut |_| {});
         let sample = |set: &PageSet| {
             // SAFETY: inside of the mapping, which was filled.

@@ -555,9 +555,7 @@ mod tests {
     #[test]
     fn each_class_of_a_mix_has_its_share() {
         const DRAWS: u32 = 100_000;
-        for text in
-            ["read/60:write/30:trim/10", "read/5:write/80:trim/1:zero/14"]
-        {
+        for text in ["read/60:write/30:trim/10", "read/5:write/80:trim/1:zero/14"] {
             let job = Job { mix: text.parse().unwrap(), ..job() };
             let mut classes = Classes::new(&job, 0);
             let mut counts = [0_u32; Class::ALL.len()];

@@ -95,7 +95,7 @@ mod tests {
         let bound = 1 << 20;
         let (one, other) = (Scatter::new(bound, 1), Scatter::new(bound, 2));
         let near = |pair: &u64| one.at(*pair).abs_diff(one.at(pair + 1)) < 1000;
-        // Of two that are drawn at random 0.2 % are so near.
+        // Of two that are drawn at random 0.2% are so near.
         assert!((0..1000).filter(near).count() < 12);
         assert!((0..1000).filter(|number| one.at(*number) == other.at(*number)).count() < 3);
     }

@@ -53,7 +53,7 @@ impl Sizes {
         for shares in [&self.reads, &self.writes].into_iter().filter(|shares| !shares.is_empty()) {
             let sum: u32 = shares.iter().map(|one| u32::from(one.percent)).sum();
             if sum != 100 || shares.iter().any(|one| one.percent == 0) {
-                return Some(format!("shares of sizes add up to 100 % and none is 0, not {sum} %"));
+                return Some(format!("shares of sizes add up to 100% and none is 0, not {sum}%"));
             }
         }
         let unfit = self.all().find(|one| one.bytes == 0 || one.bytes > job_bytes);
@@ -176,7 +176,7 @@ mod tests {
             Sizes { reads: shares(reads), writes: Vec::new() }.fault(8192).unwrap_or_default()
         };
         assert_eq!(fault(&[(4096, 60), (8192, 40)]), "");
-        assert!(fault(&[(4096, 60), (8192, 30)]).contains("not 90 %"));
+        assert!(fault(&[(4096, 60), (8192, 30)]).contains("not 90%"));
         assert!(fault(&[(4096, 0), (8192, 100)]).contains("none is 0"));
         assert!(fault(&[(4096, 60), (16_384, 40)]).contains("16384 bytes does not fit"));
         assert!(fault(&[(0, 60), (8192, 40)]).contains("0 bytes does not fit"));

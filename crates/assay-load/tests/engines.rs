@@ -86,8 +86,8 @@ fn copies_and_zeros_reach_the_file_in_their_shares() {
         let fill = Job {
             pattern: Pattern::Sequential,
             mix: Mix::WRITES,
-            content: "25 %".parse().unwrap(),
-            duplicates: "30 %".parse().unwrap(),
+            content: "25%".parse().unwrap(),
+            duplicates: "30%".parse().unwrap(),
             size_bytes: 4 * SIZE as u32,
             depth: 8,
             threads: 2,

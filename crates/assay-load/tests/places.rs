@@ -51,7 +51,7 @@ fn check(found: &Outcome) {
     assert_eq!(bytes(found, Class::Write), writes * 8192);
     let large = (bytes(found, Class::Read) - reads * 4096) / (65_536 - 4096);
     assert_eq!(bytes(found, Class::Read), reads * 4096 + large * (65_536 - 4096));
-    // Four standard deviations of a share of 30 %, of some ten thousand.
+    // Four standard deviations of a share of 30%, of some ten thousand.
     let share = large as f64 / reads as f64;
     assert!((share - 0.3).abs() < 0.02, "{share}");
     let totals = &found.totals;
@@ -117,7 +117,7 @@ fn of_writes_of_several_sizes_the_stated_share_compresses() {
         let half = Job {
             pattern: Pattern::Sequential,
             mix: Mix::WRITES,
-            content: "50 %".parse().unwrap(),
+            content: "50%".parse().unwrap(),
             size_bytes: 8192,
             sizes,
             operations: Some(200),
@@ -134,7 +134,7 @@ fn of_writes_of_several_sizes_the_stated_share_compresses() {
 
 #[test]
 fn a_law_of_writes_is_seen_in_what_is_left_untouched() {
-    // Of 1000 draws of 256 blocks with 90 % of them in the first 10 %: the rest gets 100 draws.
+    // Of 1000 draws of 256 blocks with 90% of them in the first 10%: the rest gets 100 draws.
     let scratch = Scratch::filled(256 * SIZE, 0xaa, false);
     let hot = Job {
         mix: Mix::WRITES,

@@ -122,7 +122,7 @@ fn slow_devices_give_no_quantised_rate() {
 #[test]
 #[ignore = "nightly: 2 s"]
 fn rates_of_few_operations_have_no_bias() {
-    // About ten operations per run: ending at clock time would be wrong by up to 10 % here.
+    // About ten operations per run: ending at clock time would be wrong by up to 10% here.
     let few = Job {
         ramp: Duration::from_nanos((3.0 * MEAN_NS) as u64),
         time: Duration::from_nanos((10.0 * MEAN_NS) as u64),

@@ -186,7 +186,7 @@ impl Stands {
     }
 
     pub fn words(self) -> &'static str {
-        if self.lent { "trusted as given" } else { trust_word(self.trust) }
+        if self.lent { "trusted for this virtual device" } else { trust_word(self.trust) }
     }
 }
 
@@ -236,7 +236,7 @@ impl Cell {
     /// The same of one that is known: what a lent drive gives is never trusted as its own.
     fn stands(stands: Option<Stands>) -> Self {
         match stands {
-            Some(Stands { lent: true, .. }) => Self::plain("as given"),
+            Some(Stands { lent: true, .. }) => Self::plain("virtual"),
             own => Self::trust(own.map(|own| own.trust)),
         }
     }
@@ -302,12 +302,9 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
         return None;
     }
     // What lowers a depth leaves a note that says so.
-    Some(
-        facts
-            .note
-            .clone()
-            .unwrap_or_else(|| format!("depth {} of {}", facts.queue_depth, facts.requested_queue_depth)),
-    )
+    Some(facts.note.clone().unwrap_or_else(|| {
+        format!("depth {} of {}", facts.queue_depth, facts.requested_queue_depth)
+    }))
 }
 
 /// Why a study has no verdicts, where its order took them away.

@@ -26,7 +26,7 @@ pub struct Figure {
     pub spans: Vec<Span>,
     /// Values that others are held against.
     pub guides: Vec<Guide>,
-    /// What the ends of intervals are: `95 % interval`.
+    /// What the ends of intervals are: `95% CI`.
     pub interval: String,
     /// What was left out or needs to be known, a sentence each.
     pub notes: Vec<String>,
@@ -118,7 +118,7 @@ pub const HEAT_STEPS: usize = 8;
 pub const SERIES_COLOURS: usize = 8;
 
 /// What the ends of intervals are, unless a figure says otherwise.
-const INTERVAL: &str = "95 % interval";
+const INTERVAL: &str = "95% CI";
 
 /// Lines of one figure up to which intervals are bands; more would hide each other.
 pub const MOST_BANDS: usize = 3;

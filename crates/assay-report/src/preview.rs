@@ -280,7 +280,11 @@ pub fn make(
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
             + remade
             + refilled(plan, sites),
-        filesystem_creations: makes.iter().filter(|one| one.what == FILE_SYSTEM).map(|one| one.times).sum(),
+        filesystem_creations: makes
+            .iter()
+            .filter(|one| one.what == FILE_SYSTEM)
+            .map(|one| one.times)
+            .sum(),
         creations: makes,
         writing_s: writing_ns as f64 / 1e9,
         changes: changes
@@ -301,7 +305,9 @@ pub fn make(
         absent: plan
             .absent
             .iter()
-            .map(|absent| format!("{}{}: {}", absent.name, levels(&absent.configuration), absent.reason))
+            .map(|absent| {
+                format!("{}{}: {}", absent.name, levels(&absent.configuration), absent.reason)
+            })
             .collect(),
         power_analysis: foresight,
         gate: gate(plan),
@@ -614,7 +620,8 @@ fn bytes(preview: &Preview) -> String {
 
 /// Whether some arm has a file that pages are written to.
 fn swaps(preview: &Preview) -> bool {
-    let level = |trial: &PreviewTrial| trial.configuration.get(SWAP).map(|level| swaps_to_file(level));
+    let level =
+        |trial: &PreviewTrial| trial.configuration.get(SWAP).map(|level| swaps_to_file(level));
     preview.trials.iter().filter_map(level).any(|own| own)
 }
 

@@ -230,7 +230,8 @@ fn many_members_are_counted_on_the_usual_page() {
         let own = members.clone();
         for size in 1..10 {
             let arm = Arm::from([("size".to_owned(), format!("{size} KiB"))]);
-            members.extend(own.iter().map(|one| Member { configuration: arm.clone(), ..one.clone() }));
+            members
+                .extend(own.iter().map(|one| Member { configuration: arm.clone(), ..one.clone() }));
         }
     });
     let page = rendered(&many, 80, false);
@@ -269,8 +270,8 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         for line in [
             "surface depth 1: rate over the area\n",
             "of the area      rate     lowest   highest  n  trust\n",
-            "0-10 %       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
-            "90-100 %            -          -         -  0  -\n",
+            "0-10%       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
+            "90-100%            -          -         -  0  -\n",
             "Of all places: lowest 2 MiB/s, highest 10 MiB/s; the whole 6 MiB/s.",
             "Not whole: the time of 1 s ended 3 of 3 trials early.",
         ] {
@@ -287,7 +288,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
 /// Lends the drive of a cell.
 fn lend(cell: &mut assay_study::findings::Cell) {
     use assay_study::findings::{Because, LENT};
-    let text = "what the host caches cannot be seen from here".to_owned();
+    let text = "the host's cache is invisible to this guest".to_owned();
     cell.trust = Some(Trust::Trusted);
     cell.reasons = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
 }
@@ -305,7 +306,7 @@ fn lent_as_given(mut surface: Surface) {
     let bare = own.clone();
     lend(own);
     found.surfaces = vec![surface];
-    assert_eq!(last_word(&found, "rate over the area"), "as given");
+    assert_eq!(last_word(&found, "rate over the area"), "virtual");
     *found.measurements.iter_mut().find(|cell| is_rate(cell)).unwrap() = bare;
     assert_eq!(last_word(&found, "rate over the area"), "trusted");
 }
@@ -357,13 +358,13 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         );
         assert!(!is_large || words.contains(&mine), "{name}: no {mine} in {text}");
         assert!(words.contains("there is no verdict"), "{name}: {text}");
-        // What a drive gives that is lent is trusted as given here, too.
+        // What a drive gives that is lent is trusted for this virtual device here, too.
         let told = |found: &Findings| last_word(found, "beside what was published");
         // Those that were measured were so on a drive that is lent.
-        assert_eq!(told(&found) == "as given", name.starts_with("measured-"), "{name}");
+        assert_eq!(told(&found) == "virtual", name.starts_with("measured-"), "{name}");
         let bandwidth = found.measurements.iter_mut().filter(|own| own.metric == cell.metric);
         bandwidth.for_each(lend);
-        assert_eq!(told(&found), "as given", "{name}");
+        assert_eq!(told(&found), "virtual", "{name}");
         found.published[0].workload = "another".to_owned();
         let text = rendered(&found, 80, false);
         assert!(text.contains("nothing was measured to stand beside these"), "{name}: {text}");

@@ -235,7 +235,7 @@ impl Page {
     }
 }
 
-/// `steal: the hypervisor gave up to 4 % of the time to others [sync-write]`.
+/// `steal: the hypervisor gave up to 4% of the time to others [sync-write]`.
 fn remark(remark: &Remark) -> String {
     let rows = if remark.rows.is_empty() {
         String::new()

@@ -68,7 +68,7 @@ fn at_the_margin(margin: f64, replicates: usize, way: f64) -> Experiment {
         (
             "S5",
             format!("S5-{key}-m{percent:.0}-n{replicates}"),
-            format!("ratio {words}, margin {percent:.0} %, 2 arms, n = {replicates}"),
+            format!("ratio {words}, margin {percent:.0}%, 2 arms, n = {replicates}"),
         ),
         vec![
             Count { what: "equivalent", bound: Bound::at_most(7.2) },
@@ -113,7 +113,7 @@ fn disturbed_null(replicates: usize) -> Experiment {
         (
             "S8",
             format!("S8-null-n{replicates}"),
-            format!("null, 10 % disturbed by x1.5, 2 arms, n = {replicates}"),
+            format!("null, 10% disturbed by x1.5, 2 arms, n = {replicates}"),
         ),
         vec![false_verdict(Bound::at_most(7.0))],
         (disturbed(replicates), 0.05),
@@ -127,7 +127,7 @@ fn disturbed_gain(replicates: usize) -> Experiment {
         (
             "S8",
             format!("S8-gain-n{replicates}"),
-            format!("+5 %, 10 % disturbed by x1.5, 2 arms, n = {replicates}"),
+            format!("+5%, 10% disturbed by x1.5, 2 arms, n = {replicates}"),
         ),
         vec![Count { what: "better", bound: Bound::at_least(60.0) }],
         (world, 0.05),

@@ -30,7 +30,7 @@ pub fn experiments() -> Vec<Experiment> {
 const CARRIED: [(usize, usize, [f64; 2]); 4] =
     [(2, 6, [14.6, 4.6]), (3, 6, [9.9, 2.6]), (4, 8, [8.6, 3.2]), (8, 5, [5.8, 4.3])];
 
-/// The family as the product judges it, and the carrier's comparison alone at 5 %, as the design
+/// The family as the product judges it, and the carrier's comparison alone at 5%, as the design
 /// looked at it (without a lead-in, which spares the first replicate).
 fn carried(&(arms, replicates, rates): &(usize, usize, [f64; 2])) -> [Experiment; 3] {
     let near = rates.map(Bound::Near);
@@ -41,11 +41,11 @@ fn carried(&(arms, replicates, rates): &(usize, usize, [f64; 2])) -> [Experiment
         let world = World { turns, carry_over, ..World::null(arms, replicates) };
         let question = Question::of(arms, turns);
         let name = order.name();
-        let alone = Count { what: "carrier alone told apart at 5 %", bound };
+        let alone = Count { what: "carrier alone told apart at 5%", bound };
         Experiment::new(
             "R2",
             format!("R2-{name}-k{arms}-n{replicates}"),
-            format!("null, {arms} arms, n = {replicates}, 3 % carry-over, {name}"),
+            format!("null, {arms} arms, n = {replicates}, 3% carry-over, {name}"),
             vec![false_verdict(Bound::Free), alone],
             move |chance| {
                 let found = seam::findings(&world::run(&world, chance), &question)?;
@@ -67,7 +67,7 @@ fn sequential(replicates: usize) -> Experiment {
     null(
         "R2",
         format!("R2-sequential-n{replicates}"),
-        format!("null, 2 arms, n = {replicates}, 5 % drift, sequential"),
+        format!("null, 2 arms, n = {replicates}, 5% drift, sequential"),
         Bound::at_most(0.0),
         world,
     )
@@ -82,7 +82,7 @@ fn slots(key: &str, replicates: usize, turns: Turns) -> Experiment {
     Experiment::new(
         "R7",
         format!("R7-{key}-n{replicates}"),
-        format!("odd trials +3 %, 3 arms + control, n = {replicates}, {words}"),
+        format!("odd trials +3%, 3 arms + control, n = {replicates}, {words}"),
         vec![Count { what: "noise floor flagged", bound: Bound::Free }],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
@@ -102,7 +102,7 @@ fn coverage(key: &str, replicates: usize, noise: Noise, rate: f64) -> Experiment
         "R4",
         format!("R4-{key}-n{replicates}"),
         format!("coverage, differences {key}, n = {replicates}"),
-        vec![Count { what: "95 % interval holds the truth", bound: Bound::Near(rate) }],
+        vec![Count { what: "95% CI holds the truth", bound: Bound::Near(rate) }],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
             let [low, high] = question.comparison(&found, 1)?.ci95.ok_or("no interval")?;

@@ -21,7 +21,7 @@ const REPLICATES: usize = 10;
 const MOST: u32 = 30;
 /// Looks of an open study; before the first of them its sequence has no end.
 const LOOKS: std::ops::RangeInclusive<u32> = 4..=MOST;
-/// A trial of this bench scatters by 2 %: to the power of this it scatters by 3 %.
+/// A trial of this bench scatters by 2%: to the power of this it scatters by 3%.
 const POWER: f64 = 1.5;
 
 /// A metric by which arms are compared.
@@ -101,22 +101,22 @@ pub fn experiments() -> Vec<Experiment> {
     let until_of = |loss| Case::of(time, 2, MOST as usize, loss).until_decided();
     let mut all = vec![
         fixed("S14-null", "time, nothing lost, n = 10", fixed_of(time, 0.0), green()),
-        fixed("S14-rate", "rate, 10 % lost, n = 10", fixed_of(rate, LOST), red(95.0)),
-        // A time that is 10 % longer is nearer to one of 5 % than a rate that is 10 % lower.
-        fixed("S14-time", "time, 10 % lost, n = 10", fixed_of(time, LOST), red(90.0)),
-        fixed("S14-time-12", "time, 10 % lost, n = 12", Case::of(time, 2, 12, LOST), red(95.0)),
-        fixed("S14-edge", "time, 5 % lost, n = 10", fixed_of(time, ALLOWED), edge()),
+        fixed("S14-rate", "rate, 10% lost, n = 10", fixed_of(rate, LOST), red(95.0)),
+        // A time that is 10% longer is nearer to one of 5% than a rate that is 10% lower.
+        fixed("S14-time", "time, 10% lost, n = 10", fixed_of(time, LOST), red(90.0)),
+        fixed("S14-time-12", "time, 10% lost, n = 12", Case::of(time, 2, 12, LOST), red(95.0)),
+        fixed("S14-edge", "time, 5% lost, n = 10", fixed_of(time, ALLOWED), edge()),
         fixed(
             "S14-edge-4",
-            "rate, 5 % lost by 3 arms, n = 10",
+            "rate, 5% lost by 3 arms, n = 10",
             Case::of(rate, 4, REPLICATES, ALLOWED),
             edge(),
         ),
         until("S14-until-null", "time, nothing lost", until_of(0.0), sooner(green())),
-        until("S14-until-loss", "time, 10 % lost", until_of(LOST), sooner(red(95.0))),
+        until("S14-until-loss", "time, 10% lost", until_of(LOST), sooner(red(95.0))),
         until(
             "S14-until-edge",
-            "time, 5 % lost",
+            "time, 5% lost",
             until_of(ALLOWED),
             vec![
                 Count { what: FAILS, bound: Bound::at_most(5.0) },
@@ -132,8 +132,8 @@ pub fn experiments() -> Vec<Experiment> {
     all
 }
 
-const FAILS: &str = "gate of 5 % fails";
-const PASSES: &str = "gate of 5 % passes";
+const FAILS: &str = "gate of 5% fails";
+const PASSES: &str = "gate of 5% passes";
 const TAKEN: &str = "of a fixed 30 replicates taken";
 
 /// Where nothing is lost.
@@ -152,7 +152,7 @@ fn red(least: f64) -> Vec<Count> {
     ]
 }
 
-/// Where just what is allowed is lost: a correct test at 5 % is above 5.0 in half of such runs.
+/// Where just what is allowed is lost: a correct test at 5% is above 5.0 in half of such runs.
 fn edge() -> Vec<Count> {
     vec![
         Count { what: FAILS, bound: Bound::at_most(7.2) },
@@ -171,7 +171,7 @@ fn experiment(
     counts: Vec<Count>,
     study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
 ) -> Experiment {
-    let setting = format!("gate of 5 %, sd 3 %: {setting}");
+    let setting = format!("gate of 5%, sd 3%: {setting}");
     Experiment::new("S14", purpose.to_owned(), setting, counts, study)
 }
 

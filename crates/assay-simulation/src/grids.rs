@@ -137,7 +137,7 @@ fn effect(grid: Grid, at: usize) -> Option<Experiment> {
     Some(Experiment::new(
         "S11",
         format!("S11-effect{at}-{key}"),
-        format!("+5 % by 1 of {} levels, grid {words}, n = {REPLICATES}", factors[at]),
+        format!("+5% by 1 of {} levels, grid {words}, n = {REPLICATES}", factors[at]),
         vec![Count { what: "effect found", bound }],
         move |chance| {
             let found = study(grid, chance, &law)?;

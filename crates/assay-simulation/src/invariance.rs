@@ -142,7 +142,8 @@ impl Picture {
         let mut cells: Vec<&Cell> = findings.measurements.iter().collect();
         cells.sort_by_key(|cell| number(&cell.configuration));
         let places = findings.ranks.iter().flat_map(|rank| &rank.ranks);
-        let mut places: Vec<_> = places.map(|place| (number(&place.configuration), place.rank_range)).collect();
+        let mut places: Vec<_> =
+            places.map(|place| (number(&place.configuration), place.rank_range)).collect();
         places.sort_unstable();
         Ok(Self {
             comparisons: compared?.into_iter().map(|one| (one.verdict, numbers(one))).collect(),

@@ -27,7 +27,7 @@ const TRIAL_S: f64 = 4.0;
 const REPLICATES: usize = 6;
 /// Trials of a study at most, without the closed loop and lead-ins.
 const MOST_TRIALS: usize = 54;
-/// Limits in milliseconds: 54, 77 and 91 % of the service rate.
+/// Limits in milliseconds: 54, 77 and 91% of the service rate.
 const LIMITS_MS: [u32; 3] = [2, 4, 10];
 /// Standard deviations of the service rate between trials, in percent.
 const SCATTERS: [u32; 3] = [0, 1, 3];
@@ -52,7 +52,7 @@ pub fn experiments() -> Vec<Experiment> {
         ..Experiment::new(
             "S15",
             format!("load {limit_ms} ms {scatter} pc"),
-            format!("M/M/1, p99 below {limit_ms} ms, sd of the service rate {scatter} %"),
+            format!("M/M/1, p99 below {limit_ms} ms, sd of the service rate {scatter}%"),
             COUNTS.to_vec(),
             move |chance| study(chance, limit_ms, f64::from(scatter) / 100.0),
         )
@@ -74,7 +74,8 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
     let (trials, searched) = run_course(chance, limit, scatter)?;
     let found = judged(limit, &trials)?;
     let truth = SERVICE - 100.0_f64.ln() / (f64::from(limit_ms) / 1e3);
-    let [holds, fails] = [&found.max_passing_rate, &found.min_failing_rate].map(|name| course::per_s(name.as_deref()?));
+    let [holds, fails] = [&found.max_passing_rate, &found.min_failing_rate]
+        .map(|name| course::per_s(name.as_deref()?));
     let counted = trials.iter().filter(|trial| trial.status == Status::Ok).count();
     Ok(vec![
         holds.is_some_and(|rate| rate > truth),

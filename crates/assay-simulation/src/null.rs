@@ -47,7 +47,7 @@ fn lasting(arms: usize, replicates: usize) -> Experiment {
     Experiment::new(
         "S2",
         format!("S2-lasting-k{arms}-n{replicates}"),
-        format!("null, {arms} arms, n = {replicates}, 5 % carry-over, half left after each trial"),
+        format!("null, {arms} arms, n = {replicates}, 5% carry-over, half left after each trial"),
         vec![false_verdict(Bound::Free), silent],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
@@ -89,14 +89,14 @@ const LAWS: [Law; 6] = [
     Law {
         scenario: "S2",
         key: "S2-drift",
-        words: ", 5 % drift",
+        words: ", 5% drift",
         bound: Bound::Within(3.0, 7.2),
         change: |world| World { drift: (1.0 - DRIFT).ln(), ..world },
     },
     Law {
         scenario: "S2",
         key: "S2-carry",
-        words: ", 3 % carry-over",
+        words: ", 3% carry-over",
         bound: Bound::Within(0.5, 7.2),
         change: |world| World { carry_over: (1.0 - CARRY_OVER).ln(), ..world },
     },
@@ -117,7 +117,7 @@ const LAWS: [Law; 6] = [
     Law {
         scenario: "S2",
         key: "S2-slow",
-        words: ", one of ten trials of one arm 20 % slower",
+        words: ", one of ten trials of one arm 20% slower",
         // A known limit: few trials do not show what is rare.
         bound: Bound::Free,
         change: |world| World { slow: 0.1, ..world },
@@ -163,7 +163,7 @@ fn eight_arms(replicates: usize) -> Experiment {
     Experiment::new(
         "S4",
         format!("S4-n{replicates}"),
-        format!("null, 8 arms, n = {replicates}, margin 5 %"),
+        format!("null, 8 arms, n = {replicates}, margin 5%"),
         vec![false_verdict(Bound::at_most(7.2)), any_equivalent()],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
@@ -184,7 +184,7 @@ fn eight_arms_at_the_margin(replicates: usize) -> Experiment {
     Experiment::new(
         "S4",
         format!("S4-margin-n{replicates}"),
-        format!("8 arms, 7 of them at the margin of 5 %, n = {replicates}"),
+        format!("8 arms, 7 of them at the margin of 5%, n = {replicates}"),
         vec![any_equivalent()],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;

@@ -217,7 +217,7 @@ pub fn survey() -> Survey {
     }
 }
 
-pub const WITHIN: &str = "winner within 2 % of the best";
+pub const WITHIN: &str = "winner within 2% of the best";
 const THROWN_OUT: &str = "best thrown out";
 const TAKEN: &str = "of 20 replicates of all taken";
 /// The bound is 1.2 times the table's; so 66.7 per cent of this.
@@ -235,14 +235,14 @@ pub fn experiments() -> Vec<Experiment> {
     let rough = |arms| Case { rough: true, ..spread(arms, 0.1) };
     // The trials an arm of the table of R15.
     let mut all = vec![
-        found("S16-8", "8 arms, spread 10 %", spread(8, 0.1), (97.0, Some(5.4))),
-        found("S16-32", "32 arms, spread 10 %", spread(32, 0.1), (97.0, Some(4.3))),
-        found("S16-200", "200 arms, spread 10 %", spread(200, 0.1), (97.0, Some(3.5))),
-        found("S16-32-near", "32 arms, spread 3 %", spread(32, 0.03), (97.0, Some(9.2))),
-        found("S16-200-near", "200 arms, spread 3 %", spread(200, 0.03), (97.0, Some(7.4))),
+        found("S16-8", "8 arms, spread 10%", spread(8, 0.1), (97.0, Some(5.4))),
+        found("S16-32", "32 arms, spread 10%", spread(32, 0.1), (97.0, Some(4.3))),
+        found("S16-200", "200 arms, spread 10%", spread(200, 0.1), (97.0, Some(3.5))),
+        found("S16-32-near", "32 arms, spread 3%", spread(32, 0.03), (97.0, Some(9.2))),
+        found("S16-200-near", "200 arms, spread 3%", spread(200, 0.03), (97.0, Some(7.4))),
         found(
             "S16-one",
-            "32 arms, one best by 5 %",
+            "32 arms, one best by 5%",
             Case::of(32, Truth::One(0.05)),
             (97.0, Some(10.3)),
         ),
@@ -251,7 +251,7 @@ pub fn experiments() -> Vec<Experiment> {
         found("S16-heavy", "32 arms, t3 tails", heavy, (97.0, Some(5.2))),
         found(
             "S16-rough",
-            "32 arms; drift, carry-over, a sine, 5 % failed, 10 % disturbed",
+            "32 arms; drift, carry-over, a sine, 5% failed, 10% disturbed",
             rough(32),
             (93.0, None),
         ),
@@ -319,7 +319,7 @@ fn experiment(
     counts: Vec<Count>,
     study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
 ) -> Experiment {
-    let setting = format!("race, sd 3 %, closeness 2 %: {setting}");
+    let setting = format!("race, sd 3%, closeness 2%: {setting}");
     Experiment::new("S16", purpose.to_owned(), setting, counts, study)
 }
 

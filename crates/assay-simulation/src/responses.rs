@@ -77,7 +77,10 @@ fn study(chance: &mut Chance) -> Done<Said> {
     let found = seam::judge(measured);
     let interval = |rate: f64| -> Done<[f64; 2]> {
         let arm = course::at_rate(rate);
-        let cell = found.measurements.iter().find(|cell| cell.metric == METRIC && cell.configuration == arm);
+        let cell = found
+            .measurements
+            .iter()
+            .find(|cell| cell.metric == METRIC && cell.configuration == arm);
         cell.and_then(|cell| cell.ci95).ok_or_else(|| format!("no interval at {rate}/s"))
     };
     let intervals = RATES.into_iter().map(interval).collect::<Done<Vec<[f64; 2]>>>()?;

@@ -89,12 +89,12 @@ pub fn experiments() -> Vec<Experiment> {
         ),
         found(
             "S17-rough",
-            "effects add up; drift, carry-over, a sine, 5 % failed, 10 % disturbed",
+            "effects add up; drift, carry-over, a sine, 5% failed, 10% disturbed",
             (rough, ADDS_UP),
             (Some(93.0), None),
         ),
-        found("S17-some", "interactions with an sd of 1 %", (plain, of(0.01)), (None, None)),
-        found("S17-many", "interactions with an sd of 3 %", (plain, of(0.03)), (None, None)),
+        found("S17-some", "interactions with an sd of 1%", (plain, of(0.01)), (None, None)),
+        found("S17-many", "interactions with an sd of 3%", (plain, of(0.03)), (None, None)),
         equals(plain),
     ];
     for one in &mut all {
@@ -154,7 +154,7 @@ fn experiment(
     counts: Vec<Count>,
     study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
 ) -> Experiment {
-    let setting = format!("screen and race, 8 x 5 x 5 settings, sd 3 %: {setting}");
+    let setting = format!("screen and race, 8 x 5 x 5 settings, sd 3%: {setting}");
     Experiment::new("S17", purpose.to_owned(), setting, counts, study)
 }
 

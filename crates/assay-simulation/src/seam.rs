@@ -34,7 +34,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Arms against the first of them, with a margin of 5 %.
+    /// Arms against the first of them, with a margin of 5%.
     pub fn of(arms: usize, turns: Turns) -> Self {
         let labels = (b'a'..=b'z').take(arms).map(|letter| char::from(letter).to_string());
         Self {

@@ -21,7 +21,7 @@ const ALPHA: f64 = 0.05;
 /// From this share of the bucket on what a rest brought back may have been cut off at the brim.
 const NEARLY_FULL: f64 = 0.85;
 
-/// A number with its 95 % interval.
+/// A number with its 95% CI.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {

@@ -15,7 +15,7 @@ pub struct Equivalence {
 
 /// Two one-sided tests that a ratio lies within `1 / (1 + margin)` to `1 + margin`.
 ///
-/// `differences` are log ratios (of [`crate::log_ratios`]); `margin` is a share: 0.05 means 5 %,
+/// `differences` are log ratios (of [`crate::log_ratios`]); `margin` is a share: 0.05 means 5%,
 /// hence the bounds -ln 1.05 and ln 1.05. Source: R6; Schuirmann, Journal of Pharmacokinetics and
 /// Biopharmaceutics 15 (1987); statsmodels `ttost_paired`. None below three values, for a margin
 /// that is not positive and finite, for an alpha outside 0 < alpha < 0.5, and where a result is

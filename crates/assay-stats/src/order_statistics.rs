@@ -62,7 +62,7 @@ fn parts_above(q: f64) -> Option<u128> {
     (below < PARTS).then(|| PARTS - below)
 }
 
-/// Ranks of a two-sided 95 % interval of quantile `q` from `count` independent observations.
+/// Ranks of a two-sided 95% CI of quantile `q` from `count` independent observations.
 ///
 /// Source: R12; the ranks are `binom.ppf(0.025, count, q)` and `binom.ppf(0.975, count, q) + 1`
 /// (David and Nagaraja, "Order Statistics", section 7.1). The observations of one trial are

@@ -145,10 +145,10 @@ pub fn upper_sd_factor(n: usize, confidence: f64) -> Option<f64> {
     factor.is_finite().then_some(factor)
 }
 
-/// About how many replicates would resolve a difference of `margin` (a share: 0.05 means 5 %),
+/// About how many replicates would resolve a difference of `margin` (a share: 0.05 means 5%),
 /// after `n` of them have shown the standard deviation `sd` of the log differences.
 ///
-/// 80 % power at level `alpha` for ln(1 + margin), with the upper 80 % bound of the standard
+/// 80% power at level `alpha` for ln(1 + margin), with the upper 80% bound of the standard
 /// deviation, because one seen in few replicates is as likely too small. Source: R6. A `sd` of 0
 /// gives the minimum of 3. None below two replicates, for a negative `sd`, for a margin that is
 /// not positive and finite, and where 10,000 replicates are too few.
@@ -163,7 +163,7 @@ pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Opti
     if sd == 0.0 { Some(FEWEST_FOR_INTERVAL) } else { replicates_for(shift, alpha, WANTED_POWER) }
 }
 
-/// Power of the two one-sided tests at level `alpha` each (0.05: the 90 % interval inside the
+/// Power of the two one-sided tests at level `alpha` each (0.05: the 90% CI inside the
 /// margin) with `n` replicates, where there is no difference and the margin is `margin_in_sd`
 /// standard deviations of the log differences.
 ///

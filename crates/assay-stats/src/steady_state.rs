@@ -49,10 +49,10 @@ pub struct SteadyState {
 }
 
 /// First round (from 1) at which the last five meet both conditions for steady state: largest less
-/// smallest at most 20 % of their mean, and four times the least squares slope at most 10 % of it.
+/// smallest at most 20% of their mean, and four times the least squares slope at most 10% of it.
 ///
 /// `rounds` are positive values of one unit. The conditions are loose: an exponential warm-up with
-/// a time constant of five rounds passes while still 14 % off, so the slope is given too. Source:
+/// a time constant of five rounds passes while still 14% off, so the slope is given too. Source:
 /// R9 b; SNIA Solid State Storage Performance Test Specification, "steady state". None below five
 /// rounds, where no window passes, and for a value that is not finite; a window whose mean is not
 /// positive does not pass.
@@ -101,7 +101,7 @@ impl SniaWindow {
         Some(Self { mean, range: most - least, rise, slope_per_round })
     }
 
-    /// Whether both hold: a range of at most 20 % of the mean, and a rise of at most 10 % of it.
+    /// Whether both hold: a range of at most 20% of the mean, and a rise of at most 10% of it.
     pub fn is_steady(&self) -> bool {
         self.mean > 0.0 && self.range <= 0.2 * self.mean && self.rise <= 0.1 * self.mean
     }

@@ -38,7 +38,7 @@ format = "assay-study/1"
 title = "TITLE"
 target = { simulated = { distribution = "lognormal", mean = "100 us", p99 = "400 us" } }
 replicates = 3
-margin = "5 %"
+margin = "5%"
 seed = 11
 [factors]
 queue_depth = [1, 4]

@@ -22,7 +22,7 @@ format = "assay-study/1"
 title = "A grid of 160 cells"
 target = { simulated = { distribution = "lognormal", mean = "100 us", p99 = "400 us" } }
 replicates = 6
-margin = "5 %"
+margin = "5%"
 seed = 11
 [factors]
 queue_depth = [1, 2, 4, 8, 16, 32, 64, 128]

@@ -1,7 +1,7 @@
 //! A swap device in compressed memory: what a size costs, what a share of memory buys.
 //!
 //! The kernel's documentation (admin-guide/blockdev/zram) expects a ratio of 2, sees no sense in
-//! more than twice the memory, and puts the overhead at about 0.1 % of the size.
+//! more than twice the memory, and puts the overhead at about 0.1% of the size.
 
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ pub fn compute(question: &Question) -> Outcome<Zram> {
         Wanted::Share(share) if share > 0.0 && share <= 1.0 => {
             (share * memory_bytes as f64 / (1.0 / ratio + OVERHEAD)) as u64
         }
-        Wanted::Share(_) => return wrong("--share is a share of memory: say 1 % to 100 %"),
+        Wanted::Share(_) => return wrong("--share is a share of memory: say 1% to 100%"),
     } / PAGE
         * PAGE;
     if size_bytes == 0 {

@@ -37,7 +37,7 @@ const fn word(
 /// All of them, by name.
 pub static WORDS: &[Word] = &[
     word(
-        "95 % interval",
+        "95% CI",
         &["interval", "intervals"],
         "the range that holds the true value in 95 of 100 such measurements",
         "It comes from how much the replicates differ (Student's t on logarithms). A number alone \

@@ -104,7 +104,8 @@ fn rates(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
 }
 
 fn touched(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
-    let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.first_touch.as_ref()?)));
+    let own =
+        classes.iter().filter_map(|(name, of)| Some((name.clone(), of.first_touch.as_ref()?)));
     let (step_ns, mut lines) = levelled(own.collect(), OverTime::sums_of);
     for line in &mut lines {
         let mut so_far = 0.0;

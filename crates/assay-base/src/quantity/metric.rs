@@ -169,9 +169,9 @@ pub enum Statistic {
     Mean,
     /// Latency that half stay below.
     P50,
-    /// Latency that 90 % stay below.
+    /// Latency that 90% stay below.
     P90,
-    /// Latency that 99 % stay below.
+    /// Latency that 99% stay below.
     P99,
     /// Requests per second.
     Rate,
@@ -225,8 +225,7 @@ const fn of_class(
     Metric { of: Of::Class { class, what }, ..metric(name, better, noun, summary) }
 }
 
-pub const IOPS: Metric =
-    metric("iops", Better::Higher, "operations per second", "operations completed per second");
+pub const IOPS: Metric = metric("iops", Better::Higher, "IOPS", "operations completed per second");
 
 pub const BANDWIDTH: Metric =
     metric("bandwidth_bytes_per_s", Better::Higher, "bandwidth", "bytes moved per second");
@@ -249,19 +248,19 @@ pub const LATENCY: &[Metric] = &[
         "latency_p90_ns",
         Better::Lower,
         "p90 latency",
-        "service time that 90 % of the operations stay below",
+        "service time that 90% of the operations stay below",
     ),
     of_latencies(
         "latency_p99_ns",
         Better::Lower,
         "p99 latency",
-        "service time that 99 % of the operations stay below",
+        "service time that 99% of the operations stay below",
     ),
     of_latencies(
         "latency_p999_ns",
         Better::Lower,
         "p99.9 latency",
-        "service time that 99.9 % of the operations stay below",
+        "service time that 99.9% of the operations stay below",
     ),
     of_latencies(
         "latency_max_ns",
@@ -293,19 +292,19 @@ pub const RESPONSE: &[Metric] = &[
         "response_p90_ns",
         Better::Lower,
         "p90 response",
-        "time from its intended start that 90 % of the operations stay below",
+        "time from its intended start that 90% of the operations stay below",
     ),
     of_latencies(
         RESPONSE_P99,
         Better::Lower,
         "p99 response",
-        "time from its intended start that 99 % of the operations stay below",
+        "time from its intended start that 99% of the operations stay below",
     ),
     of_latencies(
         "response_p999_ns",
         Better::Lower,
         "p99.9 response",
-        "time from its intended start that 99.9 % of the operations stay below",
+        "time from its intended start that 99.9% of the operations stay below",
     ),
     of_latencies(
         "response_max_ns",
@@ -338,21 +337,21 @@ pub const FDATASYNC: &[Metric] = &[
         "fdatasync_p90_ns",
         Better::Lower,
         "p90 fdatasync",
-        "time that 90 % of the fdatasyncs after writes stay below, the writes left out",
+        "time that 90% of the fdatasyncs after writes stay below, the writes left out",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p99_ns",
         Better::Lower,
         "p99 fdatasync",
-        "time that 99 % of the fdatasyncs after writes stay below, the writes left out",
+        "time that 99% of the fdatasyncs after writes stay below, the writes left out",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p999_ns",
         Better::Lower,
         "p99.9 fdatasync",
-        "time that 99.9 % of the fdatasyncs after writes stay below, the writes left out",
+        "time that 99.9% of the fdatasyncs after writes stay below, the writes left out",
     )
     .of_writes(),
     of_latencies(

@@ -1,4 +1,4 @@
-//! Amounts with a unit, as users write them and as files keep them: `512 MiB`, `100 us`, `25 %`.
+//! Amounts with a unit, as users write them and as files keep them: `512 MiB`, `100 us`, `25%`.
 //!
 //! Bytes: `k`, `K`, `KiB` are 1024 bytes (so are `M`, `MiB`, `G`, ... in any case: the custom of
 //! fio and dd); `kB`, `KB`, `MB`, `GB`, `TB` with a capital `B` are powers of ten. `Mb` is refused
@@ -24,11 +24,11 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// A share in percent: `25 %` is `Percent(25.0)`.
+/// A share in percent: `25%` is `Percent(25.0)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Percent(pub f64);
 
-/// What may be lost: a share (`5 %`), or of what may be zero so much in its own unit (`+10`).
+/// What may be lost: a share (`5%`), or of what may be zero so much in its own unit (`+10`).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Loss {
     Share(Percent),
@@ -75,7 +75,7 @@ impl Time {
 }
 
 impl Percent {
-    /// As a fraction: 25 % is 0.25.
+    /// As a fraction: 25% is 0.25.
     pub const fn fraction(self) -> f64 {
         self.0 / 100.0
     }
@@ -135,7 +135,7 @@ impl fmt::Display for Time {
 
 impl fmt::Display for Percent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(&format!("{} %", self.0))
+        formatter.pad(&format!("{}%", self.0))
     }
 }
 

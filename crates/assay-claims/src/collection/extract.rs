@@ -76,7 +76,8 @@ fn row(
     let mut measured: BTreeMap<String, Number> = BTreeMap::new();
     let mut arms: Vec<&Arm> = Vec::new();
     for workload in findings.workloads.iter().filter(|one| own(&one.configuration)) {
-        let Some(kind) = workload.io.as_ref().and_then(|io| numbers::of(io, workload.queue_depth)) else {
+        let Some(kind) = workload.io.as_ref().and_then(|io| numbers::of(io, workload.queue_depth))
+        else {
             continue;
         };
         let Some(cell) = cell(findings, workload, kind.metric) else { continue };
@@ -170,7 +171,10 @@ fn machine(findings: &Findings) -> String {
 
 fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option<&'a Cell> {
     let same = |cell: &&Cell| {
-        cell.workload == own.name && cell.configuration == own.configuration && cell.metric == metric && !cell.control
+        cell.workload == own.name
+            && cell.configuration == own.configuration
+            && cell.metric == metric
+            && !cell.control
     };
     findings.measurements.iter().find(same)
 }

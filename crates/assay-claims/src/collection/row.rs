@@ -67,7 +67,7 @@ pub struct Row {
 pub struct Number {
     /// In bytes or operations per second, or joules per GiB.
     pub value: f64,
-    /// 95 % interval.
+    /// 95% CI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Trust of the rules; absent where nothing was judged.

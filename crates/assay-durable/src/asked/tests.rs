@@ -47,7 +47,9 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
 #[test]
 fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
     let of = |grade, on, cuts| {
-        let planned = Asked { crash_points: cuts, method: grade, write_to: on, ..Asked::default() }.planned(1 << 30).unwrap();
+        let planned = Asked { crash_points: cuts, method: grade, write_to: on, ..Asked::default() }
+            .planned(1 << 30)
+            .unwrap();
         planned.expected_ns()
     };
     for (grade, on) in
@@ -79,7 +81,7 @@ fn sizes_are_whole_sectors() {
 #[test]
 fn a_plan_says_how_many_cuts_give_which_bound() {
     let words = Asked { crash_points: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
-    assert!(words.contains("60 cuts: 4.88 %") && words.contains("grade replay"), "{words}");
+    assert!(words.contains("60 cuts: 4.88%") && words.contains("grade replay"), "{words}");
     let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
     assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
 }
@@ -90,7 +92,10 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     let files = Asked { pattern: Pattern::Files, ..Asked::default() };
     assert!(planned(&files).unwrap_err().contains("write_to = \"ext4\""));
     for on in [On::Ext4, On::Xfs, On::Btrfs] {
-        assert_eq!(planned(&Asked { write_to: on, ..files.clone() }).unwrap().pattern, Pattern::Files);
+        assert_eq!(
+            planned(&Asked { write_to: on, ..files.clone() }).unwrap().pattern,
+            Pattern::Files
+        );
     }
     assert!(planned(&Asked { write_to: On::Drive, ..files }).is_err());
     let line = |text: &str| Some(text.to_owned());
@@ -102,7 +107,10 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
         ..Asked::default()
     };
     assert_eq!(own.unfit().unwrap().0, "check_command");
-    assert_eq!(Asked { writer_command: line(" "), ..own.clone() }.unfit().unwrap().0, "writer_command");
+    assert_eq!(
+        Asked { writer_command: line(" "), ..own.clone() }.unfit().unwrap().0,
+        "writer_command"
+    );
     let own = Asked { check_command: line("my-db --verify"), ..own };
     let long = Asked { check_timeout: Some(Time(241_000_000_000)), ..own.clone() };
     assert_eq!(long.unfit().unwrap().0, "check_timeout");

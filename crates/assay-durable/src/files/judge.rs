@@ -304,7 +304,8 @@ mod tests {
         let told = |of: &[(&str, Content)]| {
             let own = judged(&[of, &[kept]].concat(), 15, 17);
             assert_eq!(own.lost, []);
-            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } = own.unpromised;
+            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } =
+                own.unpromised;
             (own.outcome(), [there, gone, torn, ahead])
         };
         assert_eq!(told(&[]), (Outcome::AllGone, [0, 1, 0, 0]));

@@ -164,7 +164,10 @@ fn without_a_sync_nothing_is_promised_whatever_is_there() {
             fake.lose_kept();
         }
         let own = ran(&fake, &notes, &course).unwrap();
-        assert_eq!((own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points), (0, 0, 1));
+        assert_eq!(
+            (own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points),
+            (0, 0, 1)
+        );
         assert_eq!(own.tally.outcomes.contains_key(&Outcome::AllGone), is_gone);
         assert_eq!(own.rounds, 20);
     }

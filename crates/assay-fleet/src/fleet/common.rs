@@ -239,7 +239,7 @@ mod tests {
 format = "assay-study/1"
 title = "t"
 replicates = 3
-margin = "5 %"
+margin = "5%"
 [factors]
 queue_depth = [1, 8]
 [[workload]]
@@ -338,7 +338,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         assert_eq!(own.sha256(), plan(STUDY, 7).sha256());
         assert!(own.differs(&plan(STUDY, 8)).unwrap().contains("order"));
         assert!(own.differs(&plan(&STUDY.replace("4 KiB", "8 KiB"), 7)).unwrap().contains("runs"));
-        assert!(own.differs(&plan(&STUDY.replace("5 %", "6 %"), 7)).unwrap().contains("compares"));
+        assert!(own.differs(&plan(&STUDY.replace("5%", "6%"), 7)).unwrap().contains("compares"));
     }
 
     #[test]

@@ -99,9 +99,45 @@ pub fn noun(name: &str) -> &str {
     find(name).map_or_else(own, |metric| metric.noun)
 }
 
+/// Returns a ratio of a metric as a change: `68% more bandwidth`, `49.5% lower mean latency`, `25x the IOPS`.
+pub fn change(ratio: &str, metric: &str) -> String {
+    let what = noun(metric);
+    let value: f64 = ratio.replace(',', "").parse().unwrap_or(f64::INFINITY);
+    if value >= 10.0 {
+        return format!("{ratio}x the {what}");
+    }
+    let digits = ratio.split_once('.').map_or(0, |(_, digits)| digits.len().saturating_sub(2));
+    let percent = format!("{:.digits$}", (100.0 * (value - 1.0)).abs());
+    let [more, less] = match what {
+        "IOPS" => ["more", "fewer"],
+        "bandwidth" => ["more", "less"],
+        _ if what.ends_with(" per second") => ["more", "fewer"],
+        _ => ["higher", "lower"],
+    };
+    match percent.parse() {
+        Ok(0.0) => format!("no change in {what}"),
+        _ => format!("{percent}% {} {what}", if value > 1.0 { more } else { less }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratios_become_changes_in_percent() {
+        for (ratio, metric, text) in [
+            ("1.68", "bandwidth_bytes_per_s", "68% more bandwidth"),
+            ("0.505", "latency_mean_ns", "49.5% lower mean latency"),
+            ("0.7", "iops", "30% fewer IOPS"),
+            ("1", "iops", "no change in IOPS"),
+            ("1.00", "iops", "no change in IOPS"),
+            ("25.1", "iops", "25.1x the IOPS"),
+            ("1,234", "iops", "1,234x the IOPS"),
+        ] {
+            assert_eq!(change(ratio, metric), text);
+        }
+    }
 
     #[test]
     fn what_a_sentence_calls_a_metric_means_one_thing() {

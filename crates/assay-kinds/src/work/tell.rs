@@ -130,7 +130,7 @@ pub struct Number<'a> {
     /// Trials that count.
     pub n: usize,
     pub mean: Option<f64>,
-    /// Its 95 % interval.
+    /// Its 95% CI.
     pub ci95: Option<[f64; 2]>,
     /// The value of every trial, by its place in the order of time.
     pub trials: Vec<(u32, Option<f64>)>,

@@ -20,7 +20,7 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Killed at any moment"
 replicates = 2
-margin     = "5 %"
+margin     = "5%"
 aa_control    = false
 baseline   = { swap = "file" }
 
@@ -31,7 +31,7 @@ swappiness = [60, 100]
 
 [[workload]]
 name  = "pages"
-pages = { memory_limit = "32 MiB", working_set = "150 %", compressibility = "50 %", runtime = "50 ms", ramp_time = "1 ms" }
+pages = { memory_limit = "32 MiB", working_set = "150%", compressibility = "50%", runtime = "50 ms", ramp_time = "1 ms" }
 "#;
 
 struct Site {

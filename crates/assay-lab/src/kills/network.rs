@@ -13,11 +13,11 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "A link, killed at any moment"
 replicates = 3
-margin     = "5 %"
+margin     = "5%"
 aa_control    = false
 
 [factors]
-shaper = ["none", "80 %", "95 %"]
+shaper = ["none", "80%", "95%"]
 
 [[workload]]
 name    = "link"

@@ -76,7 +76,7 @@ raid_resync  = ["none", "2 MB/s"]
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "NAME, killed at any moment"
-margin     = "5 %"
+margin     = "5%"
 aa_control    = false
 area       = { size = "16 MiB" }
 "#;

@@ -213,8 +213,8 @@ fn jobs() -> Vec<Job> {
         Job { pattern: Pattern::Stride, stride_bytes: 8 << 10, depth: DEEP, ..job() },
         Job { depth: DEEP, sync: WriteSync::EachNth(3), ..job() },
         Job { depth: DEEP, mix: "read/40:write/40:trim/20".parse().unwrap(), ..job() },
-        Job { content: "30 %".parse().unwrap(), duplicates: "50 %".parse().unwrap(), ..job() },
-        Job { duplicates: "50 %".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
+        Job { content: "30%".parse().unwrap(), duplicates: "50%".parse().unwrap(), ..job() },
+        Job { duplicates: "50%".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
         Job { content: Content::Zero, depth: DEEP, ..job() },
         // More operations than rows are kept of their order.
         Job { verify: Some(1), ..job() },
@@ -239,7 +239,7 @@ fn jobs() -> Vec<Job> {
         Job { access: "zipf:1.2".parse().unwrap(), sizes: sizes(), ..paced(8, Arrivals::Poisson) },
         Job {
             mix: "read/40:write/40:trim/20".parse().unwrap(),
-            duplicates: "50 %".parse().unwrap(),
+            duplicates: "50%".parse().unwrap(),
             sync: WriteSync::EachNth(3),
             ..paced(DEEP, Arrivals::Poisson)
         },

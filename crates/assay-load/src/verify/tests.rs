@@ -485,7 +485,10 @@ fn an_image_tells_its_runs_and_what_does_not_fit() {
     run(&Job { operations: Some(10), ..job.clone() }, &EngineKind::Psync, &file);
     let look = |range| inspect(&range, &target(&file), &AtomicBool::new(false)).unwrap();
     let seen = look(0..BLOCK * 20);
-    assert_eq!((seen.verified.read, seen.verified.intact, seen.verified.corrupt.all()), (80, 80, 0));
+    assert_eq!(
+        (seen.verified.read, seen.verified.intact, seen.verified.corrupt.all()),
+        (80, 80, 0)
+    );
     let runs: Vec<_> =
         seen.runs.iter().map(|own| (own.written.run, own.written.seed, own.sectors)).collect();
     assert_eq!(runs, [(RUN - 5, job.seed, 40), (RUN, job.seed, 40)]);

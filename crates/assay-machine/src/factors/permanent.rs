@@ -263,7 +263,7 @@ file /sys/class/block/vdb/size 1000
         };
         let site = Site::loop_to_be(1 << 30);
         let levels: BTreeMap<String, String> = arm(&[
-            ("dirty_ratio", "5 %"),
+            ("dirty_ratio", "5%"),
             ("filesystem", "xfs"),
             ("governor", "performance"),
             ("mkfs_options", "-m crc=0"),

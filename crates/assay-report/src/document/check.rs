@@ -90,7 +90,8 @@ pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec
     for entry in &findings.absent {
         if let Some(metric) = entry.metric.as_ref().filter(|metric| wanted(metric)) {
             let row =
-                [noun(metric), "of", &entry.workload, &arm_in_words(entry.configuration.iter())].join(" ");
+                [noun(metric), "of", &entry.workload, &arm_in_words(entry.configuration.iter())]
+                    .join(" ");
             add(&mut told, ("no number", None), &entry.reason, row.trim_end());
         }
     }

@@ -19,7 +19,10 @@ pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
         });
         all.into_iter().chain(classes)
     });
-    let absent = findings.absent.iter().filter(|entry| entry.metric.is_none() && entry.configuration == *arm);
+    let absent = findings
+        .absent
+        .iter()
+        .filter(|entry| entry.metric.is_none() && entry.configuration == *arm);
     let absent = absent.map(|entry| Row {
         name: entry.workload.clone(),
         cells: Vec::new(),
@@ -128,7 +131,7 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
         }
         rows.push(row(found, &found.configuration, Some(found)));
     }
-    let mut columns = columns(&["workload", "target", ">result", ">ratio", ">95 % interval"]);
+    let mut columns = columns(&["workload", "target", ">result", ">ratio", ">95% CI"]);
     columns.extend(tells_processors.then(|| Column::right("CPU s/GiB")));
     columns.push(Column::left("trust").judged());
     (!rows.is_empty()).then_some(Table { columns, rows })

@@ -13,7 +13,8 @@ pub(super) const LEGEND: &str = "Classes: requests that the devices completed, w
 
 /// The classes of one arm; none where they were not looked at.
 pub(super) fn table(findings: &Findings, arm: &Arm) -> Option<Table> {
-    let classes = findings.measurements.iter().filter(|cell| cell.configuration == *arm && !cell.control);
+    let classes =
+        findings.measurements.iter().filter(|cell| cell.configuration == *arm && !cell.control);
     let rows = classes.filter_map(|cell| {
         let (class, _) = class(&cell.metric).filter(|(_, what)| *what == Statistic::Rate)?;
         let of = |what: Statistic| {

@@ -96,7 +96,10 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
         words.push(span(DURATION, cell.ci95));
         words.push(span(DURATION, range(findings, cell)));
         words.extend(BESIDE.iter().map(|(_, metric, of)| {
-            told(metric, find(findings, &cell.workload, &cell.configuration, false, metric).and_then(of))
+            told(
+                metric,
+                find(findings, &cell.workload, &cell.configuration, false, metric).and_then(of),
+            )
         }));
         Row {
             name: format!("{} {arm}", cell.workload).trim_end().to_owned(),

@@ -43,8 +43,8 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     columns.append(&mut titles);
     let row = |cell: &&Cell| {
         let of = |metric: &str| {
-            let found =
-                find(findings, &cell.workload, &cell.configuration, false, metric).and_then(Cell::value);
+            let found = find(findings, &cell.workload, &cell.configuration, false, metric)
+                .and_then(Cell::value);
             found.map_or_else(|| NONE.to_owned(), digits)
         };
         let mut words = named.words(&cell.workload, &cell.configuration);

@@ -101,7 +101,8 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
     let guest = known(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
     // What recorded its place tells of it in a line of its own.
-    let guest = (guest && environment.platform.is_none()).then(|| environment.virtualization.clone());
+    let guest =
+        (guest && environment.platform.is_none()).then(|| environment.virtualization.clone());
     let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
     let kernel = known(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
     let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));

@@ -19,7 +19,8 @@ const LEGEND: &str = "Files per second: each created, looked at (stat), read, re
 
 /// The section; none where no files were made.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.measurements.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
+    let own =
+        findings.measurements.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
     let cells: Vec<&Measured> = own.collect();
     if cells.is_empty() || findings.study.kind == "compare" {
         return None;

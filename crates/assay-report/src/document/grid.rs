@@ -84,7 +84,10 @@ fn matrix(page: &Page<'_>, workload: &Workload<'_>) -> Table {
                 (down.name.clone(), level.clone()),
                 (across.name.clone(), other.clone()),
             ]);
-            let line = workload.arms.iter().find(|line| line.cell.configuration == arm && !line.cell.control);
+            let line = workload
+                .arms
+                .iter()
+                .find(|line| line.cell.configuration == arm && !line.cell.control);
             let value = line.and_then(Line::result);
             value.map_or_else(|| NONE.to_owned(), |value| under_heading(workload.metric, value))
         };

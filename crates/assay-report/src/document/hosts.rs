@@ -52,7 +52,9 @@ fn rows(told: &[&HostRow]) -> Table {
     let mut columns = vec![Column::left("host").key(), Column::left("target")];
     columns.extend(["trials", "pace", "lowest", "highest"].map(Column::right));
     let row = |own: &&HostRow| {
-        let pace = |at: usize| own.relative_rate.map_or_else(|| NONE.to_owned(), |all| show::share(all[at]));
+        let pace = |at: usize| {
+            own.relative_rate.map_or_else(|| NONE.to_owned(), |all| show::share(all[at]))
+        };
         let name = assay_study::results::fleet::words(own.rank, &own.name);
         let targets = if own.targets.is_empty() { NONE.to_owned() } else { own.targets.join(", ") };
         let cells =
@@ -134,6 +136,6 @@ mod tests {
         assert_eq!(cells, ["rank 1 (n1)", "/mnt", "6", "99.9 %", "90 %", "110 %"]);
         let range = ranges(&hosts(4));
         let cells: Vec<&str> = range.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(cells, ["read depth 8", "rank 1 (n1)", "900", "rank 0 (n0)", "1,100"]);
+        assert_eq!(cells, ["read queue_depth 8", "rank 1 (n1)", "900", "rank 0 (n0)", "1,100"]);
     }
 }

@@ -11,8 +11,9 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let mut told: Vec<(&str, &Arm, Vec<Row>)> = Vec::new();
     let is_own = findings.study.kind == "import" && findings.environment.targets.is_empty();
     for cell in findings.measurements.iter().filter(|cell| is_own && !cell.control) {
-        let own =
-            |(workload, arm, _): &(&str, &Arm, _)| *workload == cell.workload && **arm == cell.configuration;
+        let own = |(workload, arm, _): &(&str, &Arm, _)| {
+            *workload == cell.workload && **arm == cell.configuration
+        };
         match told.iter_mut().find(|one| own(one)) {
             Some((.., rows)) => rows.push(row(cell)),
             None => told.push((&cell.workload, &cell.configuration, vec![row(cell)])),

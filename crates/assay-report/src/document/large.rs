@@ -31,7 +31,7 @@ pub struct LargeNumber {
     pub value: String,
     /// The other of rate and operations per second.
     pub other: Option<String>,
-    /// Its 95 % interval, or why there is none.
+    /// Its 95% CI, or why there is none.
     pub interval: String,
     /// Whether the interval is so wide that the number says little.
     pub wide: bool,
@@ -49,7 +49,8 @@ pub fn large(findings: &Findings) -> Vec<Large> {
     let several = targets.len() > 1;
     let one = |target: &TargetFacts| {
         let arm = facts::arm_of(findings, target);
-        let own = findings.measurements.iter().filter(|cell| cell.primary && cell.configuration == arm);
+        let own =
+            findings.measurements.iter().filter(|cell| cell.primary && cell.configuration == arm);
         let numbers = own.filter_map(|cell| number(findings, cell)).take(MOST_NUMBERS).collect();
         Large { target: several.then(|| named(target)), numbers }
     };
@@ -97,7 +98,8 @@ fn range(metric: &str, [low, high]: [f64; 2]) -> String {
 
 /// How the large numbers came about.
 pub fn method(findings: &Findings) -> Option<String> {
-    let trials = findings.measurements.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
+    let trials =
+        findings.measurements.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
     let work = findings.workloads.first()?;
     // Where something else ends a trial, its time says nothing of it.
     let timed = |one: &WorkloadFacts| one.time_ns == work.time_ns && one.time_ns < DAY_NS;
@@ -111,7 +113,7 @@ pub fn method(findings: &Findings) -> Option<String> {
     };
     let queue = findings.study.kind == "check" && findings.workloads.iter().any(deep);
     let names = if queue { "; q1, q32: operations of 4 KiB in flight at once" } else { "" };
-    Some(format!("Means of {trials} trials{time}, below them their 95 % intervals{names}."))
+    Some(format!("Means of {trials} trials{time}, below them their 95% CIs{names}."))
 }
 
 /// A result in a few words: the first number that reads and the first that writes of a check, else

@@ -71,7 +71,9 @@ fn row(
 /// `0.61 (0.55 to 0.68)`.
 fn against(page: &Page<'_>, workload: &Workload<'_>, line: &Line<'_>, metric: &str) -> String {
     let own = |one: &&Comparison| {
-        one.workload == workload.name && one.metric == metric && one.configuration == line.cell.configuration
+        one.workload == workload.name
+            && one.metric == metric
+            && one.configuration == line.cell.configuration
     };
     match (line.role, page.findings.comparisons.iter().find(own)) {
         (Role::Baseline, _) => "1".to_owned(),

@@ -21,7 +21,8 @@ const LEGEND: &[&str] = &[
 
 /// The section; none where no pages were gone to.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.measurements.iter().filter(|cell| cell.metric == REACHED.name && !cell.control);
+    let own =
+        findings.measurements.iter().filter(|cell| cell.metric == REACHED.name && !cell.control);
     let mut cells: Vec<&Measured> = own.collect();
     // A workload after the other, in the order of the page.
     let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
@@ -111,13 +112,15 @@ fn killed(findings: &Findings, cell: &Measured) -> String {
 /// The worst trust of some of the numbers of a row.
 fn worst(findings: &Findings, cell: &Measured, metrics: &[&Metric]) -> Option<Trust> {
     let own = |metric: &&Metric| {
-        find(findings, &cell.workload, &cell.configuration, false, metric.name).and_then(|one| one.trust)
+        find(findings, &cell.workload, &cell.configuration, false, metric.name)
+            .and_then(|one| one.trust)
     };
     metrics.iter().filter_map(own).max()
 }
 
 fn mean(findings: &Findings, cell: &Measured, metric: &Metric) -> Option<f64> {
-    find(findings, &cell.workload, &cell.configuration, false, metric.name).and_then(Measured::value)
+    find(findings, &cell.workload, &cell.configuration, false, metric.name)
+        .and_then(Measured::value)
 }
 
 fn told(metric: &Metric, value: Option<f64>) -> String {

@@ -14,8 +14,8 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own = findings.measurements.iter().filter(|cell| cell.metric == RATE && !cell.control);
     let rows: Vec<Row> = own
         .map(|cell| {
-            let each =
-                find(findings, &cell.workload, &cell.configuration, false, COST).and_then(Measured::value);
+            let each = find(findings, &cell.workload, &cell.configuration, false, COST)
+                .and_then(Measured::value);
             let told = |metric: &str, value: Option<f64>| {
                 value.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value))
             };
@@ -35,7 +35,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut columns = columns(&["micro-benchmark", ">operations/s", ">95 % interval", ">each"]);
+    let mut columns = columns(&["micro-benchmark", ">operations/s", ">95% CI", ">each"]);
     columns.push(Column::left("trust").judged());
     let table = Block::Table(Table { columns, rows });
     let legend = "One operation after the other, in one thread; each: the time that one takes.";

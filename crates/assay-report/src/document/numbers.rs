@@ -121,7 +121,7 @@ pub(crate) fn verdict(verdict: Option<Verdict>) -> Cell {
     Cell { text: word.to_owned(), tone }
 }
 
-/// `<5 %`.
+/// `<5%`.
 pub(super) fn below(margin: f64) -> String {
     format!("<{}", show::share(margin))
 }

@@ -147,7 +147,8 @@ fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
 fn of_bound(findings: &Findings, bound: &FitBound) -> Vec<(String, String)> {
     let named = |workload: &String| Some((workload.clone(), bound.metric.clone()?));
     let primary = |workload: &String| {
-        let cell = findings.measurements.iter().find(|cell| cell.primary && cell.workload == *workload)?;
+        let cell =
+            findings.measurements.iter().find(|cell| cell.primary && cell.workload == *workload)?;
         Some((workload.clone(), cell.metric.clone()))
     };
     bound.workloads.iter().filter_map(|own| named(own).or_else(|| primary(own))).collect()
@@ -165,7 +166,8 @@ fn none_better(findings: &Findings) -> Option<Answer> {
     // Of the baseline what any of them changed: the rest all have in common.
     let differs = |(name, level): &(&String, &String)| {
         judged().any(|found| {
-            found.baseline.get(*name) == Some(*level) && found.configuration.get(*name) != Some(*level)
+            found.baseline.get(*name) == Some(*level)
+                && found.configuration.get(*name) != Some(*level)
         })
     };
     let baseline = arm_in_words(first.baseline.iter().filter(differs));
@@ -226,7 +228,7 @@ fn row(cell: &Cell) -> Option<String> {
     let mean = value(&cell.metric, cell.value()?);
     let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
     let wide = if cell.is_wide() { ", wide" } else { "" };
-    let interval = ends.map(|[low, high]| format!(" (95 % interval {low} to {high}{wide})"));
+    let interval = ends.map(|[low, high]| format!(" (95% CI {low} to {high}{wide})"));
     Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
 }
 

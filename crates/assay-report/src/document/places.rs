@@ -40,10 +40,9 @@ pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Se
         }
     }
     let section = |(workload, arm, metric): &(&str, &Arm, &str)| {
-        let own = places
-            .rows
-            .iter()
-            .filter(|row| row.workload == *workload && row.configuration == **arm && row.metric == *metric);
+        let own = places.rows.iter().filter(|row| {
+            row.workload == *workload && row.configuration == **arm && row.metric == *metric
+        });
         let table = table(findings, places, &own.collect::<Vec<_>>(), bars);
         let caption = format!(
             "{}: {}, {}",
@@ -91,7 +90,7 @@ fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> 
     let mut titles = vec![Column::left("place").key(), Column::right("result")];
     titles.push(Column::right("% of base"));
     titles.extend(columns.printed.map(|_| Column::right("printed")));
-    titles.extend(columns.intervals.then(|| Column::right("95 % interval")));
+    titles.extend(columns.intervals.then(|| Column::right("95% CI")));
     titles.extend(columns.counts.then(|| Column::right("n").detail()));
     titles.extend(columns.verdicts.then(|| Column::left("verdict").judged()));
     titles.extend(columns.bars.map(|_| Column::left("speed").breaks()));

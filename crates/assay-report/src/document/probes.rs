@@ -46,8 +46,11 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
 
 /// Whether the stack of a device has several side by side.
 fn is_beside_others(all: &[Member], one: &Member) -> bool {
-    let stack =
-        || all.iter().filter(|other| other.workload == one.workload && other.configuration == one.configuration);
+    let stack = || {
+        all.iter().filter(|other| {
+            other.workload == one.workload && other.configuration == one.configuration
+        })
+    };
     let is_top = |other: &&Member| stack().all(|above| !above.below.contains(&other.device));
     stack().any(|other| other.below.len() > 1) || stack().filter(is_top).count() > 1
 }
@@ -75,7 +78,9 @@ fn table(told: &[&Member]) -> Table {
             value.map_or_else(|| NONE.to_owned(), words)
         };
         let mut words = vec![one.workload.clone()];
-        let level = |name: &&String| one.configuration.get(*name).cloned().unwrap_or_else(|| NONE.to_owned());
+        let level = |name: &&String| {
+            one.configuration.get(*name).cloned().unwrap_or_else(|| NONE.to_owned())
+        };
         words.extend(factors.iter().map(level));
         words.extend([one.device.clone(), one.kind.clone()]);
         words.extend([one.read_per_byte, one.written_per_byte].map(|per| number(per, show::times)));

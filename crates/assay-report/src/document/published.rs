@@ -89,7 +89,8 @@ fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
         };
         lines.push(Line { own_name, published: Some(published), own });
     }
-    let rest: Vec<&&Measured> = cells.iter().filter(|cell| !shown.contains(&&cell.configuration)).collect();
+    let rest: Vec<&&Measured> =
+        cells.iter().filter(|cell| !shown.contains(&&cell.configuration)).collect();
     let is_open = shown.is_empty();
     if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
         // One number of each.
@@ -238,7 +239,7 @@ fn table(group: &Group<'_>) -> Table {
         Column::right("published"),
         Column::left("here").key(),
         Column::right(unit),
-        Column::right("95 % interval").detail(),
+        Column::right("95% CI").detail(),
         Column::left("trust").judged(),
     ];
     Table { columns, rows: group.lines.iter().map(|line| row(group, line)).collect() }
@@ -323,9 +324,9 @@ mod tests {
         };
         cell.reasons.clear();
         assert_eq!(word(&cell), "trusted");
-        let text = "what the host caches cannot be seen from here".to_owned();
+        let text = "the host's cache is invisible to this guest".to_owned();
         cell.reasons = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
-        assert_eq!(word(&cell), "as given");
+        assert_eq!(word(&cell), "virtual");
         cell.trust = Some(Trust::Suspect);
         assert_eq!(word(&cell), "suspect");
     }

@@ -174,7 +174,7 @@ pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
 }
 
 /// A piece of several texts: the words that they share, or the range of their numbers. Of bounds, as in
-/// `up to 26 %` and `between 475 and 3,430`, it is the outermost one, which holds for all.
+/// `up to 26%` and `between 475 and 3,430`, it is the outermost one, which holds for all.
 fn ranged(texts: &[Vec<Piece>], place: usize) -> String {
     let mut numbers: Vec<(&String, f64)> = Vec::new();
     for text in texts {
@@ -278,21 +278,21 @@ mod tests {
     fn what_a_rule_only_notes_stands_apart_from_what_it_takes_away() {
         let note =
             |row| Remark { trust: Some(Trust::Trusted), ..remark("host-cache", "unseen", row) };
-        let all = vec![note("read"), remark("host-cache", "kept 20 %", "write"), note("sync")];
+        let all = vec![note("read"), remark("host-cache", "kept 20%", "write"), note("sync")];
         let told = one_a_rule(all);
         let told: Vec<(&str, String)> =
             told.iter().map(|one| (one.text.as_str(), one.rows.join(" "))).collect();
-        assert_eq!(told, [("unseen", "read sync".to_owned()), ("kept 20 %", "write".to_owned())]);
+        assert_eq!(told, [("unseen", "read sync".to_owned()), ("kept 20%", "write".to_owned())]);
     }
 
     #[test]
     fn texts_that_differ_in_numbers_become_one_with_ranges() {
         let told = with_ranges(vec![
-            remark("cpu-starved", "waited 41 % of the time on sda1, in 2 of 3 trials", "a"),
-            remark("cpu-starved", "waited 7.5 % of the time on sda1, in 3 of 3 trials", "b"),
-            remark("cpu-starved", "waited 1,200 % of the time on sda1, in 3 of 3 trials", "c"),
-            remark("cpu-starved", "waited 41 % of the time on sda2, in 2 of 3 trials", "d"),
-            remark("foreign-io", "waited 9 % of the time on sda1, in 1 of 3 trials", "e"),
+            remark("cpu-starved", "waited 41% of the time on sda1, in 2 of 3 trials", "a"),
+            remark("cpu-starved", "waited 7.5% of the time on sda1, in 3 of 3 trials", "b"),
+            remark("cpu-starved", "waited 1,200% of the time on sda1, in 3 of 3 trials", "c"),
+            remark("cpu-starved", "waited 41% of the time on sda2, in 2 of 3 trials", "d"),
+            remark("foreign-io", "waited 9% of the time on sda1, in 1 of 3 trials", "e"),
         ]);
         let texts: Vec<(&str, String)> =
             told.iter().map(|one| (one.text.as_str(), one.rows.join(" "))).collect();
@@ -300,11 +300,11 @@ mod tests {
             texts,
             [
                 (
-                    "waited 7.5 to 1,200 % of the time on sda1, in 2 to 3 of 3 trials",
+                    "waited 7.5 to 1,200% of the time on sda1, in 2 to 3 of 3 trials",
                     "a b c".to_owned()
                 ),
-                ("waited 41 % of the time on sda2, in 2 of 3 trials", "d".to_owned()),
-                ("waited 9 % of the time on sda1, in 1 of 3 trials", "e".to_owned()),
+                ("waited 41% of the time on sda2, in 2 of 3 trials", "d".to_owned()),
+                ("waited 9% of the time on sda1, in 1 of 3 trials", "e".to_owned()),
             ]
         );
     }
@@ -315,13 +315,13 @@ mod tests {
             let told = with_ranges(texts.iter().map(|text| remark("rule", text, "row")).collect());
             told.into_iter().map(|one| one.text).collect::<Vec<String>>()
         };
-        let up_to = ["it waited up to 26 % of the time", "it waited up to 72 % of the time"];
-        assert_eq!(merged(&up_to), ["it waited up to 72 % of the time"]);
+        let up_to = ["it waited up to 26% of the time", "it waited up to 72% of the time"];
+        assert_eq!(merged(&up_to), ["it waited up to 72% of the time"]);
         let between = [
-            "6 trials lie between 475 and 3,430 per second: known to 41 %",
-            "6 trials lie between 83,700 and 194,000 per second: known to 366 %",
+            "6 trials lie between 475 and 3,430 per second: known to 41%",
+            "6 trials lie between 83,700 and 194,000 per second: known to 366%",
         ];
-        let told = "6 trials lie between 475 and 194,000 per second: known to 41 to 366 %";
+        let told = "6 trials lie between 475 and 194,000 per second: known to 41 to 366%";
         assert_eq!(merged(&between), [told]);
         let with_unit = ["lie between 400 us and 1.2 ms", "lie between 300 us and 1.1 ms"];
         assert_eq!(merged(&with_unit), ["lie between 300 us and 1.2 ms"]);
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn a_text_comes_together_again() {
         for text in
-            ["", "3", "no number.", "a 3, 4.5. and 1,000.", "7 of 8: 3 MiB in 250 ms", "\u{b1}38 %"]
+            ["", "3", "no number.", "a 3, 4.5. and 1,000.", "7 of 8: 3 MiB in 250 ms", "\u{b1}38%"]
         {
             let told = with_ranges(vec![remark("rule", text, "row")]);
             assert_eq!(told[0].text, text);

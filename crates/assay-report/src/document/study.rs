@@ -158,7 +158,7 @@ fn advice(page: &Page<'_>) -> Option<Section> {
         && page.primary().any(|found| found.verdict.is_some())
         && !is_across(page.findings)
     {
-        told.push(format!("Nothing is advised: {}.", no_advice(page.findings)));
+        told.push(format!("No advice: {}.", no_advice(page.findings)));
     }
     (!told.is_empty()).then(|| Section::titled("advice", vec![Block::List(told)]))
 }
@@ -193,11 +193,10 @@ pub fn no_advice(findings: &Findings) -> String {
     };
     if primary().any(differs) {
         format!(
-            "no setting differs from its baseline surely by more than {margin} and by more than two \
-             identical settings may"
+            "none differs from its baseline by more than {margin} (95% confidence) and more than the A/A control"
         )
     } else {
-        format!("no setting is surely better or worse by {margin}")
+        format!("none is {margin} better or worse (95% confidence)")
     }
 }
 
@@ -244,16 +243,16 @@ fn margin(page: &Page<'_>) -> Option<String> {
     let family = match page.family() {
         Some((1, 1)) | None => String::new(),
         Some((_, most)) if page.is_one_family() => {
-            format!("; one family of {most} comparisons, 95 % together")
+            format!("; one family of {most} comparisons, 95% together")
         }
         Some((least, most)) if least == most => {
-            format!("; family of {most} comparisons per workload, 95 % together")
+            format!("; family of {most} comparisons per workload, 95% together")
         }
         Some((least, most)) => {
-            format!("; family of {least} to {most} comparisons per workload, 95 % together")
+            format!("; family of {least} to {most} comparisons per workload, 95% together")
         }
     };
-    Some(format!("{}; equivalent: surely less, and no clear difference{family}", share(margin)))
+    Some(format!("{}; equivalent: within the margin (TOST, 90% CI){family}", share(margin)))
 }
 
 impl Page<'_> {
@@ -285,7 +284,10 @@ impl Page<'_> {
         let classes: Vec<&String> =
             self.primary().filter_map(|one| one.class_of.as_ref()).collect();
         let others = |of: &&String| {
-            self.findings.measurements.iter().any(|cell| cell.metric == ARRIVALS && cell.workload == **of)
+            self.findings
+                .measurements
+                .iter()
+                .any(|cell| cell.metric == ARRIVALS && cell.workload == **of)
         };
         !classes.is_empty() && classes.iter().all(others)
     }
@@ -372,11 +374,11 @@ mod tests {
     #[test]
     fn advising_nothing_does_not_deny_a_verdict() {
         let mut found = fixture("study-one-pair");
-        assert_eq!(no_advice(&found), "no setting is surely better or worse by 5 %");
+        assert_eq!(no_advice(&found), "no setting is surely better or worse by 5%");
         found.comparisons[0].primary = true;
         found.comparisons[0].verdict = Some(Verdict::Worse);
         let told = no_advice(&found);
-        assert!(told.contains("surely by more than 5 %") && told.contains("identical"), "{told}");
+        assert!(told.contains("surely by more than 5%") && told.contains("identical"), "{told}");
         found.comparisons.clear();
         assert_eq!(no_advice(&found), "it has no verdicts");
     }

@@ -59,7 +59,7 @@ fn effects(page: &Page<'_>) -> Option<Section> {
     let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
     columns.push(Column::left("level").key());
     columns.push(Column::left("against").key());
-    columns.extend([Column::right("ratio"), Column::right("95 % interval")]);
+    columns.extend([Column::right("ratio"), Column::right("95% CI")]);
     columns.push(Column::left("verdict").judged());
     let rows = found.iter().map(|effect| {
         let mut cells: Vec<Cell> = workload_cell(page, &effect.workload).into_iter().collect();
@@ -167,7 +167,11 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
         cells.extend(factor_cells(page, &found.configuration));
         cells.push(Cell::plain(noun(&found.metric)));
         cells.extend([numbers::ratio(found), numbers::interval(found)].map(Cell::from));
-        let name = [found.workload.clone(), arm_name(&found.configuration), noun(&found.metric).to_owned()];
+        let name = [
+            found.workload.clone(),
+            arm_name(&found.configuration),
+            noun(&found.metric).to_owned(),
+        ];
         let from = usize::from(page.workloads.len() < 2);
         Row { name: name[from..].join(" "), cells, notes: Vec::new() }
     });
@@ -281,7 +285,8 @@ pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
     }
     for remark in told.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full()) {
         let whole = page.findings.absent.iter().filter(|entry| entry.metric.is_none());
-        let arms = whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.configuration);
+        let arms =
+            whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.configuration);
         remark.rows = vec![shared(&arms.collect::<Vec<_>>(), remark.rows.len())];
     }
     (!told.is_empty()).then(|| Section::of(Block::Remarks(told)))

@@ -102,11 +102,18 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
         findings.measurements.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
     let mut lines: Vec<(usize, usize, Line<'_>)> = Vec::new();
     for cell in &cells {
-        let found = findings.comparisons.iter().filter(compared).find(|one| one.configuration == cell.configuration);
+        let found = findings
+            .comparisons
+            .iter()
+            .filter(compared)
+            .find(|one| one.configuration == cell.configuration);
         let base = found.map_or(&cell.configuration, |found| &found.baseline);
         let context = cells.iter().position(|one| one.configuration == *base).unwrap_or(usize::MAX);
-        let is_baseline =
-            findings.comparisons.iter().filter(compared).any(|one| one.baseline == cell.configuration);
+        let is_baseline = findings
+            .comparisons
+            .iter()
+            .filter(compared)
+            .any(|one| one.baseline == cell.configuration);
         let (place, role) = match (cell.control, found, is_baseline) {
             (true, ..) => (1, Role::Control),
             (_, Some(found), _) => (2, Role::Compared(found)),
@@ -354,11 +361,12 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     told.extend(verdicts(page));
     let said = findings.sentences().any(|(said, _)| *said == Said::Trust);
     if all_trusted(findings) && !said {
-        let is_one_trial = findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
+        let is_one_trial =
+            findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
         let judged = if is_one_trial {
             "No rule is triggered, but each number is of one trial: its spread is not known."
         } else {
-            "All numbers are trusted: no rule speaks against them."
+            "All numbers are trusted: no trust rule was triggered."
         };
         told.push(findings.recorded().unwrap_or_else(|| judged.to_owned()));
     }
@@ -372,14 +380,14 @@ fn ratios(page: &Page<'_>) -> Option<String> {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
         let own = if rerun { "; settings with a baseline are compared with it first" } else { "" };
         return Some(format!(
-            "Ratios are to the earlier result{own}; their intervals hold all at once. Across days or machines \
+            "Ratios are to the earlier result{own}; with simultaneous 95% CIs. Across days or machines \
              verdicts only suggest: no interval knows what else has changed."
         ));
     }
     let base: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
     let several = base.iter().any(|one| *one != base[0]);
     let at = if several { " at the same levels of the other factors" } else { "" };
-    let together = if most > 1 { "; the intervals of a workload hold all at once" } else { "" };
+    let together = if most > 1 { "; simultaneous 95% CIs per workload" } else { "" };
     let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_simultaneous.is_some();
     let read = match (page.primary().any(clear) && !page.without_verdicts, most) {
         (false, _) => "",

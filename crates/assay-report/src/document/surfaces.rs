@@ -51,7 +51,11 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
         cells.extend([one.whole.lowest, one.whole.mean, one.whole.highest].map(time));
         let stands = stands(findings, (&one.workload, &one.configuration, LATENCY), one.trust);
         cells.extend([Cell::plain(one.n.to_string()), Cell::stands(stands)]);
-        Row { name: format!("{} {}", one.workload, arm_name(&one.configuration)), cells, notes: Vec::new() }
+        Row {
+            name: format!("{} {}", one.workload, arm_name(&one.configuration)),
+            cells,
+            notes: Vec::new(),
+        }
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
     let read = "Single operations at random places, one at a time: over all of n trials.";

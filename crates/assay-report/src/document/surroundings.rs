@@ -44,7 +44,8 @@ fn machine(findings: &Findings) -> Option<Section> {
     let told: Vec<Aspect> =
         ASPECTS.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
     let hot = rows.iter().any(|row| row.hottest.is_some());
-    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
+    let named =
+        Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
     let mut columns = named.columns();
     columns.extend(told.iter().map(|(title, _)| Column::right(*title)));
     columns.extend(hot.then(|| Column::left("hottest")));
@@ -95,7 +96,8 @@ fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
 /// What probes observed of which nothing else tells.
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.system_activity.observed;
-    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
+    let named =
+        Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
     let mut columns = named.columns();
     columns.extend([Column::left("probe"), Column::left("observed")]);
     columns.extend(["mean", "least", "most"].map(Column::right));

@@ -65,7 +65,8 @@ fn left_out(findings: &Findings, better: Better) -> Vec<String> {
 
 /// The rows of a direction that have a number.
 fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Cell, f64)> {
-    let own = findings.measurements.iter().filter(move |cell| !cell.control && cell.better == better);
+    let own =
+        findings.measurements.iter().filter(move |cell| !cell.control && cell.better == better);
     own.filter_map(|cell| Some((cell, cell.value().filter(|value| value.is_finite())?)))
 }
 
@@ -108,7 +109,9 @@ fn verdicts(findings: &Findings, cell: &Cell) -> Vec<String> {
     let is_its = |one: &&Comparison| one.workload == cell.workload && one.metric == cell.metric;
     let own = || findings.comparisons.iter().filter(is_its);
     let is_baseline = own().any(|one| one.baseline == cell.configuration);
-    let said = own().filter(|one| one.configuration == cell.configuration && !one.withheld && !one.text.is_empty());
+    let said = own().filter(|one| {
+        one.configuration == cell.configuration && !one.withheld && !one.text.is_empty()
+    });
     let said = said.map(|one| one.text.clone());
     is_baseline.then(|| "baseline".to_owned()).into_iter().chain(said).collect()
 }

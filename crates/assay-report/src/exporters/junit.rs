@@ -34,8 +34,8 @@ fn write(findings: &Findings) -> Option<String> {
     };
     let ended = |is: fn(&Gated) -> bool| gate.rows.iter().filter(|row| is(row)).count();
     let silent = if gate.rows.is_empty() { 1 } else { ended(Gated::is_silent) };
-    let [tests, failures, silent] =
-        [cases.len(), ended(|row| row.outcome == Ended::Fail), silent].map(|count| count.to_string());
+    let [tests, failures, silent] = [cases.len(), ended(|row| row.outcome == Ended::Fail), silent]
+        .map(|count| count.to_string());
     let counts = [
         ("tests", tests.as_str()),
         ("failures", failures.as_str()),
@@ -89,8 +89,11 @@ fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
 fn of_numbers(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
     let surely =
         if row.outcome == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };
-    let losses =
-        [("loss_percent", row.loss), (surely, row.bound95), ("detectable_loss_percent", row.min_detectable)];
+    let losses = [
+        ("loss_percent", row.loss),
+        (surely, row.bound95),
+        ("detectable_loss_percent", row.min_detectable),
+    ];
     let mut own: Vec<(&'static str, String)> =
         losses.into_iter().filter_map(|(name, share)| Some((name, percent(share?)))).collect();
     if let Some(amount) = row.amount {

@@ -21,7 +21,8 @@ pub const EXPORTER: Exporter = Exporter {
 
 fn write(findings: &Findings) -> Option<String> {
     let mut metrics: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
-    for cell in findings.measurements.iter().filter(|cell| !cell.control && cell.value().is_some()) {
+    for cell in findings.measurements.iter().filter(|cell| !cell.control && cell.value().is_some())
+    {
         metrics.entry(name(&cell.metric)).or_default().push(cell);
     }
     if metrics.is_empty() {

@@ -27,7 +27,8 @@ pub const EXPORTER: Exporter = Exporter {
 fn write(findings: &Findings) -> Option<String> {
     // A second copy of the baseline has no name of its own in a table.
     let cells: Vec<&Cell> = findings.measurements.iter().filter(|cell| !cell.control).collect();
-    let factors: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.configuration.keys()).collect();
+    let factors: BTreeSet<&String> =
+        cells.iter().flat_map(|cell| cell.configuration.keys()).collect();
     let rows: Vec<(&Cell, &CellTrial)> = cells.into_iter().flat_map(rows_of).collect();
     let is_ordered = rows.iter().all(|(_, trial)| trial.order.is_some());
     let mut text = "replicate,".to_owned();

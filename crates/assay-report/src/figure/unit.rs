@@ -38,7 +38,7 @@ impl Unit {
             Self::Difference(name) => numbers::signed(name, value),
             Self::Ratio => show::ratio(value),
             Self::Share => share(value),
-            Self::Percent => format!("{} %", show::three_digits(value)),
+            Self::Percent => format!("{}%", show::three_digits(value)),
             Self::Seconds if value == 0.0 => "0 s".to_owned(),
             Self::Seconds => show::duration(value * 1e9),
             Self::Nanoseconds => show::duration(value),
@@ -116,17 +116,17 @@ impl Unit {
     }
 }
 
-/// A fraction in percent with as many digits as tell it from one and from nothing: `99.99 %`.
+/// A fraction in percent with as many digits as tell it from one and from nothing: `99.99%`.
 fn share(value: f64) -> String {
     let gap = value.min(1.0 - value).abs();
     if !gap.is_finite() || gap == 0.0 {
-        return format!("{} %", show::three_digits(100.0 * value));
+        return format!("{}%", show::three_digits(100.0 * value));
     }
     let digits = (-gap.log10()).ceil().clamp(1.0, 12.0) as usize - 1;
     let text = format!("{:.digits$}", 100.0 * value);
     let text =
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} %")
+    format!("{text}%")
 }
 
 #[cfg(test)]
@@ -137,10 +137,7 @@ mod tests {
     fn shares_keep_their_nines() {
         let told = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.1, 0.0012, 1.0]
             .map(|value| Unit::Share.text(value));
-        assert_eq!(
-            told,
-            ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "10 %", "0.12 %", "100 %"]
-        );
+        assert_eq!(told, ["0%", "50%", "90%", "99%", "99.9%", "99.99%", "10%", "0.12%", "100%"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use assay_study::results::plan::{Arm, level_words};
 pub static BARS: Drawing = Drawing {
     about: About {
         name: "bars",
-        summary: "results as bars with their 95 % intervals",
+        summary: "results as bars with their 95% CIs",
         text: "A bar is the geometric mean of the trials of a setting on the metric that verdicts are \
                about, its line the 95 % interval. A check has a bar for each workload. Numbers that \
                are suspect or invalid have hollow bars.",
@@ -92,7 +92,8 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
         grouped(findings, names, &cells, [first, second])
     } else {
         let bars = cells.iter().enumerate();
-        let bars = bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.configuration), cell));
+        let bars =
+            bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.configuration), cell));
         let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.configuration)));
         (along, vec![Series::new(0, "", Marks::Bars(bars.collect()))])
     };
@@ -112,7 +113,8 @@ fn grouped(
     let series = levels.iter().map(|level| {
         let own = cells.iter().filter(|cell| cell.configuration.get(*other) == Some(level));
         let bars = own.filter_map(|cell| {
-            let at = places.iter().position(|place| cell.configuration.get(*along) == Some(place))?;
+            let at =
+                places.iter().position(|place| cell.configuration.get(*along) == Some(place))?;
             bar(findings, at, &names.arm(&cell.configuration), cell)
         });
         (short(&level_words(other, level)), bars.collect::<Vec<Point>>())

@@ -70,7 +70,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
         let name = format!("{}: {} IOPS", short(&one.item), unit.text(one.iops));
         Guide::line(one.iops, name)
     });
-    let value = Axis::new("operations per second", Scale::Log10, unit);
+    let value = Axis::new("IOPS", Scale::Log10, unit);
     Some(Figure {
         id: id_of(&["card", IOPS]),
         title: "Random operations per second, here and as published of others".to_owned(),

@@ -130,7 +130,9 @@ impl<'a> Shared<'a> {
         let parts = parted(compared.iter().copied(), of_base).into_iter();
         let shared = parts.map(|((workload, base), own)| {
             let mut shared = base.clone();
-            shared.retain(|name, level| own.iter().all(|one| one.configuration.get(name) == Some(level)));
+            shared.retain(|name, level| {
+                own.iter().all(|one| one.configuration.get(name) == Some(level))
+            });
             (workload, base, shared)
         });
         Self(shared.collect())

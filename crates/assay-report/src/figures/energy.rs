@@ -34,7 +34,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
     let is_sound = |cell: &Cell| cell.value().is_some() && cell.trust != Some(Trust::Invalid);
     let own = |cell: &&Cell| cell.metric == METRIC && !cell.control && is_sound(cell);
-    let told = distinct(findings.measurements.iter().filter(own).map(|cell| cell.workload.as_str()));
+    let told =
+        distinct(findings.measurements.iter().filter(own).map(|cell| cell.workload.as_str()));
     let better = Better::Lower;
     told.into_iter().map(|name| Subject { name, metric: METRIC, better }).collect()
 }

@@ -126,7 +126,8 @@ impl Grid<'_> {
 
     fn tile(&self, one: &Cell) -> Option<(Colour, Tile)> {
         let place = |(factor, levels): &Side<'_>| {
-            let place = levels.iter().position(|level| one.configuration.get(*factor) == Some(level))?;
+            let place =
+                levels.iter().position(|level| one.configuration.get(*factor) == Some(level))?;
             Some([place as f64 - 0.5, place as f64 + 0.5])
         };
         let [at, rows] = [place(&self.across)?, place(&self.down)?];
@@ -138,7 +139,8 @@ impl Grid<'_> {
         };
         let bare = |value| numbers::under_heading(self.subject.metric, value);
         let told = numbers::value(self.subject.metric, value);
-        let [down, across] = [&self.down, &self.across].map(|side| level_name(&one.configuration, side.0));
+        let [down, across] =
+            [&self.down, &self.across].map(|side| level_name(&one.configuration, side.0));
         let ends = one.ci95.map(|[low, high]| format!(" ({} to {})", bare(low), bare(high)));
         let tile = Tile {
             at,

@@ -141,7 +141,8 @@ fn published(bars: &mut Bars, table: &Beside) {
     for row in &table.rows {
         bars.add(2, &row.platform, |at| {
             let plain = point(at, &Unit::Percent, &row.platform, row.printed.percent, None);
-            let text = format!("{}, {}: {}, {}", table.source, row.platform, row.value, row.percent);
+            let text =
+                format!("{}, {}: {}, {}", table.source, row.platform, row.value, row.percent);
             let doubt =
                 (!row.printed.follows).then(|| "does not follow from its number".to_owned());
             let label = match &doubt {

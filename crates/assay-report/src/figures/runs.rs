@@ -11,7 +11,7 @@ use assay_study::findings::{Cell, Findings};
 pub static RUNS: Drawing = Drawing {
     about: About {
         name: "runs",
-        summary: "every run of commands as a dot, with the means and their 95 % intervals",
+        summary: "every run of commands as a dot, with the means and their 95% CIs",
         text: "Each dot is one run of a command, the earliest at the top of its row; the mark between \
                them is the mean of its trials with the 95 % interval. Two clouds in a row are two \
                states of the machine, a slope is drift.",

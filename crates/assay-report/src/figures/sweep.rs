@@ -218,7 +218,8 @@ impl Sweep<'_> {
 
     /// The point, ringed where it is the best of its line.
     fn peaked(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
-        let best = self.trends(metric).find(|trend| trend.configuration == *arm && trend.peak == level);
+        let best =
+            self.trends(metric).find(|trend| trend.configuration == *arm && trend.peak == level);
         match best {
             Some(trend) if point.look == Look::Solid => {
                 let [low, high] = trend.peak_range;

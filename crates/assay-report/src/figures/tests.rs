@@ -87,7 +87,9 @@ fn commands() -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-commands"));
     let cells = evidence.findings.measurements.iter().filter(|cell| cell.metric == "duration_s");
     let own: Vec<(Arm, Vec<f64>)> = cells
-        .map(|cell| (cell.configuration.clone(), cell.trials.iter().filter_map(|one| one.value).collect()))
+        .map(|cell| {
+            (cell.configuration.clone(), cell.trials.iter().filter_map(|one| one.value).collect())
+        })
         .collect();
     for (order, (arm, seconds)) in (1..).zip(own) {
         let spread = |run: u32| 1e9 * (0.96 + f64::from(run) / 100.0);
@@ -138,7 +140,8 @@ fn accesses(arm: &Arm) -> Accesses {
 
 /// Numbers beside those of a workload: one that is sound, one that could not have been.
 fn published(findings: &Findings) -> Vec<Published> {
-    let cell = findings.measurements.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap();
+    let cell =
+        findings.measurements.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap();
     let one = |of: &str, digits: f64, flags: &[&str]| Published {
         article: "Intel SSD 520 Goodness".to_owned(),
         table: "schedulers.csv:3".to_owned(),
@@ -439,7 +442,7 @@ fn emulated_places_are_hatched_and_published_ones_have_their_own_colour() {
     assert_eq!([0, 1, 2].map(|at| figure.bars_beside(at)), [[1, 0]; 3]);
     let doubted = figure.series[2].marks.points().iter().filter(|point| point.remark.is_some());
     let doubted: Vec<&str> = doubted.map(|point| point.text.as_str()).collect();
-    assert_eq!(doubted, ["article 000, VirtualBox 4.1.18: 8876.945 s, 19.06 %"]);
+    assert_eq!(doubted, ["article 000, VirtualBox 4.1.18: 8876.945 s, 19.06%"]);
     // Nothing else is drawn of places: it would say the same again.
     let drawn = all(of("places"));
     assert!(drawn.iter().all(|figure| figure.id.starts_with("places-")), "{drawn:?}");

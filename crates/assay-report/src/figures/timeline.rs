@@ -40,7 +40,10 @@ impl Draws for OwnFigure {
 
 /// Whether a workload is of the kind that has a figure.
 fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
-    findings.measurements.iter().any(|cell| cell.workload == workload && cell.metric == figure.known_by)
+    findings
+        .measurements
+        .iter()
+        .any(|cell| cell.workload == workload && cell.metric == figure.known_by)
 }
 
 /// Whether the seconds of a workload are of phases, and not of operations.

@@ -26,8 +26,10 @@ impl Names {
     /// The names of the arms of findings.
     pub fn of(findings: &Findings) -> Self {
         let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let compared = findings.comparisons.iter().flat_map(|found| [&found.configuration, &found.baseline]);
-        for (factor, level) in findings.measurements.iter().map(|cell| &cell.configuration).chain(compared).flatten()
+        let compared =
+            findings.comparisons.iter().flat_map(|found| [&found.configuration, &found.baseline]);
+        for (factor, level) in
+            findings.measurements.iter().map(|cell| &cell.configuration).chain(compared).flatten()
         {
             levels.entry(factor).or_default().insert(level);
         }
@@ -163,7 +165,10 @@ pub(super) fn cell<'a>(
     metric: &str,
 ) -> Option<&'a Cell> {
     findings.measurements.iter().find(|cell| {
-        !cell.control && cell.workload == workload && cell.metric == metric && cell.configuration == *arm
+        !cell.control
+            && cell.workload == workload
+            && cell.metric == metric
+            && cell.configuration == *arm
     })
 }
 
@@ -193,7 +198,10 @@ pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) ->
     arms.extend(own.iter().map(|cell| &cell.configuration));
     let mut kept: Vec<Arm> = Vec::new();
     for arm in arms {
-        if kept.len() < most && !kept.contains(arm) && own.iter().any(|cell| cell.configuration == *arm) {
+        if kept.len() < most
+            && !kept.contains(arm)
+            && own.iter().any(|cell| cell.configuration == *arm)
+        {
             kept.push(arm.clone());
         }
     }

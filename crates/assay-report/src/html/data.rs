@@ -72,7 +72,8 @@ struct Key<'a> {
 
 /// Trials in order of time, a column for each metric.
 pub fn every_trial(findings: &Findings) -> String {
-    let metrics: BTreeSet<&str> = findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();
+    let metrics: BTreeSet<&str> =
+        findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();
     let mut rows: BTreeMap<Key<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
     for cell in &findings.measurements {
         let column = metrics.range(..cell.metric.as_str()).count();
@@ -192,7 +193,12 @@ fn numbers(text: &mut String, numbers: [Option<f64>; 3]) {
 
 /// Names of the factors that any arm has.
 fn factors(findings: &Findings) -> BTreeSet<&str> {
-    findings.measurements.iter().flat_map(|cell| cell.configuration.keys()).map(String::as_str).collect()
+    findings
+        .measurements
+        .iter()
+        .flat_map(|cell| cell.configuration.keys())
+        .map(String::as_str)
+        .collect()
 }
 
 fn heading(text: &mut String, factors: &BTreeSet<&str>) {

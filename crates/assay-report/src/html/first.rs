@@ -84,7 +84,7 @@ fn trust(standing: &Standing<'_>) -> Markup {
                 span class={ "chip " (tone(*stands)) } { (count) " " (stands.words()) } " "
             }
             @if standing.rows.iter().any(|(stands, _)| stands.lent) {
-                "As given: what the host caches cannot be seen from here. "
+                "As given: the host's cache is invisible to this guest. "
             }
             @if standing.rows.is_empty() { "not judged: the numbers were imported. " }
             @if !standing.rules.is_empty() {

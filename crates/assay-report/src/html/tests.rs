@@ -73,7 +73,7 @@ fn the_first_screen_answers_with_an_interval() {
     let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
     let first = page.split("</header>").next().unwrap();
     let answer = first.split("class=\"answer\">").nth(1).unwrap().split("</p>").next().unwrap();
-    assert!(answer.contains("95 % interval"), "{answer}");
+    assert!(answer.contains("95% CI"), "{answer}");
     assert!(first.contains("Trust:") && first.contains("<svg"), "no trust or no figure");
 }
 
@@ -98,7 +98,7 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
     let told = |lent: bool, trust: Trust| {
         let mut found = fixture("card");
         for cell in &mut found.measurements {
-            let text = "what the host caches cannot be seen from here".to_owned();
+            let text = "the host's cache is invisible to this guest".to_owned();
             let note = Because { rule: LENT.to_owned(), trust, text };
             cell.primary = cell.metric == "iops";
             cell.trust = Some(trust);
@@ -111,21 +111,22 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
     };
     let (page, text, headline) = told(true, Trust::Trusted);
     assert!(
-        page.contains("\u{2022} trusted as given") && page.contains("class=\"given\""),
+        page.contains("\u{2022} trusted for this virtual device")
+            && page.contains("class=\"given\""),
         "{page}"
     );
     assert!(!page.contains("\u{2713} trusted"), "{page}");
     assert!(
-        text.contains("as given") && headline.ends_with("trusted as given"),
+        text.contains("virtual") && headline.ends_with("trusted for this virtual device"),
         "{text}{headline}"
     );
     assert!(!text.lines().any(|line| line.ends_with(" trusted")), "{text}");
     let (page, text, headline) = told(false, Trust::Trusted);
-    assert!(page.contains("\u{2713} trusted<") && !page.contains("as given"), "{page}");
-    assert!(!text.contains("as given") && headline.ends_with(" trusted"), "{text}{headline}");
+    assert!(page.contains("\u{2713} trusted<") && !page.contains("virtual"), "{page}");
+    assert!(!text.contains("virtual") && headline.ends_with(" trusted"), "{text}{headline}");
     // Loud signs are told as ever.
     let (page, _, headline) = told(true, Trust::Suspect);
-    assert!(page.contains("? suspect") && !page.contains("as given"), "{page}");
+    assert!(page.contains("? suspect") && !page.contains("virtual"), "{page}");
     assert!(headline.ends_with("suspect"), "{headline}");
 }
 

@@ -28,7 +28,7 @@ fn each_nine_has_the_same_room() {
     let ruler = Ruler::new(&axis, Some([0.0, 0.9999]), [0.0, 400.0]);
     let told = ruler.ticks(9.0);
     let texts: Vec<&str> = told.iter().map(|tick| tick.text.as_str()).collect();
-    assert_eq!(texts, ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
+    assert_eq!(texts, ["0%", "50%", "90%", "99%", "99.9%", "99.99%"]);
     let px: Vec<f64> = told.iter().map(|tick| tick.px.round()).collect();
     assert_eq!(px, [0.0, 30.0, 100.0, 200.0, 300.0, 400.0]);
 }

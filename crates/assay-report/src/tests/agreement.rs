@@ -105,7 +105,9 @@ fn trust_counts_every_row_once() {
     assert!(rows > 1);
     let mut other = found.measurements.iter().find(|cell| cell.primary).unwrap().clone();
     let row = (other.workload.clone(), other.configuration.clone(), other.control);
-    found.measurements.retain(|cell| (cell.workload.clone(), cell.configuration.clone(), cell.control) != row);
+    found
+        .measurements
+        .retain(|cell| (cell.workload.clone(), cell.configuration.clone(), cell.control) != row);
     assert_eq!(counted(&found), rows - 1);
     (other.primary, other.metric) = (false, "reached_bytes".to_owned());
     found.measurements.push(other.clone());

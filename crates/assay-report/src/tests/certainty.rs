@@ -251,8 +251,9 @@ fn same(what: &str, one: f64, other: f64) {
 }
 
 fn cell<'a>(found: &'a Findings, of: &Comparison, arm: &Arm) -> &'a Cell {
-    let own =
-        |cell: &&Cell| (&cell.workload, &cell.metric, &cell.configuration) == (&of.workload, &of.metric, arm);
+    let own = |cell: &&Cell| {
+        (&cell.workload, &cell.metric, &cell.configuration) == (&of.workload, &of.metric, arm)
+    };
     found.measurements.iter().find(own).unwrap()
 }
 
@@ -335,7 +336,8 @@ fn others(found: &Findings) {
         assert!(1 <= best && best <= worst, "{place:?}");
     }
     let doubtful = |workload: &str| {
-        let mut own = found.measurements.iter().filter(|cell| cell.workload == workload && cell.n > 0);
+        let mut own =
+            found.measurements.iter().filter(|cell| cell.workload == workload && cell.n > 0);
         own.any(|cell| cell.trust == Some(Trust::Suspect))
     };
     let effects = found.effects.iter().map(|one| (&one.workload, &one.text));
@@ -382,7 +384,7 @@ fn tables(found: &Findings) {
     for block in page.sections.iter().flat_map(|section| &section.blocks) {
         let Block::Table(table) = block else { continue };
         let column = |title: &str| table.columns.iter().position(|one| one.title == title);
-        let Some(interval) = column("95 % interval") else { continue };
+        let Some(interval) = column("95% CI") else { continue };
         let Some(value) = column("ratio").or_else(|| column("difference")) else { continue };
         for row in &table.rows {
             let ends = row.cells[interval].text.split_once(" to ");
@@ -427,13 +429,13 @@ fn in_tables(name: &str, found: &Findings) -> usize {
     let mut seen = 0;
     for block in page.sections.iter().flat_map(|section| &section.blocks) {
         let Block::Table(table) = block else { continue };
-        let intervals = (1..table.columns.len())
-            .filter(|at| table.columns[*at].title.starts_with("95 % interval"));
+        let intervals =
+            (1..table.columns.len()).filter(|at| table.columns[*at].title.starts_with("95% CI"));
         for at in intervals {
             // A row that only names what follows has no cells.
             for row in table.rows.iter().filter(|row| row.cells.len() > at) {
                 let [value, ends] = [at - 1, at].map(|at| row.cells[at].text.as_str());
-                let told = format!("{value} (95 % interval {ends})");
+                let told = format!("{value} (95% CI {ends})");
                 seen += certain::all_of(&told).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }

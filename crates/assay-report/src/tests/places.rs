@@ -59,7 +59,7 @@ fn with_printed(places: &mut Places, printed: [(f64, bool); 2]) {
 fn a_column_stands_where_some_row_has_something_for_it() {
     let head = |change: fn(&mut Places)| line(&page(change), "place ");
     let usual = head(|_| ());
-    assert_eq!(usual, ["place", "result", "% of base", "95 % interval", "n", "verdict"]);
+    assert_eq!(usual, ["place", "result", "% of base", "95% CI", "n", "verdict"]);
     assert_eq!(head(alone), ["place", "result", "% of base", "speed"]);
     let invalid = head(|places| {
         alone(places);
@@ -248,15 +248,15 @@ fn bars_are_named_labelled_and_looked_at_by_what_they_are() {
     let points = own.series[0].marks.points();
     let told: Vec<(&str, Option<&str>)> =
         points.iter().map(|point| (point.text.as_str(), point.label.as_deref())).collect();
-    assert_eq!(told[0], ("bare metal: 100 %", Some("100 %")));
-    assert_eq!(told[1], ("KVM: 68 % (54 to 86)", Some("68 %")));
+    assert_eq!(told[0], ("bare metal: 100%", Some("100%")));
+    assert_eq!(told[1], ("KVM: 68% (54 to 86)", Some("68%")));
     let emulated = &own.series[1].marks.points()[0];
     assert!(emulated.text.ends_with("; emulated") && emulated.look == Look::Hatched);
     assert_eq!(emulated.remark.as_deref(), Some("emulated"));
     let published = own.series[2].marks.points();
-    assert_eq!(published[1].label.as_deref(), Some("79.16 %"));
+    assert_eq!(published[1].label.as_deref(), Some("79.16%"));
     let last = published.last().unwrap();
-    assert_eq!(last.label.as_deref(), Some("19.06 % (or 11.74 %)"));
+    assert_eq!(last.label.as_deref(), Some("19.06% (or 11.74%)"));
     assert_eq!((own.title.as_str(), own.guides.len()), ("Speed in per cent of bare metal", 1));
     assert_eq!((own.guides[0].from, own.guides[0].to), (100.0, 100.0));
     // A number without an interval has the digits of the table.
@@ -286,7 +286,9 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
             alone(places);
             places.published.clear();
             let row = places.rows[1].clone();
-            places.rows.extend((2..count).map(|at| Row { platform: format!("p{at}"), ..row.clone() }));
+            places
+                .rows
+                .extend((2..count).map(|at| Row { platform: format!("p{at}"), ..row.clone() }));
         }
     };
     assert_eq!(drawn(many(80)).len(), 2);

@@ -235,7 +235,7 @@ impl Bench {
         }
         let all = self.arms().len() * self.workloads.len();
         let rows = if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") };
-        let text = format!("{rows} are trusted: no rule speaks against the numbers.");
+        let text = format!("{rows} are trusted: no trust rule was triggered.");
         if found.measurements.iter().all(|cell| cell.trust == Some(Trust::Trusted)) {
             found.summary.push(text);
         } else {
@@ -427,7 +427,7 @@ fn eight_arms() -> Findings {
             }
         }
     });
-    let text = "2 of 56 trials were disturbed; verdicts leave them out";
+    let text = "2 of 56 trials were disturbed; verdicts exclude them";
     found.checks.insert(1, Check::new("disturbed", text.to_owned()));
     let text = "1 of 56 trials failed and does not count";
     found.checks.insert(2, Check::new("failed", text.to_owned()));
@@ -501,7 +501,8 @@ fn sequential() -> Findings {
 }
 
 fn one_pair() -> Findings {
-    let mut bench = Bench::new("A first look at two depths", vec![factor("queue_depth", &["1", "32"])]);
+    let mut bench =
+        Bench::new("A first look at two depths", vec![factor("queue_depth", &["1", "32"])]);
     bench.replicates = 1;
     bench.workloads = vec![Work {
         name: "random-read",

@@ -58,7 +58,7 @@ fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
     };
     holds.then_some(()).ok_or_else(|| {
         let percent = 100.0 * share;
-        format!("asked for a {name} cache, but {percent:.0} % of the area is in it")
+        format!("asked for a {name} cache, but {percent:.0}% of the area is in it")
     })
 }
 

@@ -383,7 +383,8 @@ fn enough(plan: &Plan) -> Outcome<()> {
     if there || baseline.is_empty() || !compared {
         return Ok(());
     }
-    let own = plan.absent.iter().find(|absent| plan::arms::matches(&absent.configuration, baseline));
+    let own =
+        plan.absent.iter().find(|absent| plan::arms::matches(&absent.configuration, baseline));
     let reason = own.map_or_else(why, |absent| absent.reason.clone());
     Err(Failure::refused(format!(
         "the baseline {} cannot be had here: {reason}; name another with --baseline",

@@ -120,7 +120,14 @@ pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<R
             .to_owned(),
     );
     let runs = stamps(&found.runs);
-    Ok(Report { format: FORMAT, target, trial: None, verified: found.verified, runs, unverified: untold })
+    Ok(Report {
+        format: FORMAT,
+        target,
+        trial: None,
+        verified: found.verified,
+        runs,
+        unverified: untold,
+    })
 }
 
 fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspected, String> {
@@ -181,7 +188,14 @@ pub fn of_result(
         trial: chosen.trial.order.saturating_add(1),
         ended: chosen.written.ended,
     };
-    Ok(Report { format: FORMAT, target: site.target.clone(), trial: Some(of), verified, runs, unverified: untold })
+    Ok(Report {
+        format: FORMAT,
+        target: site.target.clone(),
+        trial: Some(of),
+        verified,
+        runs,
+        unverified: untold,
+    })
 }
 
 fn medium(file: &File, area: Area) -> Medium<'_> {
@@ -391,7 +405,14 @@ mod tests {
 
     fn report(verified: Verified) -> Report {
         let (target, untold) = ("/dev/sdb".to_owned(), Vec::new());
-        Report { format: FORMAT, target, trial: None, verified, runs: Vec::new(), unverified: untold }
+        Report {
+            format: FORMAT,
+            target,
+            trial: None,
+            verified,
+            runs: Vec::new(),
+            unverified: untold,
+        }
     }
 
     #[test]

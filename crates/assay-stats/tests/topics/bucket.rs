@@ -119,7 +119,7 @@ fn without_noise_all_numbers_are_exact() {
     assert!(near(found.refill_s.unwrap().value, 40.0), "{found:?}");
 }
 
-/// Size, base and refill within 15 %, and within their intervals.
+/// Size, base and refill within 15%, and within their intervals.
 #[test]
 fn estimates_are_near_and_their_intervals_hold_what_is_true() {
     const SEEDS: u64 = 100;
@@ -137,7 +137,7 @@ fn estimates_are_near_and_their_intervals_hold_what_is_true() {
                 held[at] += u64::from((low - room..=high + room).contains(&truth[at]));
             }
         }
-        assert!(near.iter().all(|count| *count >= 98), "{of:?}: {near:?} of {SEEDS} within 15 %");
+        assert!(near.iter().all(|count| *count >= 98), "{of:?}: {near:?} of {SEEDS} within 15%");
         assert!(
             held.iter().all(|count| *count >= 85),
             "{of:?}: {held:?} of {SEEDS} hold the truth"

@@ -196,7 +196,7 @@ proptest! {
 
 #[test]
 fn detectable_effects_give_the_known_noncentralities() {
-    // mpmath 1.3: the noncentrality with power 80 %, by the series of incomplete beta functions.
+    // mpmath 1.3: the noncentrality with power 80%, by the series of incomplete beta functions.
     for (df1, df2, alpha, noncentral) in
         [(1, 8, 0.01, 18.830_260_017), (3, 12, 0.01, 25.309_031_019), (2, 5, 0.05, 18.674_959_461)]
     {

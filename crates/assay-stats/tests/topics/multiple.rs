@@ -108,7 +108,7 @@ fn tables_without_an_answer_get_none() {
     assert_eq!(friedman(&[vec![1.0, f64::NAN, 1.0], vec![2.0, 3.0, 2.0]]), None);
 }
 
-/// R5's price of pooling: with one arm three times as noisy, 13 to 22 % false verdicts on it.
+/// R5's price of pooling: with one arm three times as noisy, 13 to 22% false verdicts on it.
 #[test]
 fn simulation_of_pooling_with_one_noisy_arm() {
     let excluded = |[low, high]: [f64; 2]| low > 1.0 || high < 1.0;

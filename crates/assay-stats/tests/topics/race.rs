@@ -18,7 +18,7 @@ fn few_values_lean_on_all_arms_and_many_on_themselves() {
 
 #[test]
 fn the_half_width_is_that_of_the_rule() {
-    // n = 3, eight arms at 5 %: sqrt(0.0018 x 5/9 x (ln 2.5 + 2 ln 140)), by hand.
+    // n = 3, eight arms at 5%: sqrt(0.0018 x 5/9 x (ln 2.5 + 2 ln 140)), by hand.
     near(normal_mixture_half_width(0.0018, 3, 0.05 / 7.0).unwrap(), 0.103_921);
     // n = 20, 32 arms: sqrt(0.0018 x 22/400 x (ln 11 + 2 ln 620)), by hand.
     near(normal_mixture_half_width(0.0018, 20, 0.05 / 31.0).unwrap(), 0.038_865);

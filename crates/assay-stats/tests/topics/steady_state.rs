@@ -48,24 +48,24 @@ fn the_series_of_the_protocol() {
     ] {
         assert_eq!(snia(&named(name)).map(|found| found.round), round, "{name}");
     }
-    // The window is still 14 % above the plateau of 100.
+    // The window is still 14% above the plateau of 100.
     close(snia(&named("exponential")).unwrap().mean, 114.0, 0.005);
 }
 
-/// Where other implementations part from the text: one demands that every value lies within 10 % of the
+/// Where other implementations part from the text: one demands that every value lies within 10% of the
 /// mean, and that the ends of the line do, which is twice as loose a rise.
 #[test]
 fn the_window_follows_the_text_where_others_do_not() {
-    // Range 15 % and no rise, but a value 11.7 % above the mean of 103.
+    // Range 15% and no rise, but a value 11.7% above the mean of 103.
     let peak = SniaWindow::of(&[100.0, 100.0, 115.0, 100.0, 100.0]).unwrap();
     close(peak.mean, 103.0, 1e-12);
     assert!(peak.is_steady() && 115.0 > 1.1 * peak.mean, "{peak:?}");
-    // All within 7.5 % of the mean, on a line that rises by 15 % of it.
+    // All within 7.5% of the mean, on a line that rises by 15% of it.
     let line = SniaWindow::of(&[92.5, 96.25, 100.0, 103.75, 107.5]).unwrap();
     close(line.rise, 15.0, 1e-12);
     close(line.range, 15.0, 1e-12);
     assert!(!line.is_steady(), "{line:?}");
-    // A range of 21 % on a line that falls by 8.4 %, which a slope alone would let pass.
+    // A range of 21% on a line that falls by 8.4%, which a slope alone would let pass.
     let wide = SniaWindow::of(&[100.0, 110.5, 89.5, 110.5, 89.5]).unwrap();
     close(wide.rise, 8.4, 1e-12);
     assert!(wide.range > 0.2 * wide.mean && !wide.is_steady(), "{wide:?}");

@@ -114,7 +114,7 @@ pub struct CardClaim {
 pub struct CardNumber {
     /// Geometric mean of the trials.
     pub value: f64,
-    /// 95 % interval.
+    /// 95% CI.
     pub ci95: Option<[f64; 2]>,
     pub trust: Option<Trust>,
 }

@@ -37,7 +37,10 @@ impl Findings {
         let own = cells.iter().filter(|cell| !cell.control);
         let rows: BTreeMap<(&str, &str, &Arm), f64> = own
             .filter_map(|cell| {
-                Some(((cell.workload.as_str(), cell.metric.as_str(), &cell.configuration), cell.value()?))
+                Some((
+                    (cell.workload.as_str(), cell.metric.as_str(), &cell.configuration),
+                    cell.value()?,
+                ))
             })
             .collect();
         for one in comparisons {
@@ -65,7 +68,7 @@ impl Cell {
         is_wide(self.ci95)
     }
 
-    /// Whether it is trusted as what this machine is given alone: the drive is lent, and what its host caches
+    /// Whether it is trusted for this virtual device alone: the drive is lent, and what its host caches
     /// cannot be seen.
     pub fn is_lent(&self) -> bool {
         let is_trusted = self.trust == Some(Trust::Trusted);

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn one_failure_decides_and_a_pass_needs_all() {
-        use Fit::{Inconclusive, Fail, Pass};
+        use Fit::{Fail, Inconclusive, Pass};
         for (all, together) in [
             (vec![Pass, Pass], Pass),
             (vec![Pass, Inconclusive], Inconclusive),
@@ -125,7 +125,7 @@ mod tests {
         let told = Fitness::of("it".to_owned(), bounds);
         assert_eq!(told.text, "good enough for it: fail: b is 20 ms");
         let none = Fitness::of("it".to_owned(), Vec::new());
-        assert_eq!(none.text, "good enough for it: cannot tell: nothing was measured");
+        assert_eq!(none.text, "good enough for it: inconclusive: nothing was measured");
     }
 
     #[test]

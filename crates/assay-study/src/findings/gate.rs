@@ -41,7 +41,7 @@ pub struct Gated {
     /// The loss that it surely has at least where it failed, and at most where it did not; of pairs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound95: Option<f64>,
-    /// The loss that would have been found with 80 % power, as a share.
+    /// The loss that would have been found with 80% power, as a share.
     pub min_detectable: Option<f64>,
     /// The same in the unit of its metric, where that may be zero and has no shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,17 +148,17 @@ impl Gated {
             Ended::Pass => "pass",
             Ended::Fail => "fail",
             Ended::Inconclusive(reason) => {
-                return format!("{}: no statement: {reason}", self.name);
+                return format!("{}: inconclusive: {reason}", self.name);
             }
         };
         let share = self.loss.map(|loss| (loss, percent(loss.abs())));
         let amount = self.amount.map(|own| (own.loss, show::three_digits(own.loss.abs())));
         let loss = share.or(amount).map_or_else(String::new, |(loss, words)| {
             let way = if loss >= 0.0 { "worse" } else { "better" };
-            format!(" ({way} by {words}{})", self.bound())
+            format!(" ({words} {way}{})", self.bound())
         });
         let seen = self.min_detectable.map_or_else(String::new, |seen| {
-            format!("; a loss of {} would have been found", percent(seen))
+            format!("; smallest detectable regression {}", percent(seen))
         });
         let suspect = self.suspect.as_ref().map_or_else(String::new, |why| format!("; {why}"));
         format!("{}: {word}{loss}{seen}{suspect}", self.name)
@@ -166,13 +166,11 @@ impl Gated {
 
     /// The loss on the safe side of its interval.
     fn bound(&self) -> String {
-        let end = if self.outcome == Ended::Fail { "at least" } else { "at most" };
         let share = self.bound95.map(|most| (most, percent(most)));
         let amount = self.amount.map(|own| (own.bound95, show::three_digits(own.bound95)));
         match share.or(amount) {
             None => String::new(),
-            Some((most, _)) if most <= 0.0 => ", surely not worse".to_owned(),
-            Some((_, words)) => format!(", {end} {words} worse"),
+            Some((_, words)) => format!(", 95% bound {words}"),
         }
     }
 }
@@ -219,7 +217,7 @@ impl GateAnswer {
         Self { max_increase: more, ..self }.told()
     }
 
-    /// What is allowed, in words: `5 %`, or `10` in the unit of the metric.
+    /// What is allowed, in words: `5%`, or `10` in the unit of the metric.
     pub fn allowance(&self) -> String {
         allowance(self.max_regression, self.max_increase)
     }
@@ -239,17 +237,17 @@ impl GateAnswer {
         self
     }
 
-    /// How it ended, without its rows: `the gate of 5 % passed`.
+    /// How it ended, without its rows: `gate passed (limit 5%)`.
     pub fn head(&self) -> String {
         let metric = self.metric.as_deref().map(|name| format!(" on {}", noun(name)));
         let metric = metric.unwrap_or_default();
         let how = match self.outcome {
             GateEnd::Pass => "passed",
             GateEnd::Fail => "failed",
-            GateEnd::Inconclusive => "makes no statement",
+            GateEnd::Inconclusive => "inconclusive",
         };
         let after = self.replicates.map(|count| format!(" after {count} replicates"));
-        format!("the gate of {}{metric} {how}{}", self.allowance(), after.unwrap_or_default())
+        format!("gate {how}{metric}{} (limit {})", after.unwrap_or_default(), self.allowance())
     }
 
     /// All rows, each in a sentence, but those that make no statement in one.
@@ -272,9 +270,9 @@ impl GateAnswer {
         let silent = self.rows.iter().filter(|row| row.is_silent()).count();
         match reasons.as_slice() {
             [] => None,
-            [one] => Some(format!("no statement about {}", told(one))),
+            [one] => Some(format!("inconclusive: {}", told(one))),
             several => Some(format!(
-                "no statement about {silent} of {} rows: {}",
+                "inconclusive: {silent} of {} rows: {}",
                 self.rows.len(),
                 several.iter().map(told).collect::<Vec<_>>().join("; ")
             )),
@@ -311,7 +309,7 @@ pub fn allowance(share: f64, more: Option<f64>) -> String {
     more.map_or_else(|| percent(share), show::three_digits)
 }
 
-/// A share in percent, in tenths below ten: a gate of 2.5 % is none of 3 %.
+/// A share in percent, in tenths below ten: a gate of 2.5% is none of 3%.
 pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if !(1.0..9.95).contains(&percent) {
@@ -319,7 +317,7 @@ pub fn percent(share: f64) -> String {
     }
     let tenths = (10.0 * percent).round();
     let digits = usize::from(tenths % 10.0 != 0.0);
-    format!("{:.digits$} %", tenths / 10.0)
+    format!("{:.digits$}%", tenths / 10.0)
 }
 
 #[cfg(test)]
@@ -328,7 +326,12 @@ mod tests {
 
     fn row(ended: Ended, loss: f64, surely: Option<f64>) -> Gated {
         let seen = Some(0.09);
-        Gated { loss: Some(loss), bound95: surely, min_detectable: seen, ..Gated::bare("it".to_owned(), ended) }
+        Gated {
+            loss: Some(loss),
+            bound95: surely,
+            min_detectable: seen,
+            ..Gated::bare("it".to_owned(), ended)
+        }
     }
 
     fn blind() -> Gated {
@@ -351,12 +354,12 @@ mod tests {
 
     #[test]
     fn rows_say_what_is_sure_and_what_would_have_been_found() {
-        let seen = "; a loss of 9 % would have been found";
+        let seen = "; a loss of 9% would have been found";
         for (one, told) in [
-            (row(Ended::Pass, 0.012, None), "pass (worse by 1.2 %)"),
-            (row(Ended::Pass, 0.012, Some(0.034)), "pass (worse by 1.2 %, at most 3.4 % worse)"),
-            (row(Ended::Pass, -0.2, Some(-0.1)), "pass (better by 20 %, surely not worse)"),
-            (row(Ended::Fail, 0.2, Some(0.18)), "fail (worse by 20 %, at least 18 % worse)"),
+            (row(Ended::Pass, 0.012, None), "pass (worse by 1.2%)"),
+            (row(Ended::Pass, 0.012, Some(0.034)), "pass (worse by 1.2%, at most 3.4% worse)"),
+            (row(Ended::Pass, -0.2, Some(-0.1)), "pass (better by 20%, surely not worse)"),
+            (row(Ended::Fail, 0.2, Some(0.18)), "fail (worse by 20%, at least 18% worse)"),
         ] {
             assert_eq!(one.text(), format!("it: {told}{seen}"));
         }
@@ -372,11 +375,11 @@ mod tests {
     fn a_few_rows_stand_for_all_and_the_replicates_are_told() {
         let rows = vec![row(Ended::Fail, 0.2, None); 5];
         let told = GateAnswer::of((0.025, 0.3), false, rows).of_study(None, Some(12));
-        assert!(told.text.starts_with("the gate of 2.5 % failed after 12 replicates: it: fail"));
+        assert!(told.text.starts_with("the gate of 2.5% failed after 12 replicates: it: fail"));
         assert!(told.text.ends_with("; and 2 more"), "{}", told.text);
         let named = Some("peak_memory_bytes".to_owned());
         let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None);
-        assert!(told.text.starts_with("the gate of 5 % on "), "{}", told.text);
+        assert!(told.text.starts_with("the gate of 5% on "), "{}", told.text);
         assert!(told.text.ends_with(" makes no statement: nothing to compare"), "{}", told.text);
     }
 
@@ -416,9 +419,7 @@ mod tests {
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), failed);
         // A gate of a share has none of it.
         let share = GateAnswer::of((0.05, 0.3), false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
-        assert!(
-            share.is_within(&share.rows[0]) && share.text.starts_with("the gate of 5 % passed")
-        );
+        assert!(share.is_within(&share.rows[0]) && share.text.starts_with("the gate of 5% passed"));
         let json = serde_json::to_value(&share).unwrap();
         assert!(json.get("more").is_none() && json["rows"][0].get("amount").is_none());
     }
@@ -435,7 +436,7 @@ mod tests {
         ]);
         assert_eq!(
             told.text,
-            "the gate of 5 % makes no statement: a: too few; b: too few; c: invalid"
+            "the gate of 5% makes no statement: a: too few; b: too few; c: invalid"
         );
         assert_eq!(
             told.lines(),
@@ -489,7 +490,7 @@ mod tests {
     #[test]
     fn small_shares_keep_a_tenth() {
         for (share, told) in
-            [(0.05, "5 %"), (0.025, "2.5 %"), (0.0996, "10 %"), (0.15, "15 %"), (0.0, "0 %")]
+            [(0.05, "5%"), (0.025, "2.5%"), (0.0996, "10%"), (0.15, "15%"), (0.0, "0%")]
         {
             assert_eq!(percent(share), told);
         }

@@ -196,7 +196,7 @@ pub struct Cell {
     pub median: Option<f64>,
     /// Largest.
     pub max: Option<f64>,
-    /// 95 % t interval of that mean; from 3 trials on, provisional below 6.
+    /// 95% t interval of that mean; from 3 trials on, provisional below 6.
     pub ci95: Option<[f64; 2]>,
     /// Whether that interval is so wide that the number says little: its upper end is more than twice the lower one.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -327,16 +327,16 @@ pub struct Comparison {
     /// Arm over baseline, from 3 pairs on (of published numbers from 1); absent where a value of
     /// zero allows no ratio.
     pub ratio: Option<f64>,
-    /// 95 % interval of the ratio, from 3 pairs on.
+    /// 95% CI of the ratio, from 3 pairs on.
     pub ci95: Option<[f64; 2]>,
-    /// 95 % interval that holds for the whole family of comparisons at once: the verdict is read
+    /// 95% CI that holds for the whole family of comparisons at once: the verdict is read
     /// from it.
     #[serde(default)]
     pub ci95_simultaneous: Option<[f64; 2]>,
     /// Interval of the two one-sided tests: *equivalent* is read from it.
     #[serde(default)]
     pub ci_equivalence: Option<[f64; 2]>,
-    /// Arm minus baseline, for metrics that may be zero, with its 95 % interval.
+    /// Arm minus baseline, for metrics that may be zero, with its 95% CI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
     /// Standard deviation of the differences of the natural logarithms.
@@ -394,9 +394,9 @@ impl Comparison {
 pub struct Difference {
     /// Arm minus baseline.
     pub value: f64,
-    /// 95 % interval.
+    /// 95% CI.
     pub ci95: Option<[f64; 2]>,
-    /// 95 % interval for the whole family.
+    /// 95% CI for the whole family.
     pub ci95_simultaneous: Option<[f64; 2]>,
     /// Standard deviation of the differences of the pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -420,9 +420,9 @@ pub struct Effect {
     pub n: usize,
     /// Level over baseline level.
     pub ratio: f64,
-    /// 95 % interval.
+    /// 95% CI.
     pub ci95: Option<[f64; 2]>,
-    /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
+    /// 95% CI for all main effects and interactions of the workload at once, and of all workloads
     /// as long as none of them shows anything.
     pub ci95_simultaneous: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
@@ -455,7 +455,7 @@ pub struct Interaction {
     pub n: usize,
     /// Ratio of the two ratios.
     pub ratio: f64,
-    /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
+    /// 95% CI for all main effects and interactions of the workload at once, and of all workloads
     /// as long as none of them shows anything.
     pub ci95_simultaneous: [f64; 2],
     /// One sentence.
@@ -491,7 +491,7 @@ pub struct Trend {
     pub n: usize,
     /// Level with the best mean.
     pub peak: f64,
-    /// Smallest and largest level that could be the best one, at 95 % for all trends of the workload.
+    /// Smallest and largest level that could be the best one, at 95% for all trends of the workload.
     pub peak_range: [f64; 2],
     /// How it goes there.
     #[serde(default)]
@@ -499,7 +499,7 @@ pub struct Trend {
     /// Change of the logarithm of the metric per change of the logarithm of the level: 1 means
     /// proportional, 0 means no change. Of a line only.
     pub slope: Option<f64>,
-    /// 95 % interval of the slope, for all trends of the workload at once.
+    /// 95% CI of the slope, for all trends of the workload at once.
     pub ci95: Option<[f64; 2]>,
     /// Smallest and largest of the levels around the best that stay within the margin of it; none of a
     /// line.
@@ -551,9 +551,9 @@ pub struct NoiseFloor {
     pub n: usize,
     /// Second copy over first.
     pub ratio: f64,
-    /// 95 % interval.
+    /// 95% CI.
     pub ci95: Option<[f64; 2]>,
-    /// Whether the bench tells the two apart at 1 %: it cannot be trusted then.
+    /// Whether the bench tells the two apart at 1%: it cannot be trusted then.
     pub different: bool,
     /// One sentence.
     pub text: String,

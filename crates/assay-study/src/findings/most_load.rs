@@ -40,7 +40,7 @@ pub struct Rate {
     /// Geometric mean of the percentile, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<u64>,
-    /// Its bounds, each one-sided at 5 % over all rates at once.
+    /// Its bounds, each one-sided at 5% over all rates at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds_ns: Option<[u64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -63,8 +63,9 @@ impl Rows for Findings {
     }
 
     fn numbers(&self, of: &Subject) -> Vec<Number<'_>> {
-        let own =
-            |cell: &&Cell| cell.workload == of.workload && cell.configuration == of.arm && !cell.control;
+        let own = |cell: &&Cell| {
+            cell.workload == of.workload && cell.configuration == of.arm && !cell.control
+        };
         self.measurements.iter().filter(own).map(number).collect()
     }
 }

@@ -133,11 +133,11 @@ pub struct Row {
     pub failed: usize,
     /// Geometric mean, in the metric's unit.
     pub value: Option<f64>,
-    /// Its 95 % interval.
+    /// Its 95% CI.
     pub ci95: Option<[f64; 2]>,
     /// Per cent of the baseline's speed: 50 is half as fast.
     pub percent: Option<f64>,
-    /// Its 95 % interval.
+    /// Its 95% CI.
     pub percent_ci95: Option<[f64; 2]>,
     /// The interval that holds for all places of the workload at once; the verdict is read from it.
     pub percent_ci95_simultaneous: Option<[f64; 2]>,
@@ -207,7 +207,7 @@ pub struct BesideRow {
     pub platform: String,
     /// The number with its unit, as printed: `1042.523 s`.
     pub value: String,
-    /// Per cent as printed: `79.16 %`.
+    /// Per cent as printed: `79.16%`.
     pub percent: String,
     /// The same as numbers.
     pub printed: Printed,

@@ -118,7 +118,7 @@ pub struct ScreenedLevel {
     /// Its main effect: its value over that of the best level of its factor, all else equal; none where the
     /// trials do not tell it.
     pub ratio_to_best: Option<f64>,
-    /// How far from that the true one may be, at 5 % for all levels together; none of the best level itself.
+    /// How far from that the true one may be, at 5% for all levels together; none of the best level itself.
     pub ends: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub eliminated: bool,

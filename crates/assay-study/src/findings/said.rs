@@ -140,7 +140,7 @@ impl Findings {
         self.comparisons.iter().find(|one| one.id == id)
     }
 
-    /// Whether a sentence tells an interval of 95 %.
+    /// Whether a sentence tells an interval of 95%.
     pub fn tells_interval(&self, said: &Said) -> bool {
         match said {
             Said::Bench { .. } | Said::Promised => true,
@@ -152,7 +152,7 @@ impl Findings {
 }
 
 impl Comparison {
-    /// Whether its sentence tells an interval of 95 %: *equivalent* is read from another one, and a
+    /// Whether its sentence tells an interval of 95%: *equivalent* is read from another one, and a
     /// study that goes on has none yet.
     pub fn tells_interval(&self) -> bool {
         let by_tests = self.kind == Kind::Paired

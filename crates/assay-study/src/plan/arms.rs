@@ -89,7 +89,9 @@ impl Layout {
                 .margin
                 .filter(|_| limit.is_none())
                 .map(assay_base::quantity::Percent::fraction),
-            primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary_metric.clone()),
+            primary: limit
+                .map(|own| own.metric().to_owned())
+                .or_else(|| study.primary_metric.clone()),
             order: study.order,
             lead_in: study.warmup_trial,
             stopping,
@@ -140,7 +142,9 @@ fn published(study: &Study) -> Vec<Pointer> {
 /// Replicates of all arms: the last look where looks were declared.
 fn replicates(study: &Study) -> u32 {
     match study.stop.rule {
-        StopRule::Interim => study.stop.interim_at.iter().copied().max().unwrap_or(study.replicates),
+        StopRule::Interim => {
+            study.stop.interim_at.iter().copied().max().unwrap_or(study.replicates)
+        }
         StopRule::Fixed | StopRule::Decided | StopRule::Gate | StopRule::Best => study.replicates,
     }
 }

@@ -137,9 +137,14 @@ fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
 
 /// What a study leaves out of itself: settings that are not there, and combinations that make no sense.
 fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
-    let absent =
-        |name: String, reason: String| AbsentWorkload { name, configuration: Arm::new(), target: 0, reason };
-    let settings = study.unavailable.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
+    let absent = |name: String, reason: String| AbsentWorkload {
+        name,
+        configuration: Arm::new(),
+        target: 0,
+        reason,
+    };
+    let settings =
+        study.unavailable.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
     let combinations = layout.omitted.iter().map(|own| {
         let name = format!("{} of {} combinations", own.count, own.of);
         absent(name, format!("left out by the study: {}", own.constraint))

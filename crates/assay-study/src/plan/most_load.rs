@@ -268,7 +268,8 @@ pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedT
     let Some(((_, limit), own)) = asked(&plan.design).zip(plan.workloads.first()) else {
         return Ok(trial.clone());
     };
-    let at_random = io::Planned::of(&own.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
+    let at_random =
+        io::Planned::of(&own.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
     let arm = rate(ran, trial, Aim { limit, time_ns: own.time_ns, at_random })?
         .map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })

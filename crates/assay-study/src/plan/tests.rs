@@ -274,7 +274,8 @@ fn counted_operations_have_no_ramp_and_plans_without_them_look_as_before() {
 #[test]
 fn a_spread_that_does_not_fit_is_absent_with_its_reason() {
     let spread = |io: &mut Asked| {
-        (io.pattern, io.operations, io.block_size) = (Pattern::Spaced, Some(100), Bytes(10 << 20).into());
+        (io.pattern, io.operations, io.block_size) =
+            (Pattern::Spaced, Some(100), Bytes(10 << 20).into());
         (io.queue_depth, io.threads) = (1, 1);
     };
     let reason = |study: &Study, length| {

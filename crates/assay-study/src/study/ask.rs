@@ -55,7 +55,8 @@ impl Ask {
     /// Levels of a factor that it names.
     pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
         let own = self.factor.as_deref() == Some(factor);
-        let over = [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
+        let over =
+            [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
         self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
     }
 }
@@ -145,7 +146,8 @@ impl Ask {
             _ => self.between.len() == 2,
         };
         let bound = self.min.is_some() || self.max.is_some();
-        let of_two: &[&str] = if self.is_of_any_two() { &[] } else { &["factor", "level", "versus"] };
+        let of_two: &[&str] =
+            if self.is_of_any_two() { &[] } else { &["factor", "level", "versus"] };
         let needs = if self.kind.is_of_two() { of_two } else { self.kind.needs() };
         let needed = needs.iter().copied().find(|key| !there(key));
         let lacks_most = self.kind == AskKind::Knee && self.max.is_none();

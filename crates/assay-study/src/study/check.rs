@@ -85,7 +85,8 @@ impl Checker<'_> {
             } else {
                 "a study of fixed length does not end by a half-width"
             };
-            let hint = "add rule = \"decided\" or \"interim\", or leave ci_half_width out".to_owned();
+            let hint =
+                "add rule = \"decided\" or \"interim\", or leave ci_half_width out".to_owned();
             self.key("stop/ci_half_width", message, Some(hint));
         }
         for (index, pair) in stop.interim_at.windows(2).enumerate() {
@@ -103,7 +104,7 @@ impl Checker<'_> {
         let Some(gate) = &study.gate else {
             if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
                 let hint =
-                    "add gate = { max_regression = \"5 %\" }, or leave the rule out".to_owned();
+                    "add gate = { max_regression = \"5%\" }, or leave the rule out".to_owned();
                 self.value("stop/rule", "the rule gate needs a gate", Some(hint));
             }
             return;
@@ -148,7 +149,7 @@ impl Checker<'_> {
             }
             (Loss::Amount(_), false) => {
                 let message = format!("{what} is compared by ratios");
-                let hint = "name a share that is allowed, such as 5 %".to_owned();
+                let hint = "name a share that is allowed, such as 5%".to_owned();
                 self.value("gate/max_regression", message, Some(hint));
             }
             (Loss::Amount(_), true) if gate.must_detect.is_some() => {
@@ -308,7 +309,9 @@ impl Checker<'_> {
                     format!("this setting lacks {}", lacking.join(" and ")),
                     Some(hint),
                 );
-            } else if let Some(first) = study.configurations[..index].iter().position(|one| one == arm) {
+            } else if let Some(first) =
+                study.configurations[..index].iter().position(|one| one == arm)
+            {
                 self.key(&path, format!("this setting is the same as setting {}", first + 1), None);
             }
         }
@@ -327,7 +330,8 @@ impl Checker<'_> {
                 product.join(" x "),
                 show::count(MOST_ARMS as u64)
             );
-            let hint = "leave levels out, or list the settings that matter: [[configurations]]".to_owned();
+            let hint =
+                "leave levels out, or list the settings that matter: [[configurations]]".to_owned();
             self.key("factors", message, Some(hint));
         }
     }
@@ -373,7 +377,8 @@ impl Checker<'_> {
             let noun = layer.noun();
             let message =
                 format!("one device holds one {noun} at a time: several cannot each be made once");
-            let hint = "leave recreate_per out: each is then made anew in every replicate".to_owned();
+            let hint =
+                "leave recreate_per out: each is then made anew in every replicate".to_owned();
             self.value("recreate_per", message, Some(hint));
         }
     }
@@ -407,7 +412,8 @@ impl Checker<'_> {
 impl Checker<'_> {
     /// What verdicts are about is told by some program, where it is no metric of ours.
     fn told(&mut self, study: &Study) {
-        let Some(primary) = study.primary_metric.as_deref().filter(|name| metrics::is_told(name)) else {
+        let Some(primary) = study.primary_metric.as_deref().filter(|name| metrics::is_told(name))
+        else {
             return;
         };
         if !is_told(study, primary) && !self.mistakes.is_wrong("primary_metric") {

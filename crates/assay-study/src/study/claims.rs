@@ -130,7 +130,10 @@ fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<S
     let io = io::Asked::of(&own.work);
     let obstacles = [
         (io.is_none(), "the most load is asked of work of the kind io"),
-        (io.is_some_and(|io| io.arrival_rate.is_some()), "the study finds the rate itself: leave arrival_rate out"),
+        (
+            io.is_some_and(|io| io.arrival_rate.is_some()),
+            "the study finds the rate itself: leave arrival_rate out",
+        ),
         (
             io.is_some_and(|io| io.operations.is_some()),
             "the most load is asked of trials that end by their time: leave operations out",

@@ -98,8 +98,8 @@ pub static STUDY: Fields = Fields {
         field(
             "margin",
             Form::Share,
-            "what counts as equivalent, fixed beforehand; 5 % by default",
-            "margin = \"5 %\"",
+            "what counts as equivalent, fixed beforehand; 5% by default",
+            "margin = \"5%\"",
         ),
         field(
             "primary_metric",
@@ -207,7 +207,7 @@ pub static STUDY: Fields = Fields {
             "gate",
             Form::Table(&GATE),
             "how much worse than the baseline any setting may be: exit code 1 beyond that",
-            "gate = { max_regression = \"5 %\" }",
+            "gate = { max_regression = \"5%\" }",
         ),
         field(
             "factors",
@@ -330,7 +330,7 @@ pub static LAW: Fields = Fields {
         field(
             "p99",
             Form::Time { least: ONE_NS },
-            "service time that 99 % stay below; for lognormal",
+            "service time that 99% stay below; for lognormal",
             "p99 = \"400 us\"",
         ),
         field(
@@ -374,13 +374,13 @@ pub static AREA: Fields = Fields {
             "offset",
             Form::Start,
             "where it, or the file system, begins on a block device; by default at its start",
-            "area = { offset = \"50 %\", size = \"512 MiB\" }",
+            "area = { offset = \"50%\", size = \"512 MiB\" }",
         ),
         field(
             "align",
             Form::Size { least: Bytes(512), most: Bytes(1 << 40) },
             "what the start is rounded up to; 1 MiB by default",
-            "area = { offset = \"50 %\", align = \"2 MiB\" }",
+            "area = { offset = \"50%\", align = \"2 MiB\" }",
         ),
     ],
 };
@@ -425,13 +425,13 @@ pub static STOP: Fields = Fields {
             "ci_half_width",
             Form::Share,
             "half-width of the intervals that is enough, for the rules interim and decided",
-            "ci_half_width = \"3 %\"",
+            "ci_half_width = \"3%\"",
         ),
         field(
             "indifference_zone",
             Form::Share,
             "how near to the best the winner of a race has to be; as near as the margin by default",
-            "indifference_zone = \"2 %\"",
+            "indifference_zone = \"2%\"",
         ),
         field(
             "screen",
@@ -451,14 +451,14 @@ pub static GATE: Fields = Fields {
             "max_regression",
             Form::LossOrAmount,
             "a loss up to this is allowed: a share, or of a count that may be zero so many more",
-            "max_regression = \"5 %\"",
+            "max_regression = \"5%\"",
         ),
         field(
             "must_detect",
             Form::Loss,
             "a row that would not have found a loss of this makes no statement; 30 % by default, and as \
              far beyond a gate above 5 %",
-            "must_detect = \"15 %\"",
+            "must_detect = \"15%\"",
         ),
         field(
             "metric",

@@ -733,7 +733,7 @@ fn words(work: &Work) -> String {
     }
     text.push_str(&work.paced.words());
     if work.duplicates > 0 {
-        let _ = write!(text, ", duplicates = \"{} %\"", work.duplicates);
+        let _ = write!(text, ", duplicates = \"{}%\"", work.duplicates);
     }
     text
 }

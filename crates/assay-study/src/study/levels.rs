@@ -113,7 +113,7 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
 }
 
 /// The one spelling of a level: that of the factor's example where it has the level, else as amounts are
-/// written (`64KiB` is `64 KiB`, `80%` is `80 %`). What is no level stays as it is.
+/// written (`64KiB` is `64 KiB`, `80%` is `80%`). What is no level stays as it is.
 pub fn spelled(name: &str, level: &str) -> String {
     if judged(name, level).is_err() {
         return level.to_owned();
@@ -164,7 +164,7 @@ mod tests {
             level.to_uppercase(),
             format!("0{level}"),
             format!("{level}.0"),
-            level.replace(" %", ".0 %"),
+            level.replace(" %", ".0%"),
             level.replace(" %", ".0%"),
         ];
         if let Ok(bytes) = level.parse::<Bytes>() {
@@ -239,11 +239,7 @@ mod tests {
             ("queue_depth", "1,x,4", &["1", "x", "4"]),
             ("scheduler", "none,mq-deadline", &["none", "mq-deadline"]),
             ("block_size", "4 KiB", &["4 KiB"]),
-            (
-                "block_size",
-                "4 KiB,4KiB/70:64KiB/30,1 MiB",
-                &["4 KiB", "4KiB/70:64KiB/30", "1 MiB"],
-            ),
+            ("block_size", "4 KiB,4KiB/70:64KiB/30,1 MiB", &["4 KiB", "4KiB/70:64KiB/30", "1 MiB"]),
             ("block_size", "4KiB/70:64KiB/20", &["4KiB/70:64KiB/20"]),
             (
                 "distribution",
@@ -291,8 +287,8 @@ mod tests {
             ("wbt_latency", "76ms", "76 ms"),
             ("wbt_latency", "0.076 s", "76 ms"),
             ("read_ahead", "192KiB", "192 KiB"),
-            ("dirty_ratio", "17%", "17 %"),
-            ("working_set", "175%", "175 %"),
+            ("dirty_ratio", "17%", "17%"),
+            ("working_set", "175%", "175%"),
             ("working_set", "98304 KiB", "96 MiB"),
             ("queue_depth", "03", "3"),
         ] {

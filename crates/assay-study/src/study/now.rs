@@ -18,7 +18,8 @@ pub(super) fn may_be(factor: &str) -> bool {
 pub fn asked(study: &Study) -> Vec<String> {
     let is_now = |level: &String| level == NOW;
     let named = study.factors.iter().filter(|(name, levels)| {
-        let in_arms = study.configurations.iter().chain([&study.baseline]).filter_map(|arm| arm.get(*name));
+        let in_arms =
+            study.configurations.iter().chain([&study.baseline]).filter_map(|arm| arm.get(*name));
         may_be(name) && levels.iter().chain(in_arms).any(is_now)
     });
     named.map(|(name, _)| name.clone()).collect()
@@ -147,7 +148,8 @@ mod tests {
     fn what_is_left_out_of_what_is_set_is_left_out_of_the_level_that_it_was() {
         let mut own = study();
         let written = "scheduler = current and queue_depth > 4";
-        own.exclude = vec![written.to_owned(), "queue_depth != 1 and read_ahead!=current".to_owned()];
+        own.exclude =
+            vec![written.to_owned(), "queue_depth != 1 and read_ahead!=current".to_owned()];
         put(&mut own, "scheduler", Ok("bfq".to_owned()));
         assert_eq!(own.exclude[0], "scheduler = bfq and queue_depth > 4");
         put(&mut own, "read_ahead", Ok("256 KiB".to_owned()));
@@ -158,7 +160,8 @@ mod tests {
     fn settings_that_are_listed_and_came_to_be_the_same_are_one() {
         let mut own = study();
         let arm = |scheduler: &str| {
-            let levels = [("scheduler", scheduler), ("read_ahead", "128 KiB"), ("queue_depth", "1")];
+            let levels =
+                [("scheduler", scheduler), ("read_ahead", "128 KiB"), ("queue_depth", "1")];
             levels.into_iter().map(|(name, level)| (name.to_owned(), level.to_owned())).collect()
         };
         own.configurations = vec![arm("current"), arm("none"), arm("bfq")];

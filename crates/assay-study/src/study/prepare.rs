@@ -55,7 +55,7 @@ impl FromStr for Start {
             let share: Percent = text.parse().map_err(|error| format!("{error}"))?;
             let inside = (0.0..100.0).contains(&share.0);
             return inside.then_some(Self::Share(share)).ok_or_else(|| {
-                format!("`{text}` lies beyond the end: say 0 % up to less than 100 %")
+                format!("`{text}` lies beyond the end: say 0% up to less than 100%")
             });
         }
         text.parse().map(Self::At).map_err(|error| format!("{error}"))
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn half_a_card_begins_at_an_aligned_byte() {
         let area = AreaRequest {
-            offset: Some("50 %".parse().unwrap()),
+            offset: Some("50%".parse().unwrap()),
             align: Some("2 MiB".parse().unwrap()),
             size: None,
         };
@@ -161,10 +161,10 @@ mod tests {
 
     #[test]
     fn a_start_reads_as_it_is_written() {
-        for text in ["50 %", "512 MiB", "0 %"] {
+        for text in ["50%", "512 MiB", "0%"] {
             assert_eq!(text.parse::<Start>().unwrap().to_string(), text);
         }
-        for text in ["100 %", "-1 %", "half", "12"] {
+        for text in ["100%", "-1%", "half", "12"] {
             assert!(text.parse::<Start>().is_err(), "{text}");
         }
     }

@@ -155,7 +155,10 @@ mod tests {
         let mut seen = 0;
         for (name, study) in super::fitness() {
             let study = study.unwrap();
-            assert_eq!((study.preset.as_deref(), study.requirements.as_deref()), (Some(name), Some(name)));
+            assert_eq!(
+                (study.preset.as_deref(), study.requirements.as_deref()),
+                (Some(name), Some(name))
+            );
             assert!(super::all().all(|(other, _)| other != name), "{name} is two studies");
             assert!(super::find(name).is_some() && !study.question.is_empty(), "{name}");
             for ask in &study.question {

@@ -60,7 +60,8 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         let Some(primary) = &study.primary_metric else {
             let message =
                 "a race is won by one number, and each class of others' requests has its own";
-            let hint = format!("add primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
+            let hint =
+                format!("add primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
             return told("stop/rule", message, &hint);
         };
         // How much others ask for is no merit of a setting, and fresh trials compare the means of classes.
@@ -69,7 +70,8 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
                 "under others' work a race is won by the mean latency of a class of requests, and not by \
                  {primary}"
             );
-            let hint = format!("write primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
+            let hint =
+                format!("write primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
             return told("primary_metric", &message, &hint);
         }
     }
@@ -91,7 +93,11 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     }
     if study.stop.ci_half_width.is_some() {
         let message = "a race does not end by a half-width";
-        return told("stop/ci_half_width", message, "write indifference_zone = \"2 %\", or leave it out");
+        return told(
+            "stop/ci_half_width",
+            message,
+            "write indifference_zone = \"2%\", or leave it out",
+        );
     }
     if study.stop.screen && !study.configurations.is_empty() {
         let message = "a screen is of a grid, and this study lists its settings";
@@ -127,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_screen_is_read_as_it_is_written_and_is_none_by_default() {
-        let text = RACE.replace("indifference_zone = \"2 %\"", "screen = true");
+        let text = RACE.replace("indifference_zone = \"2%\"", "screen = true");
         let study = file::parse("test", &text).unwrap();
         assert!(study.stop.screen);
         assert_eq!(file::parse("again", &file::write(&study).unwrap()).unwrap(), study);
@@ -168,17 +174,17 @@ mod tests {
             (with("order = \"chained\""), "random order"),
             (RACE.replace("= 20", "= 2"), "3 replicates at least"),
             (RACE.replace("= 20", "= 101"), "100 replicates at most"),
-            (with("gate = { max_regression = \"5 %\" }"), "no gate"),
+            (with("gate = { max_regression = \"5%\" }"), "no gate"),
             (with("aa_control = true"), "no second copy"),
             (RACE.replace("indifference_zone", "ci_half_width"), "half-width"),
             (RACE.replace("rule = \"best\", ", ""), "indifference_zone is for the rule best only"),
             (
-                RACE.replace("rule = \"best\", indifference_zone = \"2 %\"", "screen = true"),
+                RACE.replace("rule = \"best\", indifference_zone = \"2%\"", "screen = true"),
                 "screen is for the",
             ),
             (
                 with("configurations = [{ queue_depth = 1 }, { queue_depth = 2 }]")
-                    .replace("indifference_zone = \"2 %\"", "screen = true"),
+                    .replace("indifference_zone = \"2%\"", "screen = true"),
                 "lists its settings",
             ),
         ];

@@ -102,7 +102,7 @@ impl Unit {
         }
     }
 
-    /// A sum of shares as one writes it: 1.2 % and 0.2 % are 1.4 %, to the last digit.
+    /// A sum of shares as one writes it: 1.2% and 0.2% are 1.4%, to the last digit.
     fn decimal(self, amount: f64) -> f64 {
         if self == Self::Share { (amount * 1e6).round() / 1e6 } else { amount }
     }
@@ -182,13 +182,14 @@ mod tests {
     #[test]
     fn what_a_study_says_itself_stands() {
         let own = read(
-            "replicates = 5\nstop = { indifference_zone = \"3 %\" }",
+            "replicates = 5\nstop = { indifference_zone = \"3%\" }",
             "queue_depth = \"1 .. 8 in doublings\"",
         );
         let own = own.unwrap();
         assert_eq!((own.stop.rule, own.replicates), (StopRule::Best, 5));
         assert_eq!(own.stop.indifference_zone, Some(Percent(3.0)));
-        let grid = read("stop = { rule = \"fixed\" }", "queue_depth = \"1 .. 8 in doublings\"").unwrap();
+        let grid =
+            read("stop = { rule = \"fixed\" }", "queue_depth = \"1 .. 8 in doublings\"").unwrap();
         assert_eq!((grid.stop.rule, grid.replicates), (StopRule::Fixed, 6));
     }
 
@@ -206,13 +207,37 @@ mod tests {
     fn wrong_ranges_are_told_with_their_line_and_what_to_write() {
         for (space, told, hint) in [
             ("queue_depth = \"1 .. 64\"", "does not say by which steps", "in doublings\""),
-            ("queue_depth = \"64 .. 1 in doublings\"", "from the larger to the smaller", "write it like"),
-            ("queue_depth = \"1 .. 64 in leaps\"", "neither in doublings nor in steps", "write it like"),
-            ("queue_depth = \"1 .. 64 in steps of 0\"", "neither in doublings nor", "write it like"),
-            ("queue_depth = \"1 .. many in doublings\"", "no range from one amount", "write it like"),
-            ("queue_depth = \"1 .. 4 KiB in doublings\"", "no range from one amount", "write it like"),
+            (
+                "queue_depth = \"64 .. 1 in doublings\"",
+                "from the larger to the smaller",
+                "write it like",
+            ),
+            (
+                "queue_depth = \"1 .. 64 in leaps\"",
+                "neither in doublings nor in steps",
+                "write it like",
+            ),
+            (
+                "queue_depth = \"1 .. 64 in steps of 0\"",
+                "neither in doublings nor",
+                "write it like",
+            ),
+            (
+                "queue_depth = \"1 .. many in doublings\"",
+                "no range from one amount",
+                "write it like",
+            ),
+            (
+                "queue_depth = \"1 .. 4 KiB in doublings\"",
+                "no range from one amount",
+                "write it like",
+            ),
             ("read_ahead = \"0 KiB .. 4 MiB in doublings\"", "nothing doubles zero", "list it"),
-            ("queue_depth = \"1 .. 64000 in steps of 1\"", "more than 1,000 levels", "write it like"),
+            (
+                "queue_depth = \"1 .. 64000 in steps of 1\"",
+                "more than 1,000 levels",
+                "write it like",
+            ),
             ("queue_depth = \"4 KiB .. 8 KiB in doublings\"", "queue_depth", ""),
             ("queue_depth = \"64\"", "expected a list of levels or a range", "in doublings"),
             ("queue_depht = [1, 2]", "there is no factor \"queue_depht\"", "queue_depth"),
@@ -240,12 +265,12 @@ mod tests {
             ["5 s", "10 s", "20 s"]
         );
         assert_eq!(
-            levels("dirty_ratio", "5 % .. 15 % in steps of 5 %").unwrap(),
-            ["5 %", "10 %", "15 %"]
+            levels("dirty_ratio", "5% .. 15% in steps of 5%").unwrap(),
+            ["5%", "10%", "15%"]
         );
         let shares = up(1.0, 2.0, |amount| Unit::Share.decimal(amount + 0.2)).unwrap();
         let shares = shares.into_iter().map(|amount| Unit::Share.written(amount));
-        assert_eq!(shares.collect::<Vec<_>>(), ["1 %", "1.2 %", "1.4 %", "1.6 %", "1.8 %", "2 %"]);
+        assert_eq!(shares.collect::<Vec<_>>(), ["1%", "1.2%", "1.4%", "1.6%", "1.8%", "2%"]);
         assert_eq!(levels("arrival_rate", "1000/s .. 4000/s in doublings").unwrap().len(), 3);
         assert!(!is_range("/mnt/a/../b") && !is_range("none") && is_range("1 .. 8"));
     }

@@ -43,7 +43,9 @@ pub fn law(text: &str) -> Outcome<Law> {
     };
     let store = match (size, holds, lie) {
         (None, None, None) => None,
-        (None, ..) => return Err(mistake(text, "what it says that it holds is missing: announced_size=8GB")),
+        (None, ..) => {
+            return Err(mistake(text, "what it says that it holds is missing: announced_size=8GB"));
+        }
         (Some(size), holds, lie) if holds.unwrap_or(size) <= size => Some(Store {
             claimed_bytes: size,
             held_bytes: holds.unwrap_or(size),

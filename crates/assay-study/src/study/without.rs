@@ -253,7 +253,7 @@ mod tests {
         assert!(!holds("wbt_latency <= 2 ms", &[("wbt_latency", "off")]));
         assert!(holds(
             "dirty_background_ratio >= dirty_ratio",
-            &[("dirty_background_ratio", "20 %"), ("dirty_ratio", "10 %"),]
+            &[("dirty_background_ratio", "20%"), ("dirty_ratio", "10%"),]
         ));
         assert!(holds("block_size = 4096", &[("block_size", "4 KiB")]), "however it is written");
     }

@@ -220,9 +220,9 @@ mod tests {
     fn tc_is_told_in_which_name_space_where_there_is_one() {
         assert_eq!(shown(None, "eth0"), ["qdisc", "show", "dev", "eth0"]);
         assert_eq!(shown(Some("ns"), "eth0"), ["-n", "ns", "qdisc", "show", "dev", "eth0"]);
-        let shaper: Shaper = "95 %".parse().unwrap();
+        let shaper: Shaper = "95%".parse().unwrap();
         let shaped = Shaped { namespace: None, interface: "eth0".to_owned(), shaper, base: None };
-        assert_eq!(shaped.to_string(), "eth0 shaped: 95 %");
+        assert_eq!(shaped.to_string(), "eth0 shaped: 95%");
     }
 
     /// The laboratory is the one of the measurements: five megabits behind 600 ms of buffer.

@@ -65,8 +65,11 @@ pub fn aa_test(findings: &Findings) -> AaTest {
 }
 
 fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
-    let cells: Vec<&Cell> =
-        findings.measurements.iter().filter(|cell| cell.primary && cell.workload == workload).collect();
+    let cells: Vec<&Cell> = findings
+        .measurements
+        .iter()
+        .filter(|cell| cell.primary && cell.workload == workload)
+        .collect();
     let mut samples = Vec::new();
     for (index, first) in cells.iter().enumerate() {
         samples.extend(cells[index + 1..].iter().filter_map(|second| differences(first, second)));

@@ -130,7 +130,10 @@ pub(super) fn named(arm: &Arm, id: &str) -> Arm {
 }
 
 fn named_cells(findings: &Findings) -> Vec<Cell> {
-    let own = |cell: &Cell| Cell { configuration: named(&cell.configuration, &findings.study.id), ..cell.clone() };
+    let own = |cell: &Cell| Cell {
+        configuration: named(&cell.configuration, &findings.study.id),
+        ..cell.clone()
+    };
     findings.measurements.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
 }
 
@@ -177,7 +180,14 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
 
 fn facts(findings: &Findings) -> Vec<Fact> {
     let EnvironmentFacts {
-        assay, kernel, cpu, cpus, memory_bytes, virtualization: virtualisation, targets, ..
+        assay,
+        kernel,
+        cpu,
+        cpus,
+        memory_bytes,
+        virtualization: virtualisation,
+        targets,
+        ..
     } = &findings.environment;
     let number =
         |value: Option<u64>| value.map_or_else(|| "not told".to_owned(), |n| n.to_string());
@@ -208,7 +218,9 @@ fn facts(findings: &Findings) -> Vec<Fact> {
 /// How many hosts its numbers are of: a sum over three is not one over four.
 fn hosts(findings: &Findings) -> String {
     match &findings.hosts {
-        Some(hosts) if hosts.finished < hosts.started => format!("{} of {}", hosts.finished, hosts.started),
+        Some(hosts) if hosts.finished < hosts.started => {
+            format!("{} of {}", hosts.finished, hosts.started)
+        }
         Some(hosts) => hosts.started.to_string(),
         None => "1".to_owned(),
     }
@@ -298,10 +310,9 @@ impl<'a> Book<'a> {
         for cell in findings.measurements.iter().filter(|cell| !cell.control) {
             cells.entry(key(cell)).or_insert(cell);
         }
-        let own = findings
-            .comparisons
-            .iter()
-            .map(|found| ((&*found.workload, &*found.metric, &found.configuration), &found.baseline));
+        let own = findings.comparisons.iter().map(|found| {
+            ((&*found.workload, &*found.metric, &found.configuration), &found.baseline)
+        });
         Self {
             findings,
             cells,
@@ -396,7 +407,8 @@ fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::OtherDayOrMachine, plain(&before, cell).zip(plain(&after, later))),
         };
-        let arms = [(cell, first), (later, other)].map(|(cell, of)| named(&cell.configuration, &of.study.id));
+        let arms = [(cell, first), (later, other)]
+            .map(|(cell, of)| named(&cell.configuration, &of.study.id));
         let mut told = comparison([cell, later], arms, kind, samples);
         doubt(&mut told, [cell, later], ["the earlier", "the later"]);
         if !told.better.is_known() {
@@ -562,7 +574,12 @@ mod tests {
         let cells = cells(&design, series.collect());
         let compared = Comparison::bare(Kind::Paired, ["read", "iops"], Better::Higher, arms);
         let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000; 3]);
-        Findings { measurements: cells, comparisons: vec![compared], checks: Vec::new(), ..bench.findings() }
+        Findings {
+            measurements: cells,
+            comparisons: vec![compared],
+            checks: Vec::new(),
+            ..bench.findings()
+        }
     }
 
     fn trials(all: &[(f64, Status)]) -> Vec<CellTrial> {

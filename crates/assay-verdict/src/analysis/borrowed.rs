@@ -160,7 +160,9 @@ mod tests {
         let loud = found(100, 100);
         assert_eq!(trust(&loud), [trusted, suspect, suspect]);
         assert!(
-            loud.summary.iter().any(|text| text == "Of 3 rows: 1 trusted as given, 2 suspect."),
+            loud.summary
+                .iter()
+                .any(|text| text == "Of 3 rows: 1 trusted for this virtual device, 2 suspect."),
             "{:?}",
             loud.summary
         );
@@ -170,7 +172,7 @@ mod tests {
         assert_eq!(trust(&found(190, 100)), [trusted; 3], "reading is as fast");
         assert_eq!(trust(&found(100, 50_000)), [trusted; 3], "the flush did something");
         let quiet = found(190, 100).summary.join(" ");
-        assert!(quiet.contains("trusted as what this machine is given"), "{quiet}");
+        assert!(quiet.contains("trusted for this virtual device"), "{quiet}");
     }
 
     #[test]
@@ -183,7 +185,10 @@ mod tests {
             drive.link = Presence::absent("a virtual disk has no link of its own");
         }
         let told = bench.findings().summary.join(" ");
-        assert!(told.contains("Of 2 rows: 1 trusted, 1 trusted as given."), "{told}");
+        assert!(
+            told.contains("Of 2 rows: 1 trusted, 1 trusted for this virtual device."),
+            "{told}"
+        );
     }
 
     #[test]

@@ -87,7 +87,10 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
             continue;
         };
         let same = |one: &&Cell| {
-            one.workload == work.name && one.configuration == work.arm && one.metric == metric && !one.control
+            one.workload == work.name
+                && one.configuration == work.arm
+                && one.metric == metric
+                && !one.control
         };
         let Some(number) = found.measurements.iter().find(same).and_then(of_cell) else { continue };
         if numbers.get(name).is_none_or(|known| known.value < number.value) {

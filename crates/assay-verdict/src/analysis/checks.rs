@@ -110,7 +110,7 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
         (1, true) if is_race => "was disturbed; the race leaves it out",
         (_, true) if is_race => "were disturbed; the race leaves them out",
         (1, true) => "was disturbed; verdicts leave it out",
-        (_, true) => "were disturbed; verdicts leave them out",
+        (_, true) => "were disturbed; verdicts exclude them",
     };
     let why = match (counts.disturbed, &counts.disturbance) {
         (_, None) => String::new(),
@@ -155,7 +155,7 @@ fn stopping(plan: &Plan) -> Option<Check> {
         Stopping::Looks { at, .. } => {
             let at: Vec<String> = at.iter().map(ToString::to_string).collect();
             format!(
-                "looked at after {} replicates; the looks share the error of 5 % equally",
+                "looked at after {} replicates; the looks share the error of 5% equally",
                 at.join(", ")
             )
         }

@@ -27,7 +27,11 @@ pub fn held<'a>(
             Standing::Below => "not reached",
             Standing::Open => "cannot be determined",
         };
-        CardClaim { rating: text.to_owned(), outcome: standing, text: format!("{text}: {word} ({because})") }
+        CardClaim {
+            rating: text.to_owned(),
+            outcome: standing,
+            text: format!("{text}: {word} ({because})"),
+        }
     };
     claims.into_iter().map(one).collect()
 }
@@ -131,7 +135,7 @@ fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) 
         None => format!("{what} was not measured"),
         Some(CardNumber { value, ci95: Some([low, high]), .. }) => {
             let [value, low, high] = [*value, *low, *high].map(shown);
-            format!("{what}: {value}, 95 % interval {low} to {high}{doubt}")
+            format!("{what}: {value}, 95% CI {low} to {high}{doubt}")
         }
         Some(number) => format!("{what}: {}, without an interval{doubt}", shown(number.value)),
     }

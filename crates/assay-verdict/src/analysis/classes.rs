@@ -7,7 +7,7 @@ use assay_base::quantity::metric::{self, CLASS_METRICS, Statistic};
 use assay_base::quantity::played;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Metric, Scale};
-use assay_kinds::work::metrics::noun;
+use assay_kinds::work::metrics::{change, noun};
 use assay_kinds::work::observe;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
 use assay_machine::probes::is_not_recorded;
@@ -344,7 +344,9 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
             continue;
         }
         let same = |one: &&Comparison| {
-            one.primary && one.class_of == first.class_of && one.configuration == first.configuration
+            one.primary
+                && one.class_of == first.class_of
+                && one.configuration == first.configuration
         };
         let classes: Vec<&Comparison> = found.comparisons.iter().filter(same).collect();
         told.extend(sentence(found, of, &classes));
@@ -364,7 +366,9 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
     let differs = |(name, level): &(&String, &String)| first.baseline.get(*name) != Some(*level);
     let arm: BTreeMap<_, _> = first.configuration.iter().filter(differs).collect();
     let levels = |arm: &assay_study::results::plan::Arm| {
-        let own = arm.iter().filter(|(name, _)| first.configuration.get(*name) != first.baseline.get(*name));
+        let own = arm
+            .iter()
+            .filter(|(name, _)| first.configuration.get(*name) != first.baseline.get(*name));
         arm_in_words(own)
     };
     // Of an arm without a single pair there is nothing to say.
@@ -415,9 +419,9 @@ fn part(found: &Findings, one: &Comparison) -> Option<String> {
     });
     let doubt = own.filter_map(|cell| cell.trust).max().map_or("", Trust::doubt);
     let interval = format!(
-        "{} times the {}, 95 % interval {} to {}{doubt}",
+        "{}, ratio {}, 95% CI {}-{}{doubt}",
+        change(&show::ratio(ratio), &one.metric),
         show::ratio(ratio),
-        noun(&one.metric),
         show::ratio(low),
         show::ratio(high)
     );
@@ -502,11 +506,12 @@ mod tests {
         let write = found(&findings, "block_write_mean_ns");
         assert_eq!(write.verdict, Some(Verdict::Equivalent));
         assert!(!found(&findings, "block_read_p99_ns").primary);
-        let rate = findings.measurements.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
+        let rate =
+            findings.measurements.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
         assert_eq!(rate.max, Some(250.0));
         assert!(findings.summary.contains(
-            &"mixed-read, /b against /a: reads lost (2 times the mean request latency, 95 % interval 2 to 2); \
-              writes are equivalent (1 times the mean request latency, 95 % interval 1 to 1)."
+            &"mixed-read, /b against /a: reads lost (100% higher mean request latency, ratio 2, 95% CI 2-2); \
+              writes are equivalent (no change in mean request latency, ratio 1, 95% CI 1-1)."
                 .to_owned()
         ), "{:#?}", findings.summary);
     }
@@ -518,7 +523,8 @@ mod tests {
         let told = |metric: &str| {
             let sentence = super::super::race::confirmed(&findings, Some(metric)).unwrap();
             let own = found(&findings, metric);
-            let [ratio, low, high] = show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
+            let [ratio, low, high] =
+                show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
             let given = format!("fresh trials give {ratio} (95 % interval {low} to {high})");
             assert!(sentence.text.contains(&given), "{}", sentence.text);
             sentence.text

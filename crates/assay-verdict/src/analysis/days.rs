@@ -55,7 +55,9 @@ impl Days {
     pub fn of_results(results: &[Findings]) -> Option<Self> {
         let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
         for book in results.iter().map(Book::new) {
-            for cell in book.findings.measurements.iter().filter(|cell| cell.primary && !cell.control) {
+            for cell in
+                book.findings.measurements.iter().filter(|cell| cell.primary && !cell.control)
+            {
                 let values = book.values(cell, Way::Plain).unwrap_or_default();
                 let sample = Sample::of(&values).filter(|own| own.n >= FEWEST_FOR_INTERVAL);
                 rows.entry(key(cell)).or_default().extend(sample.map(|own| own.mean));

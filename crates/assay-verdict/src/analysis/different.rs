@@ -83,7 +83,10 @@ mod tests {
         let arm = |pairs: &[(&str, &str)]| -> Arm {
             pairs.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
         };
-        assert_eq!(compared(&arm(&[("command", "a"), ("block_size", "1")])), arm(&[("block_size", "1")]));
+        assert_eq!(
+            compared(&arm(&[("command", "a"), ("block_size", "1")])),
+            arm(&[("block_size", "1")])
+        );
         assert_eq!(compared(&arm(&[("command", "a")])), arm(&[]));
         // Without several commands every setting is to do the same.
         assert_eq!(compared(&arm(&[("filesystem", "ext4")])), arm(&[]));

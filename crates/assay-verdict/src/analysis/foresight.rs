@@ -29,7 +29,7 @@ pub struct Foresight {
     /// Comparisons that share the error.
     pub comparisons: usize,
     /// Spread of the differences within a replicate, as a share, and the smallest difference that
-    /// is found with 80 % power at it.
+    /// is found with 80% power at it.
     pub sd_and_min_detectable: Vec<(f64, f64)>,
     /// Id of the result that the spread was taken from, or `pilot`.
     pub sd_source: Option<String>,

@@ -23,8 +23,8 @@ use super::verdicts::words;
 /// Error of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
 
-/// What a gate usually allows, and the loss that it must then see: at three trials of a spread of 3 %
-/// it does, at 10 % it finds such a loss in a third of the cases only (R13c).
+/// What a gate usually allows, and the loss that it must then see: at three trials of a spread of 3%
+/// it does, at 10% it finds such a loss in a third of the cases only (R13c).
 const USUAL_ALLOWED: f64 = 0.05;
 const USUAL_SEEN: f64 = 0.3;
 
@@ -43,7 +43,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate that must see 30 %, and where it allows more than 5 %, as far beyond that.
+    /// A gate that must see 30%, and where it allows more than 5%, as far beyond that.
     pub fn new(max_regression: f64) -> Self {
         let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
         let must_detect = USUAL_SEEN.max(1.0 - (1.0 - max_regression) * beyond);
@@ -125,7 +125,8 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
     let Some(found) = one.cell(key) else {
         let (workload, _, arm) = key;
         let mut absent = one.findings.absent.iter();
-        let own = absent.find(|own| own.workload == *workload && settable(&own.configuration) == *arm);
+        let own =
+            absent.find(|own| own.workload == *workload && settable(&own.configuration) == *arm);
         let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
         return Err(format!("{id} does not have it: {reason}"));
     };
@@ -185,11 +186,10 @@ fn judged(
 }
 
 /// Why a row makes no statement whose trials are too few, or allow no logarithm.
-pub(super) const NO_INTERVAL: &str = "its trials allow no interval";
+pub(super) const NO_INTERVAL: &str = "too few trials for a confidence interval";
 
 /// Why a row makes no statement whose interval holds what is allowed.
-pub(super) const UNDECIDED: &str =
-    "it is neither surely worse by more than is allowed nor surely not";
+pub(super) const UNDECIDED: &str = "its 95% CI contains the limit";
 
 /// What a gate allows of a metric, as logarithms of which more is worse.
 pub(super) struct Allowed {
@@ -266,7 +266,7 @@ fn blind(seen: f64, must_detect: f64) -> Ended {
     // Rounded they may look the same.
     let more = if seen == must_detect { "a little more than " } else { "" };
     Ended::Inconclusive(format!(
-        "only a loss of {more}{seen} would have been found, and --must-detect asks for {must_detect}"
+        "smallest detectable regression {more}{seen}, must_detect is {must_detect}"
     ))
 }
 
@@ -282,7 +282,7 @@ mod tests {
         Gate::new(0.05)
     }
 
-    /// One result a side.
+    /// One result per side.
     const ONE: Option<[usize; 2]> = Some([1, 1]);
 
     /// Normal draws by the method of Box and Muller.
@@ -378,7 +378,7 @@ mod tests {
         let pass = told(Better::Higher, &quiet, &quiet);
         assert_eq!(pass.outcome, Ended::Pass);
         assert!(
-            pass.text().starts_with("it: pass (worse by 0 %); a loss of 15 %"),
+            pass.text().starts_with("it: pass (worse by 0%); a loss of 15%"),
             "{}",
             pass.text()
         );
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(told(Better::Higher, &slower, &quiet).outcome, Ended::Pass);
         let wild = told(Better::Higher, &[1000.0, 1500.0, 700.0], &[900.0, 1400.0, 800.0]);
         let Ended::Inconclusive(reason) = wild.outcome else { panic!("{wild:?}") };
-        assert!(reason.contains("--must-detect asks for 30 %"), "{reason}");
+        assert!(reason.contains("--must-detect asks for 30%"), "{reason}");
     }
 
     #[test]

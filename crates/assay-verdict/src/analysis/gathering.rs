@@ -186,12 +186,14 @@ impl<'a> Gathering<'a> {
             rows.iter().find(own).and_then(|row| row.trust)
         };
         for one in &mut found.surfaces {
-            one.trust =
-                one.trust.max(trust(&one.workload, &one.configuration).filter(|_| one.trust.is_some()));
+            one.trust = one
+                .trust
+                .max(trust(&one.workload, &one.configuration).filter(|_| one.trust.is_some()));
         }
         for one in &mut found.accesses {
-            one.trust =
-                one.trust.max(trust(&one.workload, &one.configuration).filter(|_| one.trust.is_some()));
+            one.trust = one
+                .trust
+                .max(trust(&one.workload, &one.configuration).filter(|_| one.trust.is_some()));
         }
         found.of_kinds = self.of_kinds.into();
         kinds::settle(&mut found);

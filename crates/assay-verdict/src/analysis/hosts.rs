@@ -128,7 +128,14 @@ impl Gathered {
         let (Some((least, least_per_s)), Some((most, most_per_s))) = (least, most) else { return };
         let (workload, arm) = (row.workload.name.clone(), row.arm.clone());
         if !row.workload.control {
-            self.ranges.push(HostRange { workload, configuration: arm, slowest_per_s: least_per_s, slowest_rank: least, fastest_per_s: most_per_s, fastest_rank: most });
+            self.ranges.push(HostRange {
+                workload,
+                configuration: arm,
+                slowest_per_s: least_per_s,
+                slowest_rank: least,
+                fastest_per_s: most_per_s,
+                fastest_rank: most,
+            });
         }
     }
 

@@ -288,7 +288,7 @@ mod tests {
             let told = failure(status, detail);
             assert!(told.is_some_and(|own| own.contains("lost on the target")), "{status:?}");
         }
-        let kept = detail.replace("without_cut", "something_else");
+        let kept = detail.replace("lost_without_crash", "something_else");
         assert_eq!(failure(Status::LeadIn, &kept), None);
     }
 

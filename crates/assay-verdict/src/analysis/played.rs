@@ -229,7 +229,7 @@ mod tests {
         assert!((number("flushes", "flush_latency_p50_ns") / 5e6 - 1.0).abs() < 0.01);
         let is_told = |one: &&String| {
             one.contains("played writes lost (")
-                && one.contains(" times the mean response of writes, 95 % interval ")
+                && one.contains(" times the mean response of writes, 95% CI ")
                 && one.contains("played reads are equivalent (1 times the mean response of reads")
         };
         let told = findings.summary.iter().filter(is_told).count();
@@ -328,7 +328,12 @@ mod tests {
         assert_eq!((whole.outcome, whole.rows.len()), (GateEnd::Pass, 4), "{}", whole.text);
         for (metric, rows) in [(None, 4), (Some("write_response_mean_ns"), 1)] {
             let own = gated(metric, true);
-            assert_eq!((own.outcome, own.rows.len()), (GateEnd::Inconclusive, rows), "{}", own.text);
+            assert_eq!(
+                (own.outcome, own.rows.len()),
+                (GateEnd::Inconclusive, rows),
+                "{}",
+                own.text
+            );
             let why = own.rows.iter().find_map(|row| match &row.outcome {
                 Ended::Inconclusive(why) => Some(why.as_str()),
                 _ => None,

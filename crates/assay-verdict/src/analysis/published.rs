@@ -113,7 +113,10 @@ mod tests {
         assert_eq!((noop.text.as_str(), noop.value), ("513349 K/s", Some(513_349.0 * 1024.0)));
         assert_eq!(noop.statistic, "mean of 5 runs, spread not published");
         let at = |factor: &str, level: &str| (factor.to_owned(), level.to_owned());
-        assert_eq!(noop.configuration, Arm::from([at("filesystem", "ext4"), at("scheduler", "none")]));
+        assert_eq!(
+            noop.configuration,
+            Arm::from([at("filesystem", "ext4"), at("scheduler", "none")])
+        );
         let ssd = one("surface", "SSD 520", rate);
         let whole = |one: &Published| one.value.map(f64::round);
         assert_eq!((ssd.text.as_str(), whole(&ssd)), ("535.8 MB/s", Some(535.8e6)));

@@ -5,7 +5,7 @@ mod screened;
 use assay_base::quantity::Better;
 use assay_base::quantity::metric::class;
 use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::{self, is_of_speed, noun};
+use assay_kinds::work::metrics::{self, change, is_of_speed};
 use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{Findings, Trust};
@@ -117,7 +117,8 @@ fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
 }
 
 fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
-    let own = found.measurements.iter().find(|cell| cell.metric == metric && cell.configuration == *arm);
+    let own =
+        found.measurements.iter().find(|cell| cell.metric == metric && cell.configuration == *arm);
     own.and_then(|cell| cell.trust)
 }
 
@@ -197,22 +198,21 @@ pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Senten
     let ends = fresh.ci95_simultaneous.or(fresh.ci95)?;
     let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
     let what = match fresh.note_facts.iter().find_map(load) {
-        Some(load) => format!("there is no verdict, as the load was not the same ({load})"),
+        Some(load) => format!("no verdict, because the load differed ({load})"),
         None => "they are the answer".to_owned(),
     };
     let text = format!(
-        "The race promised {} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} to \
-         {high}): {what}.",
-        show::ratio(promised),
-        noun_of(&fresh.metric)
+        "The race showed {} over the baseline; fresh trials show {} (ratio {ratio}, 95% CI {low}-{high}): {what}.",
+        change_of(&show::ratio(promised), &fresh.metric),
+        change_of(&ratio, &fresh.metric)
     );
     Some(Sentence::new(Said::Promised, text))
 }
 
-/// A metric as a noun, and of which requests it is.
-fn noun_of(metric: &str) -> String {
+/// Returns a change of a metric with the class of its requests.
+fn change_of(ratio: &str, metric: &str) -> String {
     let of = class(metric).map_or_else(String::new, |(class, _)| format!(" of {class} requests"));
-    format!("{}{of}", noun(metric))
+    format!("{}{of}", change(ratio, metric))
 }
 
 fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
@@ -288,17 +288,14 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
     let Some(promised) = answer.winner_ratio.filter(|_| answer.can_be_confirmed()) else {
         return String::new();
     };
-    let baseline =
-        if answer.baseline_eliminated { "" } else { ", from which it is not surely told apart" };
+    let baseline = if answer.baseline_eliminated { "" } else { " (not significant)" };
     let id = match found.study.id.as_str() {
         "" => String::new(),
         id => format!(" {id}"),
     };
     format!(
-        "It promises {} times the baseline's {}{baseline}; whoever wins among many was lucky, too: fresh trials \
-         of both tell, by assay advise confirm{id}.",
-        show::ratio(promised),
-        noun_of(&answer.metric)
+        "It shows {} over the baseline{baseline}. The winner's gain is biased upward: run assay advise confirm{id}.",
+        change_of(&show::ratio(promised), &answer.metric)
     )
 }
 

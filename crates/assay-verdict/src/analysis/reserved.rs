@@ -76,7 +76,7 @@ fn size(found: &Findings, row: &Row<'_>) -> Option<Size> {
 }
 
 impl Size {
-    /// `2.31 MiB of memory (11.8 KiB a thread, 0.144 % of it)`.
+    /// `2.31 MiB of memory (11.8 KiB a thread, 0.144% of it)`.
     fn used(&self) -> String {
         let each = (self.used / f64::from(self.threads.max(1))) as u64;
         format!(

@@ -11,7 +11,7 @@ mod usual;
 
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::nature;
+use assay_kinds::work::metrics::{change, nature};
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{Cell, Comparison, Findings, Needed, Rank, Trust, Verdict};
@@ -365,7 +365,8 @@ fn subject(story: &Story<'_>, found: &Comparison, usual: Usual) -> String {
 fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<String> {
     let trust_of = |arm: &Arm| {
         let own = |cell: &&Cell| {
-            (&cell.workload, &cell.metric, &cell.configuration) == (&found.workload, &found.metric, arm)
+            (&cell.workload, &cell.metric, &cell.configuration)
+                == (&found.workload, &found.metric, arm)
         };
         story.found.measurements.iter().find(own).and_then(|cell| cell.trust)
     };
@@ -373,13 +374,13 @@ fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<Str
     let about = about(worst)?;
     let ends = found.ci95?;
     let ([low, high], doubt) = (ends.map(show::times), worst.doubt());
-    let open = if ends[0] <= 1.0 && ends[1] >= 1.0 { ": no difference shown" } else { "" };
-    let what = if found.metric == "iops" { "operations per second" } else { "bandwidth" };
+    let open = if ends[0] <= 1.0 && ends[1] >= 1.0 { "; no significant difference" } else { "" };
+    let ratio = show::times(found.ratio?);
     Some(format!(
-        "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}{open}{doubt}).",
+        "{}: {} has {about}{} compared with {} (ratio {ratio}, 95% CI {low}-{high}{open}{doubt}).",
         subject(story, found, usual),
         found.configuration.get("target")?,
-        show::times(found.ratio?),
+        change(&ratio, &found.metric),
         found.baseline.get("target")?,
     ))
 }
@@ -431,8 +432,8 @@ fn trust(story: &Story<'_>) -> String {
         let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
         if given == all {
             return format!(
-                "{rows} trusted as what this machine is given: no rule speaks against the numbers; what the \
-                 host caches cannot be seen from here."
+                "{rows} trusted for this virtual device: no trust rule was triggered; the \
+                 host's cache is invisible to this guest."
             );
         }
         if given == 0 && are_of_one_trial(story.found) {
@@ -440,12 +441,12 @@ fn trust(story: &Story<'_>) -> String {
                 .to_owned();
         }
         if given == 0 {
-            return format!("{rows} trusted: no rule speaks against the numbers.");
+            return format!("{rows} trusted: no trust rule was triggered.");
         }
     }
     let counts = [
         (trusted - given, "trusted"),
-        (given, "trusted as given"),
+        (given, "trusted for this virtual device"),
         (of(Trust::Suspect), "suspect"),
         (of(Trust::Invalid), "invalid"),
         (absent, "absent"),

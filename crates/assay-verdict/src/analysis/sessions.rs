@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_difference_must_stand_out_of_the_days_and_not_of_their_trials() {
         assert_eq!(compared(7_000.0, [1.0; 3], Some(0.05)).verdict, Some(Verdict::Worse));
-        // Trials of a day agree within 1 %, days do not.
+        // Trials of a day agree within 1%, days do not.
         let wild = compared(9_000.0, [0.9, 1.0, 1.1], Some(0.05));
         assert_eq!(wild.verdict, Some(Verdict::Inconclusive));
     }

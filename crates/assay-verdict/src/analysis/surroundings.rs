@@ -103,8 +103,8 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
     Some(Check::new("studies", text))
 }
 
-/// `12 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear went from 3 % to
-/// 4 %`. A study may have been interrupted for days, in which others wrote as well.
+/// `12 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear went from 3% to
+/// 4%`. A study may have been interrupted for days, in which others wrote as well.
 fn wear(drive: &DriveHealth, started: &str) -> Option<String> {
     let wrote = drive.written_bytes.map(|bytes| {
         let (bytes, date) = (show::bytes(bytes), started.split('T').next().unwrap_or(started));

@@ -13,7 +13,8 @@ const ARRAY: &str = "raid";
 
 /// A sentence for each arm in which an array did.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
-    let rates = || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
+    let rates =
+        || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
     let mut arms: Vec<&Arm> = Vec::new();
     for cell in rates() {
         if !arms.contains(&&cell.configuration) {
@@ -43,7 +44,8 @@ fn is_sound(cell: &Cell) -> bool {
 /// `9.8 MB/s while "write" runs (the whole in 2.1 min)`.
 fn of_workload(cell: &Cell, found: &Findings) -> Option<String> {
     let is_beside = |other: &&Cell| {
-        (&other.workload, &other.configuration) == (&cell.workload, &cell.configuration) && other.metric == SYNC_WHOLE
+        (&other.workload, &other.configuration) == (&cell.workload, &cell.configuration)
+            && other.metric == SYNC_WHOLE
     };
     let rate = show::mb_per_s(cell.value()?);
     let whole = found.measurements.iter().find(is_beside).and_then(Cell::value);

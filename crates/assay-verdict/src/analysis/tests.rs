@@ -463,7 +463,7 @@ fn targets_are_compared_with_the_first_one() {
             "random-write-q1: /mnt/b has 1.04 times the operations per second of /mnt/a (95 % \
              interval 1.01 to 1.07).",
             "sequential-read: /mnt/b has 2 times the bandwidth of /mnt/a (95 % interval 2 to 2).",
-            "All 4 rows are trusted: no rule speaks against the numbers.",
+            "All 4 rows are trusted: no trust rule was triggered.",
         ]
     );
 }

@@ -37,7 +37,7 @@ impl Time {
         if self.whole == 0 {
             return None;
         }
-        let share = |part: u64| format!("{:.0} %", 100.0 * part as f64 / self.whole as f64);
+        let share = |part: u64| format!("{:.0}%", 100.0 * part as f64 / self.whole as f64);
         let told = self.measuring + self.around + self.resting + self.between;
         Some(format!(
             "{} in all: {} measuring, {} warm-ups and ramps, {} rest before trials, {} preparing \

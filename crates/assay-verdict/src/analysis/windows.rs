@@ -70,7 +70,10 @@ pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings
     for side in sides {
         let seen =
             |cell: &&Cell| !cell.primary && !cell.control && metric::class(&cell.metric).is_some();
-        let own = |cell: &Cell| Cell { configuration: named(&cell.configuration, &side.study.id), ..cell.clone() };
+        let own = |cell: &Cell| Cell {
+            configuration: named(&cell.configuration, &side.study.id),
+            ..cell.clone()
+        };
         found.measurements.extend(side.measurements.iter().filter(seen).map(own));
     }
     let sentences: Vec<Sentence> = found
@@ -104,7 +107,9 @@ fn sentence(found: &Findings, compared: &Comparison) -> Option<Sentence> {
         let (class, _) = metric::class(&compared.metric)?;
         let metric = metric::of_requests(class, what)?;
         let own = found.measurements.iter().find(|cell| {
-            cell.metric == metric.name && cell.configuration == *arm && cell.workload == compared.workload
+            cell.metric == metric.name
+                && cell.configuration == *arm
+                && cell.workload == compared.workload
         });
         own.and_then(Cell::value).map(show::duration)
     };

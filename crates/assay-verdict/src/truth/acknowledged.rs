@@ -213,7 +213,7 @@ impl WriteTimes {
         each_ns.map(|each_ns| Self { each_ns })
     }
 
-    /// Their mean with its 95 % interval; none below three trials.
+    /// Their mean with its 95% CI; none below three trials.
     fn told(&self) -> Option<(f64, [f64; 2])> {
         let centre = geometric_mean(&self.each_ns)?;
         Some((centre.mean, centre.ci95?))

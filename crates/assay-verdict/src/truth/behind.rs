@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(Bench::write().judge(&Behind), None);
         assert_eq!(Bench::read().without_trials().judge(&Behind), None);
         assert_eq!(paced(|_| {}), None);
-        // 0.5 % is held.
+        // 0.5% is held.
         assert_eq!(paced(|pace| (pace.late, pace.max_delay_ns) = (5, 9_000_000)), None);
         assert_eq!(paced(|pace| pace.issued = 995), None);
     }

@@ -192,8 +192,9 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
 /// Whether each read needs a page of its own: small ones in random order through the page cache,
 /// which fetches whole pages.
 fn is_scattered(case: &Case<'_>) -> bool {
-    case.io()
-        .is_some_and(|io| !io.direct && io.pattern == Pattern::Random && io.block_size.largest().0 < PAGE)
+    case.io().is_some_and(|io| {
+        !io.direct && io.pattern == Pattern::Random && io.block_size.largest().0 < PAGE
+    })
 }
 
 /// Bytes that a device must read for what was read where no memory helps.
@@ -285,7 +286,7 @@ mod tests {
 
     #[test]
     fn small_reads_in_random_order_count_as_pages() {
-        // Each read of 512 bytes that misses fetches 4 KiB: 22 % of them did.
+        // Each read of 512 bytes that misses fetches 4 KiB: 22% of them did.
         let bench = Bench::read()
             .io(|io| (io.direct, io.block_size) = (false, Bytes(512).into()))
             .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
@@ -307,7 +308,7 @@ mod tests {
         });
         assert_eq!(
             bench.judge(&Cached).unwrap().text,
-            "the device delivered none of the bytes that were read: the rest came from memory or \
+            "the device delivered 0% of the bytes read: the rest came from memory or \
              was never written"
         );
     }

@@ -45,7 +45,8 @@ impl TruthRule for Compressed {
             return Some(Remark::suspect(format!("{compression} is on and the content is zeros")));
         }
         // A stated share that compresses is the question, and what it saves the answer.
-        let stated = case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
+        let stated =
+            case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
         if let Some(content) = stated {
             let moved = fewer(&witnessed(case)).map_or_else(
                 || "no fewer bytes than were asked".to_owned(),

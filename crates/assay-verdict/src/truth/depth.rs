@@ -110,7 +110,7 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
     let in_flight = weighted_ms / submitting_ms;
     (in_flight < LEAST_SHARE * f64::from(asked)).then(|| {
         Remark::suspect(format!(
-            "{asked} operations in flight were asked for, the device had {} on average",
+            "queue depth {asked} requested, {} measured",
             show::three_digits(in_flight)
         ))
     })
@@ -128,7 +128,7 @@ fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
         .count();
     (hit > 0).then(|| {
         Remark::suspect(format!(
-            "{asked} operations in flight were asked for, but completions were already there when \
+            "queue depth {asked} requested, but completions were already there when \
              submit returned{}: the operations ran one after another",
             in_trials(hit, case)
         ))
@@ -171,10 +171,7 @@ mod tests {
     fn speaks_when_the_device_had_less_than_half() {
         let remark = weighted(500).judge(&Depth).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(
-            remark.text,
-            "32 operations in flight were asked for, the device had 0.5 on average"
-        );
+        assert_eq!(remark.text, "queue depth 32 requested, 0.5 measured");
     }
 
     #[test]
@@ -184,7 +181,7 @@ mod tests {
             .first(1, |trial| counted(trial).already_complete = 900);
         assert_eq!(
             bench.judge(&Depth).unwrap().text,
-            "32 operations in flight were asked for, but completions were already there when \
+            "queue depth 32 requested, but completions were already there when \
              submit returned, in 1 of 3 trials: the operations ran one after another"
         );
         let few = Bench::write().each(|trial| {

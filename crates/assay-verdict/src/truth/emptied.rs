@@ -151,11 +151,7 @@ mod tests {
         for (apart, access, told) in [
             (Apart::Halves, "uniform", "took away up to 1.76 times what the part"),
             (Apart::None, "zoned:80/20:20/80", "took away up to 3.52 times what the part"),
-            (
-                Apart::None,
-                "zipf:1.2",
-                "times what the part holds that they go to most, in 2 of 3",
-            ),
+            (Apart::None, "zipf:1.2", "times what the part holds that they go to most, in 2 of 3"),
         ] {
             let remark = trims(apart, access).unwrap();
             assert!(remark.text.contains(told), "{}", remark.text);

@@ -85,7 +85,7 @@ impl TruthRule for HostCache {
         let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
         let again = kept_by_host.map(|again| format!("{}: the host keeps them", again.words()));
         let loud = again.or_else(|| kept(case)).map(Remark::suspect);
-        Some(loud.unwrap_or_else(|| Remark::note("what the host caches cannot be seen from here")))
+        Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     fn rest() -> (Trust, String) {
-        (Trust::Trusted, "what the host caches cannot be seen from here".to_owned())
+        (Trust::Trusted, "the host's cache is invisible to this guest".to_owned())
     }
 
     #[test]

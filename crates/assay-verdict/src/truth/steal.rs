@@ -10,7 +10,7 @@ use super::evidence::in_trials;
 use super::{Case, Remark, SPEED, TruthRule};
 
 /// Percent of processor time from which on a trial is disturbed: what was stolen can change a rate by
-/// about as much, and half of the usual margin of 5 % must not come from others.
+/// about as much, and half of the usual margin of 5% must not come from others.
 const MOST_PERCENT: f64 = 2.5;
 
 /// Ticks below which a share means nothing.
@@ -20,7 +20,7 @@ pub struct Steal;
 
 static ABOUT: About = About {
     name: "steal",
-    summary: "the hypervisor gave more than 2.5 % of the processor time to others",
+    summary: "the hypervisor gave more than 2.5% of the processor time to others",
     text: "On a virtual machine the kernel counts the time in which a processor was ready and the \
            hypervisor ran something else. Above 2.5 % during a trial, the trial is disturbed: what was stolen can \
            change a rate by about as much, and that is half of the usual margin.",

@@ -15,7 +15,7 @@ const FEW: usize = 4;
 /// Largest over smallest trial from which on a few say little.
 const MOST_RATIO: f64 = 3.0;
 
-/// Half-width of the 95 % interval of the geometric mean from which on more of them say little.
+/// Half-width of the 95% CI of the geometric mean from which on more of them say little.
 const MOST_HALF_WIDTH: f64 = 0.4;
 
 pub struct Unstable;

@@ -113,7 +113,13 @@ mod tests {
             bits: None,
         };
         let wrong = FaultCounts { stale: 2, ..FaultCounts::default() };
-        Verified { read: 1000, intact: 998, corrupt: wrong, first: vec![first], ..Verified::default() }
+        Verified {
+            read: 1000,
+            intact: 998,
+            corrupt: wrong,
+            first: vec![first],
+            ..Verified::default()
+        }
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn entry<'a>(
 pub struct Standing {
     /// Of both.
     pub trust: Trust,
-    /// Whether a drive is lent, so that what is trusted is trusted as given.
+    /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     pub lent: bool,
     /// What speaks against them.
     pub reasons: Vec<String>,
@@ -180,7 +180,7 @@ impl Standing {
         Self { trust, lent, reasons }
     }
 
-    /// The trust as pages and lists say it: `trusted as given`.
+    /// The trust as pages and lists say it: `trusted for this virtual device`.
     fn word(&self) -> &'static str {
         Stands { trust: self.trust, lent: self.lent }.words()
     }

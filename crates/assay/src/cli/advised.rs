@@ -41,7 +41,7 @@ pub struct Advised<'a> {
 pub struct Compared<'a> {
     /// That of the worse of the two.
     pub trust: Trust,
-    /// Whether a drive is lent, so that what is trusted is trusted as given.
+    /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     pub virtual_device: bool,
     /// What speaks against the numbers.
     pub reasons: &'a [String],

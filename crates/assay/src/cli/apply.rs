@@ -57,7 +57,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let findings = store::findings_of(&stored);
     let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
     let allowed = arguments.allowed.paths()?;
-    factors::permitted(best.configuration.keys().map(String::as_str), &allowed).map_err(Failure::mistake)?;
+    factors::permitted(best.configuration.keys().map(String::as_str), &allowed)
+        .map_err(Failure::mistake)?;
     let standing = Standing::of(&findings, best);
     let accepted = arguments.accept_suspect || !arguments.yes;
     is_fit(&stored.id, &standing, accepted)?;
@@ -116,7 +117,7 @@ struct Document<'a> {
     id: &'a str,
     /// How far its numbers can be trusted.
     trust: Trust,
-    /// Whether a drive is lent, so that what is trusted is trusted as given.
+    /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     virtual_device: bool,
     /// What speaks against the numbers.
     reasons: &'a [String],
@@ -197,7 +198,8 @@ mod tests {
         let mut findings = findings();
         let best = findings.comparisons[0].clone();
         let own = findings.measurements.iter_mut().find(|cell| {
-            (&cell.workload, &cell.metric, &cell.configuration) == (&best.workload, &best.metric, &best.configuration)
+            (&cell.workload, &cell.metric, &cell.configuration)
+                == (&best.workload, &best.metric, &best.configuration)
         });
         let cell = own.unwrap();
         if lent {
@@ -231,7 +233,10 @@ mod tests {
     #[test]
     fn suspect_numbers_need_a_word_and_invalid_ones_are_no_reason_to_change_anything() {
         assert_eq!(told(Trust::Trusted, false), Ok("trusted".to_owned()));
-        assert_eq!(told_of(Trust::Trusted, false, true), Ok("trusted as given".to_owned()));
+        assert_eq!(
+            told_of(Trust::Trusted, false, true),
+            Ok("trusted for this virtual device".to_owned())
+        );
         let lent = told_of(Trust::Suspect, true, true).unwrap();
         assert_eq!(lent, "suspect: somebody else wrote meanwhile", "loud signs are told as ever");
         let (kind, why) = told(Trust::Suspect, false).unwrap_err();

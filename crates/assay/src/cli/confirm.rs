@@ -125,7 +125,8 @@ fn of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     let best = best(findings, workload)?;
     let named = |found: &&Comparison| {
         let mut advised = findings.advice.iter().filter(|one| is_for(one));
-        advised.any(|advice| advice.evidence.contains(&found.id)) && found.configuration == best.configuration
+        advised.any(|advice| advice.evidence.contains(&found.id))
+            && found.configuration == best.configuration
     };
     let workloads = findings.comparisons.iter().filter(named).map(|found| found.workload.clone());
     Ok(Best {

@@ -95,7 +95,7 @@ format     = "assay-study/1"
 title      = "A gate"
 replicates = 3
 seed       = 11
-gate       = { max_regression = "5 %" }
+gate       = { max_regression = "5%" }
 
 [factors]
 queue_depth = [4, 1]
@@ -379,5 +379,5 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
     let id = results(&fake).into_iter().next().unwrap();
     let ended = run(&fake, &format!("assay resume --quiet {id}")).unwrap_err();
     assert_eq!(ended.kind, Kind::Gate, "{ended}");
-    assert!(ended.message.starts_with("the gate of 5 % failed: read (depth 1): "), "{ended}");
+    assert!(ended.message.starts_with("the gate of 5% failed: read (depth 1): "), "{ended}");
 }

@@ -70,7 +70,8 @@ fn tell(
     let mut lines: Vec<String> =
         commands.iter().flat_map(|command| lines(command, width)).collect();
     for absent in &plan.absent {
-        let text = format!("{}: {}", pilot_key(&absent.name, &absent.configuration), absent.words());
+        let text =
+            format!("{}: {}", pilot_key(&absent.name, &absent.configuration), absent.words());
         lines.extend(broken(text.split(' '), "", "", width));
         lines.push(String::new());
     }

@@ -64,10 +64,11 @@ mod tests {
             format!(
                 "format = \"assay-study/1\"\ntitle = \"mine\"\n{more}[[workload]]\nname = \"a\"\n\
                  io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n[[question]]\n\
-                 kind = \"bound\"\nask = \"Is it?\"\nworkloads = [\"a\"]\nleast = \"90 IOPS\"\n"
+                 kind = \"bound\"\nask = \"Is it?\"\nworkloads = [\"a\"]\nmin = \"90 IOPS\"\n"
             )
         };
-        fake.write_whole(Path::new("/mine.toml"), file("requirements = \"mine\"\n").as_bytes()).unwrap();
+        fake.write_whole(Path::new("/mine.toml"), file("requirements = \"mine\"\n").as_bytes())
+            .unwrap();
         assert_eq!(study(&fake, "/mine.toml").unwrap().requirements.as_deref(), Some("mine"));
         fake.write_whole(Path::new("/other.toml"), file("").as_bytes()).unwrap();
         for (word, told) in [

@@ -215,10 +215,7 @@ mod tests {
         let told = serde_json::json!(Inventory::of(&machine("nvme-one-lane")));
         let drive = &told["drives"][0];
         assert_eq!(drive["name"], "nvme0n1");
-        assert!(
-            drive["health"]["absent"].is_string()
-                && drive["rpm"]["absent"].is_string()
-        );
+        assert!(drive["health"]["absent"].is_string() && drive["rpm"]["absent"].is_string());
         assert_eq!(drive["link"]["present"]["name"], "PCIe 4.0 x1 (its device can do PCIe 4.0 x4)");
         let none = Inventory::of(&Fake::new()).rows();
         assert_eq!(none.len(), 2, "{none:?}");

@@ -67,7 +67,9 @@ impl KeptArguments {
         let key = |name: &str| format!("workload/*/durability/{name}");
         let mut typed = vec![Typed::new(format!("--check '{check}'"), key("check_command"))];
         let line = commands.alone();
-        typed.extend(line.map(|line| Typed::new(format!("--command '{line}'"), key("writer_command"))));
+        typed.extend(
+            line.map(|line| Typed::new(format!("--command '{line}'"), key("writer_command"))),
+        );
         if !self.needs.is_empty() {
             typed.push(Typed::new(format!("--needs {}", self.needs.join(",")), key("needs")));
         }

@@ -200,7 +200,10 @@ mod tests {
         let percent: u32 = content(&study).strip_suffix(" %").unwrap().parse().unwrap();
         assert!(percent > 90, "{percent}");
         // What is stated as random stays so.
-        assert_eq!(io::Asked::of(&study.workload[2].work).unwrap().compressibility, Content::Random);
+        assert_eq!(
+            io::Asked::of(&study.workload[2].work).unwrap().compressibility,
+            Content::Random
+        );
         // As much again that saves little brings it to about half.
         fake.put("/home/me/below/b.bin", scrambled(520_000));
         let mixed = content(&liked(&fake, "compression").unwrap());

@@ -345,7 +345,7 @@ fn study_file() -> String {
     let mut page = format!(
         "{MADE}# Study file\n\nA study is a TOML file: a target, work, and what varies. `assay plan FILE` reads one \
          and tells\nall mistakes at once; `assay list schema` prints a JSON Schema for editors.\n\n\
-         ```toml\n{}```\n\nAmounts are text with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5 %\"`.\n",
+         ```toml\n{}```\n\nAmounts are text with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5%\"`.\n",
         file::EXAMPLE
     );
     for fields in tables() {

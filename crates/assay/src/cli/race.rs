@@ -17,7 +17,7 @@ pub struct RaceArguments {
     /// As a race: settings that are surely behind leave, until one is left
     ///
     /// For many settings and one workload. From the third replicate on those leave that are surely behind the
-    /// leader, at 5 % for all of them and all replicates together; the baseline stays. At most 20 replicates,
+    /// leader, at 5% for all of them and all replicates together; the baseline stays. At most 20 replicates,
     /// or --replicates. A race gives no verdicts: its winner is to be confirmed. Of others' work (live) those win
     /// that serve reads soonest, or by --primary, and what harms is rolled back and leaves.
     #[arg(long, conflicts_with_all = ["until", "gate", "quick"])]
@@ -28,7 +28,7 @@ pub struct RaceArguments {
     /// Before a race of more than 40 settings, let levels leave by their main effects
     ///
     /// Some of the settings run first, in which the levels of each factor come equally often. A level that is
-    /// surely behind another one of its factor leaves with all its settings, at 5 % for all levels together.
+    /// surely behind another one of its factor leaves with all its settings, at 5% for all levels together.
     /// Interactions are not looked at: a setting that is good only together with such a level is lost.
     #[arg(long)]
     screen: bool,
@@ -48,7 +48,12 @@ impl RaceArguments {
         if self.race {
             study.replicates = replicates.unwrap_or(MOST_REPLICATES);
             let Stop { indifference_zone: closeness, screen, .. } = study.stop;
-            study.stop = Stop { rule: StopRule::Best, indifference_zone: closeness, screen, ..Stop::default() };
+            study.stop = Stop {
+                rule: StopRule::Best,
+                indifference_zone: closeness,
+                screen,
+                ..Stop::default()
+            };
             // They are asked of verdicts, bounds too, and a second copy of the baseline would take part.
             study.question.clear();
             study.requirements = None;
@@ -69,8 +74,8 @@ impl RaceArguments {
     pub fn typed(&self) -> Vec<Typed> {
         let race = self.race.then(|| Typed::new("--race", "stop/rule"));
         let closeness = self.closeness.as_ref();
-        let closeness =
-            closeness.map(|text| Typed::new(format!("--closeness {text}"), "stop/indifference_zone"));
+        let closeness = closeness
+            .map(|text| Typed::new(format!("--closeness {text}"), "stop/indifference_zone"));
         let screen = self.screen.then(|| Typed::new("--screen", "stop/screen"));
         race.into_iter().chain(closeness).chain(screen).collect()
     }

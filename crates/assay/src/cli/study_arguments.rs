@@ -645,15 +645,26 @@ mod tests {
         }
         let message = study(&["queue-depth", "--set", "queue_depth=1..8"]).unwrap_err().message;
         assert!(message.ends_with("--set queue_depth=1,2,4,8"), "{message}");
-        let both =
-            study(&["queue-depth", "--set", "queue_depth=x", "--set", "threads=y"]).unwrap_err().message;
-        assert!(both.contains("--set queue_depth=x: ") && both.contains("--set threads=y: "), "{both}");
+        let both = study(&["queue-depth", "--set", "queue_depth=x", "--set", "threads=y"])
+            .unwrap_err()
+            .message;
+        assert!(
+            both.contains("--set queue_depth=x: ") && both.contains("--set threads=y: "),
+            "{both}"
+        );
     }
 
     #[test]
     fn options_that_fit_say_nothing() {
-        let words =
-            ["queue-depth", "--set", "queue_depth=1,2", "--replicates", "4", "--baseline", "queue_depth=2"];
+        let words = [
+            "queue-depth",
+            "--set",
+            "queue_depth=1,2",
+            "--replicates",
+            "4",
+            "--baseline",
+            "queue_depth=2",
+        ];
         let fits = study(&words).unwrap();
         assert_eq!((fits.replicates, &*fits.baseline["queue_depth"]), (4, "2"));
     }

@@ -47,7 +47,7 @@ impl Strip {
             Event::Warning(text) => self.warnings.push(text.clone()),
             Event::Filling { target, done_bytes, of_bytes } => {
                 let share = 100 * done_bytes / of_bytes.max(&1);
-                self.now = format!("{target}: writing the area, {share} %");
+                self.now = format!("{target}: writing the area, {share}%");
             }
             Event::Foreseen { text } => text.clone_into(&mut self.now),
             Event::Waiting { text } => self.now = format!("waiting: {text}"),

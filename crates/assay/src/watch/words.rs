@@ -122,7 +122,7 @@ pub(super) fn rate(bytes_per_s: f64) -> String {
 
 /// A share as percent.
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
+    format!("{:.0}%", 100.0 * share)
 }
 
 /// Requests under way.

@@ -108,7 +108,7 @@ format     = "assay-study/1"
 title      = "Which depth?"
 replicates = 2
 seed       = 11
-margin     = "5 %"
+margin     = "5%"
 area       = { size = "16 MiB" }
 
 [factors]

@@ -161,7 +161,8 @@ fn play(fake: &Fake, source: &Source, number: u64) {
     assert!(source.from_bytes <= source.to_bytes && source.to_bytes <= source.device_bytes);
     // By other digits of the number than those that say how large the area is.
     let clock = [Clock::Open, Clock::Dependent, Clock::Closed][(number / 9 % 3) as usize];
-    let asked = Asked { source: Some(source.clone()), timing: clock, queue_depth: 4, ..Asked::sample() };
+    let asked =
+        Asked { source: Some(source.clone()), timing: clock, queue_depth: 4, ..Asked::sample() };
     let length = number % 9 * 8 * MIB + number % 3 * 4096;
     let area = Area { start: MIB, length, asked: length, written: true, fill_ns: 0 };
     let direct = DirectUse { memory_alignment: 512, offset_alignment: 512 };

@@ -159,7 +159,7 @@ fn slow_writes(lane: &SlowLane, device: &str) -> (u64, f64) {
     (writes["total_ios"].as_u64().unwrap(), writes["clat_ns"]["mean"].as_f64().unwrap())
 }
 
-/// The counts are exact but for those that it knows to be lost, and the latency is within 15 % of fio's.
+/// The counts are exact but for those that it knows to be lost, and the latency is within 15% of fio's.
 fn agrees(writes: &ClassTotals, lost: u64, (ios, clat_ns): (u64, f64)) {
     counts(writes, lost, ios);
     assert_eq!(writes.bytes, writes.requests * 4096);

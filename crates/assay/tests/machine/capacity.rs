@@ -67,7 +67,7 @@ fn checked(card: &Liar, bytes: u64, more: &[&str]) -> (i32, Value) {
 }
 
 /// Seven sizes: four that are gone through in full, one of them with a border in the middle of a block, one
-/// that loses a block, one above 60 %, and three by a sample, one of which loses its last tenth.
+/// that loses a block, one above 60%, and three by a sample, one of which loses its last tenth.
 const SIZES: [(u64, u64); 7] = [
     (33 * MIB, 20 * MIB + 3 * 512),
     (500 * MIB, 450 * MIB),

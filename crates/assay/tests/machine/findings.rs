@@ -59,7 +59,7 @@ const FIELDS: [&str; 22] = [
 ];
 const CELL_FIELDS: [&str; 14] = [
     "workload",
-    "arm",
+    "configuration",
     "metric",
     "better",
     "trials",
@@ -71,7 +71,7 @@ const CELL_FIELDS: [&str; 14] = [
     "ci95",
     "control",
     "trust",
-    "because",
+    "reasons",
 ];
 const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
 /// The document of a check that ended well.

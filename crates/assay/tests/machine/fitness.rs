@@ -38,8 +38,11 @@ mod in_full {
         assert_eq!(ended.code, 5, "of one trial nobody can tell: {}", ended.stderr);
         let document: Value = serde_json::from_str(&ended.stdout).unwrap();
         let both = ["fdatasync_p50_ns", "fdatasync_p99_ns"].map(|metric| {
-            let cell =
-                document["measurements"].as_array().unwrap().iter().find(|cell| cell["metric"] == metric);
+            let cell = document["measurements"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|cell| cell["metric"] == metric);
             cell.and_then(|cell| cell["geometric_mean"].as_f64()).unwrap()
         });
         (both, processors_taken(&document))
@@ -69,7 +72,7 @@ mod in_full {
         ["50.000000", "99.000000"].map(|name| syncs[name].as_f64().unwrap())
     }
 
-    /// The 95 % interval of the mean of logarithms.
+    /// The 95% CI of the mean of logarithms.
     fn interval(values: &[f64]) -> [f64; 2] {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let sample = Sample::of(&logs).unwrap();

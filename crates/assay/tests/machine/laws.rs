@@ -183,10 +183,9 @@ fn places_sizes_and_mixes_of_requests_follow_their_laws() {
     assert!(found < MOST_OFF, "sizes: {large} of {OPERATIONS} are large");
     let path = format!("/sys/block/{}/queue/discard_max_bytes", bench.disk.name());
     let takes_discards = fs::read_to_string(path).unwrap().trim() != "0";
-    for (mix, shares, needs_discards) in [
-        ("60/40", [0.6, 0.4, 0.0], false),
-        ("read/60:write/30:trim/10", [0.6, 0.3, 0.1], true),
-    ] {
+    for (mix, shares, needs_discards) in
+        [("60/40", [0.6, 0.4, 0.0], false), ("read/60:write/30:trim/10", [0.6, 0.3, 0.1], true)]
+    {
         if needs_discards && !takes_discards {
             skip("loop devices over files of this file system take no discards");
             continue;
@@ -229,7 +228,7 @@ fn copies_and_what_compresses_reach_a_device_in_their_shares() {
         Err(reason) => return skip(&reason),
     };
     for (content, left) in
-        [("random", 1.0), ("25 %", 0.75), ("50 %", 0.5), ("90 %", 0.1), ("zero", 0.0)]
+        [("random", 1.0), ("25%", 0.75), ("50%", 0.5), ("90%", 0.1), ("zero", 0.0)]
     {
         let bytes =
             written(&bench, 8 << 20, |all| Job { content: content.parse().unwrap(), ..all });
@@ -243,7 +242,7 @@ fn copies_and_what_compresses_reach_a_device_in_their_shares() {
     }
     for percent in [0, 30, 100] {
         let share = f64::from(percent) / 100.0;
-        let duplicates = format!("{percent} %").parse().unwrap();
+        let duplicates = format!("{percent}%").parse().unwrap();
         let bytes = written(&bench, 64 << 20, |all| Job { duplicates, ..all });
         let mut met: BTreeMap<&[u8], u64> = BTreeMap::new();
         for block in bytes.chunks(BLOCK as usize) {
@@ -252,16 +251,16 @@ fn copies_and_what_compresses_reach_a_device_in_their_shares() {
         let copies: Vec<u64> = met.into_values().filter(|count| *count > 1).collect();
         let (copied, all) = (copies.iter().sum::<u64>(), (bytes.len() as u64) / BLOCK);
         if percent % 100 == 0 {
-            assert_eq!(copied, if percent == 0 { 0 } else { all }, "{percent} %");
+            assert_eq!(copied, if percent == 0 { 0 } else { all }, "{percent}%");
         } else {
             let found = off(&[copied, all - copied], &[share, 1.0 - share]);
-            assert!(found < MOST_OFF, "{percent} %: {copied} of {all} are copies");
+            assert!(found < MOST_OFF, "{percent}%: {copied} of {all} are copies");
         }
         // Of 256 blocks, each as often as the others.
         if percent > 0 {
-            assert_eq!(copies.len(), 256, "{percent} %");
+            assert_eq!(copies.len(), 256, "{percent}%");
             let found = off(&copies, &[1.0 / 256.0; 256]);
-            assert!(found < MOST_OFF, "{percent} %: {found}: {copies:?}");
+            assert!(found < MOST_OFF, "{percent}%: {found}: {copies:?}");
         }
     }
 }

@@ -187,7 +187,7 @@ io   = { pattern = "random", mix = "read/60:write/30:trim/10", block_size = "4 K
 
 [[workload]]
 name = "synced"
-io   = { pattern = "random", mix = "write", block_size = "4 KiB", sync = "fdatasync:8", duplicates = "30 %", runtime = "100 ms" }
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", sync = "fdatasync:8", duplicates = "30%", runtime = "100 ms" }
 "#;
 
 #[test]
@@ -210,7 +210,7 @@ fn a_study_of_trims_and_syncs_runs_on_a_file_system() {
         of(&assay(&volume).run(&words, LIMIT).unwrap())["area_bytes"].as_u64().unwrap()
     };
     let without = TRIMS.replace("read/60:write/30:trim/10", "60/40");
-    let without = without.replace(", duplicates = \"30 %\"", "");
+    let without = without.replace(", duplicates = \"30%\"", "");
     assert_eq!(planned(&without), 16 << 20);
     assert!(planned(TRIMS) >= 3 * (16 << 20));
 }

@@ -57,7 +57,7 @@ fn what_is_scheduled_is_issued_in_time_at_every_rate_or_it_is_said() {
             let name = facts["name"].as_str().unwrap();
             let rate: f64 = name.rsplit_once('-').unwrap().1.parse().unwrap();
             let count =
-                |what: &str| facts["relative_rate"][what].as_f64().unwrap_or_else(|| panic!("{facts}"));
+                |what: &str| facts["pace"][what].as_f64().unwrap_or_else(|| panic!("{facts}"));
             let [scheduled, issued, late] = ["scheduled", "issued", "late"].map(count);
             // Of random ones five standard deviations.
             let most_off = if arrivals == "fixed" { 1.0 } else { 5.0 * rate.sqrt() };

@@ -131,7 +131,8 @@ fn sizes_and_places_reach_the_device_as_they_were_asked_for() {
     let mixed = seen("mixed", "pattern = \"random\", block_size = \"4KiB/70:64KiB/30\"");
     let large = mixed.share(|_, bytes| bytes == 65_536);
     assert!(is_near(large, 0.3), "{large}");
-    let stride = seen("stride", "pattern = \"stride\", stride = \"64 KiB\", block_size = \"4 KiB\"");
+    let stride =
+        seen("stride", "pattern = \"stride\", stride = \"64 KiB\", block_size = \"4 KiB\"");
     let steps = stride.reads.windows(2).filter(|pair| pair[1].0.wrapping_sub(pair[0].0) == 65_536);
     let share = steps.count() as f64 / stride.reads.len() as f64;
     assert!(share > 0.95, "{share}");

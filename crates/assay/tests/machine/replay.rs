@@ -64,7 +64,10 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     let told = &found["replay"][0]["fidelity"];
     for act in ["read", "write", "flush"] {
-        assert_eq!(told["requests"][act]["recorded"], told["requests"][act]["replayed"], "{act}: {told}");
+        assert_eq!(
+            told["requests"][act]["recorded"], told["requests"][act]["replayed"],
+            "{act}: {told}"
+        );
     }
     assert!(told["dependent"]["after_end"].as_u64().unwrap() > 50, "{told}");
     let late = told["late_share"].as_f64().unwrap();
@@ -84,7 +87,7 @@ fn is_faithful(found: &Value) -> bool {
     let acts: Vec<&Value> = told["requests"].as_object().unwrap().values().collect();
     let apart = |own: &Value, what: &str| {
         let of = |side: &str| own[side][what].as_f64().unwrap();
-        (of("played") - of("recorded")).abs() / of("recorded").max(1.0)
+        (of("replayed") - of("recorded")).abs() / of("recorded").max(1.0)
     };
     let all_there =
         acts.iter().all(|own| ["operations", "bytes"].iter().all(|what| apart(own, what) <= 0.01));
@@ -158,10 +161,14 @@ fn a_load_is_played_as_the_same_work(load: Load) {
     assert_eq!(told["placing"], "kept", "{told}");
     // What is drawn of it are the same requests.
     let act = if load == Load::Mix { "read" } else { "write" };
-    for side in ["recorded", "played"] {
+    for side in ["recorded", "replayed"] {
         let starts = told["drawn"][act][side]["starts"]["amounts"].as_array().unwrap();
         let drawn: u64 = starts.iter().map(|amount| amount.as_u64().unwrap()).sum();
-        assert_eq!(Some(drawn), told["requests"][act][side]["operations"].as_u64(), "{side}: {told}");
+        assert_eq!(
+            Some(drawn),
+            told["requests"][act][side]["operations"].as_u64(),
+            "{side}: {told}"
+        );
     }
     is_faithful(&found);
 }
@@ -259,7 +266,8 @@ fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
     let study = bench.study(name);
     let text = fs::read_to_string(&study).unwrap();
-    fs::write(&study, text.replace("seed = 3", "seed = 3\nprimary_metric = \"response_p50_ns\"")).unwrap();
+    fs::write(&study, text.replace("seed = 3", "seed = 3\nprimary_metric = \"response_p50_ns\""))
+        .unwrap();
     let assay = bench.assay.through(&through);
     let ended = loads::play(&assay, &study, &[&bench.device, &slow], MEBIBYTES).unwrap();
     Some(serde_json::from_str(&ended.stdout).unwrap())

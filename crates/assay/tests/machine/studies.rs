@@ -103,7 +103,11 @@ fn targets_are_a_factor() {
     let compared = primary(&document);
     assert_eq!(compared.len(), 4);
     assert!(compared.iter().all(|found| found["configuration"]["target"] == two.as_str()));
-    assert!(compared.iter().all(|found| found["configuration"]["block_size"] == found["baseline"]["block_size"]));
+    assert!(
+        compared
+            .iter()
+            .all(|found| found["configuration"]["block_size"] == found["baseline"]["block_size"])
+    );
     for folder in &folders {
         fs::remove_dir(folder).unwrap();
     }
@@ -172,7 +176,8 @@ fn studies_of_devices_go_on_by_the_line_that_is_printed() {
         let device = LoopDevice::new(scratch.path().join(signal), 128).unwrap();
         let place = device.device();
         let plan = assay.run(&["plan", &word(&file), place, "--json"], LIMIT).unwrap();
-        let consent = plan.json().unwrap()["data_at_risk"][0]["destroy"].as_str().unwrap().to_owned();
+        let consent =
+            plan.json().unwrap()["data_at_risk"][0]["destroy"].as_str().unwrap().to_owned();
         let before = finished(&assay);
         let words = ["run", &word(&file), place, "--destroy", &consent, "--quiet"];
         let mut running = assay.start(&words).unwrap();

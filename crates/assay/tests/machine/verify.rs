@@ -40,8 +40,7 @@ io   = {{ block_size = "4 KiB", verify = true, {keys} }}
 }
 
 /// Every block once in each trial.
-const ONCE: &str =
-    "pattern = \"sequential\", mix = \"write\", queue_depth = 16, operations = 16384, runtime = \"100 s\"";
+const ONCE: &str = "pattern = \"sequential\", mix = \"write\", queue_depth = 16, operations = 16384, runtime = \"100 s\"";
 
 struct Bench {
     device: LoopDevice,
@@ -151,7 +150,11 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
     for area in [bench.device.device(), copy.as_str()] {
         fs::write(&copy, bench.image()).unwrap();
         let (code, report) = bench.verify(&[area]);
-        assert_eq!((code, &report["verified"]["intact"]), (0, &Value::from(BLOCKS * 8)), "{report}");
+        assert_eq!(
+            (code, &report["verified"]["intact"]),
+            (0, &Value::from(BLOCKS * 8)),
+            "{report}"
+        );
     }
     let mut bytes = sound;
     bytes[5 * BLOCK + 100] ^= 4;
@@ -166,7 +169,8 @@ fn a_run_that_is_killed_is_verified_afterwards() {
         return;
     }
     let bench = Bench::new("verify-killed");
-    let keys = "pattern = \"random\", mix = \"30/70\", queue_depth = 16, threads = 2, runtime = \"100 s\"";
+    let keys =
+        "pattern = \"random\", mix = \"30/70\", queue_depth = 16, threads = 2, runtime = \"100 s\"";
     let (study, id) = (study(bench.scratch.path(), keys), bench.id());
     let mut running = bench.assay.start(&bench.words(&study, &id)).unwrap();
     // The area is filled and the pilot is over; that much of it changes again only when a trial is under way.
@@ -245,8 +249,7 @@ fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
     let card = Liar::new(Character::new(AREA as u64, AREA as u64 / 2, Lie::Drops)).unwrap();
     let home = card.scratch().folder("home", 0o755, None).unwrap();
     let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
-    let keys =
-        "pattern = \"random\", mix = \"write\", queue_depth = 8, operations = 5000, runtime = \"100 s\"";
+    let keys = "pattern = \"random\", mix = \"write\", queue_depth = 8, operations = 5000, runtime = \"100 s\"";
     let file = study(card.scratch().path(), keys);
     let device = card.device().unwrap();
     let id = format!("{}:64MiB", device.name());

@@ -390,8 +390,9 @@ fn what_was_simulated_is_gone_on_with_only_where_the_machine_has_no_part_in_it()
             edit(fake, &path, "[factors]", "[factors]\nscheduler = [\"none\", \"bfq\"]");
         },
         |fake, bundle| {
-            let level = "\"tunable:/proc/sys/kernel/core_pattern\": \"|/tmp/x\", \"depth\": \"2\"";
-            edit(fake, &bundle.join("plan.json"), "\"depth\": \"2\"", level);
+            let level =
+                "\"tunable:/proc/sys/kernel/core_pattern\": \"|/tmp/x\", \"queue_depth\": \"2\"";
+            edit(fake, &bundle.join("plan.json"), "\"queue_depth\": \"2\"", level);
         },
         |fake, bundle| {
             edit(fake, &bundle.join("environment.json"), DRIVE, "/dev/sda");

@@ -19,7 +19,7 @@ fn cell<'a>(found: &'a Value, metric: &str) -> &'a Value {
 fn a_journal_that_was_brought_along_is_a_study_like_any_other() {
     let home = home("boots");
     let journal = recorded("clock-jump.json");
-    let words = ["run", "boot", "--journal", &journal, "--by", "root-device", "--quiet", "--json"];
+    let words = ["run", "boot", "--journal", &journal, "--by", "root_device", "--quiet", "--json"];
     let found = home.json(&words);
     let whole = cell(&found, "boot_s");
     assert_eq!(

@@ -41,9 +41,9 @@ fn an_honest_card_holds_what_it_says_and_the_limit_is_told() {
     let Ended { code, stdout, stderr, .. } = home.run(&["check", "--capacity", &card("")]);
     assert_eq!(code, 0, "{stdout}{stderr}");
     let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("came back as they were written: with 95 % at most"), "{text}");
+    assert!(text.contains("came back as they were written: with 95% at most"), "{text}");
     assert!(!text.contains("holds what it says"), "a sample says no more than it saw: {text}");
-    assert!(text.contains("would have been found with a probability of 95 %"), "{text}");
+    assert!(text.contains("would have been found with a probability of 95%"), "{text}");
     let Ended { code, stdout, .. } = home.run(&["run", "capacity", &card(",usable_size=8GB")]);
     assert_eq!(code, 0, "a study is no gate: {stdout}");
 }
@@ -66,7 +66,10 @@ fn what_takes_everything_wants_to_be_told_where() {
         home.refused(2, &["check", word]);
     }
     home.refused(2, &["check", "--capacity=slow", &card("")]);
-    home.refused(2, &["check", "--capacity", "simulated:fixed,mean=1ms,announced_size=1GB,usable_size=2GB"]);
+    home.refused(
+        2,
+        &["check", "--capacity", "simulated:fixed,mean=1ms,announced_size=1GB,usable_size=2GB"],
+    );
     home.refused(2, &["check", "--capacity", "--quick", &card("")]);
 }
 

@@ -102,7 +102,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
         assert_eq!(ran.code, code, "{}{}", ran.stdout, ran.stderr);
         assert_eq!(kept(folder), KEPT);
         let comment = read(folder, "comment.md");
-        assert!(comment.contains(&format!("\n- The gate of 20 % {ended}")), "{comment}");
+        assert!(comment.contains(&format!("\n- The gate of 20% {ended}")), "{comment}");
         assert_eq!(fs::read_to_string(&summary).unwrap(), comment);
         assert_eq!(fs::read_to_string(&output).unwrap(), format!("code={code}\n"));
         assert!(read(folder, "gate.xml").contains(counts), "{}", read(folder, "gate.xml"));

@@ -122,7 +122,7 @@ fn the_sleeps_of_the_tutorial_are_compared() {
         shell.env("ASSAY_HOME", bench.home.assay.home());
         let ended = run(&mut shell, Duration::from_secs(100)).unwrap();
         assert_eq!(ended.code, 0, "{line}: {}{}", ended.stdout, ended.stderr);
-        assert!(ended.stdout.contains("95 % interval"), "{line}: {}", ended.stdout);
+        assert!(ended.stdout.contains("95% CI"), "{line}: {}", ended.stdout);
     }
     assert!(seen > 0);
 }
@@ -170,10 +170,10 @@ fn what_was_measured_before_is_a_gate() {
     let gate = told.split_whitespace().collect::<Vec<_>>().join(" ");
     // On a machine whose processors others have, the gate says that it cannot see.
     let words = if is_kept_from_them(ended.code, &told) {
-        ["gate: no statement about command: ", "the gate of 50 % makes no statement"]
+        ["gate: no statement about command: ", "the gate of 50% makes no statement"]
     } else {
         assert_eq!(ended.code, 1, "{told}");
-        ["gate: command: fail (worse by ", "the gate of 50 % failed"]
+        ["gate: command: fail (worse by ", "the gate of 50% failed"]
     };
     assert!(words.iter().all(|words| gate.contains(words)), "{told}");
     let told = bench.refused(2, &["--command", "true", "--gate", "5%"]);
@@ -215,7 +215,8 @@ fn trials_that_were_fine_stay_when_a_later_run_fails() {
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("1 of "), "{}", ended.stderr);
     let kept = bench.home.json(&["show", "--json"]);
-    let cell = kept["measurements"].as_array().unwrap().iter().find(|one| one["metric"] == "duration_s");
+    let cell =
+        kept["measurements"].as_array().unwrap().iter().find(|one| one["metric"] == "duration_s");
     assert!(matches!(cell.unwrap()["n"].as_u64(), Some(1..=4)), "{kept}");
     assert!(kept.to_string().contains("ended with exit code 1"));
     bench.text(&["--command", "false", "--ignore-failure", "--replicates", "2", "--runs", "1"]);
@@ -283,7 +284,7 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     fs::remove_file(bench.path("data")).unwrap();
     fs::write(bench.path("broken"), "").unwrap();
     let told = bench.home.told(3, &["resume", "--quiet"]);
-    assert!(told.contains("cannot go on: setup-once `echo once"), "{told}");
+    assert!(told.contains("cannot go on: setup `echo once"), "{told}");
     assert_eq!((lines("once"), lines("runs")), (2, 4));
     fs::remove_file(bench.path("broken")).unwrap();
     bench.home.text(&["resume", "--quiet"]);
@@ -291,7 +292,7 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     let id = bench.results().remove(0);
     let result = bench.home.assay.home().join("results").join(id);
     let log = fs::read_to_string(result.join("log.jsonl")).unwrap();
-    assert_eq!(log.matches("\"setup-once\"").count(), 1, "{log}");
+    assert_eq!(log.matches("\"setup\"").count(), 1, "{log}");
 }
 
 /// What asks for nothing of the kind has nothing run when it goes on.
@@ -310,7 +311,7 @@ fn a_study_that_sets_nothing_up_goes_on_with_its_trials_alone() {
     let id = bench.results().remove(0);
     let result = bench.home.assay.home().join("results").join(id);
     let log = fs::read_to_string(result.join("log.jsonl")).unwrap();
-    assert!(log.contains("\"resumed\"") && !log.contains("setup-once"), "{log}");
+    assert!(log.contains("\"resumed\"") && !log.contains("\"setup\""), "{log}");
 }
 
 #[test]

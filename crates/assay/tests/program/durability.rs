@@ -39,8 +39,10 @@ fn ran(test: &str, own: &str) -> (i32, Value, String) {
 #[test]
 fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
     for pattern in ["log", "in-place", "transaction"] {
-        let (code, found, told) =
-            ran(&format!("honest-{pattern}"), &format!("writer = \"{pattern}\", crash_points = 30"));
+        let (code, found, told) = ran(
+            &format!("honest-{pattern}"),
+            &format!("writer = \"{pattern}\", crash_points = 30"),
+        );
         assert_eq!(code, 0, "{told}");
         let own = &found["durability"][0];
         assert_eq!((&own["crash_points"], &own["lost"]), (&60.into(), &0.into()), "{own}");
@@ -49,7 +51,7 @@ fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
         let most = own["lost_share_bound95"].as_f64().unwrap();
         assert!((most - 0.048_703).abs() < 1e-6, "{own}");
         let first = found["summary"][0].as_str().unwrap();
-        assert!(first.contains("0 of 60 cuts") && first.contains("4.88 %"), "{first}");
+        assert!(first.contains("0 of 60 cuts") && first.contains("4.88%"), "{first}");
         // Nobody may take the number for one of his drive.
         assert!(first.starts_with("Replayed on an assumed drive"), "{first}");
         assert!(first.contains("Of the drive that is there this says nothing"), "{first}");
@@ -65,13 +67,16 @@ fn a_loss_fails_the_command_and_tells_its_shortest_story() {
     assert!(own["lost"].as_u64().unwrap() > 0, "{own}");
     let story = own["counterexample_text"].as_str().unwrap();
     assert!(story.contains("the power went after step"), "{story}");
-    assert!(own["counterexample"]["acknowledged_step"].as_u64() <= own["counterexample"]["crash_step"].as_u64(), "{own}");
+    assert!(
+        own["counterexample"]["acknowledged_step"].as_u64()
+            <= own["counterexample"]["crash_step"].as_u64(),
+        "{own}"
+    );
 }
 
 #[test]
 fn without_a_sync_nothing_is_promised_and_nobody_accused() {
-    let (code, found, told) =
-        ran("none", "sync = \"none\", assumed_drive = \"drops-flushes\"");
+    let (code, found, told) = ran("none", "sync = \"none\", assumed_drive = \"drops-flushes\"");
     assert_eq!(code, 0, "{told}");
     let own = &found["durability"][0];
     assert_eq!((&own["acknowledged_writes"], &own["lost"]), (&0.into(), &0.into()), "{own}");
@@ -122,7 +127,7 @@ fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothin
     let home = home("durability-plan");
     let plan = home.text(&["plan", "durability", "/dev/shm"]);
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(plan.contains("1,000 cuts: 0.3 %") && plan.contains("60 cuts: 4.88 %"), "{plan}");
+    assert!(plan.contains("1,000 cuts: 0.3%") && plan.contains("60 cuts: 4.88%"), "{plan}");
     let file = home.file("study.toml", study("crash_points = 30"));
     let ended = home.run(&["plan", &file, DRIVE]);
     let told = format!("{}{}", ended.stdout, ended.stderr);
@@ -157,7 +162,7 @@ fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
     let told = planned.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     assert!(told.contains("`my-db --fill`, judged by `my-db --verify` on ext4"), "{told}");
-    assert!(told.contains("1,000 cuts: 0.3 %") && !told.contains("replicate 2"), "{told}");
+    assert!(told.contains("1,000 cuts: 0.3%") && !told.contains("replicate 2"), "{told}");
     // A machine starts and a thousand cuts are looked at, whatever time one run of the command has.
     assert!(told.contains("time about 2.1") && told.contains("min"), "{told}");
     for (wrong, says) in [

@@ -52,7 +52,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &[],
         code: 0,
-        says: "The gate of 5 % passed: command (new): pass (worse by 2 %",
+        says: "The gate of 5% passed: command (new): pass (worse by 2%",
         keeps: Keeps::All,
     },
     much_is_lost: Line {
@@ -60,7 +60,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &[],
         code: 1,
-        says: "the gate of 5 % failed: command (new): fail (worse by 20 %",
+        says: "the gate of 5% failed: command (new): fail (worse by 20%",
         keeps: Keeps::All,
     },
     much_is_lost_and_so_is_a_trial: Line {
@@ -68,7 +68,7 @@ table! {
         commands: ["echo 100 ops/s", "test {replicate} -ne 2 && echo 80 ops/s"],
         more: &[],
         code: 1,
-        says: "the gate of 5 % failed",
+        says: "the gate of 5% failed",
         keeps: Keeps::All,
     },
     replicates_are_few: Line {
@@ -81,10 +81,10 @@ table! {
     },
     trials_lie_apart: Line {
         what: "the trials are too far apart",
-        commands: ["echo 100 ops/s", "echo $((50 + 100 * ({replicate} % 2))) ops/s"],
+        commands: ["echo 100 ops/s", "echo $((50 + 100 * ({replicate}% 2))) ops/s"],
         more: &[],
         code: 5,
-        says: "would have been found, and --must-detect asks for 30 %",
+        says: "would have been found, and --must-detect asks for 30%",
         keeps: Keeps::All,
     },
     what_is_blind_may_have_a_code: Line {
@@ -92,7 +92,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2", "--exit-inconclusive", "125"],
         code: 125,
-        says: "the gate of 5 % makes no statement",
+        says: "the gate of 5% makes no statement",
         keeps: Keeps::All,
     },
     what_is_blind_may_pass: Line {
@@ -100,7 +100,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2", "--allow-inconclusive"],
         code: 0,
-        says: "The gate of 5 % passed",
+        says: "The gate of 5% passed",
         keeps: Keeps::All,
     },
     zero_has_no_ratio: Line {
@@ -116,7 +116,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &["--until", "gate"],
         code: 0,
-        says: "The gate of 5 % passed after",
+        says: "The gate of 5% passed after",
         keeps: Keeps::All,
     },
     a_side_is_missing: Line {
@@ -172,7 +172,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 100 ops/s; true"],
         more: &["--same-output"],
         code: 0,
-        says: "The gate of 5 % passed",
+        says: "The gate of 5% passed",
         keeps: Keeps::All,
     },
     a_number_is_never_there: Line {

@@ -68,7 +68,7 @@ fn a_file_of_ones_own_is_judged_alike_by_check_and_by_run() {
         format!(
             "format = \"assay-study/1\"\ntitle = \"Mine\"\nseed = 3\n{fit}[[workload]]\nname = \"read\"\n\
              io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"2 s\" }}\n[[question]]\n\
-             kind = \"bound\"\nask = \"Is it enough?\"\nworkloads = [\"read\"]\nmetric = \"iops\"\nleast = \"{least}\"\n"
+             kind = \"bound\"\nask = \"Is it enough?\"\nworkloads = [\"read\"]\nmetric = \"iops\"\nmin = \"{least}\"\n"
         )
     };
     let fit = "requirements = \"our queue\"\n";

@@ -29,7 +29,7 @@ io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "200 
 const ALIKE: [&str; 2] = ["--set", "queue_depth=4,8"];
 const WORSE: [&str; 2] = ["--set", "queue_depth=1,4"];
 
-/// Ends a run of the study with a gate of 20 %.
+/// Ends a run of the study with a gate of 20%.
 fn ended(home: &Home, code: i32, words: &[&str]) -> (Value, String) {
     let file = home.file("depth.toml", STUDY);
     let line = [&["run", &file, DRIVE, "--gate", "20%", "--json"], words].concat();
@@ -52,17 +52,17 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     let (failed, told) = ended(&home, 1, &WORSE);
     assert_eq!(failed["gate"]["outcome"], "fail");
     assert!((rows(&failed)[0]["loss"].as_f64().unwrap() - 0.75).abs() < 0.05);
-    assert!(told.contains("the gate of 20 % failed: read (depth 1): fail (worse by 7"), "{told}");
+    assert!(told.contains("the gate of 20% failed: read (depth 1): fail (worse by 7"), "{told}");
     // Each of several rows is judged, and one that fails is enough.
     let (both, _) = ended(&home, 1, &[]);
     let ends: Vec<&str> = rows(&both).iter().map(|row| row["outcome"].as_str().unwrap()).collect();
     assert_eq!(ends, ["fail", "pass"]);
-    // It would have found more than a loss of 20 % alone, and is asked for less.
+    // It would have found more than a loss of 20% alone, and is asked for less.
     let less = [&ALIKE[..], &["--must-detect", "20%"]].concat();
     let (blind, told) = ended(&home, 5, &less);
     assert_eq!(blind["gate"]["outcome"], "inconclusive");
     assert!(
-        told.contains("--must-detect asks for 20 %") && told.contains("--allow-inconclusive"),
+        told.contains("--must-detect asks for 20%") && told.contains("--allow-inconclusive"),
         "{told}"
     );
     ended(&home, 125, &[&less[..], &["--exit-inconclusive", "125"]].concat());
@@ -80,25 +80,25 @@ fn the_answer_is_said_first_and_again() {
     let home = home("gates-said");
     let (found, _) = ended(&home, 1, &WORSE);
     let first = found["summary"][0].as_str().unwrap();
-    assert!(first.starts_with("The gate of 20 % failed: "), "{first}");
+    assert!(first.starts_with("The gate of 20% failed: "), "{first}");
     let answer = &found["answers"][0];
-    assert_eq!(answer["ask"], "Is every setting at most 20 % worse than the baseline?");
+    assert_eq!(answer["ask"], "Is every setting at most 20% worse than the baseline?");
     assert_eq!(answer["verdict"], "contradicted");
     let id = found["study"]["id"].as_str().unwrap();
     // To look at it is no gate.
     assert_eq!(home.json(&["show", id, "--json"])["gate"], found["gate"]);
     // Lines end where the page is full.
     let page = home.text(&["show", id]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(page.contains("The gate of 20 % failed"), "{page}");
-    assert!(page.contains("at most 20 % worse than the baseline? CONTRADICTED"), "{page}");
+    assert!(page.contains("The gate of 20% failed"), "{page}");
+    assert!(page.contains("at most 20% worse than the baseline? CONTRADICTED"), "{page}");
     let file = home.file("depth.toml", STUDY);
     let words = ["run", &file, DRIVE, "--set", "queue_depth=4,8", "--gate", "20%", "--markdown"];
     let comment = home.text(&words);
-    assert!(comment.contains("\n- The gate of 20 % passed"), "{comment}");
+    assert!(comment.contains("\n- The gate of 20% passed"), "{comment}");
     let plan = ["plan", &file, DRIVE, "--gate", "20%", "--until", "gate"];
     let plan = home.text(&plan).split_whitespace().collect::<Vec<_>>().join(" ");
     let told =
-        "gate exit code 1 where a setting is surely worse than the baseline by more than 20 %";
+        "gate exit code 1 where a setting is surely worse than the baseline by more than 20%";
     let ends = "it ends as soon as that is decided, after 4 replicates at the earliest";
     assert!(plan.contains(&format!("{told}; {ends}")), "{plan}");
     assert!(!home.text(&["plan", &file, DRIVE]).contains("gate"));
@@ -219,12 +219,12 @@ fn a_gate_of_nothing_is_a_mistake() {
         assert!(said.contains(told), "{words:?}: {said}");
     }
     // A study file has the same key.
-    let gate = "gate = { max_regression = \"20 %\", metric = \"latency_mean_ns\", exit_inconclusive = 9 }\n";
+    let gate = "gate = { max_regression = \"20%\", metric = \"latency_mean_ns\", exit_inconclusive = 9 }\n";
     let kept = home.file("gate.toml", STUDY.replace("\n[factors]", &format!("{gate}\n[factors]")));
     let failed = home.run(&["run", &kept, DRIVE, "--json", "--set", "queue_depth=4,8"]);
     // Eight in flight wait twice as long for four servers as four do.
     assert_eq!(failed.code, 1, "{}", failed.stderr);
-    assert!(failed.stderr.contains("the gate of 20 % on "), "{}", failed.stderr);
+    assert!(failed.stderr.contains("the gate of 20% on "), "{}", failed.stderr);
     let blind = home.run(&["run", &kept, DRIVE, "--quiet", "--replicates", "2"]);
     assert_eq!(blind.code, 9, "{}", blind.stderr);
 }

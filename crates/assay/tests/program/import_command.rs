@@ -115,7 +115,9 @@ fn a_result_that_cannot_be_kept_is_printed_and_ends_as_others_do() {
     let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
     let ended = nowhere.run(&["import", &file, "--json"], Duration::from_secs(100)).unwrap();
     assert_eq!(ended.code, 5, "{}", ended.stderr);
-    assert!(ended.json().unwrap()["measurements"].as_array().is_some_and(|cells| !cells.is_empty()));
+    assert!(
+        ended.json().unwrap()["measurements"].as_array().is_some_and(|cells| !cells.is_empty())
+    );
     assert!(ended.stderr.contains("one.csv: the result is not kept"), "{}", ended.stderr);
     assert!(ended.stderr.contains("ASSAY_HOME"), "{}", ended.stderr);
     let ended = home.run(&["import", &file, "--json"]);
@@ -170,8 +172,8 @@ fn options_that_cannot_be_meant_are_refused() {
     assert!(said(&["--baseline", "filesystem=ext5"]).contains("did you mean `ext4`?"));
     let twice = ["--baseline", "filesystem=ext4", "--baseline", "filesystem=xfs"];
     assert!(said(&twice).contains("two levels of filesystem"));
-    assert!(said(&["--margin", "5"]).contains("5 %"));
-    assert!(said(&["--margin", "0%"]).contains("above 0 %"));
+    assert!(said(&["--margin", "5"]).contains("5%"));
+    assert!(said(&["--margin", "0%"]).contains("above 0%"));
     assert!(said(&["--primary-metric", "iops"]).contains("no row has this metric"));
     assert!(results(&home).is_empty());
 }
@@ -209,7 +211,7 @@ fn results_of_two_platforms_are_compared() {
     assert_eq!(one["configuration"]["platform"], "kvm");
     assert_eq!(one["baseline"]["platform"], "bare-metal");
     assert!((one["ratio"].as_f64().unwrap() - 0.5).abs() < 0.01, "{one}");
-    // One result a side: half the rate, and no word on why.
+    // One result per side: half the rate, and no word on why.
     assert_eq!(one["verdict"], "inconclusive", "{one}");
 }
 

@@ -78,13 +78,18 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     let told = findings(&finished);
     let load = found(&told);
     let per_s = |name: Option<&str>| name.unwrap().trim_end_matches("/s").parse::<f64>().unwrap();
-    let [holds, fails] = [&load.max_passing_rate, &load.min_failing_rate].map(|name| per_s(name.as_deref()));
+    let [holds, fails] =
+        [&load.max_passing_rate, &load.min_failing_rate].map(|name| per_s(name.as_deref()));
     // Starts at even distances wait less than those of a Poisson process, whose limit lies at 3,849.
     assert!(holds > 2500.0 && holds < fails && fails < 5300.0, "{holds} {fails}");
     assert!(load.rates.iter().all(|rate| rate.trials == 6), "{load:?}");
     // What searched is no setting, no cell, and nothing that is told.
     let rates: Vec<&str> = load.rates.iter().map(|rate| rate.rate.as_str()).collect();
-    assert!(told.measurements.iter().all(|cell| rates.contains(&cell.configuration[course::RATE].as_str())));
+    assert!(
+        told.measurements
+            .iter()
+            .all(|cell| rates.contains(&cell.configuration[course::RATE].as_str()))
+    );
     let mut trials = told.measurements.iter().flat_map(|cell| &cell.trials);
     assert!(trials.all(|one| one.replicate > 0), "a trial that searched stands in a cell");
     assert_eq!(told.factors[0].levels, rates);

@@ -36,8 +36,10 @@ fn rate_of(cell: &Value) -> f64 {
 fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
     let home = home("open-loop-rates");
     let io = ", arrival_process = \"poisson\", queue_depth = 64";
-    let text =
-        study(io, "baseline = { arrival_rate = \"1000/s\" }\n[factors]\narrival_rate = [1000, \"2500/s\"]\n");
+    let text = study(
+        io,
+        "baseline = { arrival_rate = \"1000/s\" }\n[factors]\narrival_rate = [1000, \"2500/s\"]\n",
+    );
     let file = home.file("rates.toml", text);
     let found = home.json(&["run", &file, QUEUE, "--json"]);
     let responses = cells(&found, "response_p99_ns");
@@ -46,13 +48,13 @@ fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
         assert_eq!(cell["primary"], true, "how many there are was asked for: {cell}");
         let truth = 100_f64.ln() / (5_000.0 - rate_of(cell)) * 1e9;
         let value = cell["geometric_mean"].as_f64().unwrap();
-        // At half of what it carries a trial's p99 is known to a tenth, that of six to 4 %.
+        // At half of what it carries a trial's p99 is known to a tenth, that of six to 4%.
         assert!((value / truth - 1.0).abs() < 0.15, "{value} for {truth}");
     }
     // The service time of one operation after the other is shorter, and is told as well.
     assert!(!cells(&found, "latency_p99_ns").is_empty());
     for facts in found["workloads"].as_array().unwrap() {
-        let pace = &facts["relative_rate"];
+        let pace = &facts["pace"];
         assert!(pace["scheduled"].as_u64().unwrap() > 20_000, "{facts}");
         assert_eq!((&pace["issued"], &pace["late"]), (&pace["scheduled"], &0.into()));
         assert_eq!(facts["io"]["rate_limited"], true);

@@ -57,7 +57,7 @@ fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() 
         assert_eq!(row["value"].as_f64().unwrap().to_string(), seconds);
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("19.06 % was printed, but 1042.523 of 8876.945 s are 11.74 %"), "{text}");
+    assert!(flat.contains("19.06% was printed, but 1042.523 of 8876.945 s are 11.74%"), "{text}");
     let mut narrow = home.assay.command(&["compare", "--by", "platform", &id]);
     let narrow = run(narrow.env("COLUMNS", "40"), Duration::from_secs(100)).unwrap().stdout;
     assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
@@ -101,7 +101,7 @@ fn places_are_named_by_labels_and_notes_and_published_rows_stand_beside() {
     assert!(told.contains("suggest no direction; a loss of"), "{text}");
     assert!(!text.contains("suggests worse"), "{text}");
     let xen = line(&text, "article 000: Xen 4.1.2 (PV)");
-    assert!(xen.contains("1316.984 s") && xen.contains("79.16 %"), "{xen}");
+    assert!(xen.contains("1316.984 s") && xen.contains("79.16%"), "{xen}");
     // Another baseline turns it around.
     let found = home.json(&[&words[..], &["--baseline", "kvm = MINE", "--json"]].concat());
     assert!((rows(&found)[1]["percent"].as_f64().unwrap() - 200.0).abs() < 0.5);

@@ -103,7 +103,7 @@ fn a_plug_needs_a_peer_and_a_plan_says_what_one_cut_tells() {
     assert!(told.contains("no peer is named that keeps the promises"), "{told}");
     let plan = home.text(&["plan", &file, "/dev/shm", "--set", "peer=192.168.1.2:7710"]);
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["one cut of the power of this machine a trial", "1 cut: 95 %", "192.168.1.2:7710"]
+    for words in ["one cut of the power of this machine a trial", "1 cut: 95%", "192.168.1.2:7710"]
     {
         assert!(plan.contains(words), "{words}: {plan}");
     }

@@ -23,7 +23,7 @@ format     = "assay-study/1"
 title      = "Which depth?"
 replicates = 6
 seed       = 5
-margin     = "5 %"
+margin     = "5%"
 stop       = { rule = "best" }
 baseline   = { queue_depth = "1" }
 
@@ -87,11 +87,13 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
     assert!((3.0..5.0).contains(&promised), "{promised}");
     // The baseline stays whatever it does, and all that left did so for a reason.
     let stayed = |depth: &str| {
-        let own = race.entries.iter().find(|own| own.configuration["queue_depth"] == depth).unwrap();
+        let own =
+            race.entries.iter().find(|own| own.configuration["queue_depth"] == depth).unwrap();
         own.eliminated.is_none()
     };
     assert!(stayed("1") && !stayed("2"));
-    let behind = race.entries.iter().filter_map(|own| own.eliminated.as_ref()?.ratio_to_leader.as_ref());
+    let behind =
+        race.entries.iter().filter_map(|own| own.eliminated.as_ref()?.ratio_to_leader.as_ref());
     assert!(behind.clone().count() >= 1);
     assert!(behind.clone().all(|own| own.ends[1] < 1.0 && own.ratio < 1.0));
     // Nothing is said of arms that a race selected.
@@ -136,7 +138,7 @@ fn a_race_of_few_replicates_ends_with_all_that_it_has() {
     // Two depths that are the same to the drive, and no closeness to end by.
     let text = STUDY.replace(
         "stop       = { rule = \"best\" }",
-        "stop = { rule = \"best\", indifference_zone = \"0.01 %\" }",
+        "stop = { rule = \"best\", indifference_zone = \"0.01%\" }",
     );
     let finished = raced(&text.replace("replicates = 6", "replicates = 3"));
     let found = findings(&finished);
@@ -187,8 +189,7 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
 /// Of the combinations that are left one moves twice as much as any other.
 #[test]
 fn a_space_is_raced_and_what_makes_no_sense_in_it_is_told() {
-    const SPACE: &str =
-        "[search]\nqueue_depth = \"1 .. 8 in doublings\"\nblock_size = \"4 KiB .. 8 KiB in doublings\"";
+    const SPACE: &str = "[search]\nqueue_depth = \"1 .. 8 in doublings\"\nblock_size = \"4 KiB .. 8 KiB in doublings\"";
     let text = STUDY
         .replace(
             "stop       = { rule = \"best\" }",

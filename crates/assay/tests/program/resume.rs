@@ -19,7 +19,7 @@ format     = "assay-study/1"
 title      = "Which depth?"
 replicates = 3
 seed       = 5
-margin     = "5 %"
+margin     = "5%"
 baseline   = { queue_depth = "1" }
 
 [factors]

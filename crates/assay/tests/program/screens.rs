@@ -64,7 +64,8 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     // Whoever left with a level ran in no replicate; the baseline stays, although its depth left.
     assert!(screen.settings >= 17 && race.baseline_eliminated, "{}", screen.settings);
     for runner in &race.entries {
-        let is_lost = depths.contains(&runner.configuration["queue_depth"]) && runner.configuration != race.baseline;
+        let is_lost = depths.contains(&runner.configuration["queue_depth"])
+            && runner.configuration != race.baseline;
         let left = runner.eliminated.as_ref();
         assert!(!is_lost || left.is_some_and(|own| own.dropped.is_some() && own.after == 0));
         assert!(!is_lost || runner.n == 0);
@@ -76,7 +77,7 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
     for told in [text::render(&document, 80, false), markdown::comment(&found), page] {
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains(looked) && told.contains("depth 2"), "{told}");
+        assert!(told.contains(looked) && told.contains("queue_depth 2"), "{told}");
     }
     let stored = serde_json::to_string(&found).unwrap();
     assert!(stored.contains(looked) && stored.contains("\"beside_best\""));
@@ -168,7 +169,7 @@ struct Grown {
 /// A race among depths for so many copies, which ends as soon as its rule may end it.
 fn grown(copies: usize) -> Grown {
     let before = READ.load(Ordering::Relaxed);
-    let text = study(50, copies, "closeness = \"60 %\"");
+    let text = study(50, copies, "closeness = \"60%\"");
     // Kept nowhere: a file in memory is copied with each line that is added to it.
     let request = Request { results: None, log: Some(counted_log), ..request(&text) };
     let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();

@@ -9,7 +9,8 @@ const THREADS: f64 = 200.0;
 /// The mean of a metric under a limit.
 fn mean(found: &Value, metric: &str, limit: &str) -> f64 {
     let cells = found["measurements"].as_array().unwrap().iter();
-    let own = |cell: &&Value| cell["metric"] == metric && cell["configuration"]["stack_size"] == limit;
+    let own =
+        |cell: &&Value| cell["metric"] == metric && cell["configuration"]["stack_size"] == limit;
     let cell = cells.into_iter().find(own).unwrap_or_else(|| panic!("{metric} under {limit}"));
     cell["geometric_mean"].as_f64().unwrap()
 }

@@ -66,7 +66,8 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
 #[test]
 fn a_mistake_on_the_line_names_the_option_as_it_was_typed() {
     let home = home("typed");
-    let told = home.told(2, &["plan", "queue-depth", DRIVE, "--set", "queue_depth=1..8", "--seed", "7"]);
+    let told =
+        home.told(2, &["plan", "queue-depth", DRIVE, "--set", "queue_depth=1..8", "--seed", "7"]);
     assert!(told.contains("--set queue_depth=1..8: "), "{told}");
     assert!(told.contains("--set queue_depth=1,2,4,8"), "{told}");
     assert!(!told.contains("--seed") && !told.contains(":1:"), "{told}");
@@ -83,7 +84,7 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
         "36: 5 settings, 6 replicates, 6 warm-ups",
         "detects",
         "detectable difference",
-        "80 % power",
+        "80% power",
         "(control)",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -202,24 +203,24 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
         ["other-day-or-machine", "rerun-baseline", "rerun-baseline", "rerun-baseline"]
     );
     let base = primary(&found)[0];
-    // One result a side: a ratio and what would have been found, and nothing is suggested.
+    // One result per side: a ratio and what would have been found, and nothing is suggested.
     let text = base["text"].as_str().unwrap();
-    assert!(text.contains("One result a side suggests no direction; a loss of"), "{text}");
+    assert!(text.contains("One result per side suggests no direction; a loss of"), "{text}");
     assert!(base["min_detectable_ratios"][0].as_f64().unwrap() < 1.0, "{base}");
     assert!(primary(&found).iter().all(|one| one["verdict"] == "inconclusive"), "{found}");
     let checks = found["checks"].as_array().unwrap();
     assert_eq!(checks[0]["name"], "environment");
     let says =
         |part: &str| checks.iter().any(|check| check["text"].as_str().unwrap().contains(part));
-    assert!(says("125us") && says("days are taken to scatter by 3 %"), "{checks:?}");
+    assert!(says("125us") && says("days are taken to scatter by 3%"), "{checks:?}");
     let wide = home.json(&["compare", &fast, &slow, "--between-day-sd", "10%", "--json"]);
-    assert!(wide.to_string().contains("scatter by 10 % (as --between-day-sd says)"), "{wide}");
+    assert!(wide.to_string().contains("scatter by 10% (as --between-day-sd says)"), "{wide}");
     let seen = |found: &Value| primary(found)[0]["min_detectable_ratios"][0].as_f64().unwrap();
     assert!(seen(&wide) < seen(&found));
 
     let gated = home.run(&["compare", &fast, &slow, "--gate", "5%"]);
     assert_eq!(gated.code, 1, "{}", gated.stderr);
-    assert!(gated.stderr.contains("the gate of 5 % failed"), "{}", gated.stderr);
+    assert!(gated.stderr.contains("the gate of 5% failed"), "{}", gated.stderr);
     home.text(&["compare", &fast, &slow, "--gate", "50%"]);
     // Against another baseline a ratio means something else: the plain numbers are compared.
     let other = home.json(&["run", &file, DRIVE, "--baseline", "queue_depth=2", "--json"]);
@@ -240,11 +241,10 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
 fn a_gate_that_cannot_see_is_not_green() {
     let home = home("blind-gate");
     let study = |replicates: u32, workloads: &[&str]| {
-        let io =
-            "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"50 ms\" }";
+        let io = "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"50 ms\" }";
         let head = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\nseed = 5\n\
-             margin = \"5 %\"\nrepeat_disturbed = false\n"
+             margin = \"5%\"\nrepeat_disturbed = false\n"
         );
         let each = workloads.iter().map(|name| format!("[[workload]]\nname = \"{name}\"\n{io}\n"));
         home.file(
@@ -335,7 +335,7 @@ fn two_checks_are_compared() {
     // Days alone do not explain it, and one result a side suggests nothing all the same.
     let said: Vec<&str> =
         found["summary"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let is_open = |text: &&&str| text.contains("One result a side suggests no direction");
+    let is_open = |text: &&&str| text.contains("One result per side suggests no direction");
     assert_eq!(said.iter().filter(is_open).count(), 7, "{said:#?}");
     assert!(said.iter().all(|text| !text.contains("suggests that")), "{said:#?}");
     let again = run(DRIVE);
@@ -366,8 +366,8 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
     assert!(sentence.contains("; it does as much as depth 8"), "{sentence}");
     assert_eq!(fresh["advice"][0]["status"], "confirmed");
     // Of identical arms nothing is advised, so there is nothing to confirm.
-    let same =
-        home.file("same.toml", STUDY.replace("queue_depth = [1, 2, 4, 8]", "aa_copy = [\"a\", \"b\"]"));
+    let same = home
+        .file("same.toml", STUDY.replace("queue_depth = [1, 2, 4, 8]", "aa_copy = [\"a\", \"b\"]"));
     let null = home.json(&["run", &same, DRIVE, "--json"]);
     assert!(null["advice"].as_array().unwrap().is_empty(), "{}", null["advice"]);
     assert!(home.refused(2, &["advise", "confirm", id(&null)]).contains("nothing to confirm"));

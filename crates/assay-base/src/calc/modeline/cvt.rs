@@ -167,7 +167,7 @@ fn standard([wanted, height]: [u32; 2], rate_hz: f64) -> Option<Mode> {
     let width = cells(wanted);
     let sync = sync_lines([width, height]);
     let sync_and_back = ((SYNC_AND_BACK_US / line_us) as u32 + 1).max(sync + FRONT_PORCH_LINES);
-    // Ideal blanking: a duty cycle of 30 % less 0.3 for each us of a line, at least 20 %; 8 % sync.
+    // Ideal blanking: a duty cycle of 30% less 0.3 for each us of a line, at least 20%; 8% sync.
     let share = (30.0 - 300.0 * line_us / 1000.0).max(20.0);
     let blank = (f64::from(width) * share / (100.0 - share)) as u32;
     let blank = blank - blank % (2 * CELL_PIXELS);

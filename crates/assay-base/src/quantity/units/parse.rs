@@ -99,9 +99,9 @@ pub(super) fn percent(text: &str) -> Result<f64, UnitError> {
     let shown = number.text;
     match name {
         "%" | "percent" => {}
-        "" => return Err(UnitError(format!("`{shown}` has no unit: say {shown} %"))),
+        "" => return Err(UnitError(format!("`{shown}` has no unit: say {shown}%"))),
         _ => {
-            return Err(UnitError(format!("`{name}` is not percent: did you mean `{shown} %`?")));
+            return Err(UnitError(format!("`{name}` is not percent: did you mean `{shown}%`?")));
         }
     }
     let value: f64 = shown.parse().unwrap_or(f64::INFINITY);

@@ -68,12 +68,12 @@ pub fn duration(ns: f64) -> String {
     format!("{} {name}", three_digits(ns / unit))
 }
 
-/// A share in percent: one decimal below 1, whole above: `0.4 %`, `4 %`, `33 %`.
+/// A share in percent: one decimal below 1, whole above: `0.4%`, `4%`, `33%`.
 pub fn percent(share: f64) -> String {
     percent_or(share, "under ")
 }
 
-/// The same where there is little room: `<0.1 %`.
+/// The same where there is little room: `<0.1%`.
 pub fn brief_percent(share: f64) -> String {
     percent_or(share, "<")
 }
@@ -83,14 +83,14 @@ fn percent_or(share: f64, under: &str) -> String {
         return "-".to_owned();
     }
     if share > 0.0 && share < 0.05 {
-        return format!("{under}0.1 %");
+        return format!("{under}0.1%");
     }
-    if share.abs() < 0.95 { format!("{} %", trimmed(share, 1)) } else { format!("{share:.0} %") }
+    if share.abs() < 0.95 { format!("{}%", trimmed(share, 1)) } else { format!("{share:.0}%") }
 }
 
-/// A share as percent with three digits: 0.0207 is `2.07 %`.
+/// A share as percent with three digits: 0.0207 is `2.07%`.
 pub fn share(share: f64) -> String {
-    format!("{} %", three_digits(100.0 * share))
+    format!("{}%", three_digits(100.0 * share))
 }
 
 /// Above so many the size of an estimate is of no use to anybody.

@@ -18,11 +18,11 @@ fn percent(text: &str) -> Result<f64, String> {
 #[test]
 fn a_loss_is_a_share_or_an_amount() {
     let read = |text: &str| text.parse::<Loss>().map_err(|error| error.0);
-    assert_eq!(read("5 %"), Ok(Loss::Share(Percent(5.0))));
+    assert_eq!(read("5%"), Ok(Loss::Share(Percent(5.0))));
     for (text, amount) in [("+10", 10.0), (" +0 ", 0.0), ("+.5", 0.5), ("+2.", 2.0)] {
         assert_eq!(read(text), Ok(Loss::Amount(amount)), "{text}");
     }
-    for wrong in ["+", "+-1", "+1e3", "+inf", "+nan", "+10 %", "+ 1", "10", "-10", "+1.2.3"] {
+    for wrong in ["+", "+-1", "+1e3", "+inf", "+nan", "+10%", "+ 1", "10", "-10", "+1.2.3"] {
         assert!(read(wrong).is_err(), "{wrong}");
     }
     for loss in [Loss::Share(Percent(2.5)), Loss::Amount(12.0)] {
@@ -73,7 +73,7 @@ fn times_are_read_as_people_write_them() {
     ] {
         assert_eq!(time(text), Ok(expected), "{text}");
     }
-    assert_eq!(percent("25 %"), Ok(25.0));
+    assert_eq!(percent("25%"), Ok(25.0));
     assert_eq!(percent("0.5%"), Ok(0.5));
 }
 
@@ -82,7 +82,7 @@ fn refusals_say_what_to_write() {
     for (found, expected) in [
         (bytes("3").unwrap_err(), "`3` has no unit: say 3 KiB, 3 MiB or 3 GiB"),
         (time("3").unwrap_err(), "`3` has no unit: say 3 s, 3 min or 3 h"),
-        (percent("3").unwrap_err(), "`3` has no unit: say 3 %"),
+        (percent("3").unwrap_err(), "`3` has no unit: say 3%"),
         (
             time("5 parsecs").unwrap_err(),
             "`parsecs` is no unit of time; did you mean `s`? (ns, us, ms, s, min, h)",
@@ -156,7 +156,7 @@ fn amounts_are_written_exactly() {
 #[test]
 fn files_keep_amounts_as_text() {
     let text = serde_json::to_string(&(Bytes(4096), Time(1_000), Percent(2.5))).unwrap();
-    assert_eq!(text, r#"["4 KiB","1 us","2.5 %"]"#);
+    assert_eq!(text, r#"["4 KiB","1 us","2.5%"]"#);
     let back: (Bytes, Time, Percent) = serde_json::from_str(&text).unwrap();
     assert_eq!(back, (Bytes(4096), Time(1_000), Percent(2.5)));
     let refused = serde_json::from_str::<Bytes>("\"3\"").unwrap_err().to_string();
@@ -197,11 +197,11 @@ fn tables_show_three_digits() {
     ] {
         assert_eq!(show::duration(ns), expected);
     }
-    assert_eq!(show::percent(0.42), "0.4 %");
-    assert_eq!(show::percent(0.97), "1 %");
-    assert_eq!(show::percent(33.3), "33 %");
-    assert_eq!(show::percent(0.0), "0 %");
-    assert_eq!(show::percent(0.01), "under 0.1 %");
+    assert_eq!(show::percent(0.42), "0.4%");
+    assert_eq!(show::percent(0.97), "1%");
+    assert_eq!(show::percent(33.3), "33%");
+    assert_eq!(show::percent(0.0), "0%");
+    assert_eq!(show::percent(0.01), "under 0.1%");
 }
 
 proptest! {
@@ -279,7 +279,7 @@ fn a_level_is_a_number_where_it_counts_something_that_ends() {
     ] {
         assert_eq!(level_number(text), Some(expected), "{text}");
     }
-    for text in ["", "none", "inf", "nan", "1e999", "80 %", "10 ms", "4 KiB/s", "4 Kb"] {
+    for text in ["", "none", "inf", "nan", "1e999", "80%", "10 ms", "4 KiB/s", "4 Kb"] {
         assert_eq!(level_number(text), None, "{text}");
     }
 }

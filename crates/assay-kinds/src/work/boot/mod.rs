@@ -50,7 +50,7 @@ impl By {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
-            Self::RootDevice => "root-device",
+            Self::RootDevice => "root_device",
             Self::Label => "label",
         }
     }
@@ -103,7 +103,7 @@ static KEYS: Fields = Fields {
         field(
             "group_by",
             Form::Word(By::words),
-            "what boots are grouped by: kernel, root-device, or label (see assay note boot)",
+            "what boots are grouped by: kernel, root_device, or label (see assay note boot)",
             "group_by = \"kernel\"",
         ),
         field(
@@ -194,8 +194,14 @@ impl Asks for Asked {
         if let Some(name) = other {
             to.key(
                 path,
-                format!("boots are grouped by {}: nothing sets {name} before one", self.group_by.name()),
-                Some("leave the factors out, or say group_by = \"label\" and name the boots".to_owned()),
+                format!(
+                    "boots are grouped by {}: nothing sets {name} before one",
+                    self.group_by.name()
+                ),
+                Some(
+                    "leave the factors out, or say group_by = \"label\" and name the boots"
+                        .to_owned(),
+                ),
             );
         }
     }

@@ -27,8 +27,8 @@ pub(super) static BOOTS: Recording = Recording {
     options: RecordOptions {
         heading: "Studies of boots",
         by: RecordOption {
-            name: "group_by",
-            help: "What boots are grouped by: kernel, root-device or label",
+            name: "by",
+            help: "What boots are grouped by: kernel, root_device or label",
         },
         factors: By::words,
         count: RecordOption { name: "boots", help: "How many boots are read, the newest" },
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn boots_are_records_with_their_group_and_what_they_measured() {
         let mut asked = Asked::sample();
-        asked.group_by("root-device");
+        asked.group_by("root_device");
         let (found, _) = read(&asked, KERNELS, None);
         let groups: Vec<&str> = found.records.iter().map(|own| own.group.as_str()).collect();
         assert_eq!(groups, ["/dev/nvme0n1"; 3]);

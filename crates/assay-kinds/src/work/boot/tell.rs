@@ -397,7 +397,14 @@ mod tests {
         let Subject { workload, arm } = subject(kernel);
         let cut_off = UnfinishedBoot { started: "t".to_owned(), reason: "cut off".to_owned() };
         let unfinished = vec![cut_off; unfinished];
-        Facts { workload, configuration: arm, n: 2, units: Vec::new(), unfinished, notes: Vec::new() }
+        Facts {
+            workload,
+            configuration: arm,
+            n: 2,
+            units: Vec::new(),
+            unfinished,
+            notes: Vec::new(),
+        }
     }
 
     /// Groups by their kernels, each with its numbers.

@@ -189,7 +189,12 @@ impl Kind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
 
     fn sample() -> Self {
-        Self { mix: Way::Write, block_size: usual_size(), queue_depth: usual_depth(), runtime: None }
+        Self {
+            mix: Way::Write,
+            block_size: usual_size(),
+            queue_depth: usual_depth(),
+            runtime: None,
+        }
     }
 }
 
@@ -197,8 +202,16 @@ impl Asked {
     /// Reads and writes as they are asked for.
     fn io(&self) -> io::Asked {
         let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
-        let (pattern, size, depth) = (io::Pattern::Random, self.block_size.into(), self.queue_depth);
-        io::Asked { pattern, mix, block_size: size, queue_depth: depth, threads: 1, ..io::Asked::sample() }
+        let (pattern, size, depth) =
+            (io::Pattern::Random, self.block_size.into(), self.queue_depth);
+        io::Asked {
+            pattern,
+            mix,
+            block_size: size,
+            queue_depth: depth,
+            threads: 1,
+            ..io::Asked::sample()
+        }
     }
 }
 

@@ -42,7 +42,10 @@ impl Tells for Planned {
         let text = words(self, &course, ended, trial);
         let Subject { workload, arm } = seen.subject.clone();
         let (mix, size_bytes) = (self.mix, self.size_bytes);
-        Some(Facts { workload, configuration: arm, mix, size_bytes, timeline: course, trial, text }.into())
+        Some(
+            Facts { workload, configuration: arm, mix, size_bytes, timeline: course, trial, text }
+                .into(),
+        )
     }
 
     /// None of its metrics is changed by what rules say.
@@ -51,10 +54,10 @@ impl Tells for Planned {
     }
 }
 
-/// A number with its interval: `42 s (95 % interval 41 s to 44 s)`.
+/// A number with its interval: `42 s (95% CI 41 s to 44 s)`.
 fn told(own: &Estimate, one: impl Fn(f64) -> String) -> String {
     let [low, high] = own.ci95.map(&one);
-    format!("{} (95 % interval {low} to {high})", one(own.value))
+    format!("{} (95% CI {low} to {high})", one(own.value))
 }
 
 fn rate(per_s: f64) -> String {

@@ -85,10 +85,10 @@ fn emptied() -> Detail {
 fn a_bucket_is_told_with_its_intervals_and_when_it_is_full_again() {
     let told = facts(&planned(4096), &[&measured_of(emptied())]).unwrap();
     let text = &told.text;
-    let begins = "Writes of 4 KiB: the first rate of 2,000/s (95 % interval ";
+    let begins = "Writes of 4 KiB: the first rate of 2,000/s (95% CI ";
     assert!(text.starts_with(begins), "{text}");
     assert!(text.contains(" was held for 30"), "{text}");
-    assert!(text.contains(" then 500/s (95 % interval "), "{text}");
+    assert!(text.contains(" then 500/s (95% CI "), "{text}");
     assert!(text.contains("of the credit is back after "), "{text}");
     assert!(certain::all_of(text).unwrap() > 0, "{text}");
     let document = json!({ "cells": [], "burst": [told.clone()] });

@@ -42,7 +42,7 @@ fn a_capacity_lies_within_its_interval_in_facts_and_in_words() {
         let look = Detail { outcome, in_free_space: draws.below(2) == 0 };
         let found = told(&look, Some(&Between::Nothing));
         let facts = json!({
-            "held_bytes": found.held_bytes, "held_ci95_bytes": found.held_ci95_bytes,
+            "usable_bytes": found.held_bytes, "usable_ci95_bytes": found.held_ci95_bytes,
         });
         intervals += certain::document_of(&facts)
             .unwrap_or_else(|error| panic!("{seed}: {error}: {found:?}"));

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// Bytes that are lost here and there, wherever: so many would have been found with 95 %.
+    /// Bytes that are lost here and there, wherever: so many would have been found with 95%.
     pub scattered_95_bytes: u64,
-    /// The same with 99.9 %.
+    /// The same with 99.9%.
     pub scattered_999_bytes: u64,
-    /// Bytes whose second write is lost, wherever: so many would have been found with 95 %; none where nothing
+    /// Bytes whose second write is lost, wherever: so many would have been found with 95%; none where nothing
     /// was written twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewrites_95_bytes: Option<u64>,

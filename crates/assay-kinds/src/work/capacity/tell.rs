@@ -29,7 +29,7 @@ pub struct Facts {
     /// The least and the most that several looks found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usable_range_bytes: Option<[u64; 2]>,
-    /// Its bound, with 95 %, where that comes from a sample; none of several looks that differ.
+    /// Its bound, with 95%, where that comes from a sample; none of several looks that differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usable_ci95_bytes: Option<[u64; 2]>,
     /// Whether every block was looked at.

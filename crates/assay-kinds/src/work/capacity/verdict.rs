@@ -75,7 +75,7 @@ pub struct Told {
     pub verdict: Verdict,
     /// What it holds, where that is known.
     pub held_bytes: Option<u64>,
-    /// The bound of that, with 95 %, where it comes from a sample.
+    /// The bound of that, with 95%, where it comes from a sample.
     pub held_ci95_bytes: Option<[u64; 2]>,
     /// Why nothing is said where nothing was wrong: what may have answered for the medium.
     pub not_told: Option<String>,

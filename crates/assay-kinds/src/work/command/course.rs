@@ -265,7 +265,8 @@ impl<'a> Course<'a> {
         }
         loop {
             self.once()?;
-            if self.planned.runs_per_trial == Some(self.tally.runs()) || self.elapsed_ns() >= self.run.time_ns
+            if self.planned.runs_per_trial == Some(self.tally.runs())
+                || self.elapsed_ns() >= self.run.time_ns
             {
                 return Ok(());
             }

@@ -378,8 +378,7 @@ impl Asked {
     fn complain_of_revisions(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         let levels = study.factors.get(REVISION);
         if self.repository.is_none() {
-            let alone =
-                [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
+            let alone = [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
             let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
             let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
             // A word of lines may be called so, too.

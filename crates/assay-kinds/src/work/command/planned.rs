@@ -153,7 +153,8 @@ impl Runs for Planned {
     }
 
     fn halved(&self) -> work::Planned {
-        Self { runs_per_trial: self.runs_per_trial.map(|runs| runs.div_ceil(2)), ..self.clone() }.into()
+        Self { runs_per_trial: self.runs_per_trial.map(|runs| runs.div_ceil(2)), ..self.clone() }
+            .into()
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
@@ -168,7 +169,8 @@ impl Runs for Planned {
         if self.ignore_failure {
             words.push("--ignore-failure".to_owned());
         }
-        let emptied = self.drop_caches.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
+        let emptied =
+            self.drop_caches.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
         let prime = self.tree.as_ref().map(|_| tree::PRIME);
         let prepare: Vec<&str> =
             self.prepare.as_deref().into_iter().chain(emptied).chain(prime).collect();
@@ -187,8 +189,9 @@ impl Runs for Planned {
         for (name, level) in &self.variables {
             remarks.push(format!("set {name}={level} before it"));
         }
-        remarks
-            .extend(self.trial_setup.as_ref().map(|line| format!("run `{line}` before each call of it")));
+        remarks.extend(
+            self.trial_setup.as_ref().map(|line| format!("run `{line}` before each call of it")),
+        );
         if !self.parse.is_empty() {
             remarks.push("hyperfine reads no numbers of a program".to_owned());
         }

@@ -623,7 +623,11 @@ fn prints(text: &str) -> Executed {
 }
 
 fn reading(specification: &str) -> Asked {
-    Asked { runs_per_trial: Some(2), parse: vec![specification.parse().unwrap()], ..Asked::new("work") }
+    Asked {
+        runs_per_trial: Some(2),
+        parse: vec![specification.parse().unwrap()],
+        ..Asked::new("work")
+    }
 }
 
 /// Mistakes of a study file, with their places.
@@ -668,7 +672,8 @@ fn numbers_that_runs_print_are_metrics_of_the_trial() {
     assert_eq!(detail.told[0].better, Better::Higher);
     assert_eq!(detail.written[0].text, "at first 9\r2 ops/s\n");
     // Where nobody asks for numbers nothing of the output is kept.
-    let ran = trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
+    let ran =
+        trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
     let detail = Detail::of(&ran.measured).unwrap();
     assert!(detail.told.is_empty() && detail.written.is_empty() && detail.produced.is_empty());
 }

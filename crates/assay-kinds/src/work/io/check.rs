@@ -39,7 +39,8 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     let varied = |name: &str| study.factors.contains_key(name);
     let own = verifying::obstacle(io).filter(|unfit| !varied(unfit.key));
     // Steps are looked at beside each size, where they are planned.
-    let is_alone = |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("block_size");
+    let is_alone =
+        |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("block_size");
     if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
         let hint = unfit.hint.map(str::to_owned);
         to.value(&path, format!("verify: {}", unfit.message), hint);
@@ -131,7 +132,8 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     };
     if rate && think {
         let message =
-            "think_time with a rate: operations start by the clock, so that nothing rests".to_owned();
+            "think_time with a rate: operations start by the clock, so that nothing rests"
+                .to_owned();
         to.value(&at("think_time"), message, Some("leave one of them out".to_owned()));
     }
     if rate && spread {

@@ -316,7 +316,8 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
          drive stood still is not in them",
     );
     add(
-        io.arrival_rate.is_some_and(|rate| !rate.per_s().is_multiple_of(u64::from(io.threads).max(1))),
+        io.arrival_rate
+            .is_some_and(|rate| !rate.per_s().is_multiple_of(u64::from(io.threads).max(1))),
         "fio's rate is that of a thread, in whole operations: all together come to a few more",
     );
     add(
@@ -462,8 +463,9 @@ mod tests {
         let text = found.words.join(" ");
         assert!(text.contains("--rate_iops=1167,500 --rate_process=poisson"), "{text}");
         assert!(found.remarks[1].contains("a few more"), "{:?}", found.remarks);
-        let rests =
-            io(|io| (io.queue_depth, io.think_time) = (1, Some(assay_base::quantity::Time(1_500_000))));
+        let rests = io(|io| {
+            (io.queue_depth, io.think_time) = (1, Some(assay_base::quantity::Time(1_500_000)))
+        });
         let found = line(&rests, &how("a"));
         assert!(found.words.contains(&"--thinktime=1500us".to_owned()) && found.remarks.is_empty());
         let plain = line(&reads(), &how("a")).words.join(" ");

@@ -6,7 +6,8 @@ use super::{Apart, Asked, Mix, Pattern, parameters};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Factors that these rules look at.
-const LOOKED_AT: [&str; 7] = ["pattern", "mix", "block_size", "distribution", "align", "stride", "rw_split"];
+const LOOKED_AT: [&str; 7] =
+    ["pattern", "mix", "block_size", "distribution", "align", "stride", "rw_split"];
 /// Arms that are looked at: more differ in nothing that is new.
 const MOST_ARMS: usize = 4096;
 
@@ -37,7 +38,11 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
         return Some(unfit("distribution", message, Some(hint)));
     }
     if io.pattern == Pattern::Spaced && io.block_size.one().is_none() {
-        return Some(unfit("block_size", "block_size: the pattern spaced has operations of one size", None));
+        return Some(unfit(
+            "block_size",
+            "block_size: the pattern spaced has operations of one size",
+            None,
+        ));
     }
     if io.pattern == Pattern::Spaced && io.rw_split != Apart::None {
         let message = "rw_split: the pattern spaced has one sequence of places";
@@ -194,7 +199,12 @@ mod tests {
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
-        one(zipf, &[("pattern", &["random", "sequential"])], "io/distribution", "these are sequential");
+        one(
+            zipf,
+            &[("pattern", &["random", "sequential"])],
+            "io/distribution",
+            "these are sequential",
+        );
         let sequential: fn(&mut Asked) = |io| io.pattern = Pattern::Sequential;
         one(
             sequential,

@@ -16,7 +16,7 @@ pub(super) static ACCESS: OwnForm = OwnForm {
 pub(super) static DUPLICATES: OwnForm = OwnForm {
     read: |text| text.parse::<Duplicates>().map(String::from),
     pattern: r"^[0-9]{1,3}\s*%$",
-    example: "0 %",
+    example: "0%",
     number: None,
 };
 

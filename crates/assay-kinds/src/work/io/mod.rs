@@ -122,7 +122,8 @@ impl Kind for Asked {
                latencies of all are one distribution.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
-    const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
+    const EXAMPLE: &'static str =
+        "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, FDATASYNC];

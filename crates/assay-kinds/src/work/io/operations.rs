@@ -39,16 +39,19 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| {
             let is_whole = io.block_size.is_multiple_of(SECTOR);
             (!is_whole).then(|| {
-                format!("trims and zeroing need multiples of 512 B, the operation has {}", io.block_size)
+                format!(
+                    "trims and zeroing need multiples of 512 B, the operation has {}",
+                    io.block_size
+                )
             })
         })
 }
 
-/// What the operations are called: `reads`, `70 % reads and 30 % writes`.
+/// What the operations are called: `reads`, `70% reads and 30% writes`.
 pub(super) fn planned_words(mix: Mix) -> String {
     match mix {
         Mix::Shares { read_percent: reads @ 1..=99 } => {
-            format!("{reads} % reads and {} % writes", 100 - reads)
+            format!("{reads}% reads and {}% writes", 100 - reads)
         }
         _ => mix.words(),
     }
@@ -148,7 +151,7 @@ mod tests {
     /// No trial reads what another one copied.
     #[test]
     fn copies_do_not_stay_for_what_reads() {
-        let duplicates = "30 %".parse().unwrap();
+        let duplicates = "30%".parse().unwrap();
         assert!(Asked { duplicates, ..io("70/30") }.touches().clears);
         assert!(Asked { duplicates, ..io("write") }.touches().clears);
         assert!(!Asked { duplicates, ..io("read") }.touches().clears);
@@ -181,10 +184,13 @@ mod tests {
 
     #[test]
     fn copies_need_fresh_blocks_beside_them() {
-        let duplicates = "30 %".parse().unwrap();
+        let duplicates = "30%".parse().unwrap();
         for mix in ["read", "rewrite", "trim"] {
             let own = Asked { duplicates, ..io(mix) };
-            assert!(heard(&own, "queue_depth")[0].contains("no block carries fresh bytes"), "{mix}");
+            assert!(
+                heard(&own, "queue_depth")[0].contains("no block carries fresh bytes"),
+                "{mix}"
+            );
             assert!(heard(&own, "mix").is_empty(), "{mix}");
             assert!(heard(&io(mix), "queue_depth").is_empty(), "{mix}");
         }
@@ -199,7 +205,7 @@ mod tests {
         let some = Asked {
             mix: "read/60:write/30:trim/10".parse().unwrap(),
             sync: "fdatasync:8".parse().unwrap(),
-            duplicates: "30 %".parse().unwrap(),
+            duplicates: "30%".parse().unwrap(),
             ..Asked::some()
         };
         assert_eq!(

@@ -143,14 +143,14 @@ parameters! {
     compressibility: Content = Content::Random => {
         words: "which bytes are written, and how much of them compresses",
         form: Form::Content,
-        example: "compressibility = \"50 %\"",
+        example: "compressibility = \"50%\"",
         background: { example: "compressibility = \"random\"", },
         factor: work(
             "`random`: nothing of them compresses; `zero`: all of them; or the share of each block that \
              compresses, such as `50 %`: of every 4 KiB the last half is zeros and the rest random. \
              Reads find such bytes: the area is written with them, and again where another \
              workload wrote others in between.",
-            "[\"random\", \"50 %\", \"zero\"]",
+            "[\"random\", \"50%\", \"zero\"]",
             |io, text| Ok(io.compressibility = text.parse()?),
         ),
         job: |io, job| job.content = io.compressibility,
@@ -162,14 +162,14 @@ parameters! {
     duplicates: Duplicates = Duplicates::NONE => {
         words: "share of the written blocks that are copies of each other",
         form: Form::Own(&forms::DUPLICATES),
-        example: "duplicates = \"30 %\"",
+        example: "duplicates = \"30%\"",
         background: {},
         factor: work(
             "Whole percent: each written block of 4 KiB is with this probability a copy of one of 256 \
              blocks, which all threads of a trial share and no other trial has; each of them is as \
              likely. Every other block is there once. The content says how much of a block compresses, \
              of copies as of others. What reads find has no copies.",
-            "[\"0 %\", \"30 %\"]",
+            "[\"0%\", \"30%\"]",
             |io, text| Ok(io.duplicates = text.parse()?),
         ),
         job: |io, job| job.duplicates = io.duplicates,
@@ -511,7 +511,8 @@ mod tests {
     #[test]
     fn a_background_load_has_no_end_of_its_own_and_neither_is_verified_nor_waits_for_several() {
         let names = |fields: &[Field]| fields.iter().map(|one| one.name).collect::<Vec<_>>();
-        let lacks = ["runtime", "ramp_time", "operations", "verify", "batch_complete_min", "poll", "pin"];
+        let lacks =
+            ["runtime", "ramp_time", "operations", "verify", "batch_complete_min", "poll", "pin"];
         let without: Vec<&str> =
             names(KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
         assert_eq!(names(BACKGROUND), without);
@@ -539,7 +540,7 @@ mod tests {
             ("arrival_rate", "fast"),
             ("arrival_process", "bursts"),
             ("think_time", "5"),
-            ("duplicates", "130 %"),
+            ("duplicates", "130%"),
             ("sync", "fdatasync:0"),
             ("mix", "read/60:trim/30"),
         ] {
@@ -551,7 +552,7 @@ mod tests {
 
     const TEXT: &str = "{\"engine\":\"io_uring\",\"pattern\":\"spaced\",\"mix\":\"70/30\",\
          \"size_bytes\":8192,\"depth\":16,\"threads\":2,\"asked_depth\":64,\"sync\":\"fdatasync\",\
-         \"content\":\"50 %\",\"direct\":false,\"operations\":100}";
+         \"content\":\"50%\",\"direct\":false,\"operations\":100}";
 
     #[test]
     fn what_older_plans_do_not_have_is_kept_behind_what_they_have() {
@@ -559,7 +560,7 @@ mod tests {
         let newer = TEXT
             .replace("70/30", mix)
             .replace("fdatasync", "fdatasync:8")
-            .replace("\"operations\":100", "\"duplicates\":\"30 %\",\"operations\":100");
+            .replace("\"operations\":100", "\"duplicates\":\"30%\",\"operations\":100");
         let planned = read(&newer);
         assert_eq!(serde_json::to_string(&planned).unwrap(), newer);
         assert_eq!((planned.mix, planned.sync), (mix.parse().unwrap(), WriteSync::EachNth(8)));

@@ -99,8 +99,13 @@ impl Planned {
 
     /// Nothing was run: others' work was looked at.
     pub fn watched() -> Self {
-        let nothing =
-            Asked { block_size: Bytes(0).into(), queue_depth: 0, threads: 0, direct: false, ..Asked::some() };
+        let nothing = Asked {
+            block_size: Bytes(0).into(),
+            queue_depth: 0,
+            threads: 0,
+            direct: false,
+            ..Asked::some()
+        };
         Self::new(nothing, Engine::None)
     }
 

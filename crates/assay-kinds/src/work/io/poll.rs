@@ -185,12 +185,7 @@ mod tests {
         let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
         one(&psync, &[], "io/poll", "psync has none");
         one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "psync has none");
-        one(
-            &Asked { direct: false, ..polls(Poll::Iopoll) },
-            &[],
-            "io/poll",
-            "direct operations",
-        );
+        one(&Asked { direct: false, ..polls(Poll::Iopoll) }, &[], "io/poll", "direct operations");
         let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Iopoll) };
         one(&synced, &[], "io/poll", "no sync");
         let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Iopoll) };
@@ -251,9 +246,7 @@ mod tests {
             tell(io, &mut job);
             job.poll
         };
-        for (poll, word) in
-            [(Poll::Sqpoll, "--sqthread_poll=1"), (Poll::Iopoll, "--hipri=1")]
-        {
+        for (poll, word) in [(Poll::Sqpoll, "--sqthread_poll=1"), (Poll::Iopoll, "--hipri=1")] {
             assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
             assert!(told(&polls(poll)).unwrap().contains("polled for"));
         }

@@ -80,7 +80,8 @@ pub(super) fn set(io: &mut Asked, text: &str) -> Result<(), String> {
 
 /// Tells an engine.
 pub(super) fn tell(io: &Asked, job: &mut Job) {
-    job.schedule = io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
+    job.schedule =
+        io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
 }
 
 /// What is told of it in a list of what is run.

@@ -44,7 +44,7 @@ impl Tells for Planned {
     }
 }
 
-/// `123,456 requests of sda in 60 s: 80 % reads, 12 % of them in order; 3.1 GiB were touched.`
+/// `123,456 requests of sda in 60 s: 80% reads, 12% of them in order; 3.1 GiB were touched.`
 fn words(recorded: &Recorded) -> String {
     let names: Vec<&str> = recorded.devices.keys().map(String::as_str).collect();
     let span = match recorded.span_ns {

@@ -42,8 +42,7 @@ pub fn is_mix(text: &str) -> bool {
 
 impl Size {
     /// What it looks like, as a regular expression for editors.
-    pub const LOOKS: &'static str =
-        r"^\s*(([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+|[^/]+/[0-9]+(:[^/]+/[0-9]+)*|read\s.*;\s*write\s.*)\s*$";
+    pub const LOOKS: &'static str = r"^\s*(([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+|[^/]+/[0-9]+(:[^/]+/[0-9]+)*|read\s.*;\s*write\s.*)\s*$";
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
         self.reads.iter().chain(&self.writes)
@@ -156,7 +155,7 @@ fn shares(text: &str) -> Result<Vec<Part>, String> {
     let parts: Vec<Part> = text.split(':').map(part).collect::<Result<_, _>>()?;
     let sum: u32 = parts.iter().map(|part| u32::from(part.percent)).sum();
     if sum != 100 {
-        return Err(format!("`{text}`: the shares add up to {sum} %, not to 100 %"));
+        return Err(format!("`{text}`: the shares add up to {sum}%, not to 100%"));
     }
     if parts.len() > MOST {
         return Err(format!("`{text}`: {} sizes, and {MOST} are the most", parts.len()));
@@ -170,7 +169,8 @@ fn shares(text: &str) -> Result<Vec<Part>, String> {
 }
 
 fn part(text: &str) -> Result<Part, String> {
-    let advice = || format!("`{text}` is not a size with its share; use for example 4KiB/70:64KiB/30");
+    let advice =
+        || format!("`{text}` is not a size with its share; use for example 4KiB/70:64KiB/30");
     let (bytes, percent) = text.split_once('/').ok_or_else(advice)?;
     let percent = percent.trim().parse::<u8>().ok().filter(|percent| (1..=100).contains(percent));
     Ok(Part { bytes: within(bytes)?, percent: percent.ok_or_else(advice)? })
@@ -226,10 +226,10 @@ mod tests {
     #[test]
     fn what_is_no_size_says_what_to_write() {
         for (text, told) in [
-            ("4KiB/70:64KiB/20", "add up to 90 %"),
+            ("4KiB/70:64KiB/20", "add up to 90%"),
             ("4KiB/70:4096B/30", "4 KiB stands there twice"),
             ("4 KiB, 8 KiB", ""),
-            ("70 %", "no unit"),
+            ("70%", "no unit"),
             ("4KiB/0:8KiB/100", "is not a size with its share"),
             ("4KiB/50:2GiB/50", "1 B to 1 GiB, not 2 GiB"),
             ("4KiB/50.5:8KiB/49.5", "is not a size with its share"),
@@ -266,9 +266,6 @@ mod tests {
         assert_eq!(fio("4 KiB"), "--bs=4096");
         assert_eq!(fio("read 4 KiB; write 8 KiB"), "--bs=4096,8192");
         assert_eq!(fio("4KiB/70:8KiB/30"), "--bssplit=4096/70:8192/30");
-        assert_eq!(
-            fio("read 4KiB/70:8KiB/30; write 512 B"),
-            "--bssplit=4096/70:8192/30,512/100"
-        );
+        assert_eq!(fio("read 4KiB/70:8KiB/30; write 512 B"), "--bssplit=4096/70:8192/30,512/100");
     }
 }

@@ -22,7 +22,8 @@ pub const SECTOR_BYTES: u64 = 512;
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.compressibility != Content::Random {
-        let text = format!("what is verified has random content, and this is {}", io.compressibility);
+        let text =
+            format!("what is verified has random content, and this is {}", io.compressibility);
         return told("compressibility", text, "leave compressibility out");
     }
     if io.duplicates != Duplicates::NONE {

@@ -34,12 +34,14 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     if let Some(depth) = depth.filter(|depth| *depth < count)
         && !to.is_wrong(&format!("{path}/queue_depth"))
     {
-        let message =
-            format!("batch_complete_min: of {depth} operations in flight {count} never complete at once");
+        let message = format!(
+            "batch_complete_min: of {depth} operations in flight {count} never complete at once"
+        );
         to.value(&own, message, Some("depth is as much at least".to_owned()));
     }
     let varied = |key: &str| study.factors.contains_key(key);
-    let is_paced = io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
+    let is_paced =
+        io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
     if is_paced && !to.is_wrong(&own) {
         let message = "batch_complete_min with a rate or with pauses: operations wait for their time, so that each \
                        completion is looked at when it comes";

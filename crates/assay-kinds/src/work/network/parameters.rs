@@ -120,14 +120,14 @@ asked! {
             words: "what the outgoing rate of the interface is limited to, so that the queue is here and \
                     short (as root)",
             form: Form::Text,
-            example: "shaper = \"95 %\"",
+            example: "shaper = \"95%\"",
             factor: choice(
                 "`none`; a share of the rate that the link was measured to carry up, such as `95 %`; or a \
                  rate such as `4 Mbit/s`. By cake where the kernel has it, else by HTB with fq_codel, else \
                  by TBF with a queue of 20 ms in bytes; a word before it chooses: `cake 95 %`, \
                  `fq_codel 95 %`, `tbf 95 %`, and `deep 95 %` for the rate alone with a queue of 750 ms. \
                  Set before a trial, seen after it, and taken away again.",
-                "[\"none\", \"80 %\", \"95 %\"]",
+                "[\"none\", \"80%\", \"95%\"]",
                 set_shaper,
             )
             .written(written),

@@ -166,16 +166,12 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
 
 #[test]
 fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
-    let mut planned = Asked { shaper: "80 %".parse().unwrap(), ..Asked::sample() }.planned();
+    let mut planned = Asked { shaper: "80%".parse().unwrap(), ..Asked::sample() }.planned();
     assert_eq!(planned.shaped().unwrap().base, None);
     assert_eq!(planned.drain_within(0, 1, &|_| true), None);
     planned.drain_within(1_600_000_000, 1, &|_| true);
     assert_eq!(planned.rate, Some(BitRate(5_000_000)));
-    assert!(
-        planned.words().contains("to-router limited to 80 % = 4 Mbit/s"),
-        "{}",
-        planned.words()
-    );
+    assert!(planned.words().contains("to-router limited to 80% = 4 Mbit/s"), "{}", planned.words());
     let lasting = planned.lasting();
     assert!(lasting[0].starts_with("with cake: tc qdisc replace dev to-router"), "{lasting:?}");
     assert!(lasting[3].contains("upload '4000'"), "{lasting:?}");
@@ -205,7 +201,7 @@ fn what_makes_no_sense_is_said() {
     let phases = |own: &[Load]| Asked { phases: own.to_vec(), ..Asked::sample() };
     assert!(told(phases(&[Load::Up])).contains("idle"));
     assert!(told(phases(&[Load::Idle])).contains("says nothing"));
-    let shaped = Asked { interface: None, shaper: "95 %".parse().unwrap(), ..Asked::sample() };
+    let shaped = Asked { interface: None, shaper: "95%".parse().unwrap(), ..Asked::sample() };
     assert!(told(shaped).contains("interface"));
 }
 
@@ -241,13 +237,13 @@ fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
     let peers = asks(&nobody, &[("peer", &["h:1", "h:2"])]);
     assert_eq!(peers, LinkNeeds::default());
     // A shaper without an interface changes nothing: that there is none is said elsewhere.
-    let shaped = asks(&nobody, &[("shaper", &["none", "80 %"])]);
+    let shaped = asks(&nobody, &[("shaper", &["none", "80%"])]);
     assert!(shaped.shaped && !shaped.changes && shaped.interfaces.is_empty());
     let named = asks(&nobody, &[("interface", &["eth1", "eth0"])]);
     assert!(named.changes && !named.shaped);
     assert_eq!(named.interfaces, ["eth1", "eth0"]);
     let own = Asked { interface: Some("eth7".to_owned()), ..nobody };
-    assert_eq!(asks(&own, &[("shaper", &["80 %"])]).interfaces, ["eth7"]);
+    assert_eq!(asks(&own, &[("shaper", &["80%"])]).interfaces, ["eth7"]);
     assert_eq!(asks(&own, &[("interface", &["eth0"])]).interfaces, ["eth0"], "levels come first");
     assert_eq!(asks(&own, &[("streams", &["1", "16"])]), asks(&own, &[]), "no concern of it");
 }
@@ -259,15 +255,15 @@ fn only_the_shaper_has_amounts_of_its_own() {
     let amounts: Vec<_> = all.filter_map(|own| Some((own.about.name, own.written?))).collect();
     let [("shaper", written)] = amounts[..] else { panic!("{amounts:?}") };
     for (one, other) in [
-        ("82%", "82 %"),
-        (" 82 %", "82 %"),
+        ("82%", "82%"),
+        (" 82%", "82%"),
         ("cake 7Mbit/s", "cake 7 Mbit/s"),
-        ("deep 80%", "deep 80 %"),
+        ("deep 80%", "deep 80%"),
         ("none", "none"),
     ] {
         assert_eq!(written(one).as_deref(), Some(other));
     }
-    for wrong in ["", "82", "cake", "64 KiB", "some 80 %", "300 %"] {
+    for wrong in ["", "82", "cake", "64 KiB", "some 80%", "300%"] {
         assert_eq!(written(wrong), None, "{wrong}");
     }
 }
@@ -606,7 +602,9 @@ fn costs_are_those_of_the_same_link() {
     let own = Asked::sample();
     assert!(own.costs_like(&work(Asked { phase_time: Time(MS), ..Asked::sample() })));
     assert!(!own.costs_like(&work(Asked { streams: 1, ..Asked::sample() })));
-    assert!(!own.costs_like(&work(Asked { congestion_control: "bbr".to_owned(), ..Asked::sample() })));
+    assert!(
+        !own.costs_like(&work(Asked { congestion_control: "bbr".to_owned(), ..Asked::sample() }))
+    );
     assert!(!own.costs_like(&work(Asked { peer: Some("h:1".to_owned()), ..Asked::sample() })));
 }
 

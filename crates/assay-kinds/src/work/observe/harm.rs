@@ -100,7 +100,7 @@ pub struct ClassLimits {
     /// Mean latency, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// Time that 99 % stay below, nanoseconds.
+    /// Time that 99% stay below, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
 }
@@ -193,7 +193,7 @@ fn p99(second: &Second, class: &str) -> Option<f64> {
 pub enum What {
     /// Mean latency of a class.
     Mean,
-    /// The latency that 99 % of a class stay below.
+    /// The latency that 99% of a class stay below.
     P99,
     /// Age of the oldest request under way.
     Age,
@@ -348,7 +348,7 @@ mod tests {
             Second { pressure: Some(0.2), ..one }
         });
         let limits = limits(&calm);
-        // Twice the worst: 8 ms, 20 ms, 1 s at least, 40 %.
+        // Twice the worst: 8 ms, 20 ms, 1 s at least, 40%.
         let told = |mean_ms: u64, p99: f64, oldest_ns: u64, pressure: f64, span_ns: u64| {
             let mut one = second(100, mean_ms);
             one.classes.get_mut("read").unwrap().p99_ns = Some(p99);
@@ -366,7 +366,7 @@ mod tests {
             ),
             (
                 told(8, 20e6, full, 0.5, full),
-                Some("tasks waited for devices 50 % of the time, limit 40 %"),
+                Some("tasks waited for devices 50% of the time, limit 40%"),
             ),
             (told(800, 40e6, full, 0.5, 499_999_999), None),
             (told(800, 40e6, full, 0.5, 500_000_000), Some("mean read latency 800 ms, limit 8 ms")),

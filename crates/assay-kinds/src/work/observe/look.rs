@@ -15,7 +15,7 @@ pub struct Served {
     pub bytes: u64,
     /// Time from their arrival until their end, nanoseconds, summed.
     pub sum_ns: u64,
-    /// Time that 99 % of them stay below, where there are enough of them.
+    /// Time that 99% of them stay below, where there are enough of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
 }

@@ -67,7 +67,8 @@ impl Kind for Asked {
                rolled back within a second and not tried again (`rollback_threshold`).",
     };
     const KEYS: &'static Fields = &keys::KEYS;
-    const EXAMPLE: &'static str = "observe = { runtime = \"2 min\", settle_time = \"5 s\", rollback_threshold = \"2x\" }";
+    const EXAMPLE: &'static str =
+        "observe = { runtime = \"2 min\", settle_time = \"5 s\", rollback_threshold = \"2x\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];

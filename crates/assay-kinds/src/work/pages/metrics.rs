@@ -17,7 +17,7 @@ pub const P99: Metric = metric(
     "access_p99_ns",
     Better::Lower,
     "p99 of an access",
-    "time of an access to a page, 99 % below",
+    "time of an access to a page, 99% below",
 );
 
 pub const LONGEST: Metric =

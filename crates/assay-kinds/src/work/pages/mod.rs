@@ -76,7 +76,7 @@ impl Kind for Asked {
     };
     const KEYS: &'static Fields = &Fields { label: "pages", rows: parameters::KEYS };
     const EXAMPLE: &'static str =
-        "pages = { memory_limit = \"384 MiB\", working_set = \"150 %\", compressibility = \"50 %\" }";
+        "pages = { memory_limit = \"384 MiB\", working_set = \"150%\", compressibility = \"50%\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
@@ -102,7 +102,8 @@ impl kind::Asks for Asked {
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         // What varies is looked at under each arm.
-        let varies = ["working_set", "memory_limit"].iter().any(|name| study.factors.contains_key(*name));
+        let varies =
+            ["working_set", "memory_limit"].iter().any(|name| study.factors.contains_key(*name));
         if let Some(wrong) = self.planned().err().filter(|_| !varies) {
             to.key(path, wrong, None);
         }

@@ -38,10 +38,10 @@ asked! {
             words: "bytes of the pages that are accessed, or their share of memory_limit",
             form: Form::Text,
             need: Need::UnlessFactor,
-            example: "working_set = \"150 %\"",
+            example: "working_set = \"150%\"",
             factor: work(
-                "An amount with its unit, such as `512 MiB`, or percent of memory_limit, such as `150 %`.",
-                "[\"75 %\", \"150 %\", \"250 %\"]",
+                "An amount with its unit, such as `512 MiB`, or percent of memory_limit, such as `150%`.",
+                "[\"75%\", \"150%\", \"250%\"]",
                 |own, text| Ok(own.working_set = text.parse()?),
             ),
         }
@@ -52,10 +52,10 @@ asked! {
             key: "compressibility",
             words: "what the pages hold",
             form: Form::Content,
-            example: "compressibility = \"50 %\"",
+            example: "compressibility = \"50%\"",
             factor: work(
-                "`random`, `zero`, or the share of each page that compresses, such as `50 %`.",
-                "[\"random\", \"50 %\"]",
+                "`random`, `zero`, or the share of each page that compresses, such as `50%`.",
+                "[\"random\", \"50%\"]",
                 |own, text| Ok(own.compressibility = text.parse()?),
             ),
         }

@@ -92,7 +92,7 @@ impl Runs for Planned {
             Skew::Zipf(exponent) => format!("by Zipf's law with exponent {exponent}"),
         };
         format!(
-            "{}, accessed one after the other, {skew}, {} % of the accesses write",
+            "{}, accessed one after the other, {skew}, {}% of the accesses write",
             self.set_words().trim_end_matches(','),
             self.writes_percent
         )

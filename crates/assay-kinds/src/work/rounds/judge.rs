@@ -24,9 +24,9 @@ pub struct Window {
     pub last: usize,
     /// Mean of the cell that is tracked.
     pub mean: f64,
-    /// Largest less smallest of it, as a share of the mean: 20 % at most where it is steady.
+    /// Largest less smallest of it, as a share of the mean: 20% at most where it is steady.
     pub range_share: f64,
-    /// What the line through them rises by, as a share of the mean: 10 % at most where it is steady.
+    /// What the line through them rises by, as a share of the mean: 10% at most where it is steady.
     pub slope_share: f64,
     /// Whether both hold.
     pub steady: bool,
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(ends(&|at| 100.0 + 100.0 * (-f64::from(at) / 5.0).exp()), Some(13));
         assert_eq!(ends(&|at| 100.0 * 0.98_f64.powi(at)), Some(5));
         assert_eq!(ends(&|at| 100.0 * 0.97_f64.powi(at)), None);
-        // Alternately 9 % above and below: no rise, and 18 % of range.
+        // Alternately 9% above and below: no rise, and 18% of range.
         assert_eq!(ends(&|at| if at % 2 == 0 { 109.0 } else { 91.0 }), Some(5));
         assert_eq!(ends(&|at| if at % 2 == 0 { 111.0 } else { 89.0 }), None);
     }

@@ -203,8 +203,11 @@ impl Facts {
 
     /// What stands behind headings of its parts, where there are several rows.
     fn called(&self, what: &str) -> String {
-        let names: Vec<&str> =
-            [&self.workload].into_iter().chain(self.configuration.values()).map(String::as_str).collect();
+        let names: Vec<&str> = [&self.workload]
+            .into_iter()
+            .chain(self.configuration.values())
+            .map(String::as_str)
+            .collect();
         format!("{what}: {}", names.join(", "))
     }
 
@@ -303,7 +306,9 @@ impl Facts {
         const MOST: usize = 30;
         let all = self.rounds.len();
         let counts = |round: usize| {
-            self.measurement_window.as_ref().is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
+            self.measurement_window
+                .as_ref()
+                .is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
         };
         let step = all.div_ceil(MOST).max(1);
         let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));

@@ -26,12 +26,12 @@ const ALPHA: f64 = 0.05;
 pub struct Level {
     /// Bytes written before it.
     pub from_bytes: u64,
-    /// Its beginning, with 95 %; of the first one there is none.
+    /// Its beginning, with 95%; of the first one there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ci95_bytes: Option<[u64; 2]>,
     /// Bytes per second over all of it.
     pub rate_bytes_per_s: f64,
-    /// 95 % interval of that rate, over ten batches of its slices; none of a short one.
+    /// 95% CI of that rate, over ten batches of its slices; none of a short one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_ci95: Option<[f64; 2]>,
 }
@@ -48,7 +48,7 @@ pub struct Course {
     /// better than levels do, so that there is no place where it fell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declines: Option<[Rated; 2]>,
-    /// What the drive rested between the slices, where that is more than 5 % of the time: a fall may come
+    /// What the drive rested between the slices, where that is more than 5% of the time: a fall may come
     /// later then, or not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rests: Option<Rests>,
@@ -91,7 +91,7 @@ impl Course {
 pub struct Rated {
     /// Bytes per second.
     pub rate_bytes_per_s: f64,
-    /// Its 95 % interval; none of a few slices.
+    /// Its 95% CI; none of a few slices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_ci95: Option<[f64; 2]>,
 }
@@ -139,7 +139,8 @@ pub fn course(detail: &Detail) -> Option<Course> {
     let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
     let written_bytes = place_of(slices.len());
     let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
-    let mut course = Course { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
+    let mut course =
+        Course { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
     course.again = cause::again(detail, &course);
     Some(course)
 }

@@ -18,7 +18,7 @@ const TOLD: f64 = 0.05;
 pub(super) const RESTED: OwnRule = OwnRule {
     about: About {
         name: "write-gaps",
-        summary: "a drive that was to be written to without a break rested for more than 5 % of the time",
+        summary: "a drive that was to be written to without a break rested for more than 5% of the time",
         text: "The time between the slices of a long write is kept beside that of the slices. A drive may \
                make room in it, so that its rate falls later than under a write without a break, or not at \
                all, and the rate of the slices alone is above that of the whole. Short slices rest most: \
@@ -30,7 +30,7 @@ pub(super) const RESTED: OwnRule = OwnRule {
     doubt,
 };
 
-/// Rests that are more than 5 % of the time.
+/// Rests that are more than 5% of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rests {

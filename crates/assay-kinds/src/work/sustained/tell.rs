@@ -389,7 +389,10 @@ mod tests {
 
     fn told(levels: &[(u64, f64)], again: Option<Again>) -> String {
         let levels = levels.iter().map(|(from, rate)| level(from * MIB, *rate)).collect();
-        words(&Course { written_bytes: 900 * MIB, levels, declines: None, rests: None, again }, None)
+        words(
+            &Course { written_bytes: 900 * MIB, levels, declines: None, rests: None, again },
+            None,
+        )
     }
 
     const CACHE_WORDS: [&str; 3] = ["fast cache", "is full", "was full"];
@@ -423,7 +426,8 @@ mod tests {
         );
         let sinks = Some([rated(200.0), rated(100.0)]);
         let levels = vec![level(0, 150.0)];
-        let disk = Course { written_bytes: 900 * MIB, levels, declines: sinks, rests: None, again: None };
+        let disk =
+            Course { written_bytes: 900 * MIB, levels, declines: sinks, rests: None, again: None };
         assert_eq!(
             words(&disk, Some("the user stopped it after 3 s")),
             "Its rate sinks little by little over 900 MiB: 200 MiB/s in the first fifth of it, 100 MiB/s in the \
@@ -489,7 +493,8 @@ mod tests {
         let course = Course { written_bytes, levels, declines: None, rests: None, again: None };
         let text = "It was written to.".to_owned();
         let (workload, arm) = ("long".to_owned(), Levels::new());
-        let mut facts = Facts { workload, configuration: arm, timeline: course, several: None, text };
+        let mut facts =
+            Facts { workload, configuration: arm, timeline: course, several: None, text };
         let Exhibit { table, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
         let written = |row: &Row| {
             let cells = row.cells.iter().zip(&table.columns);

@@ -37,7 +37,7 @@ fn wanted(level: &str) -> Result<Option<f64>, String> {
     if level == NONE {
         return Ok(None);
     }
-    let wrong = || format!("`{level}` is no share from 1 % to 99 %: write it like 80 %, or {NONE}");
+    let wrong = || format!("`{level}` is no share from 1% to 99%: write it like 80%, or {NONE}");
     let share = level.parse::<Percent>().map_err(|_| wrong())?.fraction();
     if (0.01..=0.99).contains(&share) { Ok(Some(share)) } else { Err(wrong()) }
 }
@@ -58,7 +58,7 @@ impl Factor for Level {
     }
 
     fn example(&self) -> &'static str {
-        "[\"none\", \"50 %\", \"80 %\", \"95 %\"]"
+        "[\"none\", \"50%\", \"80%\", \"95%\"]"
     }
 
     fn role(&self) -> Role {
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn what_the_machine_runs_on_keeps_a_reserve() {
         let full = Filler { share: 0.95 };
-        // 5 % of 100 GiB are a twentieth, and more than 4 GiB; of 40 GiB they are less.
+        // 5% of 100 GiB are a twentieth, and more than 4 GiB; of 40 GiB they are less.
         assert!(full.bytes(&place(90 * GIB, 100 * GIB + 20, true)).is_ok());
         let told = full.bytes(&place(30 * GIB, 40 * GIB, true)).unwrap_err();
         assert!(told.contains("4 GiB stay free, as the machine runs on it"), "{told}");

@@ -185,7 +185,7 @@ impl Factor for Pool {
     }
 
     fn example(&self) -> &'static str {
-        "[\"current\", \"20 %\", \"50 %\"]"
+        "[\"current\", \"20%\", \"50%\"]"
     }
 
     fn role(&self) -> Role {
@@ -205,7 +205,7 @@ impl Factor for Pool {
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
         let text = sysfs::text(view.system, &Path::new(PARAMETERS).join("max_pool_percent"));
-        text.map(|own| format!("{} %", own.trim()))
+        text.map(|own| format!("{}%", own.trim()))
     }
 }
 

@@ -514,7 +514,7 @@ fn a_directory_that_is_not_served_any_more_is_missed() {
 
 #[test]
 fn swap_that_is_not_as_it_was_made_is_missed() {
-    let chosen = [("filesystem", "ext4"), ("swap", "zswap:lzo"), ("zswap_max_pool", "35 %")];
+    let chosen = [("filesystem", "ext4"), ("swap", "zswap:lzo"), ("zswap_max_pool", "35%")];
     while_it_stands(&chosen, |fake, stack, raised, acted| {
         assert!(acted.contains("echo 35 > /sys/module/zswap/parameters/max_pool_percent"));
         for (name, was, other) in [("enabled", "Y\n", "N\n"), ("max_pool_percent", "35\n", "20\n")]

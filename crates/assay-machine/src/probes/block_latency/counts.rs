@@ -56,7 +56,7 @@ pub struct ClassSpan {
     pub issued: Latencies,
 }
 
-/// Latencies in buckets: their sum is exact, quantiles are within a bucket's width (3 %).
+/// Latencies in buckets: their sum is exact, quantiles are within a bucket's width (3%).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
     /// Their sum, nanoseconds.

@@ -10,7 +10,7 @@ use crate::probes::drive_health::Health;
 /// Steps of wear are tenths of the life that a card was made for; the highest one is beyond it.
 const STEP_PERCENT: u64 = 10;
 const BEYOND: u64 = 0x0b;
-/// What is left of the blocks that stand in: normal; 2 is a warning (80 % are used), 3 is urgent.
+/// What is left of the blocks that stand in: normal; 2 is a warning (80% are used), 3 is urgent.
 const SPARE_NORMAL: u64 = 1;
 const SPARE_URGENT: u64 = 3;
 

@@ -98,7 +98,8 @@ pub(crate) fn power() -> Evidence {
     let told = found.measurements.iter().filter(|cell| cell.primary && !cell.control).map(joules);
     let told: Vec<Cell> = told.collect();
     found.measurements.extend(told);
-    found.system_activity.energy_of = Some("powercap: processor packages, not the drive".to_owned());
+    found.system_activity.energy_of =
+        Some("powercap: processor packages, not the drive".to_owned());
     Evidence::bare(found)
 }
 

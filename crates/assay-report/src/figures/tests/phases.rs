@@ -120,7 +120,10 @@ fn what_is_told_of_a_second_begins_with_the_setting_or_with_the_phase() {
     let both = told(&of_phases(&MADE_UP));
     assert!(both.iter().any(|text| text.starts_with("mq-deadline, walk, second 0")), "{both:?}");
     let mut alone = of_phases(&MADE_UP);
-    alone.findings.measurements.retain(|cell| cell.configuration.values().any(|level| level == "mq-deadline"));
+    alone
+        .findings
+        .measurements
+        .retain(|cell| cell.configuration.values().any(|level| level == "mq-deadline"));
     alone.findings.comparisons.clear();
     let alone = told(&alone);
     assert!(alone.iter().any(|text| text.starts_with("walk, second 0")), "{alone:?}");
@@ -146,7 +149,8 @@ fn each_figure_has_the_phases_that_it_names_and_their_ramps() {
 #[test]
 fn work_without_such_seconds_is_not_drawn() {
     let mut evidence = of_phases(&MADE_UP);
-    let own = evidence.findings.measurements.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);
+    let own =
+        evidence.findings.measurements.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);
     own.for_each(|cell| "iops".clone_into(&mut cell.metric));
     assert!(MADE_UP.draw(&evidence).is_empty());
 }

@@ -26,7 +26,11 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
         let left = match index {
             0..=2 => None,
             _ if index == last => Some(Departure { after: 3, ..Departure::default() }),
-            _ => Some(Departure { after: 3 + index as u32 % 5, ratio_to_leader: behind, ..Departure::default() }),
+            _ => Some(Departure {
+                after: 3 + index as u32 % 5,
+                ratio_to_leader: behind,
+                ..Departure::default()
+            }),
         };
         let is_silent = index == last;
         Runner {
@@ -79,7 +83,8 @@ pub(crate) fn evidence() -> Evidence {
     let found = fixture("study-eight-arms");
     let (workload, metric) = (first(&found).workload.clone(), "iops");
     let own = |cell: &&Cell| cell.workload == workload && cell.metric == metric && !cell.control;
-    let arms: Vec<Arm> = found.measurements.iter().filter(own).map(|cell| cell.configuration.clone()).collect();
+    let arms: Vec<Arm> =
+        found.measurements.iter().filter(own).map(|cell| cell.configuration.clone()).collect();
     let race = race(&workload, metric, &arms);
     raced(found, race)
 }
@@ -92,7 +97,8 @@ fn large(settings: usize) -> Evidence {
     let arms: Vec<Arm> = (0..settings)
         .map(|index| Arm::from([(factor.clone(), format!("level {index}"))]))
         .collect();
-    found.measurements = arms.iter().map(|arm| Cell { configuration: arm.clone(), ..cell.clone() }).collect();
+    found.measurements =
+        arms.iter().map(|arm| Cell { configuration: arm.clone(), ..cell.clone() }).collect();
     found.workloads.clear();
     found.absent.clear();
     let race = race(&cell.workload, &cell.metric, &arms);

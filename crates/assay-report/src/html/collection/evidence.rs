@@ -129,7 +129,7 @@ fn numbers(id: &str, title: &str, row: &Row) -> Markup {
                 caption.unseen { (name) }
                 thead { tr {
                     th scope="col" { "number" } th.n scope="col" { "value" }
-                    th.n scope="col" { "95 % interval" } th scope="col" { "trust" }
+                    th.n scope="col" { "95% CI" } th scope="col" { "trust" }
                     th scope="col" { "how" } th scope="col" { "trials" }
                 } }
                 tbody { @for (title, show, number) in told(row) { tr {
@@ -154,7 +154,7 @@ fn interval(number: &Number, show: &dyn Fn(f64) -> String) -> String {
 fn trust(number: &Number) -> Markup {
     let lent = number.because.iter().any(|rule| rule == LENT);
     let (class, word) = match number.trust {
-        Some(Trust::Trusted) if lent => ("given", "trusted as given"),
+        Some(Trust::Trusted) if lent => ("given", "trusted for this virtual device"),
         Some(Trust::Trusted) => ("good", "trusted"),
         Some(Trust::Suspect) => ("doubtful", "suspect"),
         Some(Trust::Invalid) => ("bad", "invalid"),

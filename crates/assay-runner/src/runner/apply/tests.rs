@@ -29,7 +29,7 @@ fn machine() -> Fake {
 fn arm() -> Arm {
     let levels = [
         ("scheduler", "none"),
-        ("dirty_ratio", "5 %"),
+        ("dirty_ratio", "5%"),
         ("tunable:/sys/module/zfs/parameters/x", "9"),
         ("queue_depth", "4"),
         ("mount_options", "noatime"),

@@ -237,7 +237,12 @@ impl TestBed<'_> {
     }
 
     /// Writes all of a device.
-    fn prime(&mut self, context: &mut Context<'_>, place: usize, prime: &Precondition) -> Outcome<()> {
+    fn prime(
+        &mut self,
+        context: &mut Context<'_>,
+        place: usize,
+        prime: &Precondition,
+    ) -> Outcome<()> {
         let Place { site, consent, law, others } = &self.places[place];
         if law.is_some() {
             return Ok(());

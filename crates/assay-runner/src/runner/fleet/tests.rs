@@ -76,8 +76,10 @@ fn another_study_is_refused_by_name_before_anything_runs() {
 
 #[test]
 fn what_has_no_sum_is_refused() {
-    let text = STUDY
-        .replace("replicates = 3", "replicates = 12\nstop = { rule = \"interim\", interim_at = [6, 12] }");
+    let text = STUDY.replace(
+        "replicates = 3",
+        "replicates = 12\nstop = { rule = \"interim\", interim_at = [6, 12] }",
+    );
     let looks = Given { study: Box::leak(text.into_boxed_str()), ..USUAL };
     let came = fleet(&[looks.clone(), looks], OnLoss::End);
     let why = &came[0].finished.as_ref().err().unwrap().message;

@@ -21,7 +21,7 @@ pub const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"
 replicates = 3
-margin     = "5 %"
+margin     = "5%"
 repeat_disturbed = false
 
 [factors]

@@ -71,7 +71,8 @@ fn with_a_blank_drive(is_read_only: bool) -> Fake {
 fn refused_on(fake: &Fake, is_primed: bool) -> String {
     let mut request = request("/dev/sdd");
     if is_primed {
-        request.study.precondition = Some(Precondition { passes: 1, compressibility: Content::Zero });
+        request.study.precondition =
+            Some(Precondition { passes: 1, compressibility: Content::Zero });
     } else {
         let levels = ["ext4", "xfs"].map(str::to_owned).to_vec();
         request.study.factors.insert("filesystem".to_owned(), levels);

@@ -7,7 +7,7 @@ use assay_study::plan::race;
 fn racing() -> Request<'static> {
     let mut request = schedulers(&["mq-deadline", "none"]);
     let (first, _) = STUDY.split_once("[[workload]]\nname = \"random-write\"").unwrap();
-    let more = "replicates = 4\nmargin = \"5 %\"\nstop = { rule = \"best\" }";
+    let more = "replicates = 4\nmargin = \"5%\"\nstop = { rule = \"best\" }";
     let race = file::parse("test", &first.replace("replicates = 3", more)).unwrap();
     let Study { area, baseline, mut factors, .. } = request.study;
     factors.insert("block_size".to_owned(), vec!["4 KiB".to_owned(), "8 KiB".to_owned()]);

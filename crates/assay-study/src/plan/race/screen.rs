@@ -130,7 +130,7 @@ pub struct Level {
     pub left: bool,
 }
 
-/// A difference of logarithms, and how far from it the true one may surely lie: at 5 % for all levels together.
+/// A difference of logarithms, and how far from it the true one may surely lie: at 5% for all levels together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beside {
     pub by: f64,

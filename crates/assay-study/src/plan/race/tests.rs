@@ -21,7 +21,7 @@ const BASE: &[f64] = &[0.0, 0.01, -0.01];
 const LEADER: &[f64] = &[0.50, 0.51, 0.49];
 const NEAR: &[f64] = &[0.48, 0.51, 0.48];
 
-/// By hand, three arms at 5 %: the differences to the leader are -0.5 three times, and -0.02, 0, -0.01, of which the
+/// By hand, three arms at 5%: the differences to the leader are -0.5 three times, and -0.02, 0, -0.01, of which the
 /// variances are 0 and 0.0001, their mean 0.00005. Moderated they are 0.0000375 and 0.0000625, the half-widths
 /// 0.013145 and 0.016970: -0.5 + 0.0131 is below 0, -0.01 + 0.0170 = 0.00697 is not.
 #[test]
@@ -107,7 +107,7 @@ fn planned(arms: usize, costly: bool) -> Plan {
     plan::make(&file::parse("test", &text).unwrap(), vec![survey("here", 1)], 9)
 }
 
-/// What a trial comes to: arms are 5 % apart, each tenth trial is disturbed, each thirtieth fails.
+/// What a trial comes to: arms are 5% apart, each tenth trial is disturbed, each thirtieth fails.
 fn ran(trial: &PlannedTrial, repeats: Option<Repeats>) -> Run {
     let mut draws = Draws::new(trial.seed, "a test");
     let noise = (draws.below(1000) as f64 / 1000.0 - 0.5) * 0.02;

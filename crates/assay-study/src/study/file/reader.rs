@@ -670,8 +670,11 @@ fn law_text(read: &Map<String, Value>) -> String {
     let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
     let held = ["announced_size", "usable_size", "fault"].into_iter();
     let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
-    let parts =
-        bare("distribution").into_iter().chain(times).chain([format!("servers={servers}")]).chain(held);
+    let parts = bare("distribution")
+        .into_iter()
+        .chain(times)
+        .chain([format!("servers={servers}")])
+        .chain(held);
     parts.collect::<Vec<_>>().join(",")
 }
 
@@ -691,7 +694,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Metric => json!(metrics::names().first()),
         Form::Size { .. } | Form::Sizes { .. } => json!("4 KiB"),
         Form::Time { .. } => json!("10 s"),
-        Form::Share | Form::Loss | Form::LossOrAmount | Form::Start => json!("5 %"),
+        Form::Share | Form::Loss | Form::LossOrAmount | Form::Start => json!("5%"),
         Form::Mix => json!("read"),
         Form::Content => json!("random"),
         Form::Own(own) => json!(own.example),

@@ -264,7 +264,7 @@ fn share(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         return Ok(json!(share));
     }
     Err(Complaint::new(
-        format!("{} lies above 0 % and below 100 %, not at \"{text}\"", field.name),
+        format!("{} lies above 0% and below 100%, not at \"{text}\"", field.name),
         format!("write for example: {}", field.example),
     ))
 }

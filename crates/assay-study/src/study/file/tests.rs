@@ -12,7 +12,8 @@ use crate::study::{
 
 /// Loads that have every key of `io` among them.
 fn loads() -> Vec<Asked> {
-    let timed = Asked { runtime: Some(Time(3_000_000)), ramp_time: Some(Time(0)), ..Asked::sample() };
+    let timed =
+        Asked { runtime: Some(Time(3_000_000)), ramp_time: Some(Time(0)), ..Asked::sample() };
     vec![
         Asked {
             engine: AskedEngine::IoUring,
@@ -38,7 +39,7 @@ fn loads() -> Vec<Asked> {
         Asked {
             mix: Mix::WRITES,
             sync: WriteSync::EachNth(8),
-            duplicates: "30 %".parse().unwrap(),
+            duplicates: "30%".parse().unwrap(),
             ..timed.clone()
         },
         Asked {
@@ -80,7 +81,7 @@ fn full() -> Study {
     study.power_meter = Some("meter.csv".to_owned());
     study.target = Some(Target::Directory("/mnt/card \"2\"".to_owned()));
     study.area.size = Some(Bytes(64 << 20));
-    study.area.offset = Some("50 %".parse().unwrap());
+    study.area.offset = Some("50%".parse().unwrap());
     study.area.align = Some(Bytes(2 << 20));
     study.precondition = Some(Precondition { passes: 2, compressibility: Content::Zero });
     study.discard = true;
@@ -209,7 +210,12 @@ fn a_full_study_uses_every_key() {
     }
     // No other rule has a use for it.
     let closeness = Some(Percent(2.0));
-    let raced = Stop { rule: StopRule::Best, indifference_zone: closeness, screen: true, ..Stop::default() };
+    let raced = Stop {
+        rule: StopRule::Best,
+        indifference_zone: closeness,
+        screen: true,
+        ..Stop::default()
+    };
     keys(&serde_json::to_value(raced).unwrap(), &mut used);
     // It becomes factors as it is read.
     used.push("search".to_owned());
@@ -255,8 +261,10 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
         )
     };
     let told = |factors: &str, io: &str| parse("f", &text(factors, io)).unwrap_err().message;
-    let (mixes, sizes) =
-        ("[factors]\nmix = [\"read\", \"write\"]", "[factors]\nblock_size = [\"4 KiB\", \"700 B\"]");
+    let (mixes, sizes) = (
+        "[factors]\nmix = [\"read\", \"write\"]",
+        "[factors]\nblock_size = [\"4 KiB\", \"700 B\"]",
+    );
     for (factors, io, part) in [
         ("", "mix = \"read\", block_size = \"4 KiB\"", "verify: nothing is written"),
         (
@@ -268,7 +276,7 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
         (sizes, "mix = \"write\"", "the operation has 700 B"),
         ("", "mix = \"write\", block_size = \"4KiB/50:8KiB/50\"", "blocks of one size"),
         ("", "mix = \"write/50:trim/50\", block_size = \"4 KiB\"", "carries no stamp"),
-        ("", "mix = \"write\", block_size = \"4 KiB\", duplicates = \"30 %\"", "no block is a copy"),
+        ("", "mix = \"write\", block_size = \"4 KiB\", duplicates = \"30%\"", "no block is a copy"),
         (
             "",
             "mix = \"write\", block_size = \"4 KiB\", align = \"512 B\"",
@@ -279,11 +287,13 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
         assert!(told.contains(part), "{io}: {told}");
     }
     // Silent where some level writes, and where nothing is asked for.
-    for (factors, io) in [(mixes, "block_size = \"4 KiB\""), ("", "mix = \"rewrite\", block_size = \"512 B\"")]
+    for (factors, io) in
+        [(mixes, "block_size = \"4 KiB\""), ("", "mix = \"rewrite\", block_size = \"512 B\"")]
     {
         parse("f", &text(factors, io)).unwrap();
     }
-    let without = text("", "mix = \"read\", block_size = \"1000 B\"").replace(", verify = true", "");
+    let without =
+        text("", "mix = \"read\", block_size = \"1000 B\"").replace(", verify = true", "");
     let study = parse("f", &without).unwrap();
     assert!(!write(&study).unwrap().contains("verify"));
 }
@@ -392,5 +402,8 @@ fn what_leads_is_one_of_the_figures_and_may_be_left_out() {
 #[test]
 fn what_a_later_version_let_lead_is_read_from_a_stored_study() {
     let text = LEAD.replace("surface", "of a later version");
-    assert_eq!(stored("mine.toml", &text).unwrap().lead_figure.as_deref(), Some("of a later version"));
+    assert_eq!(
+        stored("mine.toml", &text).unwrap().lead_figure.as_deref(),
+        Some("of a later version")
+    );
 }

@@ -116,19 +116,31 @@ mod tests {
 
     #[test]
     fn a_mistake_is_told_with_the_option_that_sets_its_key() {
-        let typed = [("--set queue_depth=1,x", "factors/queue_depth"), ("--time 1s", "workload/*/*/runtime")];
+        let typed = [
+            ("--set queue_depth=1,x", "factors/queue_depth"),
+            ("--time 1s", "workload/*/*/runtime"),
+        ];
         let of = |path, message| line(path, message, &typed);
-        assert_eq!(of("factors/queue_depth/1", "queue_depth: no number"), "--set queue_depth=1,x: no number");
+        assert_eq!(
+            of("factors/queue_depth/1", "queue_depth: no number"),
+            "--set queue_depth=1,x: no number"
+        );
         assert_eq!(of("workload/3/io/runtime", "too short"), "--time 1s: too short");
         // The last of two that set the same counts.
-        let twice = [("--set queue_depth=1", "factors/queue_depth"), ("--set queue_depth=x", "factors/queue_depth")];
+        let twice = [
+            ("--set queue_depth=1", "factors/queue_depth"),
+            ("--set queue_depth=x", "factors/queue_depth"),
+        ];
         assert_eq!(line("factors/queue_depth/0", "no", &twice), "--set queue_depth=x: no");
         assert_eq!(line("factors", "too many", &typed[..1]), "--set queue_depth=1,x: too many");
     }
 
     #[test]
     fn what_no_option_sets_is_told_with_the_key_and_the_options_that_it_may_come_from() {
-        let typed = [("--set queue_depth=2,4", "factors/queue_depth"), ("--set threads=1", "factors/threads")];
+        let typed = [
+            ("--set queue_depth=2,4", "factors/queue_depth"),
+            ("--set threads=1", "factors/threads"),
+        ];
         assert_eq!(
             line("baseline/queue_depth", "queue_depth has no level \"1\"", &typed),
             "queue-depth with --set queue_depth=2,4: baseline.queue_depth: queue_depth has no level \"1\""
@@ -137,7 +149,10 @@ mod tests {
             line("workload/0/io/block_size", "no", &typed[..1]),
             "queue-depth with --set queue_depth=2,4: workload.io.block_size: no"
         );
-        assert_eq!(line("recreate_per", "no", &[("--lab", "")]), "queue-depth with --lab: recreate_per: no");
+        assert_eq!(
+            line("recreate_per", "no", &[("--lab", "")]),
+            "queue-depth with --lab: recreate_per: no"
+        );
         assert_eq!(line("", "no", &typed[..1]), "queue-depth with --set queue_depth=2,4: no");
         assert_eq!(line("recreate_per", "no", &[]), "queue-depth: no");
     }
@@ -154,14 +169,17 @@ mod tests {
             "add --set filesystem=ext4"
         );
         assert_eq!(
-            hint("factors/fill_level", "write for example: fill_level = [\"80 %\"]"),
-            "write for example: --set 'fill_level=80 %'"
+            hint("factors/fill_level", "write for example: fill_level = [\"80%\"]"),
+            "write for example: --set 'fill_level=80%'"
         );
         assert_eq!(
             hint("baseline/queue_depth", "add it below [factors]: queue_depth = [1, 8]"),
             "add it: --set queue_depth=1,8"
         );
-        assert_eq!(hint("factors/queue_depth", "leave one of the two out"), "leave one of the two out");
+        assert_eq!(
+            hint("factors/queue_depth", "leave one of the two out"),
+            "leave one of the two out"
+        );
         assert_eq!(
             hint("stop", "add for example: interim_at = [6, 12]"),
             "add for example: interim_at = [6, 12]"

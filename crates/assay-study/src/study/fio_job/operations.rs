@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn copies_are_duplicates_where_anything_fresh_is_written() {
         let found = study(&format!("{FILE}rw=randwrite\ndedupe_percentage=30\n"));
-        assert!(found.contains("duplicates = \"30 %\""), "{found}");
+        assert!(found.contains("duplicates = \"30%\""), "{found}");
         for more in ["rw=randread", "rw=randwrite\nzero_buffers"] {
             let found = study(&format!("{FILE}{more}\ndedupe_percentage=30\n"));
             assert!(!found.contains("duplicates"), "{more}: {found}");

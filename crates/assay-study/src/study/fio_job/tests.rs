@@ -81,7 +81,10 @@ fn every_core_key_has_its_place_in_the_study() {
         ("rw=randread\nrandom_distribution=zipf:0.9", "distribution = \"zipf:0.9\""),
         ("rw=randread\nrandom_distribution=zipf", "distribution = \"zipf:1.1\""),
         ("rw=randread\nrandom_distribution=pareto:0.2", "distribution = \"pareto:0.2\""),
-        ("rw=randread\nrandom_distribution=zoned:80/20:20/80", "distribution = \"zoned:80/20:20/80\""),
+        (
+            "rw=randread\nrandom_distribution=zoned:80/20:20/80",
+            "distribution = \"zoned:80/20:20/80\"",
+        ),
         (
             "rw=randread\nrandom_distribution=zoned:50/5:30/15:20/",
             "distribution = \"zoned:50/5:30/15:20/80\"",
@@ -90,12 +93,15 @@ fn every_core_key_has_its_place_in_the_study() {
         ("rw=read:8k", "pattern = \"stride\", mix = \"read\", block_size = \"4 KiB\""),
         ("rw=write:60k", "stride = \"64 KiB\""),
         ("rw=rw\nrwmixread=70", "rw_split = \"positions\""),
-        ("rw=write\nbuffer_compress_percentage=30", "compressibility = \"30 %\""),
+        ("rw=write\nbuffer_compress_percentage=30", "compressibility = \"30%\""),
         ("rw=write\nbuffer_compress_percentage=100", "compressibility = \"zero\""),
         ("rw=write\nzero_buffers", "compressibility = \"zero\""),
         ("rate_iops=500", "arrival_rate = \"500/s\""),
         ("rate_iops=500\nnumjobs=3", "arrival_rate = \"1500/s\""),
-        ("rate_iops=500\nrate_process=poisson", "arrival_rate = \"500/s\", arrival_process = \"poisson\""),
+        (
+            "rate_iops=500\nrate_process=poisson",
+            "arrival_rate = \"500/s\", arrival_process = \"poisson\"",
+        ),
         ("rate_iops=500,200", "arrival_rate = \"500/s\""),
         ("rw=randwrite\nrate_iops=500,200", "arrival_rate = \"200/s\""),
         ("rw=randrw\nrate_iops=500", "arrival_rate = \"1000/s\""),
@@ -554,7 +560,12 @@ fn what_is_no_rate_and_no_pause_leaves_nothing_in_the_study() {
         "rate_process=poisson",
     ] {
         let found = line(&format!("{JOB}{text}\n"), 0);
-        assert!(["arrival_rate", "arrival_process", "think_time"].iter().all(|key| !found.contains(key)), "{found}");
+        assert!(
+            ["arrival_rate", "arrival_process", "think_time"]
+                .iter()
+                .all(|key| !found.contains(key)),
+            "{found}"
+        );
     }
 }
 

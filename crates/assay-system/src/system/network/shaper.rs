@@ -73,7 +73,7 @@ enum Cap {
     Rate(BitRate),
 }
 
-/// A level of the factor `shaper`: `none`, `95 %`, `4 Mbit/s`, `tbf 95 %`.
+/// A level of the factor `shaper`: `none`, `95%`, `4 Mbit/s`, `tbf 95%`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shaper {

@@ -6,7 +6,7 @@ use super::super::verdicts::tests::{Study, arm};
 use super::*;
 
 const P99: &str = "fdatasync_p99_ns";
-/// Their p99 in each of six trials, in ms: its 95 % interval is 8.82 to 9.09.
+/// Their p99 in each of six trials, in ms: its 95% CI is 8.82 to 9.09.
 const NINE: [f64; 6] = [8.8, 9.0, 9.1, 8.8, 9.05, 8.98];
 
 fn at_most(metric: &str, most: &str) -> Ask {

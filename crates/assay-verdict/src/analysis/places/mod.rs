@@ -76,7 +76,14 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
         platforms: spots.into_iter().map(|spot| spot.placed).collect(),
     };
     let asked = Findings::of(study(brought, &places), nowhere());
-    let mut found = Findings { measurements: cells, absent, comparisons, checks, platforms: Some(places), ..asked };
+    let mut found = Findings {
+        measurements: cells,
+        absent,
+        comparisons,
+        checks,
+        platforms: Some(places),
+        ..asked
+    };
     found.name_means();
     found.say(sentences);
     Ok(found)

@@ -95,7 +95,8 @@ fn of_workload(spots: &[Spot], key: &Key, how: (Option<f64>, Days), told: &mut T
         }
         row.printed = printed_percent(spots, spot, key);
         told.rows.push(row);
-        let cell = own.map(|own| Cell { configuration: placed(&key.2, &spot.placed.name), ..own.cell });
+        let cell =
+            own.map(|own| Cell { configuration: placed(&key.2, &spot.placed.name), ..own.cell });
         told.cells.extend(cell);
     }
 }
@@ -309,7 +310,7 @@ fn again(of: &[&Cell], trials: Vec<CellTrial>) -> Cell {
 }
 
 /// What somebody printed as the per cent of a place, held against the numbers printed beside it: the
-/// place of 100 % is what he took them of.
+/// place of 100% is what he took them of.
 fn printed_percent(spots: &[Spot], spot: &Spot, key: &Key) -> Option<Printed> {
     let percent = |spot: &Spot| {
         let mut cells = spot.results.iter().flat_map(|one| &one.measurements);

@@ -22,7 +22,8 @@ impl Spot {
     /// Names of the workloads with numbers, each once.
     pub fn workloads(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for cell in self.results.iter().flat_map(|one| &one.measurements).filter(|cell| cell.n > 0) {
+        for cell in self.results.iter().flat_map(|one| &one.measurements).filter(|cell| cell.n > 0)
+        {
             if cell.primary && !names.contains(&cell.workload.as_str()) {
                 names.push(&cell.workload);
             }

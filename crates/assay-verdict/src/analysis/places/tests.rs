@@ -64,7 +64,7 @@ fn told<'a>(found: &'a Findings, check: &str) -> Vec<&'a str> {
     own.map(|one| one.text.as_str()).collect()
 }
 
-/// Rates around one with a scatter of about 1 %.
+/// Rates around one with a scatter of about 1%.
 fn around(rate: u64) -> Vec<u64> {
     [990, 1000, 1010, 1005].map(|share| rate * share / 1000).to_vec()
 }
@@ -116,11 +116,11 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     let kvm = row(&found, "KVM");
     assert!((kvm.percent.unwrap() - 50.0).abs() < 0.1, "{kvm:?}");
     let [low, high] = kvm.percent_interval().unwrap();
-    // Trials scatter by 1 %, days by 3 %.
+    // Trials scatter by 1%, days by 3%.
     assert!(45.0 < low && low < 48.0 && 52.0 < high && high < 55.0, "{low} {high}");
     assert_eq!((kvm.n, kvm.unit), (4, Unit::Trials));
     assert_eq!(row(&found, "bare metal").percent, Some(100.0));
-    // One result a side: only what would have been found.
+    // One result per side: only what would have been found.
     assert_eq!(verdict(&found, "KVM"), Some(Verdict::Inconclusive));
     let text = &found.comparisons[0].text;
     assert!(
@@ -131,7 +131,7 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     );
     assert!(!text.contains("this suggests"), "{text}");
     let days = told(&found, "sessions");
-    assert!(days[0].contains("days are taken to scatter by 3 %"), "{days:?}");
+    assert!(days[0].contains("days are taken to scatter by 3%"), "{days:?}");
     let asked = Question { days: Days::asked(0.2), ..Question::default() };
     let wide = by_place(
         &[measured("b", KVM, &around(5_000)), measured("a", BARE, &around(10_000))],
@@ -577,7 +577,7 @@ fn rates_that_were_printed_are_held_against_rates() {
         (80.0, 80.0, true)
     );
     assert!(!printed("b").follows);
-    // Without the place of 100 % nobody knows what they are of.
+    // Without the place of 100% nobody knows what they are of.
     let unknown =
         compared(&[table("place,iops,published_percent\nbare metal,1000,99\na,800,80\n")]);
     assert_eq!((row(&unknown, "a").printed, told(&unknown, "published")), (None, vec![]));

@@ -90,9 +90,9 @@ pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], ar
         return format!("{what}: {name} and {base} have no ratio.");
     };
     let [percent, low, high] = percents(percent, ends);
-    let has = format!("{what}: {name} has {percent} % of the speed of {base}");
+    let has = format!("{what}: {name} has {percent}% of the speed of {base}");
     if place.is_emulated() {
-        let interval = ends.map(|_| format!(" (95 % interval {low} to {high})"));
+        let interval = ends.map(|_| format!(" (95% CI {low} to {high})"));
         let interval = interval.unwrap_or_default();
         return format!("{has}{interval}. It is emulated: that is no verdict on it.");
     }
@@ -101,8 +101,8 @@ pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], ar
     }
     if let Some((loss, gain)) = found.min_detectable_ratios.map(|seen| speeds(found.better, seen)) {
         return format!(
-            "{has} (95 % interval {low} to {high}, days included). Fewer than three results a side suggest no \
-             direction; a loss of {loss} or a gain of {gain} of that speed would have been found."
+            "{has} (95% CI {low} to {high} including day-to-day variation). Inconclusive: fewer than three results per \
+             side; smallest detectable loss {loss}, gain {gain} (power 80%)."
         );
     }
     let says = match found.verdict {
@@ -131,7 +131,9 @@ pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]
     }
     let base = &spots[0].placed.name;
     let compared: Vec<&Row> = rows.iter().filter(|row| row.comparison.is_some()).collect();
-    let of_first = |row: &&Row| row.workload == compared[0].workload && row.configuration == compared[0].configuration;
+    let of_first = |row: &&Row| {
+        row.workload == compared[0].workload && row.configuration == compared[0].configuration
+    };
     if compared.iter().all(of_first) {
         return one_workload(base, rows, comparisons).into_iter().collect();
     }
@@ -141,8 +143,10 @@ pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]
 
 /// Whether a row was compared with a baseline, and both numbers can be used.
 fn is_compared(row: &Row, rows: &[Row], base: &str) -> bool {
-    let is_base =
-        |one: &&Row| one.platform == base && (&one.workload, &one.configuration) == (&row.workload, &row.configuration);
+    let is_base = |one: &&Row| {
+        one.platform == base
+            && (&one.workload, &one.configuration) == (&row.workload, &row.configuration)
+    };
     row.comparison.is_some()
         && row.is_sound()
         && rows.iter().find(is_base).is_some_and(Row::is_sound)

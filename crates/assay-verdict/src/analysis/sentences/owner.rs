@@ -77,7 +77,7 @@ impl Spoken {
         about(self.trust).unwrap_or_default()
     }
 
-    /// Returns the ends of the 95% interval as multiples of a yardstick. A sentence compares the number with it only if
+    /// Returns the ends of the 95% CI as multiples of a yardstick. A sentence compares the number with it only if
     /// both ends lie on the same side.
     fn ratios(&self, yardstick: f64) -> Option<[f64; 2]> {
         self.ci95.map(|ends| ends.map(|end| end / yardstick))
@@ -86,8 +86,7 @@ impl Spoken {
     /// `about 19 (suspect)`; with its interval where that is wide.
     fn shown(&self, show: impl Fn(f64) -> String) -> String {
         let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
-        let interval =
-            wide.map(|[low, high]| format!("95 % interval {} to {}", show(low), show(high)));
+        let interval = wide.map(|[low, high]| format!("95% CI {} to {}", show(low), show(high)));
         let suspect = (!self.is_trusted()).then(|| "suspect".to_owned());
         let aside: Vec<String> = suspect.into_iter().chain(interval).collect();
         let aside =

@@ -5,7 +5,7 @@ use assay_system::system::site::Backing;
 use super::super::tests::Bench;
 use crate::truth::testing;
 
-const TRUSTED_ONE: &str = "The row is trusted: no rule speaks against the numbers.";
+const TRUSTED_ONE: &str = "The row is trusted: no trust rule was triggered.";
 
 fn one(name: &str, size: u32, rate: u64) -> Vec<String> {
     Bench::new(&["."]).row(0, name, size, &[rate, rate, rate]).findings().summary
@@ -56,7 +56,7 @@ fn random_writes_against_a_laptop_disk() {
     }
 }
 
-/// Each word needs both ends of the 95% interval on its side of the yardstick.
+/// Each word needs both ends of the 95% CI on its side of the yardstick.
 #[test]
 fn yardsticks_need_the_whole_interval() {
     let one = |name: &str, size: u32, trials: [u64; 3]| {
@@ -215,8 +215,9 @@ fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_it
     // What a page calls wide is never said alone, and the row of it says so too.
     let found = slow(&[17, 20, 23]).findings();
     assert!(found.summary[0].contains(" (95 % interval 13.6 "), "{:?}", found.summary);
-    let row =
-        |found: &Findings| found.measurements.iter().find(|cell| cell.metric == "iops").unwrap().wide;
+    let row = |found: &Findings| {
+        found.measurements.iter().find(|cell| cell.metric == "iops").unwrap().wide
+    };
     assert!(row(&found) && !row(&slow(&[19, 20, 21]).findings()));
 }
 

@@ -66,7 +66,8 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
         if torn.iter().any(|levels| holds(&best.configuration, levels)) {
             continue;
         }
-        let suspect = question.is_suspect(&best.configuration) || question.is_suspect(&best.baseline);
+        let suspect =
+            question.is_suspect(&best.configuration) || question.is_suspect(&best.baseline);
         let end = end_of_range(evidence.design, &best.configuration);
         let tied = tied.map(|tied| words::tied(evidence.design, &tied)).unwrap_or_default();
         let sentence = words::candidate(evidence.design, best, (stage, suspect), (end, &tied));
@@ -119,11 +120,13 @@ fn best<'a>(
         return Some((best, None));
     };
     let unbeaten = rank.ranks.iter().filter(|place| place.rank_range[0] == 1);
-    let mut unbeaten =
-        unbeaten.filter_map(|place| better.clone().find(|found| found.configuration == place.configuration));
+    let mut unbeaten = unbeaten.filter_map(|place| {
+        better.clone().find(|found| found.configuration == place.configuration)
+    });
     let is_asked_for = |found: &&Comparison| {
-        let same =
-            |(workload, arm): &(String, Arm)| *workload == found.workload && *arm == found.configuration;
+        let same = |(workload, arm): &(String, Arm)| {
+            *workload == found.workload && *arm == found.configuration
+        };
         evidence.knees.iter().any(same)
     };
     if let Some(asked) = unbeaten.clone().find(is_asked_for) {

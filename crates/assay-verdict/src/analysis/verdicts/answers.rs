@@ -81,7 +81,8 @@ impl Place<'_, '_> {
     /// The study's comparison of two arms, whichever of them is the baseline.
     fn compared(&self, [one, other]: [&Arm; 2]) -> Option<&Comparison> {
         let both = |found: &&Comparison| {
-            [(&found.configuration, &found.baseline), (&found.baseline, &found.configuration)].contains(&(one, other))
+            [(&found.configuration, &found.baseline), (&found.baseline, &found.configuration)]
+                .contains(&(one, other))
         };
         self.comparisons.iter().filter(|found| self.is_of(found)).find(both)
     }
@@ -151,7 +152,8 @@ pub(in crate::analysis) fn explain(answers: &mut [Answer], design: &Design, abse
         let ask = with_levels(design, ask);
         let level = ask.factor.as_ref().zip(ask.level.as_ref());
         let is_asked = |one: &&AbsentCell| {
-            let is_at = |(factor, level): (&String, &String)| one.configuration.get(factor) == Some(level);
+            let is_at =
+                |(factor, level): (&String, &String)| one.configuration.get(factor) == Some(level);
             ask.workloads.contains(&one.workload) && level.is_none_or(is_at)
         };
         let mut reasons: Vec<&String> = Vec::new();
@@ -234,7 +236,8 @@ fn sharing(design: &Design) -> usize {
 /// Whether a comparison is about the arms that an answer rests on.
 fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
     places.iter().any(|place| {
-        let here = place.others.iter().all(|(name, level)| found.configuration.get(name) == Some(level));
+        let here =
+            place.others.iter().all(|(name, level)| found.configuration.get(name) == Some(level));
         place.is_of(found) && here && has_level_of(ask, &found.configuration)
     })
 }

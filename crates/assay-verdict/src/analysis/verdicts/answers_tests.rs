@@ -23,7 +23,7 @@ fn noise(seed: u64, count: usize) -> Vec<f64> {
     (0..count).map(|_| (0..4).map(|_| draw()).sum::<f64>() - 2.0).collect()
 }
 
-/// A factor `setting` whose levels have these means, six replicates with 1 % of noise.
+/// A factor `setting` whose levels have these means, six replicates with 1% of noise.
 pub(super) fn curve(levels: &[(&str, f64)], seed: u64) -> Study {
     let values: Vec<Vec<f64>> = levels
         .iter()
@@ -284,7 +284,8 @@ fn a_claim_of_two_says_what_their_comparison_says() {
             let mut study = curve(&levels, seed);
             study.measured.design.questions = vec![two(kind, level, over)];
             let findings = study.findings();
-            let compared = findings.comparisons.iter().find(|one| one.configuration["setting"] == "b");
+            let compared =
+                findings.comparisons.iter().find(|one| one.configuration["setting"] == "b");
             let compared = compared.unwrap();
             let verdict = compared.verdict.unwrap();
             let claim = findings.answers[0].verdict;
@@ -329,7 +330,7 @@ fn cases_that_widen_an_interval_say_so() {
     assert_eq!(told.count(), 2, "{:?}", found.reasons);
 }
 
-/// Identical arms support no ranking, no peak and no difference: the error is 5 %, each claim being
+/// Identical arms support no ranking, no peak and no difference: the error is 5%, each claim being
 /// one of several that could be made.
 #[test]
 #[ignore = "nightly: 2 s"]
@@ -347,8 +348,8 @@ fn identical_arms_support_no_claim_of_a_difference() {
             *count += u32::from(verdict(curve(&PLAIN, seed), ask) == Claim::Supported);
         }
     }
-    // One of ten pairs decides a ranking: far below 5 %. One pair alone errs by chance on its side
-    // in 2.5 %.
+    // One of ten pairs decides a ranking: far below 5%. One pair alone errs by chance on its side
+    // in 2.5%.
     assert!(supported[0] <= 2 && supported[1] <= 2 && supported[3] <= 2, "{supported:?}");
     assert!(supported[2] <= 20, "{supported:?}");
 }
@@ -412,39 +413,39 @@ fn a_knee_is_the_highest_level_below_a_bound_with_all_below_it() {
             (ask.level, ask.max) = (Some(level.to_owned()), Some(most.parse().unwrap()));
         })
     };
-    let levels = [("none", 580.0), ("80 %", 18.0), ("90 %", 19.0), ("99 %", 86.0), ("95 %", 17.0)];
+    let levels = [("none", 580.0), ("80%", 18.0), ("90%", 19.0), ("99%", 86.0), ("95%", 17.0)];
     let told = |level: &str, most: &str| answered(curve(&levels, 5), knee(level, most));
-    let found = told("95 %", "30 IOPS");
+    let found = told("95%", "30 IOPS");
     assert_eq!(found.verdict, Claim::Supported, "{:?}", found.reasons);
-    assert!(found.reasons[0].contains("95 % is the highest"), "{:?}", found.reasons);
-    assert!(found.reasons[0].contains("99 % has"), "{:?}", found.reasons);
-    assert_eq!(told("80 %", "30 IOPS").verdict, Claim::Contradicted);
-    assert_eq!(told("80 %", "10 IOPS").verdict, Claim::Contradicted);
-    let few = curve(&[("none", 580.0), ("80 %", 18.0)], 5);
-    assert_eq!(answered(few, knee("80 %", "30 IOPS")).verdict, Claim::NoData);
+    assert!(found.reasons[0].contains("95% is the highest"), "{:?}", found.reasons);
+    assert!(found.reasons[0].contains("99% has"), "{:?}", found.reasons);
+    assert_eq!(told("80%", "30 IOPS").verdict, Claim::Contradicted);
+    assert_eq!(told("80%", "10 IOPS").verdict, Claim::Contradicted);
+    let few = curve(&[("none", 580.0), ("80%", 18.0)], 5);
+    assert_eq!(answered(few, knee("80%", "30 IOPS")).verdict, Claim::NoData);
     // One that only happens to be low above one that is not.
-    let luck = curve(&[("80 %", 18.0), ("90 %", 90.0), ("95 %", 18.0)], 5);
-    assert_eq!(answered(luck, knee("80 %", "30 IOPS")).verdict, Claim::Supported);
+    let luck = curve(&[("80%", 18.0), ("90%", 90.0), ("95%", 18.0)], 5);
+    assert_eq!(answered(luck, knee("80%", "30 IOPS")).verdict, Claim::Supported);
 }
 
 #[test]
 fn what_a_study_asks_for_is_the_candidate_among_those_that_cannot_be_told_apart() {
-    let levels = [("none", 580.0), ("80 %", 18.0), ("90 %", 18.02), ("99 %", 18.04)];
+    let levels = [("none", 580.0), ("80%", 18.0), ("90%", 18.02), ("99%", 18.04)];
     let candidate = |asks: bool| {
         let mut study = curve(&levels, 6);
         for series in &mut study.measured.series {
             series.better = Better::Lower;
         }
         let ask = claim(AskKind::Knee, |ask| {
-            (ask.level, ask.max) = (Some("80 %".to_owned()), Some("30 IOPS".parse().unwrap()));
+            (ask.level, ask.max) = (Some("80%".to_owned()), Some("30 IOPS".parse().unwrap()));
         });
         study.measured.design.questions = if asks { vec![ask] } else { Vec::new() };
         let found = study.findings();
         let used = found.advice.iter().find(|one| one.kind == AdviceKind::Use).unwrap();
         used.text.split(" is the candidate").next().unwrap().to_owned()
     };
-    assert!(!candidate(false).ends_with("99 %"), "{}", candidate(false));
-    assert!(candidate(true).ends_with("99 %"), "{}", candidate(true));
+    assert!(!candidate(false).ends_with("99%"), "{}", candidate(false));
+    assert!(candidate(true).ends_with("99%"), "{}", candidate(true));
 }
 
 #[test]
@@ -455,7 +456,7 @@ fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
     let found = told("1 MiB");
     assert_eq!(found.verdict, Claim::Supported, "{:?}", found.reasons);
     let text = &found.reasons[0];
-    let wanted = "work: from 1 MiB on within 5 % of the highest operations per second, at 4 MiB; 1 MiB has 0.99";
+    let wanted = "work: from 1 MiB on within 5% of the highest operations per second, at 4 MiB; 1 MiB has 0.99";
     assert!(text.starts_with(wanted), "{text}");
     assert_eq!(told("64 KiB").verdict, Claim::Contradicted);
     assert_eq!(told("4 MiB").verdict, Claim::Supported, "the best is enough");

@@ -109,7 +109,11 @@ fn of_table(text: &str, options: &Options) -> Findings {
 }
 
 fn cell<'f>(found: &'f Findings, side: &str) -> &'f Cell {
-    found.measurements.iter().find(|cell| cell.primary && cell.configuration["side"] == side).unwrap()
+    found
+        .measurements
+        .iter()
+        .find(|cell| cell.primary && cell.configuration["side"] == side)
+        .unwrap()
 }
 
 /// Everything that an order of runs could change.
@@ -225,7 +229,10 @@ fn commands_in_lumps_are_not_paired() {
     let file = Brought { name: "h.json".to_owned(), bytes: text.into(), ..Brought::default() };
     let found = judged(of_text(text), &[file], &Options::default());
     let one = &found.comparisons[0];
-    assert_eq!((one.configuration["side"].as_str(), one.verdict), ("head", Some(Verdict::Inconclusive)));
+    assert_eq!(
+        (one.configuration["side"].as_str(), one.verdict),
+        ("head", Some(Verdict::Inconclusive))
+    );
     assert!(one.text.contains("1.029 times"), "{}", one.text);
     assert!(one.text.contains("0.988 to 1.072, not paired, 3 runs"), "{}", one.text);
     assert!(one.p_holm.is_some_and(|p| p > 0.05), "{:?}", one.p_holm);

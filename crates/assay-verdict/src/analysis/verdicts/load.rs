@@ -136,7 +136,9 @@ fn between(
     let rates = RATES.into_iter().filter_map(|what| {
         let rate = metric::of_requests(class, what)?.name;
         let same = |other: &&Comparison| {
-            other.metric == rate && other.workload == one.workload && other.configuration == one.configuration
+            other.metric == rate
+                && other.workload == one.workload
+                && other.configuration == one.configuration
         };
         let served = found.iter().find(same)?;
         differs(rate, served.ratio?, served.ci95?, one.margin.unwrap_or(LIKE))

@@ -70,7 +70,10 @@ fn the_answer_has_its_two_rates_with_their_numbers() {
     let answer = &found.answers[0];
     assert_eq!(answer.verdict, Claim::Supported);
     let load = load(answer);
-    assert_eq!((load.max_passing_rate.as_deref(), load.min_failing_rate.as_deref()), (Some("4000/s"), Some("4800/s")));
+    assert_eq!(
+        (load.max_passing_rate.as_deref(), load.min_failing_rate.as_deref()),
+        (Some("4000/s"), Some("4800/s"))
+    );
     assert_eq!((load.slo.as_str(), load.slo_ns), ("p99 < 2 ms", 2_000_000));
     let text = &answer.answer;
     assert!(text.starts_with("p99 < 2 ms: holds at 4,000/s (p99 1.6 ms, 1.5"), "{text}");
@@ -104,7 +107,10 @@ fn one_side_alone_is_said_so() {
     assert_eq!((answer.verdict, load(&answer).min_failing_rate.as_ref()), (Claim::Supported, None));
     let answer = answered(study(&CURVE[3..]));
     assert!(answer.answer.contains("holds at no rate that was tried, the lowest was 4,800/s"));
-    assert_eq!((answer.verdict, load(&answer).max_passing_rate.as_ref()), (Claim::Contradicted, None));
+    assert_eq!(
+        (answer.verdict, load(&answer).max_passing_rate.as_ref()),
+        (Claim::Contradicted, None)
+    );
     let answer = answered(study(&CURVE[2..3]));
     assert!(answer.answer.contains("neither holds nor fails"), "{}", answer.answer);
     assert_eq!(answer.verdict, Claim::NotShown);

@@ -9,7 +9,7 @@ use assay_study::results::design::{ALPHA, Design};
 use super::arms::{Question, Runs, Sides};
 use super::pairs::Pairs;
 
-/// Pairs below which no test without an assumed distribution reaches 5 % (R4).
+/// Pairs below which no test without an assumed distribution reaches 5% (R4).
 pub(super) const SETTLED: usize = 6;
 
 /// All remarks, the gravest first.

@@ -175,7 +175,7 @@ mod tests {
                 trial.value = trial.value.map(|value| 100.0 * (value / 100.0).powf(spread));
             }
             let found = study.findings();
-            let text = found.checks.iter().find(|check| check.text.contains("power 80 %"));
+            let text = found.checks.iter().find(|check| check.text.contains("power 80%"));
             text.map(|check| check.text.clone()).unwrap_or_default()
         };
         let share = |text: &str| -> f64 {

@@ -384,7 +384,8 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
         let found =
             Study::of(&[("a", &base), ("b", &b), ("c", &c), ("d", &d), ("e", &e)]).findings();
         let setting = arm(&[("setting", "b")]);
-        let verdict = found.comparisons.iter().find(|one| one.configuration == setting).unwrap().verdict;
+        let verdict =
+            found.comparisons.iter().find(|one| one.configuration == setting).unwrap().verdict;
         (verdict.unwrap(), found.ranks[0].text.clone())
     };
     let head = "work: setting a is best of 5 by operations per second";
@@ -455,13 +456,15 @@ fn a_mean_is_the_same_wherever_the_page_tells_it() {
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one} {other}");
     for compared in &found.comparisons {
         let means = compared.means.unwrap();
-        let of = |arm: &Arm| found.measurements.iter().find(|cell| cell.configuration == *arm).unwrap();
+        let of =
+            |arm: &Arm| found.measurements.iter().find(|cell| cell.configuration == *arm).unwrap();
         let (own, base) = (of(&compared.configuration), of(&compared.baseline));
         assert_eq!((own.n, base.n, compared.n), (5, 5, 5));
         near(own.geometric_mean.unwrap(), means[0]);
         near(base.geometric_mean.unwrap(), means[1]);
         let places = &found.ranks[0].ranks;
-        let place = places.iter().find(|place| place.configuration == compared.configuration).unwrap();
+        let place =
+            places.iter().find(|place| place.configuration == compared.configuration).unwrap();
         near(place.geometric_mean, means[0]);
     }
 }
@@ -479,12 +482,20 @@ fn a_place_has_the_number_of_its_row() {
     let rank = &found.ranks[0];
     assert_eq!(rank.ranks.len(), 3);
     for place in &rank.ranks {
-        let row = found.measurements.iter().find(|cell| cell.configuration == place.configuration).unwrap();
+        let row = found
+            .measurements
+            .iter()
+            .find(|cell| cell.configuration == place.configuration)
+            .unwrap();
         let number = row.geometric_mean.unwrap();
         assert!((place.geometric_mean / number - 1.0).abs() < 1e-9, "{place:?} {number}");
     }
     // The comparison has its pairs alone, under another name.
-    let b = found.comparisons.iter().find(|one| one.configuration == rank.ranks[0].configuration).unwrap();
+    let b = found
+        .comparisons
+        .iter()
+        .find(|one| one.configuration == rank.ranks[0].configuration)
+        .unwrap();
     assert!(b.means.is_none() && b.n == 4, "{b:?}");
     assert!(b.compared_means.unwrap()[0] < 0.99 * rank.ranks[0].geometric_mean, "{b:?}");
 }

@@ -43,10 +43,12 @@ pub(super) fn smallest<'a>(
                 .find(&other.configuration)
                 .is_some_and(|runs| does_as_much(evidence.design, question, [runs, top]))
     });
-    let least = tied.min_by(|one, other| in_order(evidence.design, &one.configuration, &other.configuration));
+    let least = tied
+        .min_by(|one, other| in_order(evidence.design, &one.configuration, &other.configuration));
     match least {
         Some(found) => {
-            let tails = tails(evidence, question.workload, [&found.configuration, &best.configuration]);
+            let tails =
+                tails(evidence, question.workload, [&found.configuration, &best.configuration]);
             (found, Some(Tied { best: &best.configuration, tails }))
         }
         None => (best, None),
@@ -75,7 +77,7 @@ fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// Whether an arm is surely not worse by more than the margin: one-sided, at 5 % for the pair.
+/// Whether an arm is surely not worse by more than the margin: one-sided, at 5% for the pair.
 fn does_as_much(design: &Design, question: &Question<'_>, [arm, best]: [&Runs<'_>; 2]) -> bool {
     let sample = Sample::of(&pairs(best, arm).differences());
     let bound = Bound::of(design, 1).equivalence();

@@ -66,7 +66,7 @@ fn a_peak_is_neither() {
 
 #[test]
 fn within_the_margin_there_is_no_trend() {
-    // A clear slope, of 4 % a doubling.
+    // A clear slope, of 4% a doubling.
     let small = [100.0, 104.0, 108.0, 112.5];
     assert_eq!(told(&study(&small).margin(0.2).findings()), None);
     assert!(told(&study(&small).margin(0.02).findings()).is_some());

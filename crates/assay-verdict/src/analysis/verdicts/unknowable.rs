@@ -95,7 +95,8 @@ fn divisor(mut one: u64, mut other: u64) -> u64 {
 /// Whether rounding may be all that a comparison shows: the means differ by a step at most, and a side scatters
 /// too little for its mean to lie truly between two steps.
 fn is_hidden(question: &Question<'_>, one: &Comparison, step: f64) -> bool {
-    let sides = [&one.baseline, &one.configuration].map(|arm| Sample::of(&values(question.find(arm)?)));
+    let sides =
+        [&one.baseline, &one.configuration].map(|arm| Sample::of(&values(question.find(arm)?)));
     let [Some(baseline), Some(arm)] = sides else { return false };
     let is_still = |side: &Sample| side.sd.is_some_and(|sd| sd < step / 2.0);
     let says = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));

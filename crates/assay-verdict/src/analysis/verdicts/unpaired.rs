@@ -47,6 +47,7 @@ pub(super) fn put(
         (found.ci95, found.ci95_simultaneous) = (single.and_then(exp), family.and_then(exp));
     } else {
         found.means = Some([second.mean, first.mean]);
-        found.difference = Some(Difference { value, ci95: single, ci95_simultaneous: family, sd: None });
+        found.difference =
+            Some(Difference { value, ci95: single, ci95_simultaneous: family, sd: None });
     }
 }

@@ -16,7 +16,7 @@ pub(super) use trends::trend;
 
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show::{self, share as percent};
-use assay_kinds::work::metrics::noun;
+use assay_kinds::work::metrics::{change, noun};
 use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
@@ -29,12 +29,10 @@ use assay_study::results::plan::{Arm, arm_in_words, level_words};
 pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     match order {
         Order::Sequential => Some(
-            "no verdict: the settings ran one after the other, so drift and difference cannot be told \
-             apart",
+            "no verdict: the configurations ran in sequence, so drift could explain the difference",
         ),
         Order::Unknown => Some(
-            "no verdict: the order of the trials is not known, so drift and difference cannot be \
-             told apart",
+            "no verdict: the order of the trials is not known, so drift could explain the difference",
         ),
         Order::Recorded => Some(
             "no verdict: nobody drew which came when, so whatever else changed with them may be the \
@@ -65,7 +63,8 @@ pub(in crate::analysis) fn counted(count: usize, thing: &str) -> String {
 
 /// A comparison in one sentence.
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
-    let (arm, base) = (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    let (arm, base) =
+        (short_words(&found.configuration, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
         return match found.n {
             n if found.kind == Kind::Unpaired => {
@@ -81,8 +80,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
         None if found.cannot_tell() => {
             format!("how {arm} compares with {base} cannot be determined")
         }
-        Some(_) => format!("{arm} against {base}: {amount}"),
-        None => format!("{arm} has {amount} of {base}"),
+        _ => format!("{arm} against {base}: {amount}"),
     };
     match found.verdict {
         None => format!("{plain}{interval}."),
@@ -106,18 +104,15 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     }
 }
 
-/// `1.042 times the bandwidth`, or a difference in the metric's unit.
+/// `4.2% more bandwidth`, or a difference in the metric's unit.
 pub(super) fn amount(found: &Comparison) -> Option<String> {
     match (&found.difference, found.ratio) {
         (Some(difference), _) => {
             Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
         }
         (None, Some(ratio)) => {
-            let ratio = match found.ci95_simultaneous.or(found.ci95) {
-                Some(ends) => show::ratios(ratio, ends)[0].clone(),
-                None => show::ratio(ratio),
-            };
-            Some(format!("{ratio} times the {}", noun(&found.metric)))
+            let ratio = ratio_text(found, ratio);
+            Some(change(&ratio, &found.metric))
         }
         (None, None) => None,
     }
@@ -137,28 +132,38 @@ pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
     }
 }
 
-/// The same in brackets, with what it rests on.
+/// Returns the evidence of a comparison in brackets: ` (ratio 1.68, 95% CI 1.41-1.99, n = 6)`.
 fn interval(found: &Comparison, design: &Design) -> String {
-    let pairs = match found.kind {
-        Kind::Unpaired => format!("not paired, {}", counted(found.n, "run")),
-        _ => replicates(found.n),
-    };
+    let unpaired = if found.kind == Kind::Unpaired { ", unpaired" } else { "" };
     let name = match design.stopping {
-        Stopping::Fixed | Stopping::Race { .. } => "95 % interval",
-        Stopping::Looks { .. } => "95 % interval over all looks",
-        Stopping::Open { .. } => "95 % interval at any stop",
+        Stopping::Fixed | Stopping::Race { .. } => "95% CI",
+        Stopping::Looks { .. } => "95% CI over all interim analyses",
+        Stopping::Open { .. } => "95% CI at any stop",
     };
-    match ends(found) {
-        Some([low, high]) => format!(" ({name} {low} to {high}, {pairs})"),
-        None => format!(" ({pairs}, no interval)"),
+    let n = found.n;
+    match (ends(found), found.ratio) {
+        (Some([low, high]), Some(ratio)) if found.difference.is_none() => {
+            let ratio = ratio_text(found, ratio);
+            format!(" (ratio {ratio}, {name} {low}-{high}, n = {n}{unpaired})")
+        }
+        (Some([low, high]), _) => format!(" ({name} {low} to {high}, n = {n}{unpaired})"),
+        (None, _) => format!(" (n = {n}{unpaired}, too few trials for a CI)"),
+    }
+}
+
+/// Returns a ratio with as many digits as its interval is worth.
+fn ratio_text(found: &Comparison, ratio: f64) -> String {
+    match found.ci95_simultaneous.or(found.ci95) {
+        Some(ends) => show::ratios(ratio, ends)[0].clone(),
+        None => show::ratio(ratio),
     }
 }
 
 /// The interval that *equivalent* is read from, which is narrower than the others'.
 fn one_sided(found: &Comparison) -> Option<String> {
     let ends = found.ci_equivalence?;
-    let [_, low, high] = show::ratios(found.ratio?, ends);
-    Some(format!(" (two one-sided tests {low} to {high}, {})", replicates(found.n)))
+    let [ratio, low, high] = show::ratios(found.ratio?, ends);
+    Some(format!(" (ratio {ratio}, TOST, 90% CI {low}-{high}, n = {})", found.n))
 }
 
 fn small(found: &Comparison) -> String {
@@ -211,12 +216,12 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
 }
 
 /// What stands over a study whose arms ran one after the other.
-pub(super) const SEQUENTIAL_STUDY: &str = "the settings ran one after the other: whatever changed in \
-     the meantime looks like a difference between them, so nothing is called better or worse";
+pub(super) const SEQUENTIAL_STUDY: &str =
+    "the configurations ran in sequence, so drift could explain the difference; no verdicts";
 
 /// What takes the verdicts away where nobody knows how the trials ran.
-pub(super) const UNORDERED_STUDY: &str = "the order of the trials is not known: the settings may have \
-     run one after the other, so nothing is called better or worse";
+pub(super) const UNORDERED_STUDY: &str =
+    "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 
 /// What takes the verdicts away where nothing was tried, only recorded.
 pub(super) const RECORDED_STUDY: &str = "these happened by themselves, in the order of time: a \
@@ -238,13 +243,14 @@ pub(super) fn left_out(arms: usize) -> String {
 
 /// A comparison whose study has trials to come.
 pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
-    let (arm, base) = (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    let (arm, base) =
+        (short_words(&found.configuration, design), short_words(&found.baseline, design));
     match amount(found) {
         Some(amount) => format!(
-            "{arm} has {amount} of {base} so far ({}); no verdict before the study's end.",
-            replicates(found.n)
+            "{arm} against {base} so far: {amount} (n = {}); no verdict before the study ends.",
+            found.n
         ),
-        None => format!("{arm} and {base}: no verdict before the study's end."),
+        None => format!("{arm} and {base}: no verdict before the study ends."),
     }
 }
 
@@ -257,7 +263,7 @@ pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
 /// A comparison whose difference the load may explain.
 pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) -> String {
     let load = load(unequal).unwrap_or_default();
-    let why = format!("the load was not the same ({load}), and may explain it");
+    let why = format!("the load differed ({load}) and could explain the result");
     without_verdict(found, design, &why)
 }
 
@@ -268,11 +274,11 @@ pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> St
 
 /// A comparison with its numbers, and why nothing follows from them.
 pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) -> String {
-    let (arm, base) = (short_words(&found.configuration, design), short_words(&found.baseline, design));
-    let head = match (amount(found), found.difference) {
-        (None, _) => format!("{arm} and {base}"),
-        (Some(amount), Some(_)) => format!("{arm} against {base}: {amount}"),
-        (Some(amount), None) => format!("{arm} has {amount} of {base}"),
+    let (arm, base) =
+        (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    let head = match amount(found) {
+        None => format!("{arm} and {base}"),
+        Some(amount) => format!("{arm} against {base}: {amount}"),
     };
     format!("{head}{}; no verdict: {why}.", interval(found, design))
 }
@@ -292,10 +298,10 @@ pub(super) const NO_ORDER: &str =
     "no order was recorded: drift and carry-over between trials could not be looked for";
 
 /// Where both were looked for and nothing was seen.
-pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials was seen";
+pub(super) const NO_DRIFT: &str = "no drift or carry-over detected";
 
 /// The same of carry-over where something was seen of drift.
-pub(super) const NO_CARRY_OVER: &str = "no carry-over between trials was seen";
+pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
 
 /// How large a carry-over may have been all the same, and what guards against it. Of two arms in random order the
 /// effect of their order is looked for.
@@ -311,24 +317,24 @@ pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -
     } else {
         format!("{what} of any size")
     };
-    format!("; {size} would not have been seen (power 80 %): {advice}")
+    format!("; {size} was detectable (power 80%): {advice}")
 }
 
 /// Where two chained arms leave nothing to tell carry-over by.
-pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
+pub(super) const TWO_CHAINED: &str = "no drift detected; carry-over cannot be told apart with two \
      settings in chained order, which keeps it out of the comparison";
 
 /// Where there are too few replicates in one of the two orders.
-pub(super) const TWO_RANDOM: &str = "no drift was seen; with two settings and so few replicates, what one \
+pub(super) const TWO_RANDOM: &str = "no drift detected; with two settings and so few replicates, what one \
      leaves behind for the other cannot be told apart from their difference";
 
 /// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
 pub(super) const NO_DRIFT_ALONE: &str =
-    "no drift was seen; carry-over between trials could not be looked for";
+    "no drift detected; carry-over between trials could not be looked for";
 
 /// Where the baseline has too few trials for a line.
 pub(super) const NO_CARRY_OVER_ALONE: &str =
-    "no carry-over between trials was seen; drift could not be looked for";
+    "no carry-over detected; drift could not be looked for";
 
 /// Where there are too few trials for either.
 pub(super) const TOO_FEW: &str = "too few trials to look for drift or carry-over between them";
@@ -399,37 +405,39 @@ fn p_words(p: f64) -> String {
 
 /// What two identical arms looked like.
 pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
-    let had = |ratio: String| {
-        let what = noun(&floor.metric);
-        format!("the second had {ratio} times the {what} of the first in {}", floor.workload)
-    };
     let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
-    let had = format!("{} (95 % interval {from} to {to}, {})", had(ratio), replicates(floor.n));
+    let had = format!(
+        "{} in the second copy, in {} (ratio {ratio}, 95% CI {from}-{to}, n = {})",
+        change(&ratio, &floor.metric),
+        floor.workload,
+        floor.n
+    );
     if floor.different {
         let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
         return format!(
-            "This bench cannot be trusted for differences below {}: of two identical settings {had}.",
+            "A/A control: differences below {} cannot be trusted on this machine: {had}.",
             percent(most)
         );
     }
-    // The word is read at 1 % and the interval at 5 %: where they part, that is said.
+    // The word is read at 1% and the interval at 5%: where they part, that is said.
     if low > 1.0 || high < 1.0 {
         return format!(
-            "Two identical settings look different, though not significantly at 1 %: {had}."
+            "A/A control: no significant difference at p = 0.01, but at p = 0.05: {had}."
         );
     }
-    format!("Two identical settings could not be told apart: {had}.")
+    format!("A/A control: no significant difference: {had}.")
 }
 
 /// A main effect in one sentence.
 pub(super) fn effect(effect: &Effect) -> String {
-    let [ratio, basis] = with_interval(effect.ratio, effect.ci95_simultaneous.or(effect.ci95), effect.n);
+    let [ratio, basis] =
+        with_interval(effect.ratio, effect.ci95_simultaneous.or(effect.ci95), effect.n);
     format!(
-        "{}: averaged over the other factors, {} has {ratio} times the {} of {} ({basis}).",
+        "{}: averaged over the other factors, {} against {}: {} ({basis}).",
         effect.workload,
         level_words(&effect.factor, &effect.level),
-        noun(&effect.metric),
-        level_words(&effect.factor, &effect.baseline)
+        level_words(&effect.factor, &effect.baseline),
+        change(&ratio, &effect.metric)
     )
 }
 
@@ -438,9 +446,10 @@ fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
     match ends {
         Some(ends) => {
             let [ratio, low, high] = show::ratios(ratio, ends);
-            [ratio, format!("95 % interval {low} to {high}, {}", replicates(n))]
+            let basis = format!("ratio {ratio}, 95% CI {low}-{high}, n = {n}");
+            [ratio, basis]
         }
-        None => [show::ratio(ratio), format!("{}, no interval", replicates(n))],
+        None => [show::ratio(ratio), format!("n = {n}, too few trials for a CI")],
     }
 }
 
@@ -452,17 +461,14 @@ pub(super) fn interaction(
     [low, high]: [assay_stats::Sample; 2],
 ) -> String {
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
-    let [ratio, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
+    let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
     format!(
-        "{}: the effect of {first} depends on {second}: {level1} has {} times the {} of {} at \
-         {}, and {} times at {}; the second of these is {ratio} times the \
-         first ({basis}).",
+        "{}: the effect of {first} depends on {second}: {level1} against {} has {} at {} and {} at {} ({basis}).",
         found.workload,
-        show::ratio(low.mean.exp()),
-        noun(&found.metric),
         corner[0],
+        change(&show::ratio(low.mean.exp()), &found.metric),
         level_words(second, corner[1]),
-        show::ratio(high.mean.exp()),
+        change(&show::ratio(high.mean.exp()), &found.metric),
         level_words(second, level2),
     )
 }
@@ -477,17 +483,18 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
     let name = |place: &Place| short_words(&place.configuration, design);
-    let tied: Vec<String> = others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
+    let tied: Vec<String> =
+        others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
     let (count, what) = (rank.ranks.len(), noun(&rank.metric));
     let head = format!("{}: {} is best of {count} by {what}", rank.workload, name(first));
     let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
-    let end = format!("cannot be distinguished from it{basis}.");
+    let end = format!("does not differ significantly{basis}.");
     // Arms that the first one does not clearly beat, named where they are the ones in front.
     let near = first.rank_range[1] - 1;
     match tied.as_slice() {
         _ if near == 0 => format!("{head}, significantly better than every other."),
         many if many.len() == count - 1 => format!(
-            "{}: no two of {count} settings can be told apart by {what}{basis}; {} has the best mean.",
+            "{}: the {count} configurations do not differ significantly in {what}{basis}; {} has the best mean.",
             rank.workload,
             name(first)
         ),
@@ -512,7 +519,10 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
     };
     let clear: Vec<&Comparison> = compared.iter().filter(is_clear).collect();
     let from_first = |place: &&Place| {
-        let both = [(&place.configuration, &first.configuration), (&first.configuration, &place.configuration)];
+        let both = [
+            (&place.configuration, &first.configuration),
+            (&first.configuration, &place.configuration),
+        ];
         clear.iter().any(|one| both.contains(&(&one.configuration, &one.baseline)))
     };
     let is_tied = |place: &&Place| place.rank_range[0] == 1;
@@ -566,13 +576,13 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
         None => "there is no verdict".to_owned(),
     };
     format!(
-        "{what}: {later} has {ratio} times the {} of {earlier}{own} (95 % interval {low} to \
-         {high}). Across days or machines, {says}.",
-        noun(&found.metric)
+        "{what}: {later} has {} compared with {earlier}{own} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
+         machines, {says}.",
+        change(&ratio, &found.metric)
     )
 }
 
-/// One result a side: its trials say nothing of days, so that no direction is suggested.
+/// One result per side: its trials say nothing of days, so that no direction is suggested.
 fn one_day(
     found: &Comparison,
     (what, own): (&str, &str),
@@ -581,7 +591,8 @@ fn one_day(
 ) -> String {
     let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
-        (ratio, format!("95 % interval {low} to {high}, days included"))
+        let basis = format!("ratio {ratio}, 95% CI {low}-{high} including day-to-day variation");
+        (ratio, basis)
     });
     let (ratio, basis) = amount.unwrap_or_default();
     let [loss, gain] = match found.better {
@@ -589,9 +600,9 @@ fn one_day(
         Better::Lower => [seen[1] - 1.0, 1.0 - seen[0]],
     };
     format!(
-        "{what}: {later} has {ratio} times the {} of {earlier}{own} ({basis}). One result a side \
-         suggests no direction; a loss of {} or a gain of {} would have been found.",
-        noun(&found.metric),
+        "{what}: {later} has {} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
+         smallest detectable loss {}, gain {} (power 80%).",
+        change(&ratio, &found.metric),
         percent(loss),
         percent(gain)
     )

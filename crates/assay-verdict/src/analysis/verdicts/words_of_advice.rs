@@ -1,7 +1,7 @@
 //! The sentences of advice: what to use, what to leave, what to weigh.
 
 use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::noun;
+use assay_kinds::work::metrics::change;
 use assay_study::findings::{Comparison, Trust};
 use assay_study::results::design::Design;
 use assay_study::results::plan::arm_in_words;
@@ -21,9 +21,8 @@ pub(super) fn candidate(
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
     let [arm, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));
     let amount = amount(best).unwrap_or_default();
-    let interval = ends(best)
-        .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
-        .unwrap_or_default();
+    let interval =
+        ends(best).map(|[low, high]| format!(", 95% CI {low}-{high}")).unwrap_or_default();
     let suspect = doubt(suspect);
     let workload = &best.workload;
     match stage {
@@ -32,7 +31,7 @@ pub(super) fn candidate(
              ({amount}{interval}{suspect})."
         ),
         Stage::Measured | Stage::Imported | Stage::Together => format!(
-            "{workload}: {arm}{end} is the candidate ({amount} of {base}{interval}{suspect}){tied}."
+            "{workload}: use {arm}{end} (candidate): {amount} compared with {base}{interval}{suspect}{tied}."
         ),
     }
 }
@@ -44,19 +43,19 @@ pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
         let [own, other] = tails.map(show::duration);
         format!(", with a p99 of {own} against {other}")
     });
-    format!("; it does as much as {best}{}", tails.unwrap_or_default())
+    format!("; it does not differ from {best} beyond the margin{}", tails.unwrap_or_default())
 }
 
 /// What is to be known of it: that it is to be confirmed, and what was not there to be better.
 pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
     let how = match stage {
         Stage::Confirming => None,
-        Stage::Imported => Some("fresh trials of the two alone would tell"),
-        Stage::Together => Some("a second study of the two alone, on the same hosts, would tell"),
-        Stage::Measured => Some("assay advise confirm runs fresh trials"),
+        Stage::Imported => Some("confirm it with fresh trials of the two"),
+        Stage::Together => Some("confirm it with a second study of the two on the same hosts"),
+        Stage::Measured => Some("run assay advise confirm"),
     };
     let how = how.map_or_else(String::new, |how| {
-        format!(" What comes out best tends to look better than it is: {how}.")
+        format!(" The best of many looks better than it is: {how}.")
     });
     match unmeasured {
         [] => how,
@@ -72,16 +71,16 @@ pub(super) fn against(bad: &[Bad<'_>]) -> String {
         Some(Bad::Baseline(all)) => arm_in_words(all[0].than.iter()),
         None => String::new(),
     };
-    format!("{level} is advised against: {}.", told.join("; "))
+    format!("Avoid {level}: {}.", told.join("; "))
 }
 
 fn one_bad(bad: &Bad<'_>) -> String {
     match bad {
         Bad::Level(one) => format!(
-            "in {} it has {} of {}{}",
-            one.workload,
+            "{} compared with {} in {}{}",
             has(one),
             arm_in_words(one.than.iter()),
+            one.workload,
             basis(one)
         ),
         Bad::Baseline(all) => {
@@ -99,29 +98,27 @@ fn one_bad(bad: &Bad<'_>) -> String {
             };
             let joint = if all.len() == 1 { " and" } else { "" };
             let suspect = all.iter().any(|one| one.suspect);
-            format!("{head}{joint} has {} of it{}", has(one), basis_of(one, suspect))
+            format!("{head}{joint} has {}{}", has(one), basis_of(one, suspect))
         }
     }
 }
 
 /// A level that is better in one workload and worse in another.
 pub(super) fn trade_off(all: &[&Contrast]) -> String {
-    let told: Vec<String> = all
-        .iter()
-        .map(|one| format!("in {} it has {}{}", one.workload, has(one), basis(one)))
-        .collect();
+    let told: Vec<String> =
+        all.iter().map(|one| format!("{} in {}{}", has(one), one.workload, basis(one))).collect();
     let (what, than) = all.first().map_or_else(Default::default, |one| {
         (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
     });
     format!(
-        "{what} is a trade-off against {than}: {}; which is better depends on the work that matters.",
+        "{what} is a trade-off against {than}: {}; choose by the workload that matters.",
         told.join(", ")
     )
 }
 
 fn has(one: &Contrast) -> String {
     let [ratio, ..] = show::ratios(one.ratio, one.ends);
-    format!("{ratio} times the {}", noun(&one.metric))
+    change(&ratio, &one.metric)
 }
 
 fn basis(one: &Contrast) -> String {
@@ -130,9 +127,9 @@ fn basis(one: &Contrast) -> String {
 
 /// The interval of a contrast, and whether what is told with it rests on suspect numbers.
 fn basis_of(one: &Contrast, suspect: bool) -> String {
-    let [_, low, high] = show::ratios(one.ratio, one.ends);
+    let [ratio, low, high] = show::ratios(one.ratio, one.ends);
     let averaged = if one.averaged { "averaged over the other factors, " } else { "" };
-    format!(" ({averaged}95 % interval {low} to {high}{})", doubt(suspect))
+    format!(" ({averaged}ratio {ratio}, 95% CI {low}-{high}{})", doubt(suspect))
 }
 
 const fn doubt(suspect: bool) -> &'static str {

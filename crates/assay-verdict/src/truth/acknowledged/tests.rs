@@ -51,7 +51,7 @@ fn told(bench: &Bench) -> Option<String> {
 fn a_lent_drive_that_is_faster_than_flash_is_told_whatever_it_announces() {
     let text = told(&lent(synced([30, 31, 32]), "write through")).unwrap();
     assert!(
-        text.starts_with("syncs are acknowledged by a cache: one ends every 31 us (95 % "),
+        text.starts_with("syncs are acknowledged by a cache: one ends every 31 us (95% "),
         "{text}"
     );
     assert!(

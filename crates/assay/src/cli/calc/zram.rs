@@ -11,7 +11,7 @@ use assay_system::system::System;
 
 /// Compressed swap: what a size costs, what a share of memory buys, its settings
 ///
-/// A full device of size S at ratio R takes S/R of memory and 0.1 % of S. The ratio is yours to
+/// A full device of size S at ratio R takes S/R of memory and 0.1% of S. The ratio is yours to
 /// measure (`zramctl`, or mm_stat of the device); 2 is what the kernel's documentation expects.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -22,7 +22,7 @@ fn a_span_is_the_difference_of_two_readings() {
     assert_eq!((counters.reads_completed, counters.flushes_completed), (6123, 37));
     assert_eq!(
         (span.per_s(counters.reads_completed), percent(span.busy(counters))),
-        (612.3, "91 %".to_owned())
+        (612.3, "91%".to_owned())
     );
     assert_eq!(span.queue(counters), 8.3);
     let read = &classes(&state).value().unwrap()["read"];

@@ -31,8 +31,8 @@ const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Two file systems, two schedulers"
 replicates = 2
-margin     = "5 %"
-area       = { size = "32 MiB", offset = "25 %", align = "2 MiB" }
+margin     = "5%"
+area       = { size = "32 MiB", offset = "25%", align = "2 MiB" }
 
 [factors]
 filesystem = ["ext4", "btrfs", "f2fs"]

@@ -30,7 +30,7 @@ const SHORTER: [&[&str]; 4] = [
 ];
 const SECONDS: std::ops::Range<f64> = 2.0..60.0;
 /// Levels of factors that shipped studies have more of than a test has time for.
-const NARROWED: [&str; 3] = ["shaper=none,80 %", "threads=1,8", "scheduler=none,mq-deadline"];
+const NARROWED: [&str; 3] = ["shaper=none,80%", "threads=1,8", "scheduler=none,mq-deadline"];
 /// Exit codes of a study that ran to its end: as expected, with a finding that fails it, with trials that failed.
 const ENDS: [i32; 3] = [0, 1, 5];
 /// After which `assay restore` comes first: not everything was restored, or the study was killed.

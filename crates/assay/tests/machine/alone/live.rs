@@ -134,7 +134,7 @@ mod in_full {
         let Some(_turn) = require(&NEEDS) else { return };
         let mut lines = Vec::new();
         let winners = live::identical(program(), 6, |line| lines.push(line.to_owned())).unwrap();
-        // The classes share an error of 5 %: three of six happen in 2 of 1,000 rounds.
+        // The classes share an error of 5%: three of six happen in 2 of 1,000 rounds.
         assert!(winners <= 2, "{}", lines.join("\n"));
     }
 }

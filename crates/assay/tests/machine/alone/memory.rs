@@ -42,7 +42,9 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
     let cells = found["measurements"].as_array().unwrap();
     let mean = |workload: &str, swap: &str, metric: &str| {
         let own = |cell: &&serde_json::Value| {
-            cell["workload"] == workload && cell["configuration"]["swap"] == swap && cell["metric"] == metric
+            cell["workload"] == workload
+                && cell["configuration"]["swap"] == swap
+                && cell["metric"] == metric
         };
         cells.iter().find(own).and_then(|cell| cell["median"].as_f64())
     };

@@ -78,7 +78,8 @@ impl Place {
 
 fn value(found: &Value, metric: &str, arm: &[(&str, &str)]) -> f64 {
     let cells = found["measurements"].as_array().unwrap();
-    let is_of = |cell: &&Value| arm.iter().all(|(factor, level)| cell["configuration"][factor] == *level);
+    let is_of =
+        |cell: &&Value| arm.iter().all(|(factor, level)| cell["configuration"][factor] == *level);
     let own = cells.iter().filter(is_of).find(|cell| cell["metric"] == metric);
     own.and_then(|cell| cell["geometric_mean"].as_f64())
         .unwrap_or_else(|| panic!("{metric} of {arm:?} is not there: {}", found["absent"]))
@@ -94,9 +95,9 @@ fn condition() -> String {
 fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (place, before) = (Place::new(), condition());
-    let levels = ["none", "tbf 80 %", "deep 80 %"];
+    let levels = ["none", "tbf 80%", "deep 80%"];
     place.shows(
-        "shaper = [\"none\", \"tbf 80 %\", \"deep 80 %\"]",
+        "shaper = [\"none\", \"tbf 80%\", \"deep 80%\"]",
         |found| levels.map(|level| value(found, "up_added_ns", &[("shaper", level)])),
         |[none, short, deep]| none > 5.0 * short && deep > 5.0 * short,
     );
@@ -155,7 +156,7 @@ mod in_full {
     #[test]
     #[ignore = "nightly: minutes"]
     fn its_shipped_study_has_all_its_numbers() {
-        presets::runs("bufferbloat", &["--set", "shaper=none,deep 80 %,80 %"]);
+        presets::runs("bufferbloat", &["--set", "shaper=none,deep 80%,80%"]);
     }
 
     #[test]

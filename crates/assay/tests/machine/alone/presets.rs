@@ -58,7 +58,7 @@ reduced! {
     encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
     filesystems: "filesystems" &["--set", "threads=1,8"];
     load_curve: "load-curve" &["--set", "arrival_rate=8000/s,16000/s"];
-    fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
+    fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80%"];
     power: "energy" &[];
     pts_iops: "pts-iops" &[];
     pts_latency: "pts-latency" &[];

@@ -20,7 +20,10 @@ fn study(volume: &Volume, factors: &str) -> String {
         .replace("512 MiB", "96 MiB")
         // However little of that a slow volume takes in its time.
         .replace("block_size = \"8 MiB\"", "block_size = \"4 MiB\"")
-        .replace("runtime = \"10 s\", ramp_time = \"1 s\"", "runtime = \"400 ms\", ramp_time = \"100 ms\"")
+        .replace(
+            "runtime = \"10 s\", ramp_time = \"1 s\"",
+            "runtime = \"400 ms\", ramp_time = \"100 ms\"",
+        )
         .replace("wbt_latency = [\"2 ms\", \"off\"]", factors)
         .replace("replicates = 6", "replicates = 5\nrepeat_disturbed = false")
         .replace("preset     = \"starvation\"\n", "");
@@ -94,7 +97,7 @@ mod in_full {
                 found.push((seed, told));
             }
         }
-        // The classes share an error of 5 %: three of eight happen in 6 of 1,000 rounds.
+        // The classes share an error of 5%: three of eight happen in 6 of 1,000 rounds.
         assert!(found.len() <= 2, "{found:#?}");
     }
 }

@@ -48,7 +48,7 @@ title      = "Killed again and again"
 replicates = 6
 area       = { size = "16 MiB" }
 exclude    = ["scheduler = none and read_ahead > 2 MiB"]
-stop       = { indifference_zone = "0.1 %" }
+stop       = { indifference_zone = "0.1%" }
 
 [search]
 scheduler  = ["current", "none", "mq-deadline"]
@@ -137,10 +137,10 @@ mod in_full {
     const SPACE: &str = r#"
 format  = "assay-study/1"
 title   = "The best of 48"
-margin  = "5 %"
+margin  = "5%"
 primary_metric = "bandwidth_bytes_per_s"
 area    = { size = "32 MiB" }
-stop    = { indifference_zone = "20 %" }
+stop    = { indifference_zone = "20%" }
 
 [search]
 scheduler  = ["none", "mq-deadline"]

@@ -9,7 +9,7 @@
 //!    be called two thirds, 18 or 24 may not.
 //! 2. *A difference between settings* is supported only where chance is a poor explanation of it:
 //!    - a number that lies against the claim, in one of its rows: contradicted;
-//!    - size, mean and standard deviation are printed: Welch's test at 5 %, which then decides alone.
+//!    - size, mean and standard deviation are printed: Welch's test at 5%, which then decides alone.
 //!      Where single operations are the unit, the reason says so: the true p is larger;
 //!    - a mean of n runs without spread: supported where the runs would have to scatter by more than
 //!      is believed of any bench ([`BELIEVABLE_SCATTER`]) to hide the difference;
@@ -85,7 +85,7 @@ fn says(printed: &str, amount: f64) -> bool {
     Printed::parse(printed).unwrap().says(amount)
 }
 
-/// How much more or less than one: 1.84 is `84 % more`.
+/// How much more or less than one: 1.84 is `84% more`.
 fn change(ratio: f64, more: &str, less: &str) -> String {
     format!("{} {}", show::share((ratio - 1.0).abs()), if ratio < 1.0 { less } else { more })
 }
@@ -105,7 +105,7 @@ fn digits(value: f64, least: i32) -> String {
 }
 
 /// The scatter of single runs, as a fraction of each mean, from which on chance alone would explain
-/// the difference of two means of five runs (Welch at 5 %).
+/// the difference of two means of five runs (Welch at 5%).
 fn scatter_that_hides(first: f64, second: f64) -> f64 {
     let (mut low, mut high) = (0.0, 16.0);
     for _ in 0..60 {

@@ -21,7 +21,8 @@ fn faults_and_what_processors_count_are_told_without_the_shells() {
     fake.put_executions("sh -c work", [counts(1000, 150, 11 * MS), counts(1200, 350, 11 * MS)]);
     // What is only prepared does not count.
     fake.put_executions("sh -c before", [counts(7000, 7000, MS)]);
-    let asked = Asked { runs_per_trial: Some(2), prepare: Some("before".to_owned()), ..Asked::new("work") };
+    let asked =
+        Asked { runs_per_trial: Some(2), prepare: Some("before".to_owned()), ..Asked::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!((value(&ran, "instructions"), value(&ran, "minor_faults")), (1000.0, 200.0));
     assert_eq!(ran.measured.absent["cycles"], "no such counter");

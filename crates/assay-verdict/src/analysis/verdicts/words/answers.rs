@@ -3,7 +3,7 @@
 use assay_base::quantity::Better;
 use assay_base::quantity::metric::is_in_seconds;
 use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::noun;
+use assay_kinds::work::metrics::{change, noun};
 use assay_stats::Sample;
 use assay_study::findings::answers::Claim;
 use assay_study::study::words::choice;
@@ -149,8 +149,7 @@ pub(in crate::analysis::verdicts) fn slope_is(
         Some(ends) => {
             let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
             format!(
-                "{name}: doubling {factor} goes with {times} times the {what} (interval {low} to \
-                 {high}; 2 is proportional, 1 is flat)"
+                "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2 is proportional, 1 is flat)"
             )
         }
         None => format!("{name}: too few replicates for a slope"),
@@ -193,8 +192,8 @@ pub(in crate::analysis::verdicts) fn two_are(
             let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
             let at_once = at_once(cases);
             format!(
-                "{name}: {level} has {ratio} times the {what} of {over} (interval{at_once} {low} \
-                 to {high})"
+                "{name}: {level} has {} compared with {over} (ratio {ratio}, 95% CI{at_once} {low}-{high})",
+                change(&ratio, metric)
             )
         }
         _ => format!("{name}: too few pairs of {level} and {over} for an interval"),

@@ -29,7 +29,8 @@ pub(in crate::analysis::verdicts) fn suspect(found: &MostLoad, limit: Limit) -> 
 }
 
 fn head(found: &MostLoad, limit: Limit) -> String {
-    let [holds, fails] = [&found.max_passing_rate, &found.min_failing_rate].map(|name| found.rate(name.as_deref()?));
+    let [holds, fails] =
+        [&found.max_passing_rate, &found.min_failing_rate].map(|name| found.rate(name.as_deref()?));
     let at = |own: Option<&Rate>| own.map(|own| with_numbers(own, limit)).unwrap_or_default();
     let lowest = at(found.rates.first());
     let highest = at(found.rates.last());

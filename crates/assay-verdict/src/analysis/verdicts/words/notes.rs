@@ -1,7 +1,7 @@
 //! The words of remarks beside a comparison.
 
 use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::{is_told, noun};
+use assay_kinds::work::metrics::{change, is_told, noun};
 use assay_study::findings::Trust;
 use assay_study::findings::notes::{Failures, Note, Side};
 
@@ -62,7 +62,7 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
             "depends on disturbed trials: with them the verdict would be {}",
             verdict_word(*verdict)
         ),
-        Note::UnequalLoad { .. } => "the load was not the same, and may explain it".to_owned(),
+        Note::UnequalLoad { .. } => "the load differed and could explain the result".to_owned(),
         Note::TwoOrders { .. } => {
             "which setting ran first makes a difference: one changes what runs after it".to_owned()
         }
@@ -72,12 +72,12 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
     }
 }
 
-/// By how much the load differed: `0.6 times the reads per second, 95 % interval 0.5 to 0.7`; none of
+/// By how much the load differed: `40% fewer reads per second, ratio 0.6, 95% CI 0.5-0.7`; none of
 /// another remark.
 pub(in crate::analysis) fn load(note: &Note) -> Option<String> {
     let Note::UnequalLoad { metric, ratio, ci95_family } = note else { return None };
     let [ratio, low, high] = show::ratios(*ratio, *ci95_family);
-    Some(format!("{ratio} times the {}, 95 % interval {low} to {high}", noun(metric)))
+    Some(format!("{}, ratio {ratio}, 95% CI {low}-{high}", change(&ratio, metric)))
 }
 
 /// What a comparison is in each order: `1.03 where it ran first (3 replicates), 1.44 where it ran second
@@ -123,9 +123,8 @@ fn failed(own: Failures, name: &str) -> String {
 fn fragile(replicates: &[u32]) -> String {
     match replicates {
         [one] => format!("fragile: without replicate {one} the verdict would change"),
-        several => format!(
-            "fragile: leaving out any one of {} replicates would change the verdict",
-            several.len()
-        ),
+        several => {
+            format!("fragile: removing any one of {} replicates changes the verdict", several.len())
+        }
     }
 }

@@ -55,7 +55,7 @@ fn how(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
         (Shape::Line, Some(slope), _) => {
             let ends = trend.ci95.map(|ends| ends.map(f64::exp2));
             let [times, basis] = with_interval(slope.exp2(), ends, trend.n);
-            format!("on average, doubling {factor} goes with {times} times the {what} ({basis})")
+            format!("on average, doubling {factor} multiplies {what} by {times} ({basis})")
         }
         (Shape::LevelsOff, _, Some(knee)) => {
             let range = range(trend.knee_range.unwrap_or([knee; 2]), "begin anywhere", name);

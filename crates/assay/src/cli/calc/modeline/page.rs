@@ -38,7 +38,7 @@ fn given(limits: &Limits, monitor: Option<String>) -> Vec<(&'static str, String)
     std::iter::once(limits).chain(monitor.map(|name| ("monitor", name))).collect()
 }
 
-/// `164.114 MHz, 41.866 kHz, 17.300 Hz; 3920 x 2420 in all, 97.1 % of the pixels shown`.
+/// `164.114 MHz, 41.866 kHz, 17.300 Hz; 3920 x 2420 in all, 97.1% of the pixels shown`.
 fn figure_words(figures: &Figures) -> String {
     let Figures { clock_mhz, h_khz, v_hz, active_percent, total_pixels: h, total_lines: v, .. } =
         figures;
