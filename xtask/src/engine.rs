@@ -402,7 +402,7 @@ fn page(
          `cargo xtask bench-engine --rounds {rounds} --seconds {seconds}`: 4 KiB random reads, direct, one thread,\n\
          registered buffers and file, no times of access, waiting for one completion at a time or for 32, on the\n\
          same written 256 MiB; {rounds} rounds of {seconds} s, the sides in an order that is drawn for each.\n\
-         Ratios are ours over the other: geometric means of the paired ratios with their 95 % t intervals on the\n\
+         Ratios are ours over the other: geometric means of the paired ratios with their 95% t intervals on the\n\
          log scale. Processor time is that of the process, user and system; a loop device's worker is in none.\n\
          Aims against the ring test: 0.97 of its IOPS and 1.10 of its processor time; 0.95 and 1.15 where both\n\
          wait for 32.\n\n{}\n\n",
@@ -415,7 +415,7 @@ fn page(
     }
     page.push('\n');
     page.push_str(&bench::table(
-        "place | depth | side | IOPS | ratio | 95 % interval | ns of processor each | ratio | 95 % interval | aims",
+        "place | depth | side | IOPS | ratio | 95% CI | ns of processor each | ratio | 95% CI | aims",
     ));
     for (place, found) in all {
         for (depth, found) in DEPTHS.iter().zip(found) {

@@ -222,7 +222,7 @@ mod tests {
     fn a_result_is_as_its_row_or_said_to_be_wrong() {
         let found = |lost: u64, promises: u64| {
             let most = (promises > 0).then_some(0.8);
-            let story = (lost > 0).then_some("The shortest story");
+            let story = (lost > 0).then_some("The shortest counterexample");
             serde_json::json!({
                 "method": "plug", "crash_points": CUTS, "lost": lost, "acknowledged_writes": promises,
                 "lost_share_bound95": most, "counterexample_text": story,

@@ -112,7 +112,7 @@ pub fn all() -> Outcome<Vec<Article>> {
     for row in library.sheet(CLAIMS)?.rows() {
         let number = row.text("article")?;
         let own = articles.iter_mut().find(|one| one.article == number);
-        own.ok_or_else(|| row.broken("there is no such article"))?.claims.push(claim(row)?);
+        own.ok_or_else(|| row.broken("no such article"))?.claims.push(claim(row)?);
     }
     Ok(articles)
 }
@@ -123,7 +123,7 @@ fn claim(row: Row<'_>) -> Outcome<Claim> {
     let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == told);
     Ok(Claim {
         claim: word("claim")?,
-        verdict: verdict.ok_or_else(|| row.broken("there is no such verdict"))?,
+        verdict: verdict.ok_or_else(|| row.broken("no such verdict"))?,
         because: word("reason")?,
         title: word("title")?,
         data: word("data")?,
@@ -166,8 +166,7 @@ fn table(library: &Library, name: &str) -> Outcome<Table> {
 /// is in. Of one about a card, which is overwritten, the plan alone tells what has to be typed.
 fn run_it(name: &str, study: &Study) -> RunIt {
     if study.card.is_some() {
-        let text =
-            format!("{}; its plan tells how to run it, and what is lost by that", study.title);
+        let text = format!("{}; its plan shows how to run it and what data are lost", study.title);
         return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
     }
     let place = if study.loads_links() || makes_layers(study) {
@@ -200,7 +199,7 @@ pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article
         let tables: BTreeSet<&str> = articles.iter().flat_map(stems).collect();
         let tables: Vec<&str> = tables.into_iter().collect();
         return Err(Failure::mistake(format!(
-            "no article is called `{name}`; there are {}, and words of their titles and tables, such as {}",
+            "no article `{name}`; use {}, or a word of a title or table, such as {}",
             numbers.join(", "),
             tables.join(", ")
         )));

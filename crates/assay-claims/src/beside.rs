@@ -18,7 +18,7 @@ const ARTICLE: &str = "000";
 pub fn beside(name: &str) -> Outcome<Beside> {
     if name.strip_prefix("article-").unwrap_or(name) != ARTICLE {
         return Err(Failure::mistake(format!(
-            "--published {name}: only article-{ARTICLE} has a table of places"
+            "--published {name}: only article-{ARTICLE} has a table of platforms"
         )));
     }
     let sheet = Library::shipped().sheet(DATA)?;
@@ -44,14 +44,14 @@ fn place(row: Row<'_>, bare: f64) -> Outcome<BesideRow> {
         let (value, decimals) = (percent.value, percent.decimals);
         let meant = if value > 0.0 { 100.0 * bare / value } else { 0.0 };
         Some(format!(
-            "{place} has {value:.decimals$} %, but {bare} of {seconds} s are {computed:.decimals$} %; \
-             {value:.decimals$} % would be {meant:.0} s"
+            "{place} has {value:.decimals$}%, but {bare} of {seconds} s are {computed:.decimals$}%; \
+             {value:.decimals$}% would be {meant:.0} s"
         ))
     };
     Ok(BesideRow {
         platform: place.to_owned(),
         value: format!("{} s", row.text("seconds")?),
-        percent: format!("{} %", row.text("published_percent")?),
+        percent: format!("{}%", row.text("published_percent")?),
         printed: Printed { percent: percent.value, computed, follows },
         remark,
     })

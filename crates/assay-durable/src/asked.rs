@@ -24,17 +24,16 @@ use crate::trial::{Course, Detail};
 /// Its own words.
 pub const ABOUT: About = About {
     name: "durability",
-    summary: "whether what was acknowledged is there after the power went, with a bound",
-    text: "A program's way of writing (a log, records in place, transactions) is done on the target, each sync that \
-           returns is a promise, and all writes and syncs go into a log of the tool's own. The log is cut at \
-           random moments: what a drive with a volatile cache may hold then is rebuilt, and what was promised is \
-           looked for. A promised write that is missing is the only failure, and ends the command with exit code \
-           1; what was not promised may be anything, and is told apart. Of n cuts without a loss at most about 3/n \
-           of cuts that are drawn so would lose something (95 %; the exact bound is told). The drive is an assumed \
-           one: this grade (replay) tells whether the order of writes and syncs is enough, and how fast it is here; \
-           it says nothing of the drive that is there; the grade plug does, with a second machine that keeps the promises \
-           while somebody cuts the power. A device is written, so it must \
-           be named with --destroy; in a directory a file of the tool's own is, and is removed.",
+    summary: "whether acknowledged data survive a power cut, with a confidence bound",
+    text: "Assay writes to the target like a program (a log, records in place, transactions) and records all writes \
+           and syncs in a log. Each completed sync acknowledges its writes. Assay crashes the log at random points, \
+           rebuilds what a drive with a volatile cache may contain then, and searches for the acknowledged writes. \
+           Only a missing acknowledged write is a failure; it ends the command with exit code 1. Unacknowledged writes \
+           may be in any state, and Assay reports them separately. With n crash points and no loss, at most about 3/n \
+           of such crashes lose data (95%; Assay reports the exact bound). Method replay assumes a drive. It tests the \
+           order of writes and syncs, and measures speed, but says nothing about the real drive. Method plug tests \
+           that drive: a second machine records acknowledged writes while you cut the power. Assay overwrites a \
+           device, so name it with --destroy; in a directory Assay creates a file and removes it.",
 };
 
 /// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and what
@@ -49,11 +48,10 @@ pub fn by_hand(own: &Planned, name: &str, path: &str) -> (Vec<String>, &'static 
     (words(&["dmsetup", "create", name, "--table", &table]), BY_HAND)
 }
 
-const PLUG_BY_HAND: &str =
-    "diskchecker.pl -l is to run on the second machine; after the cut, the same words with verify";
+const PLUG_BY_HAND: &str = "run diskchecker.pl -l on the second machine; after the power cut, repeat the command with verify";
 
-const BY_HAND: &str = "SECTORS and LOG, a device for the log, are to be filled in, and of a directory the device below it; \
-                       replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
+const BY_HAND: &str = "fill in SECTORS and LOG (a device for the log), and for a directory the device below it; \
+                       replay-log of log-writes then rebuilds it flush by flush";
 
 /// Time of writing at most, where neither the workload nor a budget sets one.
 pub const USUAL_TIME: Time = Time(10_000_000_000);
@@ -182,28 +180,28 @@ pub const FACTORS: [Words; 10] = [
     (
         [
             "writer",
-            "how the program writes: log, in-place, transaction, files or command",
-            "`log`: one to four records behind each other, and a sync; `in-place`: one to four records that are \
-             written over, and a sync; `transaction`: four blocks into a log, a sync, a commit block, a sync, and \
-             then the blocks in their places. With a file system in a virtual machine also `files`: created, replaced by a \
-             rename, moved and removed, with a sync of each file and of the directory; and `writer_command`: what you run, judged \
-             by your check.",
+            "write method of the program: log, in-place, transaction, files or command",
+            "`log`: append one to four records, then sync; `in-place`: overwrite one to four records, then sync; \
+             `transaction`: write four blocks to a log, sync, write a commit block, sync, and write the blocks to \
+             their places. On a filesystem in a virtual machine also `files`: create, replace by rename, move and \
+             remove files, with a sync of each file and the directory; and `command`: run your command, judged by your \
+             check.",
         ],
         "[\"log\", \"in-place\", \"transaction\"]",
     ),
     (
         [
             "sync",
-            "by what it has its writes lie on the medium: fdatasync, fsync, o_dsync or none",
-            "`fdatasync` or `fsync` after what was written; `o_dsync`: each write itself, as with O_DSYNC, which \
-             through the page cache is a write and a flush; `none`: nothing, so that nothing is promised.",
+            "sync method: fdatasync, fsync, o_dsync or none",
+            "`fdatasync` or `fsync` after the writes; `o_dsync`: O_DSYNC on each write, which through the page cache \
+             is a write and a flush; `none`: no sync, and so no acknowledged writes.",
         ],
         "[\"none\", \"fdatasync\", \"o_dsync\"]",
     ),
     (
         [
             "record_size",
-            "bytes of a record, of a block, or of a file at most",
+            "size of a record or block, or maximum size of a file",
             "An amount with its unit, in whole sectors of 512 bytes.",
         ],
         "[\"512 B\", \"4 KiB\", \"16 KiB\"]",
@@ -211,67 +209,66 @@ pub const FACTORS: [Words; 10] = [
     (
         [
             "assumed_drive",
-            "what the drive is assumed to be when power goes: it honors flushes, or has a fault",
-            "`honors-flushes`: what a flush covers is there, all else in any order or not at all. What would a drive cost that \
-             does not keep that: `drops-flushes`, `acknowledges-early` (a flush returns before it is done), `tears` (what it \
-             was writing, at 512 bytes), `reorders` (a write slips over a flush), `loses-last` (the last four writes), \
-             `shows-older` (after the start some places have what stood there before).",
+            "assumed drive behavior on power loss: it honors flushes, or has a fault",
+            "`honors-flushes`: flushed writes survive; others may survive in any order. Faults: `drops-flushes`, \
+             `acknowledges-early` (a flush returns before it is done), `tears` (tears the current write at 512 bytes), \
+             `reorders` (a write passes a flush), `loses-last` (the last four writes), `shows-older` (some places \
+             return previous data after the restart).",
         ],
         "[\"honors-flushes\", \"drops-flushes\"]",
     ),
     (
         [
             "atomic_write_unit",
-            "what the drive is assumed to write whole when power goes",
-            "An amount with its unit, in whole sectors of 512 bytes: 4 KiB of most drives, and 512 bytes of those that \
-             promise no more. Such units lie side by side, and what lies across two of them can be torn.",
+            "assumed atomic write unit of the drive",
+            "An amount with its unit, in whole sectors of 512 bytes: 4 KiB for most drives, 512 bytes for drives that \
+             guarantee no more. Writes across two aligned units can tear.",
         ],
         "[\"512 B\", \"4 KiB\"]",
     ),
     (
         [
             "method",
-            "how a cut is made: replay, kill or plug",
-            "`replay`: what was written and flushed is logged, and the log is cut as often as is asked. `kill`: each cut \
-             takes the power of a virtual machine while its drive has a volatile cache, and the next one \
-             reads what is there. `plug`: you cut the power of this machine when you are told to, once a trial; a \
-             `peer` keeps what was promised, and `assay resume` judges after the next start.",
+            "crash method: replay, kill or plug",
+            "`replay`: record writes and flushes in a log, and crash the log at each crash point. `kill`: kill a \
+             virtual machine whose drive has a volatile cache, and read the data in the next one. `plug`: cut the \
+             power of this machine when asked, once per trial; a `peer` records acknowledged writes, and `assay \
+             resume` judges after the restart.",
         ],
         "[\"replay\", \"kill\", \"plug\"]",
     ),
     (
         [
             "write_to",
-            "what is written to: target, drive, ext4, xfs or btrfs",
-            "`target`: that of the study, which has no cuts but those of the program's own log. In a virtual machine, \
-             where the log is taken below its kernel: `drive`, the whole one, or a file of `ext4`, `xfs` or \
-             `btrfs` on it.",
+            "where to write: target, drive, ext4, xfs or btrfs",
+            "`target`: the study's target, which crashes only in the program's own log. In a virtual machine, with the \
+             log below its kernel: `drive`, the whole one, or a file of `ext4`, `xfs` or `btrfs` on it.",
         ],
         "[\"drive\", \"ext4\", \"xfs\", \"btrfs\"]",
     ),
     (
         [
             "vm_mount_options",
-            "options that the file system in the virtual machine is mounted with",
-            "As `mount -o` has them: `nobarrier` of ext4 and btrfs sends the drive no flushes; `defaults` says nothing.",
+            "mount options of the filesystem in the virtual machine",
+            "As for `mount -o`: `nobarrier` of ext4 and btrfs sends the drive no flushes; `defaults` adds none.",
         ],
         "[\"defaults\", \"nobarrier\"]",
     ),
     (
         [
             "crash_points",
-            "cuts of a trial",
-            "None lost of 60 means at most 4.88 % (95 %), of 1000 at most 0.3 %. Each trial of the grade kill starts as \
-             many virtual machines; of the grade plug a trial is one cut, and its replicates are their number.",
+            "crash points per trial",
+            "No loss in 60 means at most 4.88% (95%), in 1000 at most 0.3%. A trial of method kill starts one virtual \
+             machine per crash point. A trial of method plug has one crash; use replicates for more.",
         ],
         "[\"20\", \"60\"]",
     ),
     (
         [
             "peer",
-            "the second machine, where `assay peer` keeps the promises of the grade plug",
-            "`HOST:PORT`, with an IPv6 address in brackets. Both ends know one token: ASSAY_PEER_TOKEN, or the file \
-             that ASSAY_PEER_TOKEN_FILE names.",
+            "address of the `assay peer` that records acknowledged writes for method plug",
+            "`HOST:PORT`, with an IPv6 address in brackets. Both ends need the same token: ASSAY_PEER_TOKEN, or the \
+             file that ASSAY_PEER_TOKEN_FILE names.",
         ],
         "[\"192.168.1.2:7710\"]",
     ),
@@ -323,13 +320,13 @@ pub static KEYS: Fields = Fields {
         field(
             "acknowledged_writes",
             Form::Whole { least: 1, most: MOST_PROMISES as u64 },
-            "promises of a trial, as far as its time allows; 1000 by default",
+            "maximum acknowledged writes per trial, if its time allows; 1000 by default",
             "acknowledged_writes = 1000",
         ),
         field(
             "crash_points",
             Form::Whole { least: 1, most: MOST_CUTS },
-            "cuts of the log of a trial: none lost of 60 means at most 4.88 % (95 %), of 1000 at most 0.3 %; 1000 \
+            "crash points in the log of a trial: no loss in 60 means at most 4.88% (95%), in 1000 at most 0.3%; 1000 \
              by default",
             "crash_points = 3000",
         ),
@@ -352,33 +349,34 @@ pub static KEYS: Fields = Fields {
         field(
             "writer_command",
             Form::Text,
-            "a line for the shell that writes in its directory on the file system, until its time is over or it ends; \
-             each line that it prints is a promise: what it stands for is on the medium",
+            "shell line that writes in its directory on the filesystem until its time is over or it exits; each line \
+             that it prints acknowledges a write as durable",
             "writer_command = \"my-db --fill\"",
         ),
         field(
             "check_command",
             Form::Text,
-            "a line for the shell that is run there after each cut, with the lines that had been printed in the file \
-             $ASSAY_PROMISED; exit code 0 means that all of it is there",
+            "shell line to run there after each crash, with the printed lines in the file $ASSAY_PROMISED; exit code 0 \
+             means no loss",
             "check_command = \"my-db --verify\"",
         ),
         field(
             "check_timeout",
             Form::Time { least: Time(1_000_000) },
-            "time of a check at most, 60 s by default; one that takes longer ends the trial, as it says nothing",
+            "maximum time of a check, 60 s by default; a longer check is inconclusive and ends the trial",
             "check_timeout = \"10 s\"",
         ),
         field(
             "needs",
             Form::Words,
-            "programs and files of this machine that command and check need, by name or path; they lie in /usr/bin there",
+            "programs and files of this machine that command and check need, by name or path; Assay copies them to \
+             /usr/bin there",
             "needs = [\"sqlite3\", \"./my-check.sh\"]",
         ),
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "time of writing at most; 10 s by default, and 5 min from the call on of the grade plug",
+            "maximum time of writing; 10 s by default, and 5 min for method plug, from the request to cut the power",
             "runtime = \"30 s\"",
         ),
     ],
@@ -390,7 +388,7 @@ impl Asked {
     /// # Errors
     /// What to write instead.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
-        let unknown = |all: &[&str]| format!("`{text}` is not known: say {}", all.join(", "));
+        let unknown = |all: &[&str]| format!("unknown value `{text}`; use {}", all.join(", "));
         match name {
             "writer" => self.pattern = Pattern::find(text).ok_or_else(|| unknown(&patterns()))?,
             "sync" => self.sync = Sync::find(text).ok_or_else(|| unknown(&syncs()))?,
@@ -407,10 +405,10 @@ impl Asked {
             "crash_points" => {
                 let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
                 self.crash_points =
-                    count.ok_or_else(|| format!("`{text}` is no number of cuts"))?;
+                    count.ok_or_else(|| format!("`{text}` is not a number of crash points"))?;
             }
             "peer" => self.peer = Some(text.to_owned()),
-            _ => return Err(format!("`{name}` is no parameter of it")),
+            _ => return Err(format!("`{name}` is not a parameter of durability")),
         }
         // What was settled, or hurried, before it was known that it takes its own time.
         if self.takes_its_time() && self.runtime == Some(QUICK) {
@@ -436,7 +434,7 @@ impl Asked {
     /// A key whose value cannot be, and why.
     pub fn unfit(&self) -> Option<(&'static str, String)> {
         if !is_option(&self.vm_mount_options) {
-            let message = format!("`{}` is no list of options of mount", self.vm_mount_options);
+            let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
             return Some(("vm_mount_options", message));
         }
         if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
@@ -448,7 +446,8 @@ impl Asked {
         ];
         own.into_iter().find_map(|(key, bytes, most)| {
             let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
-            let message = || format!("{key} is 512 bytes to {most} in whole sectors, not {bytes}");
+            let message =
+                || format!("{key} must be 512 bytes to {most} in whole sectors, not {bytes}");
             (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
         })
     }
@@ -461,20 +460,23 @@ impl Asked {
             })
         };
         if let Some(peer) = self.peer.as_deref().filter(|own| !is_peer(own)) {
-            return Some(("peer", format!("`{peer}` is no peer: write it like 192.168.1.2:7710")));
+            return Some((
+                "peer",
+                format!("`{peer}` is not a peer address; use for example 192.168.1.2:7710"),
+            ));
         }
         if self.method != Grade::Plug {
             return None;
         }
         let one = [1, usual_cuts()].contains(&self.crash_points);
         let own = [
-            ("writer", plug::suits(self.pattern), "writes as log, in-place or transaction do"),
-            ("write_to", self.write_to == On::Target, "writes to the target of the study"),
-            ("assumed_drive", self.assumed_drive == Drive::HonorsFlushes, "assumes no drive"),
-            ("crash_points", one, "cuts once a trial: say how often by replicates"),
+            ("writer", plug::suits(self.pattern), "requires writer log, in-place or transaction"),
+            ("write_to", self.write_to == On::Target, "requires the study's target"),
+            ("assumed_drive", self.assumed_drive == Drive::HonorsFlushes, "takes no assumed drive"),
+            ("crash_points", one, "has one crash per trial; use replicates for more"),
         ];
         let unfit = own.into_iter().find(|(_, is_fit, _)| !is_fit);
-        unfit.map(|(key, _, how)| (key, format!("the grade plug {how}")))
+        unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
     }
 
     /// The same of what is the user's own.
@@ -487,18 +489,17 @@ impl Asked {
         ];
         if self.pattern == Pattern::Command {
             let missing = lines.into_iter().find(|(_, is_said)| !is_said);
-            let missing =
-                missing.map(|(key, _)| (key, format!("the writer command needs a {key}")));
+            let missing = missing.map(|(key, _)| (key, format!("the writer command needs {key}")));
             let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
             let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
             // A machine that says nothing for longer counts as gone.
-            let told = |key| format!("{key} of a command is at most {LONGEST_LINE}");
+            let told = |key| format!("{key} of a command has at most {LONGEST_LINE}");
             return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
         }
         let others =
             [("check_timeout", self.check_timeout.is_some()), ("needs", !self.needs.is_empty())];
         let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
-        Some((key, format!("{key} is of a command of yours: say writer = \"command\"")))
+        Some((key, format!("{key} requires writer = \"command\"")))
     }
 
     /// What is the user's own, as the machine is told.
@@ -538,10 +539,10 @@ impl Asked {
             On::Target => String::new(),
             on => format!(" on {}", on.words(&self.vm_mount_options, self.pattern.has_directory())),
         };
-        let cuts = counted(self.crash_points, "cut");
+        let cuts = counted(self.crash_points, "crash point");
         let of = match self.method {
-            Grade::Replay => "the log of that",
-            Grade::Kill => "its power",
+            Grade::Replay => "its log",
+            Grade::Kill => "its virtual machine",
             Grade::Plug => {
                 return format!(
                     "{}, {}; {PLUG}",
@@ -551,13 +552,13 @@ impl Asked {
             }
         };
         if let Some(own) = self.own() {
-            return format!("{}{on}; {cuts} of {of}", own.words());
+            return format!("{}{on}; {cuts} in {of}", own.words());
         }
         format!(
-            "{}{on}, {}, {}; {cuts} of {of}",
+            "{}{on}, {}, {}; {cuts} in {of}",
             self.pattern.words(self.record_size),
             synced(self.sync),
-            counted(u64::from(self.acknowledged_writes), "promise")
+            counted(u64::from(self.acknowledged_writes), "acknowledged write")
         )
     }
 
@@ -596,7 +597,7 @@ impl Asked {
             if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
         if !self.vm_mount_options.is_empty() && !on.has_files() {
             return Err(format!(
-                "vm_mount_options {}: nothing is mounted there",
+                "vm_mount_options {}: no filesystem is mounted there",
                 self.vm_mount_options
             ));
         }
@@ -622,10 +623,10 @@ impl Asked {
 }
 
 /// How a plug is pulled, in a plan.
-const PLUG: &str = "one cut of the power of this machine a trial, by whoever is called";
+const PLUG: &str = "one power cut of this machine per trial, by hand when asked";
 /// What to do where nobody named a peer.
-const NO_PEER: &str = "no peer is named that keeps the promises while this machine has no power: start `assay peer --listen \
-                       ADDRESS:7710` on another machine and say --set peer=ADDRESS:7710";
+const NO_PEER: &str = "no peer records acknowledged writes while this machine is off; start `assay peer --listen \
+                       ADDRESS:7710` on another machine and use --set peer=ADDRESS:7710";
 
 /// By what, in a sentence.
 fn synced(sync: Sync) -> String {
@@ -679,25 +680,27 @@ impl Planned {
     pub fn words(&self) -> String {
         let bound = match self.sync {
             Sync::None if self.own.is_none() => {
-                "nothing is promised, so that nothing can be lost".to_owned()
+                "no write is acknowledged, so none can be lost".to_owned()
             }
             _ => bound::told(self.crash_points),
         };
         let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
-        let cuts = counted(self.crash_points, "cut");
+        let cuts = counted(self.crash_points, "crash point");
         if let Some(peer) = &self.peer {
             let size = Bytes(self.record_bytes);
             let how = format!("{}, {}", self.pattern.words(size), synced(self.sync));
             return format!(
-                "{how}, through the page cache; {PLUG} (grade plug), promises kept by {peer}; {bound}"
+                "{how}, through the page cache; {PLUG} (method plug), acknowledged writes recorded by {peer}; {bound}"
             );
         }
         let cut = match self.method {
             Grade::Replay if !self.is_in_machine() => {
-                format!("{cuts} of the log of that (grade replay) on {drive}")
+                format!("{cuts} in its log (method replay) on {drive}")
             }
-            Grade::Replay => format!("{cuts} of the log of its drive (grade replay), {drive}"),
-            Grade::Kill | Grade::Plug => format!("{cuts} of its power (grade kill) over {drive}"),
+            Grade::Replay => format!("{cuts} in the log of its drive (method replay), {drive}"),
+            Grade::Kill | Grade::Plug => {
+                format!("{cuts} in its virtual machine (method kill) on {drive}")
+            }
         };
         let on = match self.write_to {
             On::Target => String::new(),
@@ -710,7 +713,7 @@ impl Planned {
             "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",
             self.pattern.words(Bytes(self.record_bytes)),
             synced(self.sync),
-            counted(u64::from(self.acknowledged_writes), "promise"),
+            counted(u64::from(self.acknowledged_writes), "acknowledged write"),
         )
     }
 

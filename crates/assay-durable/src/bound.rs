@@ -40,7 +40,7 @@ pub fn told(cuts: u64) -> String {
     };
     let others: Vec<String> = USUAL.into_iter().filter(|own| *own != cuts).map(of).collect();
     format!(
-        "if none loses anything, at most so many percent of cuts that are drawn so would (95%): {} ({})",
+        "if no row loses anything, at most this share of such crash points would (one-sided 95% bound): {} ({})",
         of(cuts),
         others.join(", ")
     )
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(of(cuts), told, "{cuts} cuts");
         }
         for cuts in 1..2000 {
-            let told: f64 = of(cuts).trim_end_matches(" %").parse().unwrap();
+            let told: f64 = of(cuts).trim_end_matches('%').parse().unwrap();
             let exact = 100.0 * most_share(0, cuts).unwrap();
             assert!(told >= exact - 1e-9 && told < 1.011 * exact, "{cuts}: {told} and {exact}");
         }

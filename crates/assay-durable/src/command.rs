@@ -246,10 +246,10 @@ impl Story {
         };
         let found = match &self.check {
             Some(check) => format!("the check {}", check.words().trim_end_matches('.')),
-            None => format!("there lies {}", Found::Unreachable.words()),
+            None => format!("the drive has {}", Found::Unreachable.words()),
         };
         format!(
-            "The shortest story: {promised} had been heard when the power went after step {}; {found}.",
+            "The shortest counterexample: {promised} had arrived when power failed after step {}; {found}.",
             show::count(self.crash_step)
         )
     }
@@ -357,11 +357,11 @@ mod tests {
         let own = Story::of(&lines, 1043, Some(&check));
         assert_eq!(
             own.words(),
-            "The shortest story: 2 lines, the last one `insert 7`, had been heard when the power went after step 1,043; \
-             the check ended with exit code 1: Error: row 7 is missing."
+            "The shortest counterexample: 2 lines, the last one `insert 7`, had arrived when power failed after step \
+             1,043; the check ended with exit code 1: Error: row 7 is missing."
         );
         let none = Story::of(&[], 3, Some(&ended(How::Signalled(6), "")));
-        assert!(none.words().contains("no line of the command had been heard"), "{}", none.words());
+        assert!(none.words().contains("no line of the command had arrived"), "{}", none.words());
         assert!(none.words().ends_with("the check was ended by signal 6."));
         let unreachable = Story::of(&[], 3, None).words();
         assert!(unreachable.contains("does not mount"), "{unreachable}");

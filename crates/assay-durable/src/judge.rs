@@ -39,15 +39,15 @@ impl Found {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Older => "an older write",
-            Self::Nothing => "what was there before this run",
+            Self::Nothing => "the data from before this run",
             Self::Torn => "a torn block",
-            Self::Strange => "what no write of this run put there",
-            Self::Gone => "nothing under its name",
+            Self::Strange => "data that no write of this run wrote",
+            Self::Gone => "no file of that name",
             Self::Empty => "an empty file",
-            Self::Back => "what had been removed",
-            Self::Unreadable => "what cannot be read",
-            Self::Unreachable => "a file system without the file, or one that does not mount",
-            Self::Refused => "what the check refuses",
+            Self::Back => "removed data",
+            Self::Unreadable => "unreadable data",
+            Self::Unreachable => "a filesystem without the file, or one that does not mount",
+            Self::Refused => "data that the check rejects",
         }
     }
 }
@@ -150,12 +150,12 @@ impl Outcome {
     /// As a name in a figure.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Quiet => "nothing under way",
-            Self::AllThere => "all under way there",
-            Self::AllGone => "all under way gone",
-            Self::Partly => "some under way there",
-            Self::Torn => "torn, unpromised",
-            Self::Lost => "promise lost",
+            Self::Quiet => "no write in progress",
+            Self::AllThere => "all writes in progress present",
+            Self::AllGone => "all writes in progress missing",
+            Self::Partly => "some writes in progress present",
+            Self::Torn => "torn, unacknowledged",
+            Self::Lost => "acknowledged write lost",
         }
     }
 }

@@ -9,20 +9,20 @@ pub const ROUNDS: Metric = metric(
     "durability_rounds_per_s",
     Better::Higher,
     "rounds per second",
-    "rounds of the pattern per second, each promised at its end where anything is",
+    "rounds of the pattern per second, each acknowledged at its end if anything is",
 );
 
 pub const LOST: Metric = metric(
     "durability_failures",
     Better::Lower,
     "cuts that lost a promise",
-    "cuts after which an acknowledged write was missing",
+    "crash points after which an acknowledged write was missing",
 )
 .amount()
 .may_be_zero();
 
 pub const CUTS: Metric =
-    metric("durability_crash_points", Better::Higher, "cuts", "cuts that were judged").amount();
+    metric("durability_crash_points", Better::Higher, "cuts", "judged crash points").amount();
 
 /// All of them.
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];

@@ -58,11 +58,11 @@ impl Pattern {
     /// What it writes, with the bytes of a record or block.
     pub fn words(self, size: Bytes) -> String {
         match self {
-            Self::Log => format!("records of {size} behind each other"),
+            Self::Log => format!("sequential records of {size}"),
             Self::InPlace => format!("records of {size} in place"),
             Self::Transaction => format!("transactions of blocks of {size}"),
             Self::Files => format!("files of up to {size}, created, replaced, moved and removed"),
-            Self::Command => "a command of the user's".to_owned(),
+            Self::Command => "your command".to_owned(),
         }
     }
 

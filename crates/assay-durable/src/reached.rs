@@ -73,7 +73,7 @@ impl Reached {
         if self.unreachable > 0 {
             let because = quoted(&self.unreachable_reason);
             all.push(format!(
-                "The file system could not be reached after {}{because}.",
+                "The filesystem was unreachable after {}{because}.",
                 cuts(self.unreachable)
             ));
         }
@@ -82,11 +82,11 @@ impl Reached {
             let (faulty, of) = (show::count(self.faulty), cuts(self.inspected));
             all.push(match self.faulty {
                 0 => format!(
-                    "The file system's own check ({}) found no fault after {of}.",
+                    "The filesystem's check ({}) found no fault after {of}.",
                     check.trim_end()
                 ),
                 _ => format!(
-                    "The file system's own check ({}) found a fault after {faulty} of {of}{}.",
+                    "The filesystem's check ({}) found a fault after {faulty} of {of}{}.",
                     check.trim_end(),
                     quoted(&self.fault)
                 ),
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(
             own.words(On::Ext4).as_deref(),
             Some(
-                "The file system could not be reached after 2 cuts: \"mount: wrong fs type\". The file system's own check \
+                "The filesystem was unreachable after 2 cuts: \"mount: wrong fs type\". The filesystem's check \
                  (e2fsck -f -n) found a fault after 2 of 3 cuts: \"Inode 12 has a fault\"."
             )
         );
@@ -131,7 +131,7 @@ mod tests {
     fn where_no_fault_was_found_that_is_said() {
         let mut own = Reached::default();
         own.inspect(None);
-        let told = "The file system's own check (xfs_repair -n) found no fault after 1 cut.";
+        let told = "The filesystem's check (xfs_repair -n) found no fault after 1 cut.";
         assert_eq!(own.words(On::Xfs).as_deref(), Some(told));
     }
 }

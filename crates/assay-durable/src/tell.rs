@@ -37,7 +37,6 @@ pub struct Facts {
     pub mount_options: String,
     #[serde(rename = "writer")]
     pub pattern: Pattern,
-    #[serde(rename = "synced_by")]
     pub sync: Sync,
     pub record_bytes: u64,
     pub assumed_drive: Drive,
@@ -127,20 +126,18 @@ impl Facts {
     fn verdict(&self) -> String {
         let cuts = show::count(self.tally.crash_points);
         if self.tally.lost_without_crash.is_some() {
-            return "A write that was acknowledged is missing on the target although nothing was cut."
-                .to_owned();
+            return "The target lacks an acknowledged write although no crash occurred.".to_owned();
         }
         if self.tally.crash_points == 0 {
-            return "No cut was made, so nothing is said.".to_owned();
+            return "The study has no crash point, so it gives no result.".to_owned();
         }
         let Some(most) = self.lost_share_bound95 else {
             return format!(
-                "Nothing was promised, so nothing could be lost; what was written stood as it should be after {} of \
-                 {cuts} {}.",
+                "No write was acknowledged, so none could be lost; the data were intact after {} of {cuts} {}.",
                 show::count(self.untouched()),
                 match self.method {
                     Grade::Replay => "replayed cuts",
-                    Grade::Kill | Grade::Plug => "cuts of power",
+                    Grade::Kill | Grade::Plug => "power cuts",
                 }
             );
         };
@@ -149,13 +146,14 @@ impl Facts {
         let is_of = if self.method == Grade::Plug { THIS_MACHINE } else { NOT_YOURS };
         if self.tally.lost == 0 {
             return format!(
-                "{how}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
-                 would (95 %). {is_of}"
+                "{how}, 0 of {cuts} crash points lost an acknowledged write; at most {most} of such crash points \
+                 would (95% confidence). {is_of}"
             );
         }
         let lost = show::count(self.tally.lost);
         format!(
-            "{how}, {lost} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts would, 95 %){}. {is_of}",
+            "{how}, {lost} of {cuts} crash points lost an acknowledged write (at most {most} of such crash points \
+             would, 95% confidence){}. {is_of}",
             self.found_words()
         )
     }
@@ -167,8 +165,8 @@ impl Facts {
         match (self.method, self.write_to) {
             (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
             (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
-            (Grade::Kill, _) => format!("Written to {on}, whose power was cut over {drive}"),
-            (Grade::Plug, _) => "Written to the target of a machine whose power was cut".to_owned(),
+            (Grade::Kill, _) => format!("Written to {on}, with power cut at {drive}"),
+            (Grade::Plug, _) => "Written to the target of a machine that lost power".to_owned(),
         }
     }
 
@@ -184,10 +182,10 @@ impl Facts {
             return String::new();
         }
         let of = |(found, count): (&Found, &u64)| {
-            format!("{} in the place of {}", found.words(), writes(*count))
+            format!("{} instead of {}", found.words(), writes(*count))
         };
         let all = self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ");
-        format!("; there lies, counted in each of them, {all}")
+        format!("; found, counted per crash point: {all}")
     }
 
     fn row(&self, setting: Option<String>) -> Row {
@@ -195,8 +193,8 @@ impl Facts {
         let (words, tone) = match self.place() {
             0 => ("loses", Tone::Bad),
             1 => ("none lost", Tone::Good),
-            _ if self.tally.acknowledged_writes > 0 => ("no cuts", Tone::Plain),
-            _ => ("nothing promised", Tone::Plain),
+            _ if self.tally.acknowledged_writes > 0 => ("no crash points", Tone::Plain),
+            _ => ("none acknowledged", Tone::Plain),
         };
         // In words, as a bound is rounded up.
         let most = self.lost_share_bound95.map(|most| Value::Words(at_most(most)));
@@ -215,7 +213,7 @@ impl Facts {
     fn grade_and_drive(&self) -> String {
         let (grade, drive) = (self.method.name(), self.assumed_drive.name());
         if self.method == Grade::Plug {
-            return format!("{grade}, the drive that is there");
+            return format!("{grade}, the real drive");
         }
         match self.write_to {
             On::Target => format!("{grade}, {drive}"),
@@ -241,9 +239,9 @@ fn called(workload: &str, setting: &str) -> String {
 }
 
 /// What stands beside every number of a plug.
-const THIS_MACHINE: &str = "It is of this machine, its drive, and cuts like these.";
+const THIS_MACHINE: &str = "This result covers this machine, its drive and such power cuts only.";
 /// What stands beside every number of the other grades.
-const NOT_YOURS: &str = "Of the drive that is there this says nothing.";
+const NOT_YOURS: &str = "It does not describe the real drive.";
 
 /// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
 /// the end what they prove, each once.
@@ -272,7 +270,7 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
 }
 
 fn writes(count: u64) -> String {
-    format!("{} promised {}", show::count(count), if count == 1 { "write" } else { "writes" })
+    format!("{} acknowledged {}", show::count(count), if count == 1 { "write" } else { "writes" })
 }
 
 /// What a cut of this grade proves.
@@ -280,7 +278,7 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
     let target = match wrong {
         0 => String::new(),
         wrong => format!(
-            " {} of {} sectors of the target are not what the log says, without a cut.",
+            " {} of {} sectors of the target differ from the log, without a crash.",
             show::count(wrong),
             show::count(read)
         ),
@@ -292,16 +290,16 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
         return in_machine_words(planned);
     }
     format!(
-        "Grade replay: a log of the program's own writes and syncs, cut over {}; it tells whether this order of writes \
-         and syncs is enough, and nothing of the drive below.{target}",
+        "Method replay: Assay logs the program's writes and syncs and replays crash points of the log on {}; this \
+         tests the order of writes and syncs, not the drive below.{target}",
         planned.assumed_drive.assumed(planned.assumed_atomic_bytes)
     )
 }
 
 /// What a plug that was pulled proves. Who ends a machine otherwise than by its power, and untold, ends it like this, too.
-const PLUG: &str = "Grade plug: the machine was started anew before its program had ended or been told to, and a second machine \
-                    had kept what was promised; that its power was cut, and not the machine reset, is the word of whoever \
-                    did it. It tells what kernel, file system and drive kept of it together.";
+const PLUG: &str = "Method plug: the machine restarted before its program had ended, and a second machine had \
+                    recorded the acknowledged writes; Assay cannot verify that the power was cut and the machine not \
+                    merely reset. This tests the kernel, the filesystem and the drive together.";
 
 /// The same where it was made in virtual machines.
 fn in_machine_words(planned: &Planned) -> String {
@@ -313,12 +311,12 @@ fn in_machine_words(planned: &Planned) -> String {
     };
     match planned.method {
         Grade::Replay | Grade::Plug => format!(
-            "Grade replay in a virtual machine: a log of what its drive was asked below {below}, cut over {drive}; it tells \
-             whether what they hand on is enough, and nothing of a drive that is there."
+            "Method replay in a virtual machine: Assay logs the requests to the drive below {below} and replays crash \
+             points on {drive}; this tests the requests that the guest issues, not a real drive."
         ),
         Grade::Kill => format!(
-            "Grade kill: the power of a virtual machine went while {below} wrote to {drive}, and the next one read \
-             what was there; it tells what they keep over such a drive, and nothing of a drive that is there."
+            "Method kill: the virtual machine lost power while {below} wrote to {drive}, and the next one read the \
+             data; this tests the guest on such a drive, not a real drive."
         ),
     }
 }
@@ -334,7 +332,7 @@ fn story_words(told: &Told) -> String {
 fn place_words(story: &Story) -> String {
     let Story { write, written_step, acknowledged_step: promised_step, .. } = story;
     let begin = format!(
-        "The shortest story: write {} of {} at byte {} is step {} and was promised in step {}",
+        "The shortest counterexample: write {} of {} at byte {} is step {} and was acknowledged in step {}",
         show::count(*write),
         Bytes(story.bytes),
         show::count(story.at_bytes),
@@ -343,25 +341,25 @@ fn place_words(story: &Story) -> String {
     );
     let cut = match (story.crash_step, story.survivors) {
         (Some(step), Some((law, survived, of))) => format!(
-            "the power went after step {}, {}",
+            "the crash is after step {}, {}",
             show::count(step),
             survivors_words(law, survived, of)
         ),
         (Some(step), None) => {
             format!(
-                "the power went behind step {}, the last promise that was heard of",
+                "the crash is after step {}, the last recorded acknowledgment",
                 show::count(step)
             )
         }
-        (None, _) => "nothing was cut".to_owned(),
+        (None, _) => "no crash occurred".to_owned(),
     };
     let older = story.older.map_or_else(String::new, |own| format!(" ({})", show::count(own)));
-    format!("{begin}; {cut}; there lies {}{older}.", story.found.words())
+    format!("{begin}; {cut}; the drive has {}{older}.", story.found.words())
 }
 
 fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     if of == 0 {
-        return "with nothing in its cache".to_owned();
+        return "with an empty cache".to_owned();
     }
     let law = match law {
         Survivors::Nothing => "none",
@@ -382,31 +380,32 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
 }
 
 /// What the numbers are, of whatever grade.
-const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided \
-                      bound of the share of cuts that are drawn so, 95 %, rounded up; cuts of all trials of a row are \
-                      one sample. It is of its row alone, of the logs of these trials and of this assumed drive: no \
-                      rate of power cuts, of another run or of the drive that is there.";
+const LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. At most: \
+                      exact one-sided 95% bound of the share of such crash points, rounded up; the crash points of \
+                      all trials of a row are one sample. The bound is valid for its row, these logs and this \
+                      assumed drive only; it is not a rate of power cuts, of another run or of a real drive.";
 /// When a cut comes, of each grade.
 const MOMENTS: [(Grade, &str); 3] = [
     (
         Grade::Replay,
-        "A cut comes after any step of the log from the first promise on with the same chance",
+        "A crash point follows any step of the log from the first acknowledgment on, with equal probability",
     ),
     (
         Grade::Kill,
-        "A cut of power comes after a round that is drawn and zero to twelve requests behind it, the last of them answered \
-         or not",
+        "A power cut comes after a random round and zero to twelve requests behind it, the last of them answered or \
+         not",
     ),
-    (Grade::Plug, "A cut of the grade plug comes when somebody who was called pulls the plug"),
+    (Grade::Plug, "A power cut of the method plug comes when a person pulls the plug"),
 ];
 /// What is there then.
-const SURVIVES: &str = "of what is in the cache, with the same chance, none survives, all, the first ones, each by the \
+const SURVIVES: &str = "of the cache content, with equal probability, none survives, all, the first ones, each by the \
                         toss of a coin, all but one, the newest one alone.";
-const UNPROMISED: &str = "What was not promised may be anything.";
+const UNPROMISED: &str = "Unacknowledged writes may have any state.";
 /// What the numbers are of machines whose plug was pulled.
-const PLUG_LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided bound of \
-                           the share of cuts like these, 95 %, rounded up; cuts of all trials of a row are one sample. It is \
-                           of its row alone, and of this machine: people pull plugs when they do, and nothing else draws it.";
+const PLUG_LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. At \
+                           most: exact one-sided 95% bound of the share of such crash points, rounded up; the crash \
+                           points of all trials of a row are one sample. The bound is valid for its row and this \
+                           machine only: people pull plugs, and their timing is not random.";
 
 fn legend(all: &[&Facts]) -> String {
     let is_there = |grade: Grade| all.iter().any(|own| own.method == grade);
@@ -425,9 +424,9 @@ fn legend(all: &[&Facts]) -> String {
 /// Its figure.
 pub const FIGURE: About = About {
     name: "cuts",
-    summary: "how power cuts ended, of each setting",
-    text: "Bars of cuts, by what was there afterwards: all that was under way, some of it, none, \
-           torn, or a promise lost. Only the last one is a failure; all others are allowed.",
+    summary: "outcomes of the crash points per configuration",
+    text: "Bars of crash points by the state of the data afterwards: all pending writes present, some, none, torn, or \
+           an acknowledged write lost. Only the last one is a failure; all others are allowed.",
 };
 
 /// What is shown of all rows; `name` is what a sentence calls one.
@@ -439,7 +438,7 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
         Column::new("lost", Unit::Count),
         Column::new("at most", Unit::Share),
         Column::new("promises", Unit::Count),
-        Column::new("grade, assumed drive", Unit::Words),
+        Column::new("method, assumed drive", Unit::Words),
     ];
     let setting = has_settings.then(|| Column::new("setting", Unit::Words));
     let columns = setting.into_iter().chain(own).collect();
@@ -501,12 +500,11 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
             figure: FIGURE.name.to_owned(),
             title: format!("how {} ended", cuts_words(own)),
             workload,
-            description: "Cuts by what was there afterwards; a lost promise alone is a failure."
-                .to_owned(),
+            description: "Outcomes of crash points; a lost acknowledged write fails.".to_owned(),
             axis: cuts_words(own).to_owned(),
             metric: LOST.name.to_owned(),
             marks: Marks::Bars {
-                what: "what was there".to_owned(),
+                what: "outcome".to_owned(),
                 names: outcomes.iter().map(|own| own.words().to_owned()).collect(),
                 groups: own.iter().map(group).collect(),
             },
@@ -549,14 +547,15 @@ mod tests {
         let own = facts(&[detail(30, 0, 5), detail(30, 0, 7)]).unwrap();
         assert_eq!(
             own.text,
-            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 0 of 60 cuts lost an \
-             acknowledged write; at most 4.88 % of such cuts would (95 %). Of the drive that is there this says nothing."
+            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 0 of 60 crash points \
+             lost an acknowledged write; at most 4.88% of such crash points would (95% confidence). It does not \
+             describe the real drive."
         );
         assert_eq!(
             (own.failure(), own.tally.acknowledged_writes, own.counterexample_text.clone()),
             (None, 12, None)
         );
-        assert!(own.method_text.contains("nothing of the drive below"));
+        assert!(own.method_text.contains("not the drive below"));
         assert!(facts(&[]).is_none());
     }
 
@@ -579,15 +578,16 @@ mod tests {
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
-            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 1 of 60 cuts lost an \
-             acknowledged write (at most 7.67 % of such cuts would, 95 %); there lies, counted in each of them, \
-             an older write in the place of 1 promised write. Of the drive that is there this says nothing."
+            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 1 of 60 crash points \
+             lost an acknowledged write (at most 7.67% of such crash points would, 95% confidence); found, counted \
+             per crash point: an older write instead of 1 acknowledged write. It does not describe the real drive."
         );
         assert_eq!(
             own.counterexample_text.as_deref(),
             Some(
-                "The shortest story: write 17 of 4 KiB at byte 65,536 is step 40 and was promised in step 42; the power \
-                 went after step 43, and of 2 writes in its cache 1 survived (all but one); there lies an older write (12)."
+                "The shortest counterexample: write 17 of 4 KiB at byte 65,536 is step 40 and was acknowledged in \
+                 step 42; the crash is after step 43, and of 2 writes in its cache 1 survived (all but one); the \
+                 drive has an older write (12)."
             )
         );
         let failed = own.failure().unwrap();
@@ -629,19 +629,19 @@ mod tests {
             let own = of(counted, &warm_up).unwrap();
             let failed = own.failure().unwrap();
             assert!(failed.starts_with("an acknowledged write was lost on the target, in log"));
-            assert!(own.counterexample_text.unwrap().contains("nothing was cut"), "{failed}");
+            assert!(own.counterexample_text.unwrap().contains("no crash occurred"), "{failed}");
         }
     }
 
     #[test]
     fn where_nothing_was_promised_there_is_neither_a_bound_nor_an_accusation() {
         let own = facts(&[detail(60, 0, 0)]).unwrap();
-        assert!(own.text.starts_with("Nothing was promised"), "{}", own.text);
+        assert!(own.text.starts_with("No write was acknowledged"), "{}", own.text);
         assert_eq!((own.lost_share_bound95, own.failure()), (None, None));
         let uncut = facts(&[detail(0, 0, 3)]).unwrap();
-        assert!(uncut.text.starts_with("No cut"), "{}", uncut.text);
+        assert!(uncut.text.starts_with("The study has no crash point"), "{}", uncut.text);
         let words = |own: &Facts| own.row(None).cells[0].value.text(Unit::Words).unwrap();
-        assert_eq!([words(&own), words(&uncut)], ["nothing promised", "no cuts"]);
+        assert_eq!([words(&own), words(&uncut)], ["none acknowledged", "no crash points"]);
     }
 
     #[test]
@@ -662,7 +662,7 @@ mod tests {
         for (text, setting) in told.iter().zip(first) {
             assert!(text.starts_with(&format!("log ({setting}): ")), "{told:?}");
         }
-        assert!(told.len() == 5 && told[4].starts_with("Grade replay"), "{told:?}");
+        assert!(told.len() == 5 && told[4].starts_with("Method replay"), "{told:?}");
     }
 
     #[test]
@@ -674,7 +674,7 @@ mod tests {
         let text = |row: usize, at: usize| {
             shown.table.rows[row].cells[at].value.text(shown.table.columns[at].unit)
         };
-        assert_eq!(text(0, 3).as_deref(), Some("4.88 %"), "a bound is rounded up");
+        assert_eq!(text(0, 3).as_deref(), Some("4.88%"), "a bound is rounded up");
         assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
         let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
         let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
@@ -695,7 +695,7 @@ mod tests {
         assert!(several.sentences[1].text.starts_with("log (sync none): Replayed"));
         let [chart, _] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
-        assert_eq!(*names, ["nothing under way", "promise lost"]);
+        assert_eq!(*names, ["no write in progress", "acknowledged write lost"]);
         assert_eq!([&groups[0].values[..], &groups[1].values[..]], [[60.0, 0.0], [58.0, 2.0]]);
     }
 
@@ -712,12 +712,11 @@ mod tests {
         let own = of(&detail(3, 0, 900));
         assert_eq!(
             own.text,
-            "Written to the target of a machine whose power was cut, 0 of 3 cuts lost an acknowledged write; at most \
-             63.2 % of such cuts would (95 %). It is of this machine, its drive, and cuts like these."
+            "Written to the target of a machine that lost power, 0 of 3 crash points lost an acknowledged write; at \
+             most 63.2% of such crash points would (95% confidence). This result covers this machine, its drive and \
+             such power cuts only."
         );
-        assert!(
-            own.method_text.contains("is the word of whoever did it") && own.failure().is_none()
-        );
+        assert!(own.method_text.contains("Assay cannot verify") && own.failure().is_none());
         let story = Story {
             write: 7,
             at_bytes: 4096,
@@ -733,15 +732,15 @@ mod tests {
         lost.tally.counterexample = Some(story.into());
         let lost = of(&lost);
         let told = lost.counterexample_text.clone().unwrap();
-        assert!(told.contains("the power went behind step 20, the last promise"), "{told}");
+        assert!(told.contains("the crash is after step 20, the last recorded"), "{told}");
         assert!(
             lost.failure().unwrap().starts_with("an acknowledged write was lost on the target")
         );
         let shown = exhibit(&[&own, &lost], &|of| of.workload.clone());
         assert_eq!(shown.table.title, "power cuts of this machine");
-        assert!(!shown.remarks[0].contains("assumed") && !lost.text.contains("says nothing"));
+        assert!(!shown.remarks[0].contains("assumed") && !lost.text.contains("real drive"));
         let none = of(&detail(3, 0, 0));
-        assert!(none.text.starts_with("Nothing was promised") && none.failure().is_none());
+        assert!(none.text.starts_with("No write was acknowledged") && none.failure().is_none());
     }
 
     #[test]

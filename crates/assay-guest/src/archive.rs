@@ -20,7 +20,7 @@ pub struct Entry<'a> {
 
 /// Reads an archive, the directories before what is in them.
 pub fn entries(archive: &[u8]) -> Done<Vec<Entry<'_>>> {
-    let cut = || "the archive of results is cut off".to_owned();
+    let cut = || "the archive of results is truncated".to_owned();
     let (mut entries, mut rest, mut long) = (Vec::new(), archive, None);
     loop {
         let head = rest.get(..BLOCK).ok_or_else(cut)?;

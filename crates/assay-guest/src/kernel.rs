@@ -109,7 +109,7 @@ impl Kernel {
                 Err(why) => reason = reason.or(Some(why)),
             }
         }
-        let reason = reason.unwrap_or_else(|| "no kernel has all that is asked for".to_owned());
+        let reason = reason.unwrap_or_else(|| "no kernel has everything required".to_owned());
         likeliest(Self::kept(below), modules).ok_or(reason)
     }
 
@@ -232,7 +232,7 @@ fn size(told: &str) -> Option<u64> {
 /// The package of the newest kernel that this machine's sources know.
 fn newest(naming: &str) -> Done<String> {
     if !has("apt-cache") || !has("dpkg-deb") || !has("depmod") {
-        return Err("kernels are fetched by apt, dpkg and depmod (package kmod) alone".into());
+        return Err("downloading kernels needs apt, dpkg and depmod (package kmod)".into());
     }
     if let Some(name) = named(naming) {
         return Ok(name);

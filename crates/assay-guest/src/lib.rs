@@ -305,13 +305,13 @@ impl<'a> Running<'a> {
         let end = self.files.from("end", 0);
         let Some((code, bytes)) = ending(&String::from_utf8_lossy(&end)) else {
             let last = self.last_words();
-            let text = format!("the virtual machine ended without saying how:\n{last}");
+            let text = format!("the virtual machine ended without a status:\n{last}");
             return Err(if self.booted.is_none() { Failed::NoLife(text) } else { text.into() });
         };
         let results = self.files.from("files", 0);
         if results.len() as u64 != bytes {
             let came = results.len();
-            return Err(format!("of {bytes} bytes of results {came} came").into());
+            return Err(format!("received {came} of {bytes} bytes of results").into());
         }
         let accelerator = self.setup.accelerator;
         let booted = self.booted.unwrap_or_default();

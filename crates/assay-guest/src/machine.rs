@@ -66,7 +66,7 @@ impl Accelerator {
 /// Why there can be no guest here.
 pub fn missing() -> Option<String> {
     if std::env::consts::ARCH != "x86_64" {
-        return Some("guests are made on x86_64 alone".to_owned());
+        return Some("virtual machines need x86_64".to_owned());
     }
     let (missing, package) = NEEDED.into_iter().find(|(program, _)| !has(program))?;
     Some(format!("needs the program {missing} (package {package})"))

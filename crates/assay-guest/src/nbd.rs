@@ -85,7 +85,7 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<(
         if request.kind == WRITE {
             // Nobody sends so much: what was announced is more than what may come.
             if request.length > MOST_BYTES {
-                return Err(strange("a write that is longer than any may be"));
+                return Err(strange("write request too long"));
             }
             bytes.resize(request.length as usize, 0);
             stream.read_exact(&mut bytes)?;
@@ -132,7 +132,7 @@ impl Request {
     fn read(head: &[u8; HEAD_BYTES]) -> io::Result<Self> {
         let mut rest = head.as_slice();
         if number::<4>(&mut rest) != u64::from(REQUEST) {
-            return Err(strange("no request where one should be"));
+            return Err(strange("missing request"));
         }
         let flags = number::<2>(&mut rest) as u16;
         let kind = number::<2>(&mut rest) as u16;
@@ -188,18 +188,18 @@ fn agreed<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<bool
     stream.flush()?;
     let flags = read_number::<4, S>(stream)?;
     if flags & !u64::from(FIXED | NO_ZEROS) != 0 || flags & u64::from(FIXED) == 0 {
-        return Err(strange("flags that nobody offered"));
+        return Err(strange("unoffered flags"));
     }
     let zeros = if flags & u64::from(NO_ZEROS) == 0 { 124 } else { 0 };
     for _ in 0..MOST_OPTIONS {
         if read_number::<8, S>(stream)? != OPTION {
-            return Err(strange("no option where one should be"));
+            return Err(strange("missing option"));
         }
         let option = read_number::<4, S>(stream)? as u32;
         let length = read_number::<4, S>(stream)? as u32;
         if length > LONGEST_OPTION {
             answer_option(stream, option, TOO_BIG, &[])?;
-            return Err(strange("an option that is longer than any is"));
+            return Err(strange("option too long"));
         }
         let mut data = vec![0; length as usize];
         stream.read_exact(&mut data)?;
@@ -225,7 +225,7 @@ fn agreed<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<bool
             _ => answer_option(stream, option, UNSUPPORTED, &[])?,
         }
     }
-    Err(strange("options without an end"))
+    Err(strange("unterminated options"))
 }
 
 /// Whether what `INFO` and `GO` carry is a name and a list of what is asked.

@@ -68,7 +68,7 @@ impl Tree {
     pub fn copy(&mut self, path: &str, from: &Path) -> Done<()> {
         let seen = fs::metadata(from).map_err(|error| format!("{}: {error}", from.display()))?;
         if !seen.is_file() {
-            return Err(format!("{} is no file", from.display()));
+            return Err(format!("{} is not a regular file", from.display()));
         }
         let permissions = seen.permissions().mode() & 0o755;
         self.put(path, Content::Copy(from.to_owned(), permissions));
@@ -90,7 +90,7 @@ impl Tree {
     /// A program of this machine in `/usr/bin`, with its libraries where its loader looks for them.
     pub fn program(&mut self, from: &Path) -> Done<()> {
         let name = from.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| format!("{} is no program", from.display()))?;
+        let name = name.ok_or_else(|| format!("{} is not a program", from.display()))?;
         self.copy(&format!("usr/bin/{name}"), from)?;
         self.libraries(from)
     }
@@ -108,7 +108,7 @@ impl Tree {
         let own = found("busybox").ok_or("needs the program busybox (package busybox-static)")?;
         if !libraries(&own)?.is_empty() {
             return Err(format!(
-                "{} needs libraries: install the package busybox-static",
+                "{} needs libraries; install the package busybox-static",
                 own.display()
             ));
         }

@@ -149,12 +149,12 @@ impl Access {
             Self::Zones(zones) => {
                 let (first, rest) = zones.all().split_first()?;
                 let words = |zone: &Zone| {
-                    format!(", {} % in the next {} %", zone.operations_percent, zone.area_percent)
+                    format!(", {}% in the next {}%", zone.operations_percent, zone.area_percent)
                 };
                 // Of two the rest says itself.
                 let rest: Vec<String> = rest.iter().filter(|_| rest.len() > 1).map(words).collect();
                 Some(format!(
-                    "{} % of them in the first {} % of the area{}",
+                    "{}% of them in the first {}% of the area{}",
                     first.operations_percent,
                     first.area_percent,
                     rest.concat()
@@ -272,7 +272,7 @@ mod tests {
             "zipf .5",
             "pareto:1",
             "pareto:0",
-            "hot 20 %",
+            "hot 20%",
             "zoned:80/0:20/100",
             "zoned",
             "zoned:100/20:0/80",
@@ -311,13 +311,10 @@ mod tests {
         let words = |text: &str| text.parse::<Access>().unwrap().words();
         assert_eq!(words("uniform"), None);
         assert_eq!(words("zipf:1.20").unwrap(), "blocks by Zipf's law of 1.2, scattered");
-        assert_eq!(
-            words("zoned:80/20:20/80").unwrap(),
-            "80 % of them in the first 20 % of the area"
-        );
+        assert_eq!(words("zoned:80/20:20/80").unwrap(), "80% of them in the first 20% of the area");
         assert_eq!(
             words("zoned:50/5:30/15:20/80").unwrap(),
-            "50 % of them in the first 5 % of the area, 30 % in the next 15 %, 20 % in the next 80 %"
+            "50% of them in the first 5% of the area, 30% in the next 15%, 20% in the next 80%"
         );
     }
 }

@@ -60,7 +60,7 @@ fn range(what: &str, value: u32, most: u32) -> Result<(), LoadError> {
     if (1..=most).contains(&value) {
         return Ok(());
     }
-    Err(LoadError::Invalid(format!("the {what} is 1 to {most}, not {value}")))
+    Err(LoadError::Invalid(format!("{what} {value}: use 1 to {most}")))
 }
 
 /// Samples in their order: one place after the other, each known from the operation count.
@@ -69,7 +69,7 @@ fn check_spread(job: &Job) -> Result<(), LoadError> {
     match (job.pattern, job.operations) {
         (Pattern::Spaced, None) => wrong("a spaced pattern needs an operation count"),
         (Pattern::Spaced, _) if (job.threads, job.depth) != (1, 1) => {
-            wrong("a spaced pattern goes from place to place with one thread and depth 1")
+            wrong("a spaced pattern needs one thread and queue depth 1")
         }
         _ => Ok(()),
     }
@@ -82,19 +82,19 @@ fn check_places(job: &Job) -> Result<(), LoadError> {
         return Err(LoadError::Invalid(fault));
     }
     if job.pattern == Pattern::Spaced && job.sizes.differ(job.size_bytes) {
-        return wrong("a spaced pattern has operations of one size");
+        return wrong("a spaced pattern needs operations of one size");
     }
     if job.pattern == Pattern::Spaced && job.apart != Apart::None {
-        return wrong("a spaced pattern has one sequence of places");
+        return wrong("a spaced pattern needs one sequence of offsets");
     }
     if job.pattern != Pattern::Random && !job.access.is_uniform() {
-        return wrong("only random operations go to some blocks more often");
+        return wrong("only random operations can be skewed");
     }
     if job.mix == Mix::Rewrite && (job.apart != Apart::None || job.sizes.are_by_direction()) {
-        return wrong("a rewrite reads and writes one block, and as much of it");
+        return wrong("a rewrite reads and writes the same bytes of one block");
     }
     if job.pattern == Pattern::Stride && job.stride_bytes < u64::from(job.size_bytes) {
-        return wrong("a stride is as long as an operation at least");
+        return wrong("a stride must be at least as long as an operation");
     }
     Ok(())
 }
@@ -104,13 +104,13 @@ fn check_slices(job: &Job) -> Result<(), LoadError> {
     let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
     let Some(slices) = job.slices else { return Ok(()) };
     if slices.operations == 0 {
-        return wrong("a slice of 0 operations has no end");
+        return wrong("a slice needs at least 1 operation");
     }
     if job.operations.is_none() {
         return wrong("slices need an operation count");
     }
     if job.threads != 1 {
-        return wrong("slices are those of one thread");
+        return wrong("slices need one thread");
     }
     Ok(())
 }
@@ -119,32 +119,26 @@ fn check_slices(job: &Job) -> Result<(), LoadError> {
 fn check_schedule(job: &Job) -> Result<(), LoadError> {
     let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
     if job.think != Duration::ZERO && job.slices.is_some() {
-        return wrong("slices follow each other without a rest, so that there is no time to think");
+        return wrong("slices do not support think time");
     }
     if job.waits() && job.wait_for > 1 {
-        return wrong(
-            "where operations wait for their time each completion is looked at when it comes",
-        );
+        return wrong("with scheduled operations, each completion is collected when it arrives");
     }
     let Some(schedule) = job.schedule else { return Ok(()) };
     if !(1..=MOST_PER_S).contains(&schedule.rate_per_s) {
         return Err(LoadError::Invalid(format!(
-            "a rate is 1 to {MOST_PER_S} operations per second, not {}",
+            "the rate must be 1 to {MOST_PER_S} operations per second, not {}",
             schedule.rate_per_s
         )));
     }
     if job.slices.is_some() {
-        return wrong("slices follow each other as fast as they can, so that there is no rate");
+        return wrong("slices do not support a rate");
     }
     if job.pattern == Pattern::Spaced {
-        return wrong(
-            "a spaced pattern goes on as soon as it is answered, so that there is no rate",
-        );
+        return wrong("a spaced pattern does not support a rate");
     }
     if job.think != Duration::ZERO {
-        return wrong(
-            "with a rate operations start by the clock, so that there is no time to think",
-        );
+        return wrong("a rate excludes think time");
     }
     Ok(())
 }
@@ -154,14 +148,14 @@ fn check_track(job: &Job) -> Result<(), LoadError> {
     let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
     let Some(track) = &job.track else { return Ok(()) };
     if job.threads != 1 {
-        return wrong("a track is played by one thread");
+        return wrong("a track needs one thread");
     }
     let has_more = job.schedule.is_some() || job.slices.is_some() || job.verify.is_some();
     if has_more || job.think != Duration::ZERO || job.pattern != Pattern::Random {
-        return wrong("a track has its own times and places");
+        return wrong("a track has its own times and offsets");
     }
     if track.by_clock() && job.operations.is_some() {
-        return wrong("a track by the clock ends with its time");
+        return wrong("an open-loop track ends with its time");
     }
     if track.is_paced() && job.operations.is_none() {
         return wrong("a paced track ends with its requests");
@@ -178,22 +172,21 @@ fn check_stamps(job: &Job) -> Result<(), LoadError> {
     let is_whole = |bytes: u64| bytes.is_multiple_of(sector);
     if !is_whole(u64::from(job.size_bytes)) || !is_whole(job.area.start) {
         return Err(LoadError::Invalid(format!(
-            "what is verified is written in whole sectors of {sector} bytes"
+            "verified data need whole sectors of {sector} bytes"
         )));
     }
     if job.content != Content::Random || job.duplicates != Duplicates::NONE {
-        return Err(LoadError::Invalid("what is verified has random content".to_owned()));
+        return Err(LoadError::Invalid("verified data need random content".to_owned()));
     }
     if job.mix.clears() {
-        return Err(LoadError::Invalid("what is trimmed or zeroed carries no stamp".to_owned()));
+        return Err(LoadError::Invalid("trimmed or zeroed data carry no stamp".to_owned()));
     }
     let size = u64::from(job.size_bytes);
     let is_on_blocks =
         job.align_bytes.is_multiple_of(size) && job.stride_bytes.is_multiple_of(size);
     if job.sizes.differ(job.size_bytes) || !is_on_blocks {
         return Err(LoadError::Invalid(
-            "what is verified is written in blocks of one size, none of which reaches into another"
-                .to_owned(),
+            "verified data need blocks of one size that do not overlap".to_owned(),
         ));
     }
     Ok(())
@@ -216,7 +209,7 @@ fn check_area(job: &Job) -> Result<(), LoadError> {
     }
     if i64::try_from(job.area.end).is_err() {
         return Err(LoadError::Invalid(format!(
-            "the area ends at byte {}, beyond what a file can hold",
+            "the area ends at byte {}, beyond the limit of a file",
             job.area.end
         )));
     }
@@ -315,16 +308,16 @@ pub(crate) mod tests {
             (Job { depth: 0, ..job() }, "depth is 1 to"),
             (Job { threads: 0, ..job() }, "threads is 1 to"),
             (Job { wait_for: 0, ..job() }, "completions waited for is 1 to"),
-            (Job { wait_for: 2, ..paced(500) }, "looked at when it comes"),
-            (Job { wait_for: 2, think, ..job() }, "looked at when it comes"),
+            (Job { wait_for: 2, ..paced(500) }, "collected when it arrives"),
+            (Job { wait_for: 2, think, ..job() }, "collected when it arrives"),
             (Job { operations: Some(0), ..job() }, "nothing to measure"),
             (Job { area: 0..4095, ..job() }, "too small"),
             (Job { area: Range { start: 8192, end: 0 }, ..job() }, "too small"),
-            (Job { area: 0..u64::MAX, ..job() }, "beyond what a file can hold"),
+            (Job { area: 0..u64::MAX, ..job() }, "beyond the limit of a file"),
             (Job { area: 0..8192, threads: 3, pattern: Pattern::Sequential, ..job() }, "3 operations"),
             (Job { pattern: Pattern::Spaced, ..job() }, "needs an operation count"),
-            (Job { depth: 2, ..spread(2) }, "one thread and depth 1"),
-            (Job { threads: 2, ..spread(2) }, "one thread and depth 1"),
+            (Job { depth: 2, ..spread(2) }, "one thread and queue depth 1"),
+            (Job { threads: 2, ..spread(2) }, "one thread and queue depth 1"),
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
             (Job { apart: Apart::Halves, area: 0..4096, ..job() }, "2 operations"),
             (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "one block"),
@@ -334,15 +327,15 @@ pub(crate) mod tests {
             (Job { apart: Apart::Positions, ..spread(2) }, "one sequence"),
             (Job { pattern: Pattern::Stride, stride_bytes: 4095, ..job() }, "as long as"),
             (Job { access: zipf(), pattern: Pattern::Sequential, ..job() }, "only random"),
-            (sliced(0), "has no end"),
+            (sliced(0), "at least 1 operation"),
             (Job { operations: None, ..sliced(8) }, "slices need an operation count"),
-            (Job { threads: 2, ..sliced(8) }, "of one thread"),
-            (Job { think, ..sliced(8) }, "without a rest"),
-            (paced(0), "a rate is 1 to 10000000 operations per second, not 0"),
+            (Job { threads: 2, ..sliced(8) }, "need one thread"),
+            (Job { think, ..sliced(8) }, "do not support think time"),
+            (paced(0), "the rate must be 1 to 10000000 operations per second, not 0"),
             (paced(MOST_PER_S + 1), "not 10000001"),
-            (Job { schedule: paced(1).schedule, ..sliced(8) }, "no rate"),
-            (Job { schedule: paced(1).schedule, ..spread(8) }, "no rate"),
-            (Job { think, ..paced(1) }, "no time to think"),
+            (Job { schedule: paced(1).schedule, ..sliced(8) }, "support a rate"),
+            (Job { schedule: paced(1).schedule, ..spread(8) }, "support a rate"),
+            (Job { think, ..paced(1) }, "excludes think time"),
         ];
         for (job, expected) in cases {
             let found = refusal(&job, "null").unwrap();

@@ -68,7 +68,7 @@ impl FromStr for Content {
                 Some(100) => Err(format!("`{text}`: what compresses to nothing is `zero`")),
                 _ => Err(format!(
                     "`{text}` is no content: say random, zero, or the share of each block that \
-                     compresses, such as 50 %"
+                     compresses, such as 50%"
                 )),
             },
         }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn of_every_piece_the_stated_share_compresses() {
-        for (percent, random) in [("50 %", 2048), ("25%", 3072), ("99 %", 41), ("1 %", 4056)] {
+        for (percent, random) in [("50%", 2048), ("25%", 3072), ("99%", 41), ("1%", 4056)] {
             let mut bytes = vec![0_u8; 3 * PIECE];
             partly(percent, Mix::WRITES, &mut bytes);
             for piece in bytes.chunks(PIECE) {
@@ -209,36 +209,36 @@ mod tests {
             }
         }
         let mut short = [0_u8; 512];
-        partly("50 %", Mix::WRITES, &mut short);
+        partly("50%", Mix::WRITES, &mut short);
         assert!(short[256..] == [0; 256] && short[..256] != [0; 256]);
     }
 
     #[test]
     fn random_shares_are_fresh_in_every_write_and_zeros_put_back_where_reads_share_the_buffer() {
         let mut bytes = vec![0_u8; PIECE];
-        let mut filler = partly("50 %", Mix::WRITES, &mut bytes);
+        let mut filler = partly("50%", Mix::WRITES, &mut bytes);
         let before = bytes.clone();
         filler.fill(&mut bytes);
         let same = before[..2048].iter().zip(&bytes).filter(|(one, other)| one == other).count();
         assert!(same < 40, "{same}");
         let mut read = vec![7_u8; PIECE];
-        partly("50 %", Mix::Shares { read_percent: 70 }, &mut read);
+        partly("50%", Mix::Shares { read_percent: 70 }, &mut read);
         assert_eq!(read[2048..], [0; 2048]);
     }
 
     #[test]
     fn a_content_is_written_as_it_is_read() {
-        for text in ["random", "zero", "50 %", "1 %", "99 %"] {
+        for text in ["random", "zero", "50%", "1%", "99%"] {
             let content: Content = text.parse().unwrap();
             assert_eq!(content.to_string(), text);
             assert_eq!(Content::try_from(String::from(content)), Ok(content));
         }
         let told = |text: &str| text.parse::<Content>().unwrap_err();
-        assert!(told("0 %").contains("`random`") && told("100 %").contains("`zero`"));
-        for text in ["", "%", "50", "-1 %", "101 %", "zeros", "2.5 %"] {
-            assert!(told(text).contains("such as 50 %"), "{text}");
+        assert!(told("0%").contains("`random`") && told("100%").contains("`zero`"));
+        for text in ["", "%", "50", "-1%", "101%", "zeros", "2.5%"] {
+            assert!(told(text).contains("such as 50%"), "{text}");
         }
-        let percents = ["random", "30 %", "zero"].map(|text| text.parse::<Content>().unwrap());
+        let percents = ["random", "30%", "zero"].map(|text| text.parse::<Content>().unwrap());
         assert_eq!(percents.map(Content::compressible_percent), [0, 30, 100]);
     }
 

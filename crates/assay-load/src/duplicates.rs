@@ -38,7 +38,7 @@ impl FromStr for Duplicates {
         percent.filter(|percent| *percent <= 100).map(Self).ok_or_else(|| {
             format!(
                 "`{text}` is no share of duplicates: say whole percent of the written blocks, such \
-                 as 30 %"
+                 as 30%"
             )
         })
     }
@@ -64,14 +64,14 @@ mod tests {
 
     #[test]
     fn a_share_is_written_as_it_is_read() {
-        for (text, percent) in [("0 %", 0), ("30 %", 30), ("100 %", 100)] {
+        for (text, percent) in [("0%", 0), ("30%", 30), ("100%", 100)] {
             let found: Duplicates = text.parse().unwrap();
             assert_eq!((found.percent(), String::from(found)), (percent, text.to_owned()));
         }
         assert_eq!("7%".parse(), Ok(Duplicates(7)));
         assert_eq!(Duplicates::default(), Duplicates::NONE);
-        for text in ["", "30", "%", "-1 %", "101 %", "2.5 %"] {
-            assert!(text.parse::<Duplicates>().unwrap_err().contains("such as 30 %"), "{text}");
+        for text in ["", "30", "%", "-1%", "101%", "2.5%"] {
+            assert!(text.parse::<Duplicates>().unwrap_err().contains("such as 30%"), "{text}");
         }
     }
 }

@@ -108,15 +108,17 @@ impl fmt::Display for LoadError {
             Self::Operation { class, offset, source } => {
                 write!(f, "{class} at offset {offset} failed: {source}")?;
                 match class {
-                    Class::Trim if self.is_lacking() => f.write_str("; this target knows no trims"),
+                    Class::Trim if self.is_lacking() => {
+                        f.write_str("; this target does not support trims")
+                    }
                     Class::Zero if self.is_lacking() => {
-                        f.write_str("; this target knows no zeroing")
+                        f.write_str("; this target does not support zeroing")
                     }
                     _ => Ok(()),
                 }
             }
             Self::Short { class, offset, asked, got } => {
-                write!(f, "{class} at offset {offset} moved {got} of {asked} bytes asked for")
+                write!(f, "{class} at offset {offset} moved {got} of {asked} requested bytes")
             }
             Self::File { act, file, of, source, .. } => {
                 write!(f, "{} of file {file} of {of} failed: {source}", act.name())
@@ -150,7 +152,7 @@ mod tests {
     #[test]
     fn texts_compose() {
         let short = LoadError::Short { class: Class::Read, offset: 4096, asked: 4096, got: 100 };
-        assert_eq!(short.to_string(), "read at offset 4096 moved 100 of 4096 bytes asked for");
+        assert_eq!(short.to_string(), "read at offset 4096 moved 100 of 4096 requested bytes");
         let refused = LoadError::Operation {
             class: Class::Write,
             offset: 0,
@@ -164,11 +166,11 @@ mod tests {
             let source = io::Error::from_raw_os_error(code);
             LoadError::Operation { class, offset: 512, source }.to_string()
         };
-        let told = "; this target knows no trims";
+        let told = "; this target does not support trims";
         assert!(lacking(Class::Trim, libc::EOPNOTSUPP).ends_with(told));
         assert!(!lacking(Class::Trim, libc::EIO).contains(told));
-        assert!(lacking(Class::Zero, libc::EOPNOTSUPP).ends_with("knows no zeroing"));
-        assert!(!lacking(Class::Write, libc::EOPNOTSUPP).contains("knows no"));
+        assert!(lacking(Class::Zero, libc::EOPNOTSUPP).ends_with("does not support zeroing"));
+        assert!(!lacking(Class::Write, libc::EOPNOTSUPP).contains("does not support"));
         let is_lacking = |class, code| {
             let source = io::Error::from_raw_os_error(code);
             LoadError::Operation { class, offset: 512, source }.is_lacking()

@@ -281,11 +281,11 @@ mod tests {
     fn mixes_have_their_words() {
         for (text, words) in [
             ("read", "reads"),
-            ("70/30", "70 % reads, 30 % writes"),
+            ("70/30", "70% reads, 30% writes"),
             ("rewrite", "rewrites"),
             ("trim", "trims"),
-            ("read/60:write/30:trim/10", "60 % reads, 30 % writes, 10 % trims"),
-            ("write/90:zero/10", "90 % writes, 10 % zeroing"),
+            ("read/60:write/30:trim/10", "60% reads, 30% writes, 10% trims"),
+            ("write/90:zero/10", "90% writes, 10% zeroing"),
         ] {
             assert_eq!(text.parse::<Mix>().unwrap().words(), words);
         }

@@ -125,7 +125,7 @@ fn trims_are_done_to_their_blocks_alone_and_counted() {
         };
         let found = match run(&trims, &engine, &scratch.target(), &AtomicBool::new(false)) {
             Ok(found) => found,
-            Err(error) if error.to_string().contains("knows no trims") => {
+            Err(error) if error.to_string().contains("does not support trims") => {
                 assay_lab::needs::skip(&error.to_string());
                 continue;
             }

@@ -40,8 +40,8 @@ fn sentences(test: &AaTest) -> Vec<String> {
     let (copies, n) = test.workloads.first().map_or((0, 0), |one| (one.copies, one.n));
     let mut sentences = vec![
         format!(
-            "{copies} identical configurations, {n} replicates: {significant} of {pairs} pairs differ \
-             significantly at 5%; about {expected} would by chance."
+            "{copies} identical configurations, {n} replicates: {significant} of {pairs} pairs differ significantly \
+             at 5%; chance alone gives about {expected}."
         ),
         format!(
             "A study would have called {} of {} comparisons with the first copy better or worse{}.",

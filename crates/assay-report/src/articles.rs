@@ -21,9 +21,8 @@ pub fn json(articles: &[&Article]) -> String {
 /// All claims with their verdicts, by article.
 pub fn overview(articles: &[&Article]) -> Document {
     let hints = vec![
-        "Each verdict is computed from the numbers that the articles print. assay articles 004 (or \
-         a word of its data or title, such as zfs) tells why, with the numbers and how to run it \
-         oneself."
+        "Assay computes each verdict from the numbers that the articles print. assay articles 004 (or a word of its \
+         data or title, such as zfs) shows the reason, the numbers and how to run it yourself."
             .to_owned(),
     ];
     let sections = vec![
@@ -52,7 +51,7 @@ pub(super) fn counted(articles: &[&Article]) -> String {
 /// Titles of an article, each a fact.
 fn titles(article: &Article) -> Vec<(String, String)> {
     if let Some(other) = &article.repeats {
-        let text = format!("texts that stand in {other}, too, with their claims");
+        let text = format!("texts that {other} has, too, with their claims");
         return vec![(article.article.clone(), text)];
     }
     article.texts.iter().map(|text| (article.article.clone(), text.title.clone())).collect()
@@ -92,8 +91,7 @@ pub fn full(article: &Article) -> Document {
     let mut sections = Vec::new();
     if let Some(other) = &article.repeats {
         let text = format!(
-            "Every text of it stands in {other}, too: its claims and numbers are told there \
-             (assay articles {other})."
+            "{other} has all of its texts, too: see its claims and numbers there (assay articles {other})."
         );
         sections.push(plain(Block::Text(vec![text])));
     }

@@ -93,9 +93,9 @@ pub fn markdown(rows: &[&Flat]) -> String {
 }
 
 /// How a table is read.
-pub(super) const HOW: &str = "A row is one measurement of one device. What is published stands in its author's own \
-    digits and was not measured again. MB are 10^6 bytes; IOPS are operations of 4 KiB per second, one after \
-    another unless they are queued.";
+pub(super) const HOW: &str = "A row is one measurement of one device. Published rows have their author's digits and \
+    were not measured again. MB are 10^6 bytes; IOPS are 4 KiB operations per second at queue depth 1 unless a row \
+    says otherwise.";
 
 #[cfg(test)]
 mod tests {

@@ -41,7 +41,7 @@ pub static EXPORTERS: &[Exporter] = &[
         about: About {
             name: "markdown",
             summary: "findings and tables for a wiki, an issue or a pull request",
-            text: "As assay run --markdown writes it.",
+            text: "The same as assay run --markdown.",
         },
         write: |findings| Some(markdown::comment(findings)),
         left_out: nothing,
@@ -49,9 +49,8 @@ pub static EXPORTERS: &[Exporter] = &[
     Exporter {
         about: About {
             name: "forum",
-            summary: "one block of text, findings first, as wide as a phone",
-            text: "Findings, then the numbers, then what was measured; to be pasted between the \
-                   marks that a forum has for code.",
+            summary: "one narrow block of text, findings first",
+            text: "Findings, then the numbers, then the test conditions; paste it between a forum's code marks.",
         },
         write: |findings| Some(text::render(&document::forum(findings), FORUM_COLUMNS, false)),
         left_out: nothing,

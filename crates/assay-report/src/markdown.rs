@@ -42,7 +42,7 @@ pub fn comment(findings: &Findings) -> String {
             if matches!(block, Block::Facts(_)) { facts.push(block) } else { report.block(&block) }
         }
     }
-    report.line("<details><summary>Where this was measured</summary>");
+    report.line("<details><summary>Test conditions</summary>");
     for block in &facts {
         report.block(block);
     }
@@ -72,7 +72,7 @@ impl Report {
             self.figures(others.iter().flat_map(|kind| &kind.figures), prefix);
         }
         if !evidence.commands.is_empty() {
-            self.line("## The same by hand");
+            self.line("## Equivalent commands");
             let lines = evidence.commands.iter().flat_map(|one| {
                 let what = format!("# {}: {}", one.workload, one.words);
                 std::iter::once(what).chain(one.lines.clone())

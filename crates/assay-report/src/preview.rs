@@ -135,7 +135,7 @@ impl PreviewHost {
 
     fn line(&self) -> String {
         let does = match self.actions.as_slice() {
-            [] => "what it makes itself".to_owned(),
+            [] => "only files that it creates".to_owned(),
             does => does.join("; "),
         };
         format!("{}: {does}", words(self.rank, &self.name))
@@ -209,7 +209,7 @@ impl PreviewStake {
 
     fn line(&self) -> String {
         let Self { target, lost, .. } = self;
-        let nothing = "nothing that is known".to_owned();
+        let nothing = "no known data".to_owned();
         let lost = if lost.is_empty() { nothing } else { lost.join("; ") };
         match (&self.destroy, &self.refused) {
             (_, Some(reason)) => format!("{target}: cannot be overwritten: {reason}"),
@@ -360,16 +360,16 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     Some(match (kind, survey.area.written) {
         (TargetKind::Simulated, _) => format!("{target}: nothing, it is simulated"),
         (TargetKind::Directory, _) => {
-            format!("{target}: a file of {size} is made, written, and gone afterwards")
+            format!("{target}: Assay writes a file of {size} and removes it at the end")
         }
         (TargetKind::Device, true) if survey.area.start == 0 => {
-            format!("{target}: its first {size} are overwritten; that cannot be undone")
+            format!("{target}: overwrites the first {size}; this cannot be undone")
         }
         (TargetKind::Device, true) => format!(
-            "{target}: {size} from {} on are overwritten; that cannot be undone",
+            "{target}: overwrites {size} from {} on; this cannot be undone",
             show::bytes(survey.area.start)
         ),
-        _ => format!("{target}: nothing, it is only read"),
+        _ => format!("{target}: nothing, Assay only reads it"),
     })
 }
 
@@ -439,11 +439,11 @@ fn gate(plan: &Plan) -> Option<String> {
     let metric = own.metric.as_deref().map(|name| format!(" in {}", noun(name)));
     let ends = own.until_decided.then(|| {
         format!(
-            "; it ends as soon as that is decided, after {FEWEST_TO_END} replicates at the earliest"
+            "; it ends as soon as the gate is decided, after {FEWEST_TO_END} replicates at the earliest"
         )
     });
     Some(format!(
-        "exit code 1 where a setting is surely worse than the baseline by more than {}{}{}",
+        "exit code 1 if a configuration is worse (95% confidence) than the baseline by more than {}{}{}",
         allowance(own.max_regression, own.more),
         metric.unwrap_or_default(),
         ends.unwrap_or_default()
@@ -455,14 +455,14 @@ fn race(plan: &Plan, expected: Option<&Expected>) -> Option<String> {
     let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
     let usual = expected.map_or_else(String::new, |expected| {
         format!(
-            ", and some {} trials are to be expected, {}",
+            ", about {} trials expected, {}",
             show::count(expected.trials as u64),
             show::duration(expected.seconds * 1e9)
         )
     });
     Some(format!(
-        "these trials at most{usual}: {}settings that are surely behind leave, from replicate {FIRST_LOOK} on; it \
-         is over with one left, or when none that is left can be ahead of the leader by more than {}",
+        "at most these trials{usual}: {}configurations that are behind (95% confidence) leave, from replicate \
+         {FIRST_LOOK} on; the race ends with one left, or when none left can be more than {} ahead of the leader",
         screened(plan, screen),
         show::share(closeness)
     ))
@@ -475,8 +475,8 @@ fn screened(plan: &Plan, passes: u32) -> String {
     }
     let of_screen = |trial: &&PlannedTrial| trial.replicate <= passes && !trial.is_lead_in();
     format!(
-        "a screen of {} trials first, after which levels leave that are surely behind, with all their \
-         settings (interactions are not looked at); then ",
+        "a screen of {} trials first, which eliminates levels that are behind (95% confidence), with all their \
+         configurations (it ignores interactions); then ",
         plan.trials.iter().filter(of_screen).count()
     )
 }
@@ -572,7 +572,7 @@ fn trials(preview: &Preview, order: Order) -> String {
     format!(
         "{}: {}, {}, {}; {} order, seed {}{chosen}",
         preview.trial_count,
-        plural(preview.configurations, "setting"),
+        plural(preview.configurations, "configuration"),
         plural(preview.replicates as usize, "replicate"),
         plural(lead_ins, "warm-up"),
         order.name(),
@@ -583,9 +583,9 @@ fn trials(preview: &Preview, order: Order) -> String {
 fn time(preview: &Preview) -> String {
     let trials = show::duration(preview.trials_s * 1e9);
     let trials = if preview.open_ended {
-        "as long as the counted runs take; the first run will tell".to_owned()
+        "as long as the counted runs take; the first run shows it".to_owned()
     } else if preview.may_end_early {
-        format!("at most {trials} (it counts operations and ends when they are done)")
+        format!("at most {trials} (it counts operations and ends after the last one)")
     } else if preview.race.is_some() {
         format!("at most about {trials}")
     } else {
@@ -595,8 +595,8 @@ fn time(preview: &Preview) -> String {
         return trials;
     }
     let made = preview.creations.iter().map(|one| match one.times {
-        1 => format!("to make 1 {} and ", one.what),
-        count => format!("to make {count} {} and ", several(one.what)),
+        1 => format!("to create 1 {} and ", one.what),
+        count => format!("to create {count} {} and ", several(one.what)),
     });
     let made: String = made.collect();
     format!("{trials}, and the time {made}to write {}", show::bytes(preview.area_bytes))
@@ -605,14 +605,14 @@ fn time(preview: &Preview) -> String {
 fn bytes(preview: &Preview) -> String {
     let area = show::bytes(preview.area_bytes);
     match (preview.area_bytes, preview.writing_s > 0.0) {
-        (0, false) if preview.in_vm => "nothing; drives of machines lie in memory".to_owned(),
-        (0, false) if !preview.runs.is_empty() => "what the commands write".to_owned(),
+        (0, false) if preview.in_vm => "nothing; the VM's drives are in memory".to_owned(),
+        (0, false) if !preview.runs.is_empty() => "as much as the commands write".to_owned(),
         (0, false) if swaps(preview) => "pages that do not fit, to the swap file".to_owned(),
-        (0, false) => "nothing is written".to_owned(),
-        (_, false) => format!("{area} are written, then nothing but reads"),
+        (0, false) => "no writes".to_owned(),
+        (_, false) => format!("{area} of writes, then only reads"),
         (0, true) => format!("writes for {}", show::duration(preview.writing_s * 1e9)),
         (_, true) => format!(
-            "{area} are written, then {} of writes as fast as the target takes them",
+            "{area} of writes, then {} of writes at the target's full speed",
             show::duration(preview.writing_s * 1e9)
         ),
     }

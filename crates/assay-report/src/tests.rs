@@ -219,9 +219,9 @@ fn members_have_the_time_of_a_request_where_it_was_kept() {
         .filter(|row| ["sda", "sdb", "loop3"].contains(&row[1]))
         .map(|row| &row[row.len() - 2..])
         .collect();
-    assert_eq!(told, [["9.3", "ms"], ["38", "ms"], ["%", "-"]], "{page}");
-    assert!(page.contains("what a read or a write took it"), "{page}");
-    assert!(!rendered(&mirror(|_| ()), 80, false).contains("took it on average"));
+    assert_eq!(told, [["9.3", "ms"], ["38", "ms"], ["3%", "-"]], "{page}");
+    assert!(page.contains("mean time of a read or a write"), "{page}");
+    assert!(!rendered(&mirror(|_| ()), 80, false).contains("mean time of a read"));
 }
 
 #[test]
@@ -268,12 +268,12 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         found.surfaces = vec![surface.clone()];
         let text = rendered(&found, 80, false);
         for line in [
-            "surface depth 1: rate over the area\n",
+            "surface queue_depth 1: rate over the area\n",
             "of the area      rate     lowest   highest  n  trust\n",
             "0-10%       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
             "90-100%            -          -         -  0  -\n",
-            "Of all places: lowest 2 MiB/s, highest 10 MiB/s; the whole 6 MiB/s.",
-            "Not whole: the time of 1 s ended 3 of 3 trials early.",
+            "All positions: lowest 2 MiB/s, highest 10 MiB/s; mean 6 MiB/s.",
+            "Incomplete: the time of 1 s ended 3 of 3 trials early.",
         ] {
             assert!(text.contains(line), "{line}:\n{text}");
         }
@@ -359,7 +359,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         assert!(!is_large || words.contains(&mine), "{name}: no {mine} in {text}");
         assert!(words.contains("there is no verdict"), "{name}: {text}");
         // What a drive gives that is lent is trusted for this virtual device here, too.
-        let told = |found: &Findings| last_word(found, "beside what was published");
+        let told = |found: &Findings| last_word(found, "next to published results");
         // Those that were measured were so on a drive that is lent.
         assert_eq!(told(&found) == "virtual", name.starts_with("measured-"), "{name}");
         let bandwidth = found.measurements.iter_mut().filter(|own| own.metric == cell.metric);
@@ -367,7 +367,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         assert_eq!(told(&found), "virtual", "{name}");
         found.published[0].workload = "another".to_owned();
         let text = rendered(&found, 80, false);
-        assert!(text.contains("nothing was measured to stand beside these"), "{name}: {text}");
+        assert!(text.contains("none of your measurements matches these"), "{name}: {text}");
         shown += 1;
     }
     assert!(shown > 2, "{shown}");
@@ -468,19 +468,19 @@ fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
         workloads: vec![row("none", Some(14.2)), row("bfq", None)],
         observed: vec![plain],
         drives: vec![drive],
-        energy_of: Some("powercap: processor packages and their memory, not the drive".to_owned()),
+        energy_of: Some("powercap: CPU packages and their memory, not the drive".to_owned()),
         idle_w: Some(9.5),
     };
     assert!(!rendered(&found, 120, false).contains("surroundings"));
     let page = in_full(&found, 80);
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
-        "scheduler none cpus busy 31 %, busiest 60 %, waits: io 42 %, energy 14.2 J, \
+        "scheduler none cpus busy 31%, busiest 60%, waits: io 42%, energy 14.2 J, \
          power 14.2 W, hottest nvme0 Composite: 38.9 to 61 \u{b0}C",
-        "bfq cpus busy 31 %, busiest 60 %, waits: io 42 %, energy -, power -,",
-        "memory, not the drive; the machine at rest took 9.5 W.",
+        "bfq cpus busy 31%, busiest 60%, waits: io 42%, energy -, power -,",
+        "memory, not the drive; the idle machine used 9.5 W.",
         "sync-write clock suspended_ns: that the machine slept 2 ms 0 ns 6 ms",
-        "nvme0n1 12 GiB 3 % to 4 % - media_errors +2",
+        "nvme0n1 12 GiB 3% to 4% - media_errors +2",
     ] {
         assert!(flat.contains(line), "{line}:\n{page}");
     }

@@ -190,7 +190,7 @@ fn study(arms: usize) -> Done<Study> {
         let _ = write!(copies, "{}\"c{arm}\"", if arm == 0 { "" } else { ", " });
     }
     let text = format!(
-        "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = {REPLICATES}\nmargin = \"2 %\"\n\
+        "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = {REPLICATES}\nmargin = \"2%\"\n\
          stop = {{ rule = \"best\" }}\n[factors]\naa_copy = [{copies}]\n[[workload]]\nname = \"work\"\n\
          io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"1 s\" }}\n"
     );

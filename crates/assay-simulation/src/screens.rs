@@ -57,7 +57,7 @@ fn study() -> Done<Study> {
     let sizes: Vec<String> = (1..=SIZES).map(|size| format!("\"{} KiB\"", 4 * size)).collect();
     let threads: Vec<String> = (1..=THREADS).map(|count| count.to_string()).collect();
     let text = format!(
-        "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = 20\nmargin = \"2 %\"\n\
+        "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = 20\nmargin = \"2%\"\n\
          stop = {{ rule = \"best\", screen = true }}\nprimary_metric = \"iops\"\n[factors]\naa_copy = [{}]\nblock_size = [{}]\n\
          threads = [{}]\n[[workload]]\nname = \"work\"\n\
          io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"1 s\" }}\n",

@@ -40,13 +40,12 @@ pub fn read(bytes: &[u8]) -> Outcome<Monitor> {
     let wrong = |what: &str| Err(Failure::mistake(what));
     let Some(block) = bytes.get(..BLOCK).filter(|block| block.starts_with(&MARK)) else {
         return wrong(
-            "this is no EDID: give the file `edid` of a connector in /sys/class/drm, or its copy",
+            "not an EDID; give the file `edid` of a connector in /sys/class/drm, or a copy",
         );
     };
     if block.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) != 0 {
         return wrong(
-            "the EDID's checksum is wrong, so its limits may be too: read it again, or give --clock, \
-             --h and --v",
+            "the EDID's checksum is wrong, so its limits may be wrong; read it again, or give --clock, --h and --v",
         );
     }
     let (version, revision) = (block[18], block[19]);
@@ -215,7 +214,7 @@ mod tests {
         let good = edid(4, [0, 48, 144, 30, 200, 60, 1, 0, 0]);
         let told = |bytes: &[u8]| read(bytes).unwrap_err().message;
         assert!(told(&[]).contains("/sys/class/drm"));
-        assert!(told(&good[..127]).contains("no EDID"));
+        assert!(told(&good[..127]).contains("not an EDID"));
         let mut damaged = good.clone();
         damaged[60] ^= 1;
         assert!(told(&damaged).contains("checksum"));

@@ -75,14 +75,12 @@ pub fn compute(question: &Question) -> Outcome<FlashTime> {
     let wrong = |what: String| Err(Failure::mistake(what));
     if block_bytes == 0 || area_bytes < block_bytes {
         return wrong(format!(
-            "an area of {area_bytes} bytes holds no block of {block_bytes} bytes: take a larger \
-             --area or a smaller --block, not 0"
+            "--area of {area_bytes} bytes is smaller than a block of {block_bytes} bytes; use a larger --area or a \
+             smaller --block, not 0"
         ));
     }
     if trial_s <= 0.0 || budget_s.is_some_and(|budget| budget < trial_s) {
-        return wrong(
-            "no trial fits into --budget: make it longer, or --trial shorter (not 0)".into(),
-        );
+        return wrong("no trial fits into --budget; increase it, or reduce --trial (not 0)".into());
     }
     let operations = area_bytes / block_bytes;
     Ok(FlashTime {

@@ -74,7 +74,7 @@ fn kernel(bytes: u64) -> String {
 pub fn frame_buffer(text: &str) -> Result<FrameBuffer, String> {
     const EXAMPLE: &str = "1920x1080@32";
     const MOST_BITS: u32 = 128;
-    let wrong = || format!("`{text}` is no frame buffer: say for example {EXAMPLE}");
+    let wrong = || format!("`{text}` is not a frame buffer; use for example {EXAMPLE}");
     let (size, bits) = text.split_once('@').ok_or_else(wrong)?;
     let [width, height] = pair(size, "frame buffer", EXAMPLE)?;
     let bits: u32 = bits.trim().trim_end_matches("bpp").parse().map_err(|_| wrong())?;
@@ -93,7 +93,7 @@ pub fn regions(text: &str) -> Outcome<Vec<Region>> {
 
 fn region(word: &str) -> Outcome<Region> {
     let wrong = |why: &str| {
-        Failure::mistake(format!("`{word}` is no region: {why}say for example mem=448M@0M"))
+        Failure::mistake(format!("`{word}` is not a region: {why}use for example mem=448M@0M"))
     };
     let bare = word.strip_prefix("mem=").unwrap_or(word);
     let (length, start) = bare.split_once('@').unwrap_or((bare, "0"));
@@ -134,13 +134,13 @@ pub fn compute(
     if let Some(memory) = memory_bytes.filter(|memory| *memory < end) {
         let all = kernel(memory);
         return Err(Failure::mistake(format!(
-            "the regions end at {}, {} beyond the {all} of --memory: make the last one shorter",
+            "the regions end at {}, {} beyond the {all} of --memory; shorten the last region",
             kernel(end),
             kernel(end - memory)
         )));
     }
     if before_bytes == Some(0) {
-        return Err(Failure::mistake("--before is 0: say what the system had, for example 448M"));
+        return Err(Failure::mistake("--before is 0; give the previous size, for example 448M"));
     }
     let Swept { gaps, overlaps, covered_bytes: region_bytes } = sweep(&regions, memory_bytes);
     let total = frame_buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.bytes));

@@ -47,9 +47,9 @@ impl std::str::FromStr for Level {
         let bare = text.trim().to_ascii_lowercase();
         let all = [Self::Raid0, Self::Raid1, Self::Raid4, Self::Raid5, Self::Raid6, Self::Raid10];
         let named = |level: &Self| bare.trim_start_matches("raid").parse() == Ok(u8::from(*level));
-        all.into_iter().find(named).ok_or_else(|| {
-            format!("`{text}` is no level that is computed: say 0, 1, 4, 5, 6 or 10")
-        })
+        all.into_iter()
+            .find(named)
+            .ok_or_else(|| format!("unsupported RAID level `{text}`; use 0, 1, 4, 5, 6 or 10"))
     }
 }
 
@@ -177,21 +177,21 @@ fn refuse(question: &Question) -> Outcome<()> {
     if disks < least || disks > MOST_DISKS {
         let level = u8::from(level);
         return wrong(format!(
-            "RAID {level} of {disks} disks: say --disks {least} to {MOST_DISKS}"
+            "RAID {level} of {disks} disks: use --disks {least} to {MOST_DISKS}"
         ));
     }
     if !chunk_bytes.is_power_of_two() || !(4096..=1 << 30).contains(&chunk_bytes) {
         return wrong(
-            "--chunk is a power of two from 4 KiB to 1 GiB: say for example 128 KiB".into(),
+            "--chunk: use a power of two from 4 KiB to 1 GiB, for example 128 KiB".into(),
         );
     }
     if disk_bytes < chunk_bytes {
         return wrong(
-            "--size is less than a chunk: say the size of one disk, for example 3 TB".into(),
+            "--size is less than a chunk; give the size of one disk, for example 3 TB".into(),
         );
     }
     if write_bytes == 0 || write_bytes > MOST_WRITE {
-        return wrong("--write is more than 0 and at most 1 TiB: say for example 2 KiB".into());
+        return wrong("--write: use more than 0 and at most 1 TiB, for example 2 KiB".into());
     }
     Ok(())
 }
@@ -225,8 +225,8 @@ fn advice(question: &Question) -> Vec<String> {
     let n = format!("(n-{})", question.level.parities());
     let cost = crate::quantity::units::show::three_digits(f64::from(question.disks) / data as f64);
     let mut advice = vec![format!(
-        "Pick the chunk so that your typical write fills {n} chunks, here {data}: aligned, it costs {cost} \
-         times its size. Small random writes do not care about the chunk."
+        "Pick the chunk so that your typical write fills {n} chunks, here {data}: aligned, it costs {cost} times its \
+         size. The chunk does not affect small random writes."
     )];
     let each = question.write_bytes / data;
     let whole = question.write_bytes.is_multiple_of(data) && each.is_power_of_two();

@@ -12,22 +12,22 @@ pub fn number(text: &str, unit: &str) -> Result<f64, String> {
     let value: f64 = bare
         .trim()
         .parse()
-        .map_err(|_| format!("`{text}` is no number of {unit}: say for example 60 {unit}"))?;
+        .map_err(|_| format!("`{text}` is not a number of {unit}; use for example 60 {unit}"))?;
     if value.is_finite() && value > 0.0 {
         Ok(value)
     } else {
-        Err(format!("`{text}` is not above zero: say for example 60 {unit}"))
+        Err(format!("`{text}` is not above zero; use for example 60 {unit}"))
     }
 }
 
 /// Two whole numbers above zero with an `x` between them: `1920x1080`.
 pub fn pair(text: &str, what: &str, example: &str) -> Result<[u32; 2], String> {
-    let wrong = || format!("`{text}` is no {what}: say for example {example}");
+    let wrong = || format!("`{text}` is not a {what}; use for example {example}");
     let (one, other) = text.trim().split_once(['x', 'X']).ok_or_else(wrong)?;
     let read = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong());
     let pair = [read(one)?, read(other)?];
     if pair.contains(&0) {
-        return Err(format!("`{text}` has a zero in it: say for example {example}"));
+        return Err(format!("`{text}` contains a zero; use for example {example}"));
     }
     Ok(pair)
 }
@@ -37,7 +37,7 @@ pub fn size_of(text: &str) -> Result<[u32; 2], String> {
     const MOST: u32 = 32_767;
     let size = pair(text, "size in pixels and lines", "1920x1080")?;
     if size.iter().any(|one| *one > MOST) {
-        return Err(format!("`{text}` is too large: the most is {MOST} pixels by {MOST} lines"));
+        return Err(format!("`{text}` is too large; the limit is {MOST} pixels by {MOST} lines"));
     }
     Ok(size)
 }
@@ -48,7 +48,7 @@ pub fn bytes_per_s(text: &str) -> Result<f64, String> {
     let bare = bare.strip_suffix("/s").unwrap_or(bare);
     let Bytes(bytes) = bare.parse::<Bytes>().map_err(|error| error.0)?;
     if bytes == 0 {
-        return Err(format!("`{text}` moves nothing: say for example 100 MB/s"));
+        return Err(format!("`{text}` is zero; use for example 100 MB/s"));
     }
     Ok(bytes as f64)
 }

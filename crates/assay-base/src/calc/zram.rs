@@ -98,21 +98,21 @@ pub fn compute(question: &Question) -> Outcome<Zram> {
     let Question { memory_bytes, ratio, wanted, .. } = *question;
     let wrong = |what: &str| Err(Failure::mistake(what));
     if memory_bytes < PAGE {
-        return wrong("--memory is less than a page: say for example 512 MiB");
+        return wrong("--memory is less than a page; use for example 512 MiB");
     }
     if ratio < 1.0 {
-        return wrong("--ratio is below 1: zram stores what does not compress as it is, so say 1");
+        return wrong("--ratio is below 1; zram stores incompressible data unchanged, so use 1");
     }
     let size_bytes = match wanted {
         Wanted::Size(bytes) => bytes,
         Wanted::Share(share) if share > 0.0 && share <= 1.0 => {
             (share * memory_bytes as f64 / (1.0 / ratio + OVERHEAD)) as u64
         }
-        Wanted::Share(_) => return wrong("--share is a share of memory: say 1% to 100%"),
+        Wanted::Share(_) => return wrong("--share: use 1% to 100% of memory"),
     } / PAGE
         * PAGE;
     if size_bytes == 0 {
-        return wrong("the device would be smaller than a page: say a larger --size or --share");
+        return wrong("the device would be smaller than a page; use a larger --size or --share");
     }
     let cost_bytes = cost(size_bytes, Some(ratio));
     let (generator_file, commands) = settings(question, size_bytes);
@@ -150,16 +150,16 @@ fn warnings(memory: u64, size: u64, cost: u64) -> Vec<String> {
     let mut warnings = Vec::new();
     if size > memory.saturating_mul(2) {
         warnings.push(
-            "The size is more than twice the memory: the kernel's documentation sees no sense in that \
-             at the ratio of 2 that it expects."
+            "The size is more than twice the memory: the kernel's documentation advises against that at the expected \
+             ratio of 2."
                 .to_owned(),
         );
     }
     if cost >= memory {
-        warnings.push("Full, it would take all memory: make it smaller.".to_owned());
+        warnings.push("A full device would use all memory; make it smaller.".to_owned());
     }
     if cost >= size {
-        warnings.push("At this ratio it costs more than it holds: it wins nothing.".to_owned());
+        warnings.push("At this ratio it costs more memory than it stores.".to_owned());
     }
     warnings
 }
@@ -216,7 +216,9 @@ mod tests {
         assert!(!told(Wanted::Size(1000 << 20)).contains("twice"));
         assert!(told(Wanted::Size(2 << 30)).contains("all memory"));
         let random = Question { ratio: 1.0, ..question(Wanted::Size(1 << 20)) };
-        assert!(compute(&random).unwrap().warnings.join(" ").contains("wins nothing"));
+        assert!(
+            compute(&random).unwrap().warnings.join(" ").contains("more memory than it stores")
+        );
     }
 
     #[test]

@@ -39,198 +39,191 @@ pub static WORDS: &[Word] = &[
     word(
         "95% CI",
         &["interval", "intervals"],
-        "the range that holds the true value in 95 of 100 such measurements",
-        "It comes from how much the replicates differ (Student's t on logarithms). A number alone \
-         says nothing about chance; an interval that holds 1 means that a ratio may go either way.",
+        "the range that contains the true value in 95 of 100 such measurements (95% CI)",
+        "It comes from the variation between replicates (Student's t on logarithms). A single number shows no random \
+         variation; a CI that includes 1 means that a ratio may go either way.",
     ),
     word(
         "area",
         &[],
-        "the bytes of the target that trials read and write",
-        "In a directory it is a file of the tool's own, which is written in full before anything is \
-         measured and is gone afterwards.",
+        "the bytes of the target that trials read and write (test area)",
+        "In a directory, Assay creates a file, fills it before the first measurement and deletes it afterwards.",
     ),
     word(
         "baseline",
         &[],
-        "the setting that all others are compared with",
-        "By default the first level of each factor; `--baseline` names another.",
+        "the configuration that Assay compares all others with",
+        "The default is the first level of each factor; `--baseline` sets another.",
     ),
     word(
         "carry-over",
         &[],
-        "what one trial leaves to the next: full caches, work that a drive puts off",
-        "Replicates in random order and a warm-up keep it from favouring a setting; a test looks \
-         whether it was seen all the same.",
+        "the effect of one trial on the next: full caches, work that a drive defers",
+        "Random order and a warm-up prevent it from favoring a configuration; a test checks for it.",
     ),
     word(
         "control",
         &[],
-        "the baseline once more, as if it were another setting",
-        "The two are the same, so what seems to lie between them is noise: see noise floor.",
+        "a copy of the baseline, treated like another configuration (A/A control)",
+        "Both are identical, so an apparent difference is noise: see noise floor.",
     ),
     word(
         "depth",
         &["queue depth"],
-        "operations in flight at the same time",
-        "At depth 1 each operation waits for the one before; drives reach their highest rates with \
-         many in flight, programs often have one.",
+        "the number of operations in flight (queue depth)",
+        "At depth 1 each operation waits for the previous one. Drives reach their highest rates with many in flight; \
+         programs often have one.",
     ),
     word(
         "direct I/O",
         &["direct"],
-        "past the page cache, so that the storage answers and not memory",
-        "`O_DIRECT`. Where a file system refuses it the report says so, and numbers may be those of \
-         memory.",
+        "I/O that bypasses the page cache, so the storage answers and not memory",
+        "Uses `O_DIRECT`. If a filesystem refuses it, the report warns that the numbers may be those of memory.",
     ),
     word(
         "disturbed",
         &[],
-        "a trial during which something happened that was declared beforehand",
-        "Others' traffic on the drive, throttling, time stolen by the host, errors of a device. It \
-         is kept and shown; verdicts leave it out, and where there is time it runs again.",
+        "a trial during which a predefined disturbance happened",
+        "Examples: other programs' I/O on the drive, throttling, steal time, device errors. Assay stores and shows \
+         the trial, excludes it from verdicts, and repeats it if time allows.",
     ),
     word(
         "drift",
         &[],
-        "a slow change over the whole study, of heat or of a filling drive",
-        "Comparisons are made inside each replicate, so that it cancels out; it is reported all the same.",
+        "a slow change over the whole study, from heat or a filling drive",
+        "Assay compares within each replicate, which cancels drift, and reports it.",
     ),
     word(
         "equivalent",
         &[],
-        "surely less apart than the margin",
-        "The 90 % interval of the ratio lies inside the margin (two one-sided tests). That is more \
-         than having seen no difference.",
+        "a difference smaller than the margin (TOST, 90% CI)",
+        "The 90% CI of the ratio is inside the margin (two one-sided tests). A missing difference alone does not show \
+         that.",
     ),
     word(
         "geometric mean",
         &["geometric means"],
-        "the mean of ratios: the root of the product",
-        "Twice as fast and half as fast balance out in it, which they do not in the usual mean.",
+        "the mean of ratios: the nth root of the product",
+        "Twice as fast and half as fast cancel out in it, but not in the arithmetic mean.",
     ),
     word(
         "inconclusive",
         &[],
-        "neither a difference nor equivalence could be shown",
-        "More replicates, or longer ones, may show it; the report says how many where that is \
-         known.",
+        "the trials show neither a difference nor equivalence",
+        "More or longer replicates may show one; the report states the number if it is known.",
     ),
     word(
         "invalid",
         &[],
-        "a number that does not say what it seems to say",
-        "A rule has proof: the reads came from memory, or the drive counted less than was claimed.",
+        "a number that does not measure the drive",
+        "A trust rule has proof: memory served the reads, or the drive counted less than claimed.",
     ),
     word(
         "IOPS",
         &[],
         "operations per second",
-        "Of small random operations it tells more than bytes per second.",
+        "For small random operations, IOPS are more useful than bytes per second.",
     ),
     word(
         "margin",
         &[],
-        "the difference that does not matter to whoever asks, fixed beforehand",
-        "5 % unless the study or `--margin` says otherwise.",
+        "the largest difference that does not matter to you, set before the study",
+        "The default is 5%; the study or `--margin` changes it.",
     ),
     word(
         "most load",
         &[],
-        "the highest rate of operations at which a percentile of the response surely stays below a limit",
-        "Beside it stands the lowest rate at which it surely does not; of what lies between the two nothing \
-         is known. `max-rate` looks for both.",
+        "the highest rate of operations at which a response time percentile stays below a limit (95% confidence)",
+        "The report also shows the lowest rate that fails (95% confidence); between the two, the outcome is unknown. \
+         `max-rate` searches for both.",
     ),
     word(
         "noise floor",
         &[],
-        "how far apart two identical settings came out here",
+        "the difference between two identical configurations here",
         "Differences of that size mean nothing on this machine.",
     ),
     word(
         "page cache",
         &[],
-        "memory in which the kernel keeps what was read or is yet to be written",
-        "What it answers says nothing about the drive.",
+        "memory in which the kernel caches data that was read or waits to be written",
+        "Requests that it serves do not measure the drive.",
     ),
     word(
         "percentile",
         &["p50", "p90", "p99", "p99.9", "p999"],
-        "p99: the time that 99 of 100 operations stay below",
-        "Computed for each trial; a row shows that of a typical trial.",
+        "the value that a share of operations stays below: 99 of 100 for p99",
+        "Assay computes it per trial; a row shows that of a typical trial.",
     ),
     word(
         "replicate",
         &["replicates"],
-        "one complete pass over all settings, in a random order of its own",
-        "Settings are compared inside a replicate, and replicates tell how far to trust the result.",
+        "one complete pass over all configurations, in a random order",
+        "Assay compares configurations within a replicate; replicates show how far to trust a result.",
     ),
     word(
         "response time",
         &[],
-        "from the moment at which an operation was meant to start until it is complete",
-        "Of work by the clock (`rate`): what a user waits for, the time included in which it found no \
-         place to be handed over. Without a rate operations start when others have ended, and there is none.",
+        "the time from the intended start of an operation to its completion",
+        "In an open loop (`rate`) it is a user's waiting time, including the wait for a free slot. In a closed loop \
+         (without a rate), operations start when others end, and there is no response time.",
     ),
     word(
         "rolled back",
         &[],
-        "a level that harmed the work that went on, and was undone early",
-        "Three seconds in a row it passed a multiple of the worst that the baseline showed: in the \
-         latency of a class, in the age of a request, or in waiting. It has no ratio and is not tried \
-         again; `--harm` sets the multiple.",
+        "a level that harmed a live workload, and that Assay reverted early",
+        "For three seconds in a row it exceeded a multiple of the baseline's worst value: latency of a class, age of \
+         a request, or pressure. It has no ratio, and Assay does not retry it; `--harm` sets the multiple.",
     ),
     word(
         "service time",
         &[],
-        "from handing an operation to the kernel until it is complete",
-        "Waiting inside the program that asks is not in it.",
+        "the time from submission to the kernel to completion",
+        "It excludes waits inside the submitting program.",
     ),
     word(
         "spread",
         &[],
         "half of the distance between the largest and the smallest trial, as a share",
-        "How different trials of one setting were.",
+        "It shows how much trials of one configuration vary.",
     ),
     word(
         "suspect",
         &[],
-        "a number against which a rule speaks, without proof",
-        "The rule and its reason stand beside it; `assay list rules` has all of them.",
+        "a number that a trust rule flags without proof",
+        "The report shows the rule and its reason; `assay list rules` lists all rules.",
     ),
     word(
         "throughput",
         &["bandwidth"],
         "bytes per second",
-        "1 MB/s is a million bytes per second, 1 MiB/s is 1,048,576: reports show both where both \
-         are in use.",
+        "1 MB/s is a million bytes per second, 1 MiB/s is 1,048,576: reports show both if both are common.",
     ),
     word(
         "trusted",
         &[],
-        "no rule speaks against the number",
-        "The rules look at counters of drives, processors, memory and others' traffic in each trial.",
+        "a number that no trust rule flags",
+        "The rules check counters of drives, CPUs, memory and other programs' I/O in each trial.",
     ),
     word(
         "unequal-load",
         &["unequal load"],
-        "the load differed between two levels, and may be what looks like their difference",
-        "Of others' work nobody sets the load. Where fewer requests were served, and sooner, or more \
-         and later, there is no verdict.",
+        "the load of two levels differed and may explain the difference",
+        "Assay does not set the load of a live workload. If fewer requests completed sooner, or more completed later, \
+         it gives no verdict.",
     ),
     word(
         "warm-up",
         &["warm-ups"],
-        "a trial that is run and left out, so that the next one follows work like its own",
-        "Without it the first trial of a replicate would start on a rested drive. Files and the key \
-         `lead_in` call it lead-in.",
+        "a trial that Assay runs and excludes, so the next one follows a similar workload",
+        "Without it, the first trial of a replicate would start on an idle drive. Files and the key `lead_in` call it \
+         lead-in.",
     ),
     word(
         "winner",
         &[],
-        "the setting that came out best",
-        "What comes out best of many tends to look better than it is: `assay advise confirm` runs fresh \
-         trials of it alone.",
+        "the configuration with the best result",
+        "The best of many looks better than it is: `assay advise confirm` runs fresh trials of the winner.",
     ),
 ];
 
@@ -245,6 +238,6 @@ mod tests {
         let mut anchors: Vec<String> = WORDS.iter().map(Word::anchor).collect();
         anchors.dedup();
         assert_eq!(anchors.len(), WORDS.len());
-        assert_eq!(WORDS[0].anchor(), "95-interval");
+        assert_eq!(WORDS[0].anchor(), "95-ci");
     }
 }

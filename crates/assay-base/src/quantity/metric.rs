@@ -33,7 +33,7 @@ impl Better {
         match self {
             Self::Higher => "more is better",
             Self::Lower => "less is better",
-            Self::Unknown => "which direction is better is not known",
+            Self::Unknown => "the better direction is unknown",
         }
     }
 }
@@ -242,25 +242,25 @@ pub const LATENCY: &[Metric] = &[
         "latency_p50_ns",
         Better::Lower,
         "median latency",
-        "service time that half of the operations stay below",
+        "median service time of an operation",
     ),
     of_latencies(
         "latency_p90_ns",
         Better::Lower,
         "p90 latency",
-        "service time that 90% of the operations stay below",
+        "p90 service time of an operation",
     ),
     of_latencies(
         "latency_p99_ns",
         Better::Lower,
         "p99 latency",
-        "service time that 99% of the operations stay below",
+        "p99 service time of an operation",
     ),
     of_latencies(
         "latency_p999_ns",
         Better::Lower,
         "p99.9 latency",
-        "service time that 99.9% of the operations stay below",
+        "p99.9 service time of an operation",
     ),
     of_latencies(
         "latency_max_ns",
@@ -280,37 +280,37 @@ pub const RESPONSE: &[Metric] = &[
         "response_mean_ns",
         Better::Lower,
         "mean response",
-        "mean time from the moment at which an operation was meant to start to its end",
+        "mean response time, from the intended start of an operation to its end",
     ),
     of_latencies(
         "response_p50_ns",
         Better::Lower,
         "median response",
-        "time from its intended start that half of the operations stay below",
+        "median response time, from the intended start of an operation to its end",
     ),
     of_latencies(
         "response_p90_ns",
         Better::Lower,
         "p90 response",
-        "time from its intended start that 90% of the operations stay below",
+        "p90 response time, from the intended start of an operation to its end",
     ),
     of_latencies(
         RESPONSE_P99,
         Better::Lower,
         "p99 response",
-        "time from its intended start that 99% of the operations stay below",
+        "p99 response time, from the intended start of an operation to its end",
     ),
     of_latencies(
         "response_p999_ns",
         Better::Lower,
         "p99.9 response",
-        "time from its intended start that 99.9% of the operations stay below",
+        "p99.9 response time, from the intended start of an operation to its end",
     ),
     of_latencies(
         "response_max_ns",
         Better::Lower,
         "longest response",
-        "time from its intended start of the slowest operation",
+        "response time of the slowest operation, from its intended start to its end",
     ),
 ];
 
@@ -323,42 +323,42 @@ pub const FDATASYNC: &[Metric] = &[
         "fdatasync_mean_ns",
         Better::Lower,
         "mean fdatasync",
-        "mean time of the fdatasync that followed a write, the write itself left out",
+        "mean time of the fdatasync after a write, without the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p50_ns",
         Better::Lower,
         "median fdatasync",
-        "time that half of the fdatasyncs after writes stay below, the writes left out",
+        "median time of the fdatasync after a write, without the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p90_ns",
         Better::Lower,
         "p90 fdatasync",
-        "time that 90% of the fdatasyncs after writes stay below, the writes left out",
+        "p90 time of the fdatasync after a write, without the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p99_ns",
         Better::Lower,
         "p99 fdatasync",
-        "time that 99% of the fdatasyncs after writes stay below, the writes left out",
+        "p99 time of the fdatasync after a write, without the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p999_ns",
         Better::Lower,
         "p99.9 fdatasync",
-        "time that 99.9% of the fdatasyncs after writes stay below, the writes left out",
+        "p99.9 time of the fdatasync after a write, without the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_max_ns",
         Better::Lower,
         "longest fdatasync",
-        "time of the slowest fdatasync after a write, the write itself left out",
+        "time of the slowest fdatasync after a write, without the write",
     )
     .of_writes(),
 ];
@@ -368,37 +368,37 @@ pub static SHARED: &[Metric] = &[
     metric(
         "cpu_s_per_gib",
         Better::Lower,
-        "processor time per GiB",
-        "processor seconds of the measuring threads per GiB moved",
+        "CPU time per GiB",
+        "CPU seconds of the measuring threads per GiB moved",
     )
     .by("cpu"),
     metric(
         "kernel_cpu_s_per_gib",
         Better::Lower,
         "kernel threads' time per GiB",
-        "processor seconds of all kernel threads per GiB moved, whoever they worked for",
+        "CPU seconds of all kernel threads per GiB moved, for all programs",
     )
     .by("cpu"),
     metric(
         "machine_cpu_s_per_gib",
         Better::Lower,
-        "machine's processor time per GiB",
-        "processor seconds of the whole machine per GiB moved, other programs included",
+        "machine's CPU time per GiB",
+        "CPU seconds of the whole machine per GiB moved, other programs included",
     )
     .by("cpu"),
     metric(
         "cpu_s",
         Better::Lower,
         "processor time",
-        "processor seconds of a command, or of the measuring and all kernel threads in a trial; a \
-         trial that moved more took more: compare what is per GiB",
+        "CPU seconds of a command, or of the measuring and all kernel threads in a trial; trials that moved more take \
+         more: compare the values per GiB",
     )
     .by("cpu"),
     metric(
         "write_amplification",
         Better::Lower,
         "write amplification",
-        "bytes that the device wrote per byte that was asked for; of an array, that its members wrote",
+        "bytes that the device wrote per requested byte; for an array, that its members wrote",
     )
     .traffic()
     .by("disk"),
@@ -406,8 +406,7 @@ pub static SHARED: &[Metric] = &[
         "read_amplification",
         Better::Lower,
         "read amplification",
-        "bytes that the device read per byte that was asked for, read or written; of an array, that \
-         its members read",
+        "bytes that the device read per requested byte, read or written; for an array, that its members read",
     )
     .traffic()
     .by("disk"),
@@ -415,8 +414,8 @@ pub static SHARED: &[Metric] = &[
         "device_bytes_per_operation",
         Better::Lower,
         "bytes moved per operation",
-        "bytes that the device read and wrote per operation, until everything was on it; of an \
-         array, that its members did",
+        "bytes that the device read and wrote per operation, until it had everything; for an array, that its members \
+         did",
     )
     .traffic()
     .by("disk"),
@@ -424,43 +423,42 @@ pub static SHARED: &[Metric] = &[
         "device_requests_per_operation",
         Better::Lower,
         "device requests per operation",
-        "requests that the device completed per operation: below 1 they were merged or answered \
-         from memory, above 1 split or accompanied",
+        "requests that the device completed per operation: below 1 merged or served from memory, above 1 split or \
+         extra",
     )
     .by("disk"),
     metric(
         "background_bandwidth_bytes_per_s",
         Better::Higher,
-        "bandwidth of the work beside it",
-        "bytes that the work beside moved per second",
+        "bandwidth of the background load",
+        "bytes that the background load moved per second",
     ),
     metric(
         "device_busy_s_per_gib",
         Better::Lower,
         "device's busy time per GiB",
-        "seconds in which the device had something under way per GiB moved, summed over devices",
+        "busy seconds of the device per GiB moved, summed over devices",
     )
     .by("disk"),
     metric(
         "resync_bytes_per_s",
         Better::Higher,
         "rate of the synchronisation",
-        "bytes of each member that an array brought in line per second (of raid10: of the array)",
+        "bytes of each member that an array resynced per second (raid10: of the array)",
     )
     .by("array-sync"),
     metric(
         "resync_total_s",
         Better::Lower,
         "time of the whole synchronisation",
-        "time that the whole array takes at this rate of the synchronisation",
+        "time to resync the whole array at this rate",
     )
     .by("array-sync"),
     metric(
         "energy_j",
         Better::Lower,
         "energy",
-        "energy of a trial, until everything written was on the device; what it is of stands \
-         with the result",
+        "energy of a trial, until the device had everything; the result names the source",
     )
     .by("energy"),
     metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved")
@@ -471,7 +469,7 @@ pub static SHARED: &[Metric] = &[
         "energy_above_idle_j",
         Better::Lower,
         "energy above idle",
-        "energy of a trial less what the machine at rest uses in the same time",
+        "energy of a trial minus the energy of the idle machine in the same time",
     )
     .by("energy"),
 ];
@@ -483,231 +481,231 @@ pub static CLASS_METRICS: &[Metric] = &[
         "block_read_mean_ns",
         Better::Lower,
         "mean request latency",
-        "mean time that reads took from their arrival in the block layer until their end",
+        "mean latency of reads, from arrival in the block layer to completion",
     ),
     of_class(
         ("read", Statistic::P50),
         "block_read_p50_ns",
         Better::Lower,
         "median request latency",
-        "time that half of the reads of a device stay below, waiting included",
+        "median latency of device reads, including queueing",
     ),
     of_class(
         ("read", Statistic::P90),
         "block_read_p90_ns",
         Better::Lower,
         "p90 request latency",
-        "time that 90 % of the reads of a device stay below, waiting included",
+        "p90 latency of device reads, including queueing",
     ),
     of_class(
         ("read", Statistic::P99),
         "block_read_p99_ns",
         Better::Lower,
         "p99 request latency",
-        "time that 99 % of the reads of a device stay below, waiting included",
+        "p99 latency of device reads, including queueing",
     ),
     of_class(
         ("read", Statistic::Rate),
         "block_read_iops",
         Better::Higher,
         "reads per second",
-        "reads that a device completed per second, whoever asked for them",
+        "reads per second that a device completed, for all programs",
     ),
     of_class(
         ("write", Statistic::Mean),
         "block_write_mean_ns",
         Better::Lower,
         "mean request latency",
-        "mean time that writes took from their arrival in the block layer until their end",
+        "mean latency of writes, from arrival in the block layer to completion",
     ),
     of_class(
         ("write", Statistic::P50),
         "block_write_p50_ns",
         Better::Lower,
         "median request latency",
-        "time that half of the writes of a device stay below, waiting included",
+        "median latency of device writes, including queueing",
     ),
     of_class(
         ("write", Statistic::P90),
         "block_write_p90_ns",
         Better::Lower,
         "p90 request latency",
-        "time that 90 % of the writes of a device stay below, waiting included",
+        "p90 latency of device writes, including queueing",
     ),
     of_class(
         ("write", Statistic::P99),
         "block_write_p99_ns",
         Better::Lower,
         "p99 request latency",
-        "time that 99 % of the writes of a device stay below, waiting included",
+        "p99 latency of device writes, including queueing",
     ),
     of_class(
         ("write", Statistic::Rate),
         "block_write_iops",
         Better::Higher,
         "writes per second",
-        "writes that a device completed per second, whoever asked for them",
+        "writes per second that a device completed, for all programs",
     ),
     of_class(
         ("flush", Statistic::Mean),
         "block_flush_mean_ns",
         Better::Lower,
         "mean request latency",
-        "mean time that flushes took from their arrival in the block layer until their end",
+        "mean latency of flushes, from arrival in the block layer to completion",
     ),
     of_class(
         ("flush", Statistic::P50),
         "block_flush_p50_ns",
         Better::Lower,
         "median request latency",
-        "time that half of the flushes of a device stay below, waiting included",
+        "median latency of device flushes, including queueing",
     ),
     of_class(
         ("flush", Statistic::P90),
         "block_flush_p90_ns",
         Better::Lower,
         "p90 request latency",
-        "time that 90 % of the flushes of a device stay below, waiting included",
+        "p90 latency of device flushes, including queueing",
     ),
     of_class(
         ("flush", Statistic::P99),
         "block_flush_p99_ns",
         Better::Lower,
         "p99 request latency",
-        "time that 99 % of the flushes of a device stay below, waiting included",
+        "p99 latency of device flushes, including queueing",
     ),
     of_class(
         ("flush", Statistic::Rate),
         "block_flush_iops",
         Better::Higher,
         "flushes per second",
-        "flushes that a device completed per second, whoever asked for them",
+        "flushes per second that a device completed, for all programs",
     ),
     of_class(
         ("discard", Statistic::Mean),
         "block_discard_mean_ns",
         Better::Lower,
         "mean request latency",
-        "mean time that discards took from their arrival in the block layer until their end",
+        "mean latency of discards, from arrival in the block layer to completion",
     ),
     of_class(
         ("discard", Statistic::P50),
         "block_discard_p50_ns",
         Better::Lower,
         "median request latency",
-        "time that half of the discards of a device stay below, waiting included",
+        "median latency of device discards, including queueing",
     ),
     of_class(
         ("discard", Statistic::P90),
         "block_discard_p90_ns",
         Better::Lower,
         "p90 request latency",
-        "time that 90 % of the discards of a device stay below, waiting included",
+        "p90 latency of device discards, including queueing",
     ),
     of_class(
         ("discard", Statistic::P99),
         "block_discard_p99_ns",
         Better::Lower,
         "p99 request latency",
-        "time that 99 % of the discards of a device stay below, waiting included",
+        "p99 latency of device discards, including queueing",
     ),
     of_class(
         ("discard", Statistic::Rate),
         "block_discard_iops",
         Better::Higher,
         "discards per second",
-        "discards that a device completed per second, whoever asked for them",
+        "discards per second that a device completed, for all programs",
     ),
     of_class(
         ("read", Statistic::Deviation),
         "block_read_stddev_ns",
         Better::Lower,
         "standard deviation of the request latency",
-        "standard deviation of the time that reads took, waiting included",
+        "standard deviation of the latency of reads, including queueing",
     ),
     of_class(
         ("write", Statistic::Deviation),
         "block_write_stddev_ns",
         Better::Lower,
         "standard deviation of the request latency",
-        "standard deviation of the time that writes took, waiting included",
+        "standard deviation of the latency of writes, including queueing",
     ),
     of_class(
         ("flush", Statistic::Deviation),
         "block_flush_stddev_ns",
         Better::Lower,
         "standard deviation of the request latency",
-        "standard deviation of the time that flushes took, waiting included",
+        "standard deviation of the latency of flushes, including queueing",
     ),
     of_class(
         ("discard", Statistic::Deviation),
         "block_discard_stddev_ns",
         Better::Lower,
         "standard deviation of the request latency",
-        "standard deviation of the time that discards took, waiting included",
+        "standard deviation of the latency of discards, including queueing",
     ),
     of_class(
         ("read", Statistic::Bytes),
         "block_read_bytes_per_s",
         Better::Higher,
         "bytes of reads per second",
-        "bytes of reads that a device completed per second, whoever asked for them",
+        "bytes per second of reads that a device completed, for all programs",
     ),
     of_class(
         ("write", Statistic::Bytes),
         "block_write_bytes_per_s",
         Better::Higher,
         "bytes of writes per second",
-        "bytes of writes that a device completed per second, whoever asked for them",
+        "bytes per second of writes that a device completed, for all programs",
     ),
     of_class(
         ("discard", Statistic::Bytes),
         "block_discard_bytes_per_s",
         Better::Higher,
         "bytes of discards per second",
-        "bytes of discards that a device completed per second, whoever asked for them",
+        "bytes per second of discards that a device completed, for all programs",
     ),
     of_class(
         ("read", Statistic::Size),
         "block_read_request_bytes",
         Better::Higher,
         "size of reads",
-        "mean bytes of the reads that a device completed, whoever asked for them",
+        "mean size of the reads that a device completed, for all programs",
     ),
     of_class(
         ("write", Statistic::Size),
         "block_write_request_bytes",
         Better::Higher,
         "size of writes",
-        "mean bytes of the writes that a device completed, whoever asked for them",
+        "mean size of the writes that a device completed, for all programs",
     ),
     of_class(
         ("read", Statistic::Requests),
         "block_read_requests",
         Better::Higher,
         "number of reads",
-        "reads that a device completed in a trial, whoever asked for them",
+        "reads that a device completed in a trial, for all programs",
     ),
     of_class(
         ("write", Statistic::Requests),
         "block_write_requests",
         Better::Higher,
         "number of writes",
-        "writes that a device completed in a trial, whoever asked for them",
+        "writes that a device completed in a trial, for all programs",
     ),
     of_class(
         ("flush", Statistic::Requests),
         "block_flush_requests",
         Better::Higher,
         "number of flushes",
-        "flushes that a device completed in a trial, whoever asked for them",
+        "flushes that a device completed in a trial, for all programs",
     ),
     of_class(
         ("discard", Statistic::Requests),
         "block_discard_requests",
         Better::Higher,
         "number of discards",
-        "discards that a device completed in a trial, whoever asked for them",
+        "discards that a device completed in a trial, for all programs",
     ),
 ];
 

@@ -87,22 +87,22 @@ macro_rules! metrics {
                 concat!($key, "_iops"),
                 Better::Higher,
                 concat!("played ", $words, " per second"),
-                concat!($words, " of a recording that were played per second"),
+                concat!("replayed ", $words, " per second"),
             )
             .$side(),
             metrics!(@response $key, $words, $side, "mean", "mean", "mean time"),
-            metrics!(@response $key, $words, $side, "p50", "median", "time that half of them stay below,"),
-            metrics!(@response $key, $words, $side, "p99", "p99", "time that 99% of them stay below,"),
-            metrics!(@response $key, $words, $side, "p999", "p99.9", "time that 99.9% of them stay below,"),
+            metrics!(@response $key, $words, $side, "p50", "median", "median time"),
+            metrics!(@response $key, $words, $side, "p99", "p99", "p99 time"),
+            metrics!(@response $key, $words, $side, "p999", "p99.9", "p99.9 time"),
             metrics!(@service $key, $words, $side, "mean", "mean", "mean time"),
-            metrics!(@service $key, $words, $side, "p50", "median", "time that half of them stay below,"),
-            metrics!(@service $key, $words, $side, "p99", "p99", "time that 99% of them stay below,"),
-            metrics!(@service $key, $words, $side, "p999", "p99.9", "time that 99.9% of them stay below,"),
+            metrics!(@service $key, $words, $side, "p50", "median", "median time"),
+            metrics!(@service $key, $words, $side, "p99", "p99", "p99 time"),
+            metrics!(@service $key, $words, $side, "p999", "p99.9", "p99.9 time"),
             $(metric(
                 concat!($key, "_bandwidth_bytes_per_s"),
                 Better::Higher,
                 concat!("bandwidth of ", $words),
-                concat!("bytes per second that ", $words, " of a recording ", $bytes),
+                concat!("bytes per second that replayed ", $words, " ", $bytes),
             )
             .$side(),)?
         ]
@@ -112,7 +112,7 @@ macro_rules! metrics {
             concat!($key, "_response_", $name, "_ns"),
             Better::Lower,
             concat!($noun, " response of ", $words),
-            concat!("of played ", $words, ": ", $what, " from their intended starts to their ends"),
+            concat!($what, " of replayed ", $words, ", from intended start to completion"),
         )
         .$side()
     };
@@ -121,7 +121,7 @@ macro_rules! metrics {
             concat!($key, "_latency_", $name, "_ns"),
             Better::Lower,
             concat!($noun, " latency of ", $words),
-            concat!("of played ", $words, ": ", $what, " from their submissions to their ends"),
+            concat!($what, " of replayed ", $words, ", from submission to completion"),
         )
         .$side()
     };
@@ -130,8 +130,8 @@ macro_rules! metrics {
 pub const READS: &[Metric] = metrics!("read", "reads", of_reads, "moved");
 pub const WRITES: &[Metric] = metrics!("write", "writes", of_writes, "moved");
 pub const FLUSHES: &[Metric] = metrics!("flush", "flushes", of_writes);
-pub const TRIMS: &[Metric] = metrics!("trim", "trims", of_writes, "gave up");
-pub const ZEROINGS: &[Metric] = metrics!("zero", "zeroings", of_writes, "made zeros");
+pub const TRIMS: &[Metric] = metrics!("trim", "trims", of_writes, "discarded");
+pub const ZEROINGS: &[Metric] = metrics!("zero", "zeroings", of_writes, "zeroed");
 
 /// Reads and writes first: most ask for them.
 pub static CLASSES: [Class; 5] = [

@@ -36,8 +36,8 @@ impl SetSize {
                 Ok((share >> 16 << 16) as u64)
             }
             (Self::Percent(percent), None) => Err(format!(
-                "a set of {percent} % is a share of memory_limit, which is missing: say it, or an amount \
-                 such as 512 MiB"
+                "a set of {percent}% is a share of memory_limit, which is missing; set it, or use an amount such as \
+                 512 MiB"
             )),
         }
     }
@@ -47,7 +47,7 @@ impl fmt::Display for SetSize {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => bytes.fmt(formatter),
-            Self::Percent(percent) => write!(formatter, "{percent} %"),
+            Self::Percent(percent) => write!(formatter, "{percent}%"),
         }
     }
 }
@@ -58,13 +58,13 @@ impl FromStr for SetSize {
     fn from_str(text: &str) -> Result<Self, String> {
         let Some(percent) = text.strip_suffix('%') else {
             let bytes = text.parse::<Bytes>();
-            return bytes.map(Self::Bytes).map_err(|error| {
-                format!("{error}; or say a share of memory_limit, such as 150 %")
-            });
+            return bytes
+                .map(Self::Bytes)
+                .map_err(|error| format!("{error}; or use a share of memory_limit, such as 150%"));
         };
         let percent = percent.trim().parse().ok().filter(|own| (1..=MOST_PERCENT).contains(own));
         percent.map(Self::Percent).ok_or_else(|| {
-            format!("`{text}` is no share: say whole percent of memory_limit, such as 150 %")
+            format!("`{text}` is not a share; use whole percent of memory_limit, such as 150%")
         })
     }
 }
@@ -104,7 +104,9 @@ impl FromStr for Skew {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("`{text}` is no skew: say uniform, or zipf with its exponent, such as zipf:0.9")
+            format!(
+                "unknown skew `{text}`; use uniform, or zipf with its exponent, such as zipf:0.9"
+            )
         };
         if text == "uniform" {
             return Ok(Self::Uniform);

@@ -49,7 +49,7 @@ impl Library {
     /// The text of a table.
     pub fn text(&self, name: &str) -> Outcome<&'static str> {
         let found = self.texts.get(name).copied();
-        found.ok_or_else(|| Failure::mistake(format!("{name}: there is no such table")))
+        found.ok_or_else(|| Failure::mistake(format!("{name}: no such table")))
     }
 
     /// A table, read.

@@ -45,22 +45,22 @@ impl Sheet {
         for (line, text) in lines(text) {
             splitter
                 .split(text)
-                .map_err(|OpenQuote(_)| broken(line, "a quotation mark is left open; close it"))?;
+                .map_err(|OpenQuote(_)| broken(line, "unclosed quotation mark; close it"))?;
             let fields = (0..splitter.count()).map(|index| splitter.field(index).to_owned());
             read.push((line, fields.collect::<Vec<_>>()));
         }
         let mut read = read.into_iter();
         let Some((head, columns)) = read.next() else {
-            return Err(broken(1, "the table is empty; put its header and rows back"));
+            return Err(broken(1, "the table is empty; restore its header and rows"));
         };
         if let Some(twice) = columns.iter().enumerate().find_map(|(index, column)| {
-            columns[..index].contains(column).then(|| format!("column `{column}` stands twice"))
+            columns[..index].contains(column).then(|| format!("column `{column}` appears twice"))
         }) {
             return Err(broken(head, &format!("{twice}; rename one")));
         }
         let rows: Vec<(usize, Vec<String>)> = read.collect();
         if rows.is_empty() {
-            return Err(broken(head, "there is no row below the header; put them back"));
+            return Err(broken(head, "no rows below the header; restore them"));
         }
         if let Some((line, fields)) = rows.iter().find(|(_, row)| row.len() != columns.len()) {
             let (found, wanted) = (fields.len(), columns.len());
@@ -89,7 +89,7 @@ impl Sheet {
             }
         }
         let one = self.remark.contains("one run");
-        if one { "one run" } else { "published number, runs not told" }.to_owned()
+        if one { "one run" } else { "published number, runs not stated" }.to_owned()
     }
 
     fn behind(&self, phrase: &str) -> Option<&str> {
@@ -235,7 +235,7 @@ mod tests {
         let told = |text: &str| Sheet::read("t.csv", text).unwrap_err().message;
         assert!(told("").starts_with("t.csv:1: the table is empty"));
         assert!(told("a,b\n").starts_with("t.csv:1: there is no row"));
-        assert!(told("a,a\n1,2\n").contains("column `a` stands twice"));
+        assert!(told("a,a\n1,2\n").contains("column `a` appears twice"));
         assert!(told("a,b\n1\n").starts_with("t.csv:2: 1 fields"));
         assert!(told("a,b\n1,\"2\n").contains("t.csv:2: a quotation mark"));
         let sheet = Sheet::read("t.csv", "a,b\n1,NaN\n2,inf\n3,-1\n3,0.5\n").unwrap();

@@ -34,7 +34,7 @@ fn no_article_tells_to_overwrite_a_device() {
             assert!(!told.contains("--destroy"), "{told}");
             if told.starts_with("assay plan") {
                 cards += 1;
-                assert!(text.ends_with("its plan tells how to run it, and what is lost by that"));
+                assert!(text.ends_with("its plan shows how to run it and what data are lost"));
             }
         }
     }

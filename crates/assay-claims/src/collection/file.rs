@@ -53,9 +53,9 @@ struct Head {
 /// In words that follow the name of the file.
 pub fn read(text: &str) -> Result<Row, String> {
     if text.len() as u64 > MOST_BYTES {
-        return Err(format!("it has {} bytes, and a row has {MOST_BYTES} at most", text.len()));
+        return Err(format!("it has {} bytes; the limit for a row is {MOST_BYTES}", text.len()));
     }
-    let told = |error: serde_json::Error| format!("it is no row: {error}");
+    let told = |error: serde_json::Error| format!("not a row: {error}");
     let head: Head = serde_json::from_str(text).map_err(told)?;
     if head.format != FORMAT {
         let own = outside::spelled(&head.format);
@@ -74,8 +74,7 @@ pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
     if path == name(text) || path == name(&text.replace("\r\n", "\n")) {
         return Ok(row);
     }
-    Err("its name is not the hash of what is in it: it was changed by hand, or lies elsewhere"
-        .to_owned())
+    Err("its name is not the hash of its content: it was edited, or moved".to_owned())
 }
 
 /// Takes out of every text what turns the direction of what follows it: nobody is called by that, and rows that
@@ -111,10 +110,10 @@ fn checked(row: &Row) -> Result<(), String> {
         serial.chain([&identity.target]).try_for_each(|text| plain("identity", text))?;
     }
     if row.result.as_ref().is_some_and(|id| !id::is_one(id.trim_end_matches("-foreign"))) {
-        return Err("its result has no id of a result".to_owned());
+        return Err("its result ID is invalid".to_owned());
     }
     if row.capacity_bytes.is_some_and(|bytes| bytes == 0 || bytes > LARGEST_CAPACITY) {
-        return Err("its capacity_bytes is none of a device".to_owned());
+        return Err("its capacity_bytes is not valid for a device".to_owned());
     }
     if row.claimed.len() > MOST_CLAIMS {
         return Err(format!("it claims {} things", row.claimed.len()));
@@ -144,10 +143,7 @@ fn name_of_a_device(name: &str) -> Result<(), String> {
         || name.contains("..")
         || name.starts_with(['/', '.', '-', '=', '+', '@'])
     {
-        return Err(format!(
-            "its device is called `{}`, which is markup, a path or a formula and no name",
-            shown()
-        ));
+        return Err(format!("its device name `{}` is markup, a path or a formula", shown()));
     }
     Ok(())
 }
@@ -156,7 +152,7 @@ fn plain(what: &str, text: &str) -> Result<(), String> {
     outside::plain(&format!("its {what}"), text)?;
     let letters = text.chars().count();
     if letters > LONGEST {
-        return Err(format!("its {what} has {letters} letters, and {LONGEST} are enough"));
+        return Err(format!("its {what} has {letters} letters; the limit is {LONGEST}"));
     }
     Ok(())
 }
@@ -174,7 +170,7 @@ fn day(date: &str) -> Result<(), String> {
         && bytes[7] == b'-'
         && (1..=12).contains(&date[5..7].parse::<u8>().unwrap_or_default())
         && (1..=31).contains(&date[8..10].parse::<u8>().unwrap_or_default());
-    if is_one { Ok(()) } else { Err(format!("its date `{}` is no day", outside::spelled(date))) }
+    if is_one { Ok(()) } else { Err(format!("its date `{}` is invalid", outside::spelled(date))) }
 }
 
 /// Whether a number may sum up these trials; nobody asks for trials of a number that has none.
@@ -187,26 +183,26 @@ pub(super) fn lies_among(value: f64, trials: &[f64]) -> bool {
 fn number(number: &Number) -> Result<(), String> {
     let sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
     if !sound(number.value) {
-        return Err(format!("{} is no number of a device", number.value));
+        return Err(format!("{} is not valid for a device", number.value));
     }
     if let Some([low, high]) = number.ci95
         && !(low.is_finite() && high.is_finite() && low <= number.value && number.value <= high)
     {
-        return Err("its interval does not hold the number".to_owned());
+        return Err("its interval does not contain the number".to_owned());
     }
     if number.trials.len() > MOST_TRIALS || !number.trials.iter().all(|value| sound(*value)) {
-        return Err("its trials are no numbers of a device".to_owned());
+        return Err("its trials are not valid for a device".to_owned());
     }
     if !lies_among(number.value, &number.trials) {
-        return Err("it lies outside of its own trials".to_owned());
+        return Err("it is outside the range of its trials".to_owned());
     }
     let quantiles = number.latency_ns.len() <= MOST_CLAIMS
         && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && sound(*ns));
     if !quantiles {
-        return Err("its latencies are none".to_owned());
+        return Err("its latencies are invalid".to_owned());
     }
     if number.because.len() > MOST_CLAIMS {
-        return Err(format!("{} rules speak against it", number.because.len()));
+        return Err(format!("{} trust rules flag it", number.because.len()));
     }
     number.because.iter().chain([&number.how]).try_for_each(|text| plain("how", text))
 }
@@ -244,7 +240,7 @@ mod tests {
         assert_eq!(read_named(&path, &text.replace('\n', "\r\n")), Ok(row()));
         let changed = text.replace("19.3", "19.5");
         assert!(read(&changed).is_ok());
-        assert!(read_named(&path, &changed).unwrap_err().contains("changed by hand"));
+        assert!(read_named(&path, &changed).unwrap_err().contains("it was edited"));
     }
 
     #[test]
@@ -254,25 +250,25 @@ mod tests {
             ("script", text.replace("SanDisk", "<script>alert(1)</script>"), "markup, a path"),
             ("path", text.replace("SanDisk", "../../etc/passwd"), "markup, a path"),
             ("escape", text.replace("SanDisk", "\\u001b[2J"), "control characters"),
-            ("long", text.replace("SanDisk", &"x".repeat(200)), "120 are enough"),
+            ("long", text.replace("SanDisk", &"x".repeat(200)), "the limit is 120"),
             (
                 "giant",
                 text.replace("SanDisk", &"x".repeat(10_000_000)),
-                "bytes, and a row has 65536",
+                "bytes; the limit for a row is 65536",
             ),
-            ("infinite", text.replace("19.3", "1e999"), "it is no row"),
-            ("negative", text.replace("19.3", "-5"), "no number of a device"),
-            ("zero", text.replace("19.3", "0"), "no number of a device"),
-            ("word", text.replace("19.3", "\"fast\""), "it is no row"),
-            ("outside", text.replace("19.3", "30"), "interval does not hold"),
+            ("infinite", text.replace("19.3", "1e999"), "not a row"),
+            ("negative", text.replace("19.3", "-5"), "not valid for a device"),
+            ("zero", text.replace("19.3", "0"), "not valid for a device"),
+            ("word", text.replace("19.3", "\"fast\""), "not a row"),
+            ("outside", text.replace("19.3", "30"), "interval does not contain"),
             ("unknown", text.replace("write_iops", "boot_s"), "no row has a number boot_s"),
-            ("result", text.replace("20261124-103107-a3f9", "../../x"), "no id of a result"),
+            ("result", text.replace("20261124-103107-a3f9", "../../x"), "result ID is invalid"),
             (
                 "newer",
                 text.replace("assay-collection/1", "assay-collection/2"),
                 "assay-collection/2",
             ),
-            ("date", text.replace("2026-11-24", "2026-13-24"), "is no day"),
+            ("date", text.replace("2026-11-24", "2026-13-24"), "is invalid"),
         ];
         for (name, text, words) in cases {
             let told = read(&text).unwrap_err();
@@ -325,7 +321,7 @@ mod tests {
         ];
         for (what, put) in texts {
             // Letters, not bytes.
-            limit(what, "120 are enough", |row, beyond| {
+            limit(what, "the limit is 120", |row, beyond| {
                 put(row, "\u{e9}".repeat(LONGEST + usize::from(beyond)));
             });
             limit(what, "control characters", |row, beyond| {
@@ -333,14 +329,14 @@ mod tests {
             });
         }
         for at in 0..3 {
-            limit("published", "120 are enough", |row, beyond| {
+            limit("published", "the limit is 120", |row, beyond| {
                 let mut texts = ["000", "Title", "measured"].map(str::to_owned);
                 texts[at] = "x".repeat(LONGEST + usize::from(beyond));
                 let [article, title, kind] = texts;
                 row.published = Some(Published { article, title, kind });
             });
         }
-        limit("rule", "120 are enough", |row, beyond| {
+        limit("rule", "the limit is 120", |row, beyond| {
             measured(row).because = vec!["x".repeat(LONGEST + usize::from(beyond))];
         });
     }
@@ -393,31 +389,31 @@ mod tests {
         limit("claim", "V31", |row, beyond| {
             row.claimed = vec![if beyond { "V31" } else { "V30" }.to_owned()];
         });
-        limit("price", "is no price", |row, beyond| {
+        limit("price", "is not a price", |row, beyond| {
             row.price = Some(if beyond { "12.50" } else { "12.50 EUR" }.to_owned());
         });
-        limit("value", "no number of a device", |row, beyond| {
+        limit("value", "not valid for a device", |row, beyond| {
             let value = LARGEST * if beyond { 1.001 } else { 1.0 };
             *measured(row) = Number { value, ..Number::default() };
         });
-        limit("trial", "its trials are no numbers", |row, beyond| {
+        limit("trial", "its trials are not valid", |row, beyond| {
             measured(row).trials = vec![if beyond { 0.0 } else { 0.1 }, 30.0];
         });
-        limit("trials", "its trials are no numbers", |row, beyond| {
+        limit("trials", "its trials are not valid", |row, beyond| {
             measured(row).trials = vec![19.3; MOST_TRIALS + usize::from(beyond)];
         });
-        limit("latencies", "its latencies are none", |row, beyond| {
+        limit("latencies", "its latencies are invalid", |row, beyond| {
             measured(row).latency_ns = vec![[0.5, 1e6]; MOST_CLAIMS + usize::from(beyond)];
         });
         for share in [-0.01, 1.0] {
-            limit("share", "its latencies are none", |row, beyond| {
+            limit("share", "its latencies are invalid", |row, beyond| {
                 measured(row).latency_ns = vec![[if beyond { share } else { 0.0 }, 1e6]];
             });
         }
-        limit("latency", "its latencies are none", |row, beyond| {
+        limit("latency", "its latencies are invalid", |row, beyond| {
             measured(row).latency_ns = vec![[0.99, if beyond { 0.0 } else { 1.0 }]];
         });
-        limit("rules", "17 rules speak against it", |row, beyond| {
+        limit("rules", "17 trust rules flag it", |row, beyond| {
             measured(row).because = vec!["x".to_owned(); MOST_CLAIMS + usize::from(beyond)];
         });
     }
@@ -425,12 +421,12 @@ mod tests {
     #[test]
     fn a_number_lies_in_its_interval_and_among_its_trials() {
         for ends in [[19.31, 19.7], [18.9, 19.29], [19.7, 18.9]] {
-            limit("interval", "interval does not hold", |row, beyond| {
+            limit("interval", "interval does not contain", |row, beyond| {
                 measured(row).ci95 = Some(if beyond { ends } else { [19.3, 19.3] });
             });
         }
         for trials in [[19.4, 20.0], [18.0, 19.2]] {
-            limit("trials", "outside of its own trials", |row, beyond| {
+            limit("trials", "outside the range of its trials", |row, beyond| {
                 measured(row).trials = if beyond { trials } else { [19.3, 19.3] }.to_vec();
             });
         }
@@ -467,12 +463,12 @@ mod tests {
         ];
         for date in wrong {
             let told = sent(|row| row.date = Some(date.to_owned())).expect_err(date);
-            assert!(told.contains("is no day"), "{date}: {told}");
+            assert!(told.contains("is invalid"), "{date}: {told}");
         }
         let result = |id: &str| sent(|row| row.result = Some(id.to_owned()));
         assert!(result("20261124-103107-a3f9-foreign").is_ok());
         for id in ["", "20261124", "20261124-103107-a3f9/..", "foreign"] {
-            assert!(result(id).unwrap_err().contains("no id of a result"), "{id}");
+            assert!(result(id).unwrap_err().contains("result ID is invalid"), "{id}");
         }
     }
 }

@@ -81,9 +81,9 @@ fn sizes_are_whole_sectors() {
 #[test]
 fn a_plan_says_how_many_cuts_give_which_bound() {
     let words = Asked { crash_points: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
-    assert!(words.contains("60 cuts: 4.88%") && words.contains("grade replay"), "{words}");
+    assert!(words.contains("60 cuts: 4.88%") && words.contains("method replay"), "{words}");
     let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
-    assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
+    assert!(none.words().contains("no write is acknowledged") && !none.words().contains('%'));
 }
 
 #[test]

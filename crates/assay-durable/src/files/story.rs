@@ -56,12 +56,12 @@ impl Story {
     pub fn words(&self) -> String {
         let Self { name, made_by, acknowledged_by: promised_by, .. } = self;
         let what = match self.file {
-            Some(file) => format!("file {} stands under `{name}`", show::count(file)),
-            None => format!("`{name}` stands for no file"),
+            Some(file) => format!("file {} has the name `{name}`", show::count(file)),
+            None => format!("`{name}` does not exist"),
         };
         let cut = match self.crash_call {
-            Some(call) => format!("the power went after call {}", show::count(call)),
-            None => "nothing was cut".to_owned(),
+            Some(call) => format!("the crash is after call {}", show::count(call)),
+            None => "no crash occurred".to_owned(),
         };
         let other = match (self.other, self.found) {
             (Some(other), Found::Back | Found::Older | Found::Strange) => {
@@ -70,8 +70,8 @@ impl Story {
             _ => String::new(),
         };
         format!(
-            "The shortest story: since call {} ({made_by}) {what}, which call {} ({promised_by}) promised; {cut}; there \
-             lies {}{other}.",
+            "The shortest counterexample: since call {} ({made_by}) {what}, which call {} ({promised_by}) \
+             acknowledged; {cut}; the drive has {}{other}.",
             show::count(self.made_call),
             show::count(self.acknowledged_call),
             self.found.words()
@@ -103,15 +103,15 @@ mod tests {
         assert_eq!(
             own.words(),
             format!(
-                "The shortest story: since call 1 (creation) file 1 stands under `{name}`, which call 3 (sync of the \
-                 file) promised; the power went after call 5; there lies nothing under its name."
+                "The shortest counterexample: since call 1 (creation) file 1 has the name `{name}`, which call 3 \
+                 (sync of the file) acknowledged; the crash is after call 5; the drive has no file of that name."
             )
         );
         let back = Lost { wanted: None, found: Found::Back, other: Some(7), ..lost };
         let longer = Story::of(&script, &back, None);
         let words = longer.words();
-        assert!(words.contains("nothing was cut") && words.contains("stands for no file"));
-        assert!(words.ends_with("what had been removed (file 8)."), "{words}");
+        assert!(words.contains("no crash occurred") && words.contains("does not exist"));
+        assert!(words.ends_with("removed data (file 8)."), "{words}");
         assert!(own.length() < longer.length());
         let text = serde_json::to_string(&own).unwrap();
         assert_eq!(serde_json::from_str::<Story>(&text).unwrap(), own);

@@ -232,7 +232,7 @@ fn a_peer_that_was_lost_is_told_and_is_no_cut_without_a_loss() {
     let (fake, notes) = (machine(), Noted::default());
     fake.lose_peer("no way there");
     assert!(ran(&fake, &notes, &course).unwrap_err().contains("no way there"));
-    assert!(fake.kept().is_empty() && notes.last().is_none(), "nothing was begun");
+    assert!(fake.kept().is_empty() && notes.last().is_none(), "nothing was started");
 }
 
 #[test]
@@ -256,7 +256,8 @@ fn another_token_is_none_of_its_own() {
     let course = course(Pattern::Log, SyncBy::Fdatasync);
     let fake = machine();
     let notes = cut(&fake, &course, 5);
-    for (token, why) in [("what only this end knows, sadly", "another token"), ("", "no token")] {
+    for (token, why) in [("what only this end knows, sadly", "a different token"), ("", "no token")]
+    {
         fake.set_variable(TOKEN_VARIABLE, token);
         assert!(ran(&fake, &notes, &course).unwrap().stopped);
         let told = fake.called().pop().unwrap();

@@ -71,22 +71,22 @@ fn alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
     let (name, zero) = (words(other.rank, other.name), words(first.rank, first.name));
     if first.surveys.len() != other.surveys.len() {
         return Err(format!(
-            "{name} has {} places and {zero} {}: name as many targets on each host",
+            "{name} has {} targets and {zero} {}; use the same number on each host",
             other.surveys.len(),
             first.surveys.len()
         ));
     }
     for (own, others) in first.surveys.iter().zip(other.surveys) {
         let how = if own.under != others.under {
-            "its places are others"
+            "its targets differ"
         } else if own.kind != others.kind {
-            "its target is of another sort"
+            "its target is of a different kind"
         } else if own.area.written != others.area.written {
             "one of the two targets can only be read"
         } else if own.direct.value().is_some() != others.direct.value().is_some() {
-            "one of the two goes past the page cache and the other one through it"
+            "one of the two bypasses the page cache and the other uses it"
         } else if own.engine.name != others.engine.name {
-            "its kernel has another engine for asynchronous requests"
+            "its kernel has a different asynchronous I/O engine"
         } else {
             continue;
         };
@@ -188,14 +188,14 @@ impl Proof {
             None
         } else if self.design != other.design {
             Some(
-                "it compares something else, or by other rules: take the same study file and options on all hosts",
+                "it compares something else, or by other rules; use the same study file and options on all hosts",
             )
         } else if self.settings != other.settings {
             Some(
-                "what it runs is not the same: a level cannot be had there, or its target allows less",
+                "its configurations differ: a level is unavailable there, or its target allows less",
             )
         } else {
-            Some("its order is another one")
+            Some("its trial order differs")
         }
     }
 }
@@ -205,18 +205,18 @@ impl Proof {
 /// # Errors
 /// What of it has none.
 pub fn fits(plan: &Plan) -> Result<(), String> {
-    let own = |how: &str| Err(format!("a fleet cannot run this study yet: {how}"));
+    let own = |how: &str| Err(format!("--fleet does not support this study yet: {how}"));
     if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {
         return own(
-            "how many trials it has is decided by the trials themselves; say --replicates, without --until or --race",
+            "its number of trials depends on results; use --replicates, without --until or --race",
         );
     }
     for workload in &plan.workloads {
         let Some(io) = io::Planned::of(&workload.work) else {
-            return own(&format!("{} is other work than reads and writes", workload.name));
+            return own(&format!("{} does not only read and write", workload.name));
         };
         if workload.background.is_some() || workload.work.is_others() {
-            return own(&format!("{} goes on beside other work", workload.name));
+            return own(&format!("{} runs with a background load", workload.name));
         }
         if io.verify {
             return own(&format!("{} is verified", workload.name));
@@ -322,7 +322,10 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         };
         assert!(refused(&|own| own.area.written = false).contains("rank 1 (n), /b"));
         assert!(refused(&|own| own.direct = Presence::absent("no")).contains("page cache"));
-        assert!(refused(&|own| own.engine.name = Engine::Psync).contains("another engine"));
+        assert!(
+            refused(&|own| own.engine.name = Engine::Psync)
+                .contains("a different asynchronous I/O engine")
+        );
         let more = plans(vec![vec![survey("/a", 1 << 30, 1)], Vec::new()]).unwrap_err();
         assert!(more.contains("rank 1 (n) has 0 places"), "{more}");
     }

@@ -95,7 +95,7 @@ impl Opener {
     /// Why the connection is worth nothing any more.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
         if bytes.len() > self.wanted() {
-            return Err("it says more than it was asked for");
+            return Err("it sends more than requested");
         }
         self.rest.extend_from_slice(bytes);
         let Some(length) = self.length() else { return Ok(None) };
@@ -162,7 +162,7 @@ mod tests {
         let head = [(LONGEST as u32 + 1).to_be_bytes().to_vec(), vec![0; 32]].concat();
         assert_eq!(opener.take(&head), Err("its message is too long"));
         let mut opener = Opener::new(KEY, Side::Zero);
-        assert_eq!(opener.take(&[0; HEAD + 1]), Err("it says more than it was asked for"));
+        assert_eq!(opener.take(&[0; HEAD + 1]), Err("it sends more than requested"));
     }
 
     proptest! {

@@ -53,7 +53,7 @@ impl Caller {
     pub fn stranger(&self) -> Option<String> {
         (self.assay != ASSAY).then(|| {
             format!(
-                "rank {} runs assay {}, and rank 0 {ASSAY}: take the same on all hosts",
+                "rank {} runs assay {}, and rank 0 {ASSAY}; use the same version on all hosts",
                 self.place.rank, self.assay
             )
         })
@@ -116,13 +116,11 @@ pub fn read_welcome(
             USE.check(token, (riddle, own), written(place).as_bytes(), &shown)
         }
         Answer::Refused("version") => Err(format!(
-            "rank 0 runs another version of assay than {ASSAY}: take the same on all hosts"
+            "rank 0 runs another version of assay than {ASSAY}; use the same version on all hosts"
         )),
-        Answer::Refused("taken") => {
-            Err(format!("rank {} has been there before: a rank joins once", place.rank))
-        }
+        Answer::Refused("taken") => Err(format!("rank {} has already joined", place.rank)),
         Answer::Refused("size") => {
-            Err(format!("rank 0 counts on another number of ranks than {}", place.ranks))
+            Err(format!("rank 0 expects a different number of ranks than {}", place.ranks))
         }
         Answer::Taken { more: Some(_), .. } | Answer::Refused(_) => Err(USE.strange()),
     }
@@ -214,14 +212,14 @@ mod tests {
         let told =
             |line: &str| read_welcome(&token(), PLACE, &[1; 32], &[2; 32], line).unwrap_err();
         assert!(told(&refusal("token")).contains("the same one"));
-        assert!(told(&refusal("taken")).contains("rank 2 has been there"));
+        assert!(told(&refusal("taken")).contains("rank 2 has already joined"));
         assert!(told(&refusal("size")).contains("than 4"));
-        assert!(told(&refusal("version")).contains("take the same on all hosts"));
+        assert!(told(&refusal("version")).contains("use the same version on all hosts"));
         let more = format!("ok {} x", "01".repeat(32));
         for line in ["", "ok", "no", "no milk", "no token today", "OK ab", &more] {
-            assert!(told(line).contains("no sense"), "{line}");
+            assert!(told(line).contains("invalid message"), "{line}");
         }
-        assert!(read_greeting("assay-fleet/2 00").unwrap_err().contains("take the same assay"));
+        assert!(read_greeting("assay-fleet/2 00").unwrap_err().contains("use the same assay"));
         assert!(read_greeting("SSH-2.0-x").unwrap_err().contains("no fleet"));
         for text in ["", "2/4", "2/4x/1", "4/4/1", "a/4/1", "-1/4/1"] {
             assert_eq!(Caller::read(text), None, "{text}");

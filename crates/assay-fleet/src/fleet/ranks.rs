@@ -22,13 +22,13 @@ impl Place {
     pub fn new(rank: u32, ranks: u32) -> Result<Self, String> {
         match (rank, ranks) {
             (_, 0 | 1) => {
-                Err("a fleet has two ranks or more: leave --fleet out for one host".to_owned())
+                Err("--fleet needs at least two ranks; leave it out for one host".to_owned())
             }
             (_, many) if many > MOST_RANKS => {
-                Err(format!("a fleet has {MOST_RANKS} ranks at most"))
+                Err(format!("--fleet supports at most {MOST_RANKS} ranks"))
             }
             (rank, ranks) if rank >= ranks => Err(format!(
-                "rank {rank} of {ranks}: ranks are counted from 0, so the last one is {}",
+                "rank {rank} of {ranks}: ranks start at 0, so the last is {}",
                 ranks - 1
             )),
             _ => Ok(Self { rank, ranks }),
@@ -77,7 +77,7 @@ pub fn place(
         let number = |text: &str| text.trim().parse::<u32>().ok();
         let read = parts.and_then(|(rank, of)| Some((number(rank)?, number(of)?)));
         let (rank, of) =
-            read.ok_or_else(|| format!("--rank {text}: write it like 2/4, counted from 0"))?;
+            read.ok_or_else(|| format!("--rank {text}: use the form 2/4, counted from 0"))?;
         agrees(of, ranks, "--rank")?;
         return Place::new(rank, of);
     }
@@ -98,18 +98,17 @@ pub fn place(
     }
     Err(match without_size {
         Some(launcher) => format!(
-            "{} ({}) tells the rank and not of how many: add --ranks N",
+            "{} ({}) gives the rank but not the number of ranks; add --ranks N",
             launcher.rank, launcher.name
         ),
-        None => "no launcher tells which rank this is: name it on each host, such as --rank 2/4"
-            .to_owned(),
+        None => "no launcher gives this rank; set it on each host, such as --rank 2/4".to_owned(),
     })
 }
 
 fn number(name: &str, text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| {
         format!(
-            "{name} is {}, which is no number: name the rank with --rank",
+            "{name} is {}, not a number; set the rank with --rank",
             assay_base::outside::spelled(text)
         )
     })
@@ -119,7 +118,7 @@ fn number(name: &str, text: &str) -> Result<u32, String> {
 fn agrees(told: u32, asked: Option<u32>, name: &str) -> Result<(), String> {
     match asked {
         Some(asked) if asked != told => {
-            Err(format!("--ranks {asked}, and {name} says {told}: leave one of them out"))
+            Err(format!("--ranks {asked}, and {name} is {told}; leave one of them out"))
         }
         _ => Ok(()),
     }
@@ -175,11 +174,11 @@ mod tests {
     #[test]
     fn what_is_no_place_is_refused_with_advice() {
         for typed in ["", "2", "a/b", "-1/4", "1/2/3", "1/99999999999"] {
-            assert!(of(Some(typed), None, &[]).unwrap_err().contains("like 2/4"), "{typed}");
+            assert!(of(Some(typed), None, &[]).unwrap_err().contains("the form 2/4"), "{typed}");
         }
         assert!(of(Some("4/4"), None, &[]).unwrap_err().contains("the last one is 3"));
-        assert!(of(Some("0/1"), None, &[]).unwrap_err().contains("two ranks or more"));
-        assert!(of(Some("0/5000"), None, &[]).unwrap_err().contains("4096 ranks at most"));
+        assert!(of(Some("0/1"), None, &[]).unwrap_err().contains("at least two ranks"));
+        assert!(of(Some("0/5000"), None, &[]).unwrap_err().contains("at most 4096 ranks"));
         assert!(of(Some("0/4"), Some(5), &[]).is_err());
         assert!(of(None, None, &[]).unwrap_err().contains("--rank 2/4"));
         let odd = [("SLURM_PROCID", "x\u{1b}[2J"), ("SLURM_NTASKS", "4")];

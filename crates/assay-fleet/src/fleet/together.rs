@@ -15,7 +15,7 @@ use assay_study::results::tally::Tally;
 use super::message::{Part, Ran};
 
 /// Why evidence of one machine is not that of all.
-const ELSEWHERE: &str = "of several hosts: the own result of each has it";
+const ELSEWHERE: &str = "of several hosts: see the result of each host";
 /// Reasons of hosts that are told in full.
 const MOST_REASONS: usize = 3;
 /// Histograms of a host in a trial, and letters of the name of one, which files are called by: there are six classes
@@ -197,7 +197,7 @@ fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
 }
 
 fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
-    let (from, to) = common(hosts).ok_or("the windows of its hosts have nothing in common")?;
+    let (from, to) = common(hosts).ok_or("the measurement windows of its hosts do not overlap")?;
     let mut shares = Vec::with_capacity(hosts.len());
     let mut sum: Option<(Measured, io::Detail)> = None;
     let mut latency_ns: BTreeMap<String, Tally> = BTreeMap::new();
@@ -205,7 +205,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
     for host in hosts {
         let Some(measured) = &host.ran.measured else { continue };
         let detail = io::Detail::of(measured)
-            .ok_or_else(|| format!("{}: what it counted has no sum over hosts", host.words()))?;
+            .ok_or_else(|| format!("{}: its counts cannot be summed over hosts", host.words()))?;
         shares.push(share(slot, host, measured, detail, (from, to)));
         match &mut sum {
             None => sum = Some((measured.clone(), detail.clone())),
@@ -217,7 +217,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
         for (class, own) in &host.latency_ns {
             if !is_class(class) {
                 let name = outside::spelled(class);
-                return Err(format!("{}: no class of operations is called {name}", host.words()));
+                return Err(format!("{}: no class of operations is named {name}", host.words()));
             }
             match latency_ns.get_mut(class) {
                 None => drop(latency_ns.insert(class.clone(), own.clone())),

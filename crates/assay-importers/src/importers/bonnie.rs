@@ -12,11 +12,10 @@ use super::{Importer, Reads};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "bonnie-csv",
-        summary: "CSV of bonnie++ 1.96 to 2.00 (all that it prints, its last line, or -q)",
-        text: "Each line is one run of all tests; machine, sizes and concurrency are settings. What \
-               was too fast to measure (+++++) has no number, never zero. Processor time (%CP) \
-               is not compared. Latencies are maxima: bonnie++ \
-               tells no others.",
+        summary: "CSV of bonnie++ 1.96 to 2.00 (full output, its last line, or -q)",
+        text: "Each line is one run of all tests; machine, sizes and concurrency are factors. Tests that are too fast \
+               to measure (+++++) get no number, never zero. Assay does not compare CPU time (%CP). Latencies are \
+               maxima, the only ones of bonnie++.",
     },
     recognises: |start| {
         let lines = lines::lines(start).take(LINES).map(|(_, line)| line);
@@ -83,8 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let good = splitter.split(text).is_ok() && splitter.count() >= FIELDS;
         if !good || !VERSIONS.contains(&splitter.field(0)) {
             let told = format!(
-                "this is no line of bonnie++ 1.96 or later: it has {} of at least {FIELDS} fields; \
-                 the file may be cut off",
+                "not a line of bonnie++ 1.96 or later: {} of at least {FIELDS} fields; the file may be truncated",
                 splitter.count()
             );
             mistakes.on(line, &told);
@@ -161,7 +159,7 @@ fn amount(cell: &Cell<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -
         number.parse::<f64>().ok().filter(|_| digits).map(|number| number * factor)
     });
     if found.is_none() {
-        mistakes.at(cell, &format!("`{}` is no number that bonnie++ writes", quoted(cell.text)));
+        mistakes.at(cell, &format!("`{}` is not a number of bonnie++", quoted(cell.text)));
     }
     found
 }

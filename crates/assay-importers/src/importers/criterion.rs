@@ -18,10 +18,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "criterion",
         summary: "sample.json, estimates.json, raw.csv and messages of criterion",
-        text: "One file is one run of its benchmarks: the samples within a process share whatever \
-               that process met, so they are no trials. The number is the mean time of one \
-               iteration. The path below target/criterion names the benchmark. Run the benchmark several times, \
-               and name the files with --set.",
+        text: "One file is one run of its benchmarks: samples of one process share its conditions, so they are not \
+               trials. The number is the mean time of one iteration. The path below target/criterion names the \
+               benchmark. Run the benchmark several times, and add factors with --set.",
     },
     recognises: |start| {
         let sample = head::has_keys(start, &["sampling_mode", "iters", "times"]);
@@ -113,7 +112,7 @@ fn documents(
         ["slope", "std_dev", "median_abs_dev"].iter().any(|key| whole.get(key).is_some());
     if whole.get("mean").is_some() && !is_estimate {
         return Err(Failure::mistake(format!(
-            "{name}: this is the change of a benchmark, not its time; import new/sample.json"
+            "{name}: contains the change of a benchmark, not its time; import new/sample.json"
         )));
     }
     let mut run = Run::of(if benchmark.is_empty() { "benchmark" } else { benchmark });
@@ -123,9 +122,7 @@ fn documents(
     run.tell(
         TIME,
         Some(mean.ok_or_else(|| {
-            Failure::mistake(format!(
-                "{name}: there are no `times` and `iters`, and no `mean` in it"
-            ))
+            Failure::mistake(format!("{name}: contains no `times` and `iters`, and no `mean`"))
         })?),
     );
     Ok(vec![run])

@@ -10,10 +10,10 @@ use super::{Importer, Reads, evidence};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "dd",
-        summary: "what dd prints at its end (GNU in any language, busybox, BSD)",
-        text: "Each line with bytes and seconds is a run; other lines are passed over. The rate is \
-               computed from both: dd itself tells two or three digits of it. Whether dd read or \
-               wrote, and whether it waited for the drive, the line does not say.",
+        summary: "the summary of dd (GNU in any language, busybox, BSD)",
+        text: "Each line with bytes and seconds is a run; Assay ignores other lines. It computes the rate from both, \
+               because dd prints only two or three digits. The line does not state whether dd read or wrote, or \
+               waited for the drive.",
     },
     recognises: |start| lines::lines(start).take(LINES).any(|(_, line)| copied(line).is_some()),
     reads: Reads::Runs(read),
@@ -33,9 +33,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no line says how much dd copied")));
+        return Err(Failure::mistake(format!("{name}: no line states how much dd copied")));
     }
-    let notes = vec!["lines of dd stand in the order in which they were written".to_owned()];
+    let notes = vec!["lines of dd are in the order of writing".to_owned()];
     Ok(Runs { notes, ..Runs::in_order(runs) })
 }
 

@@ -13,8 +13,8 @@ pub const CRYSTAL: Importer = Importer {
     about: About {
         name: "crystaldiskmark",
         summary: "text of CrystalDiskMark 5 to 8 (UTF-8 or UTF-16)",
-        text: "Each line of a test is a run; MB are 10^6 bytes. The best of its passes is all that \
-               it tells, so save several texts. The date of a text orders it among others.",
+        text: "Each line of a test is a run; MB are 10^6 bytes. CrystalDiskMark reports only the best of its passes, \
+               so save several texts. The date in the text sets its order.",
     },
     recognises: |start| {
         tests(start) && start.lines().take(BANNER).any(|line| line.contains("CrystalDiskMark"))
@@ -26,8 +26,8 @@ pub const K: Importer = Importer {
     about: About {
         name: "kdiskmark",
         summary: "text of KDiskMark 2 and 3",
-        text: "Each line of a test is a run; MB are 10^6 bytes. KDiskMark runs fio and tells the \
-               mean of its passes. The date of a text orders it among others.",
+        text: "Each line of a test is a run; MB are 10^6 bytes. KDiskMark runs fio and reports the mean of its \
+               passes. The date in the text sets its order.",
     },
     recognises: |start| {
         tests(start) && start.lines().take(BANNER).any(|line| line.contains("KDiskMark"))

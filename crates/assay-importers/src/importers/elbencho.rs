@@ -13,9 +13,9 @@ use super::{Importer, Reads, evidence, times, unused};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "elbencho-csv",
-        summary: "CSV of results of elbencho (--csvfile)",
-        text: "Each line is a run of its operation, by the rates when the last thread was done. The \
-               columns that say how it was done are settings.",
+        summary: "CSV results of elbencho (--csvfile)",
+        text: "Each line is a run of its operation, with the rates when the last thread finished. Columns of options \
+               are factors.",
     },
     recognises: |start| {
         let header = lines::lines(start).next().map_or("", |(_, line)| line);
@@ -64,7 +64,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let mut unknown: BTreeSet<String> = BTreeSet::new();
     for (line, text) in lines::lines(text) {
         if splitter.split(text).is_err() {
-            mistakes.on(line, "a quotation mark is left open; the file may be cut off");
+            mistakes.on(line, "unclosed quotation mark; the file may be truncated");
             continue;
         }
         let fields: Vec<&str> = (0..splitter.count()).map(|at| splitter.field(at)).collect();
@@ -127,7 +127,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     mistakes.outcome()?;
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: there is no line below the header")));
+        return Err(Failure::mistake(format!("{name}: no line below the header")));
     }
     let mut runs = Runs::in_order(runs);
     runs.notes.extend(unknown.iter().map(|name| format!("not compared: {name} (not known here)")));

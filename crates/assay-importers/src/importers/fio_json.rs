@@ -17,11 +17,10 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "fio-json",
         summary: "JSON and JSON+ of fio 2.2 and later (--output-format=json)",
-        text: "A workload for each kind of access and block size; job options (with global options) \
-               that differ among the runs of a workload are the factors, and equal jobs are \
-               replicates. Jobs of one group with equal options are one run, by what they did together. \
-               Latencies are those of which fio tells percentiles, as a rule from the end of the \
-               submission on (clat_ns). The order comes from the times in the files.",
+        text: "Each kind of access and block size is a workload. Job options (global options included) that differ \
+               among the runs of a workload are the factors, and equal jobs are replicates. Jobs of one group with \
+               equal options form one run with their total. Latencies are those with percentiles in fio, usually from \
+               the end of the submission (clat_ns). The order comes from the times in the files.",
     },
     recognises: |start| head::has_keys(start, &["fio version"]),
     reads: Reads::Runs(read),
@@ -90,7 +89,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     found.in_order &= documents == 0;
     if earlier > 0 {
         found.notes.push(format!(
-            "{earlier} reports of the same run (status-interval) are left out: the last one covers them"
+            "{earlier} reports of the same run (status-interval) are skipped: the last one covers them"
         ));
     }
     Ok(found)
@@ -127,12 +126,12 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     };
     if jobs.is_empty() {
         return Err(Failure::mistake(format!(
-            "{name}: there are no `jobs` in it: fio was ended before its end, or ran none"
+            "{name}: contains no `jobs`: fio was interrupted, or ran none"
         )));
     }
     if jobs.len() > MOST_JOBS {
         return Err(Failure::mistake(format!(
-            "{name}: there are {} jobs in it; at most {MOST_JOBS} of a file are read: import parts",
+            "{name}: contains {} jobs; the limit is {MOST_JOBS} per file; import parts",
             jobs.len()
         )));
     }
@@ -166,7 +165,7 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     }
     if found.runs.len() == runs_before {
         return Err(Failure::mistake(format!(
-            "{name}: no job of it read or wrote anything; look at `error` of its jobs"
+            "{name}: no job read or wrote anything; check `error` of its jobs"
         )));
     }
     Ok(())
@@ -270,9 +269,8 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
             run.tell("iops", rate(several, |part| number(part, &["iops"])));
             run.tell("bandwidth_bytes_per_s", rate(several, bandwidth));
             merged(&mut run, several);
-            let note = "jobs that ran at once with equal options are one run: what they did \
-                        together in the time of the longest; percentiles only where the file has \
-                        bins (json+)";
+            let note = "jobs that ran at once with equal options are one run: their total in the time of the longest; \
+                        percentiles only if the file has bins (json+)";
             if !notes.iter().any(|known| known == note) {
                 notes.push(note.to_owned());
             }

@@ -13,9 +13,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "flent",
         summary: "data files of flent (.flent, .flent.gz)",
-        text: "Each series of a file is one run, by the mean of its samples: samples within a test \
-               are no trials. The name and the unit of a series tell which direction is better. \
-               The time in the file orders it among others; its title is a setting.",
+        text: "Each series of a file is one run, by the mean of its samples: samples within a test are not trials. \
+               The name and unit of a series imply the better direction. The time in the file sets its order; its \
+               title is a factor.",
     },
     recognises: |start| {
         head::has_keys(start, &["raw_values"])

@@ -14,9 +14,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "go-bench",
         summary: "lines of Go's benchmarks (go test -bench, benchstat)",
-        text: "Each line is a run (go test -count 10 makes ten); what stands as name=level behind a \
-               slash is a setting, and so are goos, goarch and cpu. Two files with --set are old and \
-               new; Go runs one benchmark after the other, so their order is known and bad.",
+        text: "Each line is a run (go test -count 10 writes ten). name=level after a slash is a factor, and so are \
+               goos, goarch and cpu. Two files with --set are old and new. Go runs one benchmark after the other, so \
+               drift could explain the differences.",
     },
     recognises: |start| lines::lines(start).any(|(_, line)| line_of(line).is_some()),
     reads: Reads::Runs(read),

@@ -19,8 +19,8 @@ fn for_the_eye(head: &str) -> Option<&'static str> {
 }
 
 /// What to do with a binary trace.
-const BLKTRACE: &str = "a binary trace of blktrace for one CPU: say blkparse -i NAME -o trace.txt, which joins \
-                        the files of all CPUs (NAME.blktrace.0, NAME.blktrace.1, ...), and import trace.txt";
+const BLKTRACE: &str = "a binary trace of blktrace for one CPU; run blkparse -i NAME -o trace.txt, which joins the \
+                        files of all CPUs (NAME.blktrace.0, NAME.blktrace.1, ...), and import trace.txt";
 
 /// As much of a text as formats are told by.
 pub(super) fn of(text: &str) -> &str {
@@ -67,7 +67,7 @@ fn closing(text: &str) -> Option<usize> {
 /// What a text that no importer knows looks like, and what is missing; nothing where it may be a
 /// table with a mistake in it.
 pub(super) fn strange(head: &str) -> Option<String> {
-    let known = "assay list importers tells what can be read";
+    let known = "see assay list importers";
     let start = head.trim_start();
     if let Some(what) = for_the_eye(head) {
         return Some(format!("this looks like {what}"));
@@ -76,12 +76,12 @@ pub(super) fn strange(head: &str) -> Option<String> {
         return Some(format!("this looks like {what}"));
     }
     if head.contains('\0') {
-        return Some(format!("this is no text; {known}"));
+        return Some(format!("not a text file; {known}"));
     }
     if start.starts_with('<') {
         return Some(format!(
-            "this looks like XML or a web page, and of XML only results of Phoronix \
-             (PhoronixTestSuite with Result in it) can be read; {known}"
+            "this looks like XML or a web page; the only supported XML is results of Phoronix (PhoronixTestSuite with \
+             Result); {known}"
         ));
     }
     if !start.starts_with(['{', '[']) {
@@ -89,8 +89,8 @@ pub(super) fn strange(head: &str) -> Option<String> {
         let is_prose = line.contains(' ') && !line.contains([',', ';', '\t']);
         return is_prose.then(|| {
             format!(
-                "this looks like plain text that begins with `{}`: a table begins with the names \
-                 of its columns, such as replicate,workload,metric,value; {known}",
+                "this looks like plain text that starts with `{}`; a table starts with its column names, such as \
+                 replicate,workload,metric,value; {known}",
                 quoted(line)
             )
         });
@@ -100,10 +100,10 @@ pub(super) fn strange(head: &str) -> Option<String> {
     let keys: Vec<String> = keys.into_iter().map(|key| format!("`{}`", quoted(key))).collect();
     let keys = match keys.as_slice() {
         [] => "without a key".to_owned(),
-        keys => format!("that begins with the keys {}", keys.join(", ")),
+        keys => format!("that starts with the keys {}", keys.join(", ")),
     };
     Some(format!(
-        "this looks like JSON {keys}, which no importer knows: fio's has `fio version` and `jobs` \
+        "this looks like JSON {keys}, which no importer supports: fio's has `fio version` and `jobs` \
          (--output-format=json), hyperfine's has `results` with `times`; {known}"
     ))
 }
@@ -122,7 +122,7 @@ mod tests {
     fn what_is_unknown_is_described() {
         assert!(strange("{\"alpha\": 1}").unwrap().contains("`alpha`"));
         assert!(strange("<html>").unwrap().contains("web page"));
-        assert!(strange("a\0b").unwrap().contains("no text"));
+        assert!(strange("a\0b").unwrap().contains("not a text"));
         assert_eq!(strange("a,b,c"), None);
         assert_eq!(strange("value"), None);
         assert!(strange("hello world\n").unwrap().contains("begins with `hello world`"));

@@ -14,9 +14,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "hyperfine-json",
         summary: "JSON of hyperfine (--export-json)",
-        text: "Each of its times is a run. The parameters are the factors; where there are none, the \
-               commands are compared. hyperfine runs one command after the other, so its order is \
-               known and bad: ratios without verdicts.",
+        text: "Each time is a run. The parameters are the factors; without parameters, Assay compares the commands. \
+               hyperfine runs one command after the other, so drift could explain the differences: ratios without \
+               verdicts.",
     },
     recognises: |start| {
         head::has_keys(start, &["results", "command"]) && !head::has_keys(start, &["fio version"])
@@ -38,8 +38,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let times = json::list(result, &["times"]);
         if times.is_empty() {
             return Err(Failure::mistake(format!(
-                "{name}: a result has no `times`: hyperfine before 1.2, or numbers that were taken \
-                 out; means alone are no trials"
+                "{name}: a result has no `times`: from hyperfine before 1.2, or removed; means alone are not trials"
             )));
         }
         let mut first = Run::of(WORKLOAD);

@@ -11,9 +11,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "iozone",
         summary: "tables of iozone 3 (automatic mode)",
-        text: "Each number is a run of its test; file and record size are settings. The banner says \
-               whether it is KiB a second, operations a second or microseconds an operation. \
-               Without -e, -c or -I it is mostly the page cache that is measured.",
+        text: "Each number is a run of its test; file and record size are factors. The banner states the unit: KiB \
+               per second, operations per second or microseconds per operation. Without -e, -c or -I it mostly \
+               measures the page cache.",
     },
     recognises: |start| {
         start.lines().take(BANNER).any(|line| header(line).is_some())
@@ -89,13 +89,12 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     if runs.is_empty() {
         return Err(Failure::mistake(format!(
-            "{name}: there is no row of digits below the header; of iozone only the table of the \
-             automatic mode is read, not the one of -t"
+            "{name}: no row of digits below the header; of iozone, Assay reads only the table of the automatic mode, \
+             not that of -t"
         )));
     }
     let notes = vec![
-        "iozone tells nothing of the cache: without -e, -c or -I its numbers may be \
-                      those of memory"
+        "iozone does not report the cache: without -e, -c or -I it may have measured memory"
             .to_owned(),
     ];
     Ok(Runs { notes, ..Runs::in_order(runs) })

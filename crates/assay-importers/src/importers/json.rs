@@ -34,7 +34,7 @@ pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
     if let Some(second) = following(text, end) {
         let line = text[..second].matches('\n').count() + 1;
         return Err(Failure::mistake(format!(
-            "{name}:{line}:1: a second JSON document begins here; save each document as a file"
+            "{name}:{line}:1: a second JSON document starts here; save each document as a file"
         )));
     }
     Ok(document)
@@ -69,7 +69,7 @@ fn following(text: &str, end: usize) -> Option<usize> {
 /// The first document from a place on, and where it ends.
 fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
     let Some(start) = start(&text[from..]).map(|start| from + start) else {
-        return Err(Failure::mistake(format!("{name}:1:1: there is no JSON in it")));
+        return Err(Failure::mistake(format!("{name}:1:1: not JSON")));
     };
     let before = text[..start].matches('\n').count();
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
@@ -81,15 +81,14 @@ fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
             let told = error.to_string();
             let told = told.split(" at line ").next().unwrap_or(&told);
             let what = if error.classify() == Category::Eof {
-                "the file ends in the middle of its JSON: it is truncated, or the tool was ended \
-                 before its end; run it again"
+                "the JSON is truncated: the file is incomplete, or the tool was interrupted; run it again"
                     .to_owned()
             } else {
-                format!("this is no JSON: {told}")
+                format!("not JSON: {told}")
             };
             Err(Failure::mistake(format!("{name}:{line}:{column}: {what}")))
         }
-        None => Err(Failure::mistake(format!("{name}:1:1: there is no JSON in it"))),
+        None => Err(Failure::mistake(format!("{name}:1:1: not JSON"))),
     }
 }
 

@@ -217,8 +217,7 @@ pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
         match first {
             Some((other, known)) if known.about.name != own.about.name => {
                 return Err(Failure::mistake(format!(
-                    "{} is {} and {} is {}: a study is of one tool; import them apart, and hold \
-                     the results together with assay compare",
+                    "{} is {} and {} is {}; import them separately, then use assay compare",
                     other.name, known.about.name, file.name, own.about.name
                 )));
             }
@@ -244,8 +243,8 @@ pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcom
     let unknown: BTreeSet<&str> = unknown.map(|one| one.metric.as_str()).collect();
     for metric in unknown {
         found.notes.push(format!(
-            "which direction of {metric} is better is not known, so it gets no verdict; state it with \
-             --better {metric}=higher or --better {metric}=lower"
+            "the better direction of {metric} is unknown, so it gets no verdict; state it with --better \
+             {metric}=higher or --better {metric}=lower"
         ));
     }
     Ok(found)
@@ -283,8 +282,8 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
             };
             if let Some((name, level)) = file.arm.iter().next() {
                 return Err(Failure::mistake(format!(
-                    "{}: a table says itself what it compares: give it a column factor:{name} with \
-                     {level} in it instead of --set {name}={level}",
+                    "{}: a table names its own factors; add a column factor:{name} with {level} to it instead of --set \
+                     {name}={level}",
                     file.name
                 )));
             }
@@ -304,7 +303,7 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
             together::together(&all, options)
         }
         Reads::Requests(_) => Err(Failure::mistake(format!(
-            "{} holds requests one by one ({}), and no numbers to compare: assay import makes a recording of it",
+            "{} contains single requests ({}), not numbers to compare; assay import converts it to a recording",
             files.first().map_or("the file", |file| file.name.as_str()),
             importer.about.name
         ))),
@@ -355,7 +354,7 @@ fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
         let (whole, is_cut) = unpacked(bytes, LARGEST_RUNS_BYTES);
         if is_cut {
             return Err(Failure::mistake(format!(
-                "{name}: what is packed in it is damaged, cut off, or longer than 64 MiB"
+                "{name}: its compressed content is damaged, truncated, or longer than 64 MiB"
             )));
         }
         return text(name, whole).map(Cow::Owned);

@@ -16,10 +16,10 @@ const NAME: &str = "its output";
 /// # Errors
 /// What is wrong with the text.
 pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
-    let importer = find(format).ok_or_else(|| format!("there is no format {format}"))?;
+    let importer = find(format).ok_or_else(|| format!("unknown format {format}"))?;
     let Reads::Runs(read) = importer.reads else {
         return Err(format!(
-            "{format} is a table of trials, or requests one by one: no numbers of one run"
+            "{format} is a table of trials or single requests, not the numbers of one run"
         ));
     };
     let mut found = read(NAME, text).map_err(|failure| failure.message)?;
@@ -47,7 +47,7 @@ pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
         }
     }
     if numbers.is_empty() {
-        return Err(format!("there is no number of {format} in it"));
+        return Err(format!("it contains no number of {format}"));
     }
     Ok(numbers)
 }
@@ -100,7 +100,7 @@ mod tests {
         assert!(
             numbers("trials-csv", "replicate,value\n").unwrap_err().contains("a table of trials")
         );
-        assert!(numbers("no-format", "").unwrap_err().contains("there is no format no-format"));
+        assert!(numbers("no-format", "").unwrap_err().contains("unknown format no-format"));
     }
 
     #[test]

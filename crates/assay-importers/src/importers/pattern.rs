@@ -35,7 +35,7 @@ fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
             continue;
         }
         if open {
-            return Err(wrong("two open places stand side by side: put a letter between them"));
+            return Err(wrong("two placeholders are adjacent; put a letter between them"));
         }
         open = true;
         if let Some(after) = rest.strip_prefix('*') {
@@ -49,7 +49,11 @@ fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
             rest = after;
         }
     }
-    if named { Ok(parts) } else { Err(wrong("it names no level: write {NAME} where one stands")) }
+    if named {
+        Ok(parts)
+    } else {
+        Err(wrong("it names no level; write {NAME} in the place of one"))
+    }
 }
 
 /// An open place takes as little as it can, and at least one letter for a level.

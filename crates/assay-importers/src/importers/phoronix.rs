@@ -11,9 +11,8 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "phoronix-xml",
         summary: "composite.xml of the Phoronix Test Suite",
-        text: "Each value of a result is a run, and the systems are compared. The suite runs a test \
-               on one system as often as it likes and then the next one: in which order is not \
-               told, so there are ratios without verdicts.",
+        text: "Each value of a result is a run, and Assay compares the systems. The suite repeats a test on one \
+               system before the next one, in an unknown order: ratios without verdicts.",
     },
     recognises: |start| start.contains("<PhoronixTestSuite>"),
     reads: Reads::Runs(read),
@@ -58,7 +57,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     if runs.is_empty() {
         return Err(Failure::mistake(format!(
-            "{name}: there is no Result with an Entry and a Value in it; the file may be cut off"
+            "{name}: contains no Result with an Entry and a Value; the file may be truncated"
         )));
     }
     Ok(Runs { runs, ..Runs::default() })

@@ -29,7 +29,7 @@ pub(super) fn ranges(text: &str) -> Option<String> {
         histograms.iter().filter_map(|(histogram, buckets)| range(histogram, buckets)).collect();
     (!ranges.is_empty()).then(|| {
         format!(
-            "histograms of Prometheus, which give ranges and no numbers: {}. Measure with assay check --for etcd, or \
+            "histograms of Prometheus, which give ranges, not numbers: {}. Measure with assay check --for etcd, or \
              import requests that were recorded one by one",
             ranges.join("; ")
         )

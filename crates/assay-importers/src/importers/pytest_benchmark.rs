@@ -11,8 +11,8 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "pytest-benchmark",
         summary: "JSON of pytest-benchmark (--benchmark-json)",
-        text: "Each benchmark of a file is one run, by its mean: its rounds share one process and \
-               are no trials. Its parameters are settings; files tell when they were made.",
+        text: "Each benchmark of a file is one run, by its mean: its rounds share one process and are not trials. Its \
+               parameters are factors; files contain their date.",
     },
     recognises: |start| {
         head::has_keys(start, &["machine_info", "benchmarks"])
@@ -43,7 +43,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: there are no `benchmarks` in it")));
+        return Err(Failure::mistake(format!("{name}: contains no `benchmarks`")));
     }
     Ok(Runs::in_order(runs))
 }

@@ -16,10 +16,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "sysstat-json",
         summary: "JSON of sysstat (iostat -o JSON, sadf -j)",
-        text: "Each device of a file is one run, by the means of its reports (waits weighed by the \
-               requests); the first report of iostat, which is the mean since the machine was \
-               started, is left out where others follow. What was done meanwhile it does not say: \
-               name it with --set.",
+        text: "Each device of a file is one run, by the means of its reports (waits weighted by requests). The first \
+               report of iostat is the mean since boot, so Assay skips it if others follow. The file does not state \
+               what ran: name it with --set.",
     },
     recognises: |start| head::has_keys(start, &["sysstat", "hosts"]),
     reads: Reads::Runs(read),
@@ -56,13 +55,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let since_start = host.get("date").is_some() && !reports.first().is_some_and(own_interval);
         let skipped = usize::from(since_start && reports.len() > 1);
         if skipped > 0 {
-            runs.notes.push(
-                "the first report is the mean since the machine was started, and is left out"
-                    .to_owned(),
-            );
+            runs.notes.push("the first report is the mean since boot; skipped".to_owned());
         }
         if reports.len() == 1 && !timed(&reports[0]) {
-            runs.notes.push("the only report is the mean since the machine was started".to_owned());
+            runs.notes.push("the only report is the mean since boot".to_owned());
         }
         let mut own = means(&reports[skipped..], &mut runs.notes);
         let place = word(host, &["nodename"]).unwrap_or_default();
@@ -73,7 +69,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     if runs.runs.is_empty() {
         return Err(Failure::mistake(format!(
-            "{name}: no report has a `disk`: say iostat -x, or sadf -j -- -d"
+            "{name}: no report has a `disk`; use iostat -x, or sadf -j -- -d"
         )));
     }
     Ok(runs)

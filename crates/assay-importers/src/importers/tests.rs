@@ -162,7 +162,11 @@ fn stated_direction_must_fit_the_metric() {
     };
     let found = told("score", Higher).unwrap();
     assert!(found.measurements.series.iter().all(|one| one.better == Higher));
-    assert!(found.notes.iter().all(|note| !note.contains("which direction")), "{:?}", found.notes);
+    assert!(
+        found.notes.iter().all(|note| !note.contains("the better direction")),
+        "{:?}",
+        found.notes
+    );
     let notes = told("iops", Higher).unwrap().notes;
     assert!(notes.iter().any(|note| note.contains("--better score=higher")), "{notes:?}");
     assert!(told("iops", Lower).unwrap_err().contains("more is better"));

@@ -11,8 +11,8 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "tiobench",
         summary: "tables of tiobench.pl",
-        text: "Each row is a run: its identifier, sizes and threads are settings. MB are 2^20 bytes. \
-               tiobench runs all threads of one row at once and one row after the other.",
+        text: "Each row is a run; its identifier, sizes and threads are factors. MB are 2^20 bytes. tiobench runs all \
+               threads of a row at once and one row after the other.",
     },
     recognises: |start| {
         let mut lines = start.lines().map(str::trim);

@@ -87,7 +87,7 @@ fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
     };
     for (file, runs) in files {
         if runs.runs.is_empty() {
-            return Err(Failure::mistake(format!("{}: there is no run in it", file.name)));
+            return Err(Failure::mistake(format!("{}: contains no run", file.name)));
         }
         for run in &runs.runs {
             let workload = place_in(&mut all.workloads, &run.workload);
@@ -110,7 +110,7 @@ fn at_most(most: usize, count: usize, what: &str, name: &str) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::mistake(format!(
-        "{name}: there are more than {most} {what} in this study; import parts of it"
+        "{name}: this study has more than {most} {what}; import parts of it"
     )))
 }
 
@@ -135,7 +135,7 @@ fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>
     for name in &given {
         if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
             return Err(Failure::mistake(format!(
-                "{}: no --set says its {}, as of other files; say it of each",
+                "{}: no --set gives its {}, as for other files; set it for each",
                 file.name,
                 quoted(name)
             )));
@@ -234,7 +234,7 @@ impl All<'_> {
             .any(|pair| pair[0].0 == pair[1].0 && pair[1].1.0 < pair[0].1.1.max(pair[0].1.0 + 1));
         if overlap {
             self.notes.push(
-                "by their times, runs of one workload ran at once: which came first is not told"
+                "by their times, runs of one workload overlapped: their order is unknown"
                     .to_owned(),
             );
         }
@@ -256,20 +256,20 @@ impl All<'_> {
 
     fn tell_order(&mut self, order: Order, files: usize) {
         if self.arms.len() < 2 {
-            self.notes.push("all runs have the same settings, so nothing is compared".to_owned());
+            self.notes.push("all runs have the same settings; nothing to compare".to_owned());
             return;
         }
         match order {
             Order::Unknown if self.runs.iter().all(|one| one.order.is_none()) && files > 1 => {
                 self.notes.push(
-                    "the files do not tell in which order the runs were made, so there are ratios \
-                     and no verdicts; if they are named in that order, say --in-order"
+                    "the files do not record the order of the runs, so Assay gives ratios without verdicts; if you \
+                     list them in order, use --in-order"
                         .to_owned(),
                 );
             }
             Order::Unknown | Order::Sequential => self.notes.push(
-                "the runs stand in lumps, setting after setting or without complete replicates, so they \
-                 are not paired, and there are ratios and no verdicts; run the settings in turn"
+                "the runs are in blocks or without complete replicates, so Assay gives ratios without verdicts; \
+                 interleave the configurations"
                     .to_owned(),
             ),
             _ => {}
@@ -303,7 +303,7 @@ impl All<'_> {
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
         self.notes.push(format!(
-            "the baseline is {}, that of the first run; --baseline names another",
+            "the baseline is {}, that of the first run; --baseline sets another",
             words.join(" ")
         ));
         Ok(first)
@@ -406,8 +406,8 @@ fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
     let value = told.and_then(|told| told.value).filter(good).filter(|_| failed.is_none());
     let reason = failed.or_else(|| {
         let what = match told.and_then(|told| told.value) {
-            None => own_reason.unwrap_or_else(|| "the tool told no number".to_owned()),
-            Some(value) => format!("the tool told {value}, which cannot be compared"),
+            None => own_reason.unwrap_or_else(|| "the tool reported no number".to_owned()),
+            Some(value) => format!("the tool reported {value}, which cannot be compared"),
         };
         value.is_none().then_some(what)
     });

@@ -24,12 +24,11 @@ const LONGEST_LINE: usize = 16 * 1024;
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "trials-csv",
-        summary: "tidy CSV: one row for each trial and metric",
-        text: "Columns replicate, workload, metric and value, optionally order and status, and a \
-               column factor:NAME for each setting. A metric may be written latency:lower, \
-               iops:higher or errors:lower:difference (compared by differences, so that zeros are \
-               allowed). A status is ok, failed, disturbed or lead-in, with a reason after a colon. \
-               Lines that begin with # are comments.",
+        summary: "tidy CSV: one row per trial and metric",
+        text: "Columns replicate, workload, metric and value, optionally order and status, and a column factor:NAME \
+               per factor. Write a metric as latency:lower, iops:higher or errors:lower:difference (compared by \
+               differences, which allows zeros). A status is ok, failed, disturbed or lead-in, with a reason after a \
+               colon. Lines that begin with # are comments.",
     },
     // What has no header of another format is told what is wrong with it here.
     recognises: |_| false,
@@ -40,7 +39,7 @@ pub const IMPORTER: Importer = Importer {
 pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     let mut mistakes = Mistakes::of(name);
     for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {
-        let text = format!("the line has {} bytes: no table of trials has such lines", line.len());
+        let text = format!("the line has {} bytes, too long for a table of trials", line.len());
         mistakes.on(number, &text);
     }
     mistakes.outcome()?;
@@ -66,7 +65,7 @@ pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
 }
 
 fn nothing(name: &str, text: &str) -> String {
-    let what = if text.trim().is_empty() { "is empty" } else { "holds only comments" };
+    let what = if text.trim().is_empty() { "is empty" } else { "contains only comments" };
     format!(
         "{name}:1:1: the file {what}; write a header and a row for each trial and metric (example: \
          assay import --help)"
@@ -101,7 +100,7 @@ mod tests {
             assert_eq!(of_two(arm).unwrap().measurements.design.baseline["a"], arm[0].1);
         }
         let told = of_two(&[("a", "1"), ("b", "2")]).unwrap_err().message;
-        assert!(told.contains("no row has these levels together"), "{told}");
+        assert!(told.contains("no row has this combination of levels"), "{told}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn advice<'a>(word: &str, choices: impl Iterator<Item = &'a str> + Cl
     let named: Vec<String> =
         choices.take(NAMED).map(|choice| format!("`{}`", quoted(choice))).collect();
     let end = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("there is {}{end}", named.join(", "))
+    format!("use {}{end}", named.join(", "))
 }
 
 /// Digits with at most one point, a sign and an exponent: no words, no other separators.
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_far_word_is_answered_with_the_choices() {
         let levels = ["ext2", "ext4", "xfs"];
-        assert_eq!(advice("zfs2000", levels.into_iter()), "there is `ext2`, `ext4`, `xfs`");
+        assert_eq!(advice("zfs2000", levels.into_iter()), "use `ext2`, `ext4`, `xfs`");
         let many: Vec<String> = (0..10).map(|n| n.to_string()).collect();
         assert!(advice("x", many.iter().map(String::as_str)).ends_with("`7` and 2 more"));
     }

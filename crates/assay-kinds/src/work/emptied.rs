@@ -13,9 +13,9 @@ pub(super) fn empty(system: &dyn System) -> Result<Option<[u64; 2]>, String> {
     let before = cached_bytes(system);
     system.forget_cache().map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => {
-            "the page cache can be emptied by root alone: use sudo, or leave cold out".to_owned()
+            "only root can drop the page cache; use sudo, or remove drop_caches".to_owned()
         }
-        _ => format!("the page cache cannot be emptied: {error}"),
+        _ => format!("cannot drop the page cache: {error}"),
     })?;
     Ok(before.zip(cached_bytes(system)).map(|(before, after)| [before, after]))
 }

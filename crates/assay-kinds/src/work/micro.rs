@@ -47,8 +47,8 @@ static KEYS: Fields = Fields {
         needed(
             "operation",
             Form::Word(|| Operation::ALL.map(Operation::name).to_vec()),
-            "what is done again and again: dependent arithmetic, the first touch of fresh pages, fork \
-             and exit, or a system call (getppid)",
+            "operation to repeat: dependent arithmetic, first touch of fresh pages, fork and exit, or a system call \
+             (getppid)",
             "operation = \"syscall\"",
         ),
         field("runtime", Form::Time { least: Time(1) }, "time of a trial", "runtime = \"1 s\""),
@@ -59,25 +59,24 @@ const RATE: Metric = metric(
     "micro_operations_per_s",
     Better::Higher,
     "operations per second",
-    "operations of a micro-benchmark per second, one after the other in one thread",
+    "operations of a micro-benchmark per second in a single thread",
 );
 
 const COST: Metric = metric(
     "micro_operation_ns",
     Better::Lower,
     "time of an operation",
-    "time that an operation of a micro-benchmark takes, mean of a trial",
+    "time per operation of a micro-benchmark, mean of a trial",
 );
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "micro",
-        summary: "a micro-benchmark: one basic operation of the machine, again and again",
-        text: "A process of its own, with one thread and nothing else in it, repeats one operation: a chain \
-               of arithmetic, the first touch of fresh anonymous pages, fork and exit, or the cheapest \
-               call that the kernel itself must answer. How many make a batch of half a millisecond is \
-               found first; batches are repeated until the time is over. Virtual machines, containers \
-               and mitigations change each of the four by another factor, which no single number shows.",
+        summary: "micro-benchmark of one basic operation",
+        text: "A separate single-threaded process repeats one operation: dependent arithmetic, the first touch of \
+               fresh anonymous pages, fork and exit, or the cheapest real system call. Assay calibrates a batch to \
+               half a millisecond, then repeats batches until the time is over. Virtual machines, containers and \
+               mitigations affect each operation by a different factor, so no single number describes them.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "micro = { operation = \"syscall\" }";
@@ -138,16 +137,14 @@ impl Asks for Asked {
 const fn words(operation: Operation) -> &'static str {
     match operation {
         Operation::Arithmetic => {
-            "steps of arithmetic, each on the result of the one before: a multiplication and shifts of \
-             whole numbers, a multiplication and an addition of floating ones"
+            "dependent arithmetic: a multiplication and shifts of integers, a multiplication and an addition of \
+             floating-point numbers"
         }
         Operation::PageFault => {
             "first touches of fresh anonymous pages, 256 mapped and unmapped at a time"
         }
-        Operation::ForkExit => {
-            "forks of a small process whose child ends at once and is waited for"
-        }
-        Operation::Syscall => "calls of the kernel that do next to nothing (getppid)",
+        Operation::ForkExit => "fork of a small process, exit of its child, and wait",
+        Operation::Syscall => "minimal system calls (getppid)",
     }
 }
 
@@ -242,7 +239,7 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
 /// Why it could not.
 fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
     let own = run.system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
+    let own = own.map_err(|error| format!("cannot find this program: {error}"))?;
     let (own, time) = (own.display().to_string(), time_ns.to_string());
     // Whoever asks with an input has the patience for a machine that is busy with others' work.
     let none = run.system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);

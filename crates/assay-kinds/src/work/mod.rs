@@ -56,22 +56,21 @@ kinds! {
 const NAME: Field = needed(
     "name",
     Form::Name,
-    "its name, unique in the study: lower-case letters, digits and -",
+    "unique name: lower-case letters, digits and -",
     "name = \"random-read\"",
 );
 
 const BACKGROUND: Field = field(
     "background",
     Form::Table(&io::keys::BACKGROUND),
-    "others' work that goes on meanwhile in the other half of the area; counted, not compared",
+    "background load in the other half of the area; counted, not compared",
     "background = { pattern = \"random\", mix = \"write\", block_size = \"1 MiB\", direct = false }",
 );
 
 const OPTIONAL: Field = field(
     "optional",
     Form::Flag,
-    "where it cannot be run, as for want of a program, it is left out with the reason, and the others run; \
-     false by default",
+    "skip the workload and report the reason if it cannot run, for example without a program; false by default",
     "optional = true",
 );
 
@@ -79,8 +78,8 @@ const OPTIONAL: Field = field(
 pub static COPY: Parameter = Parameter {
     about: About {
         name: "aa_copy",
-        summary: "identical settings, to see the bench's own noise",
-        text: "Changes nothing: whatever differs between its levels is noise.",
+        summary: "identical settings (A/A control), to measure the noise floor",
+        text: "Has no effect; any difference between its levels is noise.",
     },
     example: "[\"a\", \"b\", \"c\"]",
     is_work: false,

@@ -37,7 +37,8 @@ pub struct Area {
 }
 
 /// Why nothing is written to a target that is only read, and what to do.
-pub const ONLY_READ: &str = "this target is only read; name a directory (what a device needs to be overwritten: assay plan check DEVICE)";
+pub const ONLY_READ: &str =
+    "this target is only read; use a directory (for a device: assay plan check DEVICE)";
 
 impl Area {
     /// Two halves of it, whole MiB where it has them. A stranger's may end where no number reaches.

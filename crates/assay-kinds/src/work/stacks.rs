@@ -62,13 +62,13 @@ static KEYS: Fields = Fields {
         field(
             "threads",
             Form::Whole { least: 1, most: MOST_THREADS },
-            "threads that are started",
+            "number of threads",
             "threads = 200",
         ),
         field(
             "stack_size",
             Form::Size { least: LEAST, most: MOST },
-            "bytes that are reserved for the stack of each (`ulimit -s`)",
+            "reserved stack size per thread (`ulimit -s`)",
             "stack_size = \"8 MiB\"",
         ),
     ],
@@ -81,40 +81,36 @@ const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -
 pub const RESIDENT: Metric = growth(
     "stacks_resident_bytes",
     "resident memory",
-    "what the threads added to the memory that a process has (Rss)",
+    "resident memory that the threads add (Rss)",
 );
 const PROPORTIONAL: Metric = growth(
     "stacks_pss_bytes",
     "proportional memory",
-    "the same, with what is shared counted in parts (Pss)",
+    "proportional memory that the threads add (Pss)",
 );
-pub const VIRTUAL: Metric = growth(
-    "stacks_virtual_bytes",
-    "address space",
-    "what the threads added to the addresses that a process has reserved (VmSize)",
-);
+pub const VIRTUAL: Metric =
+    growth("stacks_virtual_bytes", "address space", "virtual memory that the threads add (VmSize)");
 const COMMITTED: Metric = growth(
     "stacks_committed_bytes",
     "committed memory",
-    "what the threads added to the memory that the kernel has promised (Committed_AS), others' included",
+    "committed memory that the threads and others add (Committed_AS)",
 );
 const PAGE_TABLES: Metric = growth(
     "stacks_page_tables_bytes",
     "page tables",
-    "what the threads added to the tables that lead to the memory of a process (VmPTE)",
+    "page table memory that the threads add (VmPTE)",
 );
 const STARTING: Metric =
-    metric("stacks_start_s", Better::Lower, "time to start", "time until all threads ran");
+    metric("stacks_start_s", Better::Lower, "time to start", "time until all threads run");
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "stacks",
-        summary: "threads with a stack of a stated size",
-        text: "A process of its own starts threads that do nothing, with a stack of this size reserved for \
-               each, and reads what they added to its memory: what is reserved (VmSize), what is used \
-               (VmRSS, Pss, VmPTE), and what the kernel has promised (Committed_AS, of the whole machine). \
-               A reserved stack is not used memory; what is promised matters where the kernel promises no \
-               more than there is (vm.overcommit_memory = 2).",
+        summary: "threads with a given stack size",
+        text: "A separate process starts idle threads with a reserved stack of this size and reads the added memory. \
+               It reports reserved (VmSize), used (VmRSS, Pss, VmPTE) and committed memory (Committed_AS, of the whole \
+               machine). A reserved stack does not use memory. Committed memory matters if the kernel does not \
+               overcommit (vm.overcommit_memory = 2).",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "stacks = { threads = 200, stack_size = \"8 MiB\" }";
@@ -122,7 +118,7 @@ impl Kind for Asked {
         about: Parameter {
             about: About {
                 name: "stack_size",
-                summary: "bytes that are reserved for the stack of each thread",
+                summary: "reserved stack size of each thread",
                 text: "An amount with its unit: `256 KiB`, from 64 KiB to 1 GiB.",
             },
             example: "[\"8 MiB\", \"256 KiB\"]",
@@ -132,7 +128,7 @@ impl Kind for Asked {
         set: |own, text| {
             let limit: Bytes = text.parse().map_err(|error| format!("{error}"))?;
             if !(LEAST..=MOST).contains(&limit) {
-                return Err(format!("a stack has {LEAST} to {MOST}, not {limit}"));
+                return Err(format!("a stack must be {LEAST} to {MOST}, not {limit}"));
             }
             own.stack_size = limit;
             Ok(())
@@ -307,7 +303,7 @@ impl Memory {
             // The other counts by processor, and is exact to some pages a processor only.
             resident: sysfs::first(
                 [own_bytes(system, "/proc/self/smaps_rollup", "Rss"), status("VmRSS")],
-                "/proc tells nothing of it",
+                "/proc has no entry for it",
             ),
             proportional: own_bytes(system, "/proc/self/smaps_rollup", "Pss"),
             page_tables: status("VmPTE"),
@@ -351,7 +347,7 @@ fn values(held: &[Held]) -> Told {
 /// Why there is nothing to read.
 fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let own = system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
+    let own = own.map_err(|error| format!("cannot find this program: {error}"))?;
     let own = own.display().to_string();
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator that has an arena a thread would reserve more than the stacks.
@@ -362,7 +358,7 @@ fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let text = told.map_err(|error| error.to_string())?.text;
     serde_json::from_str(&text).map_err(|_| {
         format!(
-            "{threads} threads with a stack of {} cannot be had here",
+            "cannot start {threads} threads with a stack of {} here",
             Bytes(planned.limit_bytes)
         )
     })
@@ -471,6 +467,6 @@ mod tests {
     fn a_process_that_cannot_have_them_is_told() {
         let fake = Fake::new();
         let planned = Planned { threads: 9, limit_bytes: 1 << 30 };
-        assert!(held(&fake, &planned).unwrap_err().contains("cannot be found"));
+        assert!(held(&fake, &planned).unwrap_err().contains("cannot find this program"));
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) ->
         "true" | "false" => text.to_owned(),
         other => serde_json::json!(other).to_string(),
     };
-    serde_json::from_str(&json).map_err(|_| format!("`{text}` is not known: say {choices}"))
+    serde_json::from_str(&json).map_err(|_| format!("unknown value `{text}`; use {choices}"))
 }
 
 /// A whole number from 1 on.
@@ -124,7 +124,7 @@ mod tests {
     fn a_word_is_one_of_its_set_and_says_what_to_write_otherwise() {
         assert_eq!([word("true", ""), word("false", "")], [Ok(true), Ok(false)]);
         let told = word::<bool>("maybe", "true or false").unwrap_err();
-        assert_eq!(told, "`maybe` is not known: say true or false");
+        assert_eq!(told, "unknown value `maybe`; use true or false");
         assert_eq!(word("text", ""), Ok("text".to_owned()));
     }
 

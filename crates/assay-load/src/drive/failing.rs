@@ -146,7 +146,7 @@ fn what_the_drive_says_of_an_operation_ends_each_loop() {
 fn what_was_moved_in_part_ends_each_loop() {
     for job in jobs() {
         for (told, got) in [(told::<0>(&job), 0), (told::<512>(&job), 512)] {
-            let words = format!(" moved {got} of 4096 bytes asked for");
+            let words = format!(" moved {got} of 4096 requested bytes");
             assert!(told.contains(" at offset ") && told.ends_with(&words), "{told}: {job:?}");
         }
     }

@@ -119,9 +119,10 @@ impl<'a> Guard<'a> {
         self.act(undo, &Act::WriteFile { path: path.to_owned(), text: text.to_owned() })?;
         match self.system.read_text(path) {
             Ok(now) if now == text => Ok(()),
-            _ => {
-                Err(Failure::refused(format!("{} does not hold what was written", path.display())))
-            }
+            _ => Err(Failure::refused(format!(
+                "{} does not contain what was written",
+                path.display()
+            ))),
         }
     }
 
@@ -136,7 +137,7 @@ impl<'a> Guard<'a> {
             return Ok(report);
         }
         Err(Failure::not_restored(format!(
-            "not everything was put back: {}; free it, or restart the machine, which resets settings; \
+            "some changes were not restored: {}; free what uses them, or restart the machine, which resets settings; \
              then run assay restore",
             report.failed.join("; ")
         )))
@@ -179,7 +180,7 @@ impl<'a> Guard<'a> {
             let back = Setting { value: now.clone(), ..setting.clone() };
             let undone = self.change(&back, &setting.value, device.clone(), false);
             changed = undone.map_err(|failure| {
-                Failure::refused(format!("its value cannot be put back: {}", failure.message))
+                Failure::refused(format!("cannot restore its value: {}", failure.message))
             });
             others.extend(self.differing(&neighbors));
             changed = changed.and_then(|()| self.change(&setting, &now, device, false));
@@ -275,7 +276,7 @@ impl<'a> Guard<'a> {
         if is_first {
             // What cannot be written back must not be changed.
             self.put(undo.clone(), path, now).map_err(|failure| {
-                refused(format!("its value cannot be put back: {}", failure.message))
+                refused(format!("cannot restore its value: {}", failure.message))
             })?;
         }
         self.put(undo, path, &setting.value).map_err(|failure| refused(failure.message))
@@ -302,13 +303,13 @@ impl<'a> Guard<'a> {
         let set = Act::Set { path: path.to_owned(), value: value.to_owned() };
         self.try_act(undo, &set)?.map_err(|error| {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;
-            let hint = if denied && self.system.user().id != 0 { "; become root" } else { "" };
+            let hint = if denied && self.system.user().id != 0 { "; run as root" } else { "" };
             let reason = sysfs::reason(&error);
             Failure::refused(format!("the kernel refused {value}: {reason}{hint}"))
         })?;
         match self.read(path) {
             Ok(took) if took == value => Ok(()),
-            Ok(took) => Err(Failure::refused(format!("asked for {value}, the kernel took {took}"))),
+            Ok(took) => Err(Failure::refused(format!("{value} requested, the kernel uses {took}"))),
             Err(error) => Err(Failure::refused(error.to_string())),
         }
     }
@@ -388,9 +389,8 @@ impl<'a> Guard<'a> {
 
     fn make_room(&mut self) -> Outcome<()> {
         let room = self.room.clone();
-        make_own_directory(self.system, &room).map_err(|error| {
-            Failure::refused(format!("{} cannot be made: {error}", room.display()))
-        })
+        make_own_directory(self.system, &room)
+            .map_err(|error| Failure::refused(format!("cannot create {}: {error}", room.display())))
     }
 
     fn read(&self, path: &Path) -> io::Result<String> {

@@ -62,10 +62,9 @@ const fn about(name: &'static str, summary: &'static str, text: &'static str) ->
 pub(super) static SCHEDULER: Knob = Knob {
     about: about(
         "scheduler",
-        "who decides which request goes to the drive next",
-        "`none`, `mq-deadline`, `kyber` or `bfq`, as far as the kernel has it; written to \
-         `queue/scheduler` of every drive below the target. It brings its own queue depth and \
-         write-back throttling along; those are put back too.",
+        "I/O scheduler, which orders the requests to the drive",
+        "`none`, `mq-deadline`, `kyber` or `bfq`, if the kernel has it; Assay writes it to `queue/scheduler` of every \
+         drive below the target. A scheduler also changes queue depth and write-back throttling; Assay restores both.",
     ),
     example: "[\"none\", \"mq-deadline\", \"kyber\", \"bfq\"]",
     place: Place::Queue("scheduler"),
@@ -77,8 +76,8 @@ pub(super) static SCHEDULER: Knob = Knob {
 pub(super) static QUEUE_DEPTH: Knob = Knob {
     about: about(
         "nr_requests",
-        "requests that wait in the kernel's queue",
-        "A whole number; written to `queue/nr_requests` of every drive below the target.",
+        "size of the kernel's request queue",
+        "A whole number; Assay writes it to `queue/nr_requests` of every drive below the target.",
     ),
     example: "[64, 256]",
     place: Place::Queue("nr_requests"),
@@ -90,10 +89,10 @@ pub(super) static QUEUE_DEPTH: Knob = Knob {
 pub(super) static READ_AHEAD: Knob = Knob {
     about: about(
         "read_ahead",
-        "bytes that are read ahead of a sequential reader",
-        "An amount such as `128 KiB`, in whole pages; `0 KiB` reads nothing ahead. It belongs to \
-         the file system where that has its own (btrfs), else to the topmost device. Only reads \
-         through the page cache are affected: `direct = false`.",
+        "read-ahead of sequential reads",
+        "An amount such as `128 KiB`, in whole pages; `0 KiB` disables read-ahead. Assay sets it on the filesystem if \
+         that has its own (btrfs), otherwise on the topmost device. It affects only reads through the page cache: \
+         `direct = false`.",
     ),
     example: "[\"0 KiB\", \"128 KiB\", \"4 MiB\"]",
     place: Place::ReadAhead,
@@ -106,10 +105,10 @@ pub(super) static WRITE_CACHE: Knob = Knob {
     about: about(
         "write_cache",
         "whether the kernel flushes the drive's cache",
-        "`flushes` or `no-flushes`; written to `queue/write_cache` as `write back` and `write through`. \
-         With `no-flushes` the kernel assumes that every finished write is safe and sends no flushes, \
-         which is true only of drives whose cache survives a power cut. The drive's own cache is not \
-         switched: it goes on caching. The kernel's words `write-back` and `write-through` are taken, too.",
+        "`flushes` or `no-flushes`; Assay writes `write back` or `write through` to `queue/write_cache`. With \
+         `no-flushes` the kernel treats every finished write as durable and sends no flushes. Only drives with a \
+         power-protected cache are safe then. The setting does not switch off the drive's own cache. Assay also \
+         accepts the kernel's words `write-back` and `write-through`.",
     ),
     example: "[\"flushes\", \"no-flushes\"]",
     place: Place::Queue("write_cache"),
@@ -121,8 +120,8 @@ pub(super) static WRITE_CACHE: Knob = Knob {
     ]),
     risky: Some((
         "no-flushes",
-        "with no-flushes the kernel sends no flushes: what was written is lost in a power cut \
-         unless the drive's cache survives it",
+        "with no-flushes the kernel sends no flushes: written data are lost in a power loss unless the drive's cache \
+         survives it",
     )),
     live: false,
 };
@@ -130,8 +129,8 @@ pub(super) static WRITE_CACHE: Knob = Knob {
 pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
     about: about(
         "wbt_latency",
-        "latency of reads that background writes must leave alone",
-        "A time such as `75 ms`, or `off`; written to `queue/wbt_lat_usec`.",
+        "read latency that write-back throttling protects",
+        "A time such as `75 ms`, or `off`; Assay writes it to `queue/wbt_lat_usec`.",
     ),
     example: "[\"off\", \"2 ms\", \"75 ms\"]",
     place: Place::Queue("wbt_lat_usec"),
@@ -143,8 +142,8 @@ pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
 pub(super) static MERGES: Knob = Knob {
     about: about(
         "merges",
-        "whether neighbouring requests become one",
-        "`all`, `simple` (only with the last request), or `none`; written to `queue/nomerges`.",
+        "merging of adjacent requests",
+        "`all`, `simple` (only with the last request), or `none`; Assay writes it to `queue/nomerges`.",
     ),
     example: "[\"all\", \"simple\", \"none\"]",
     place: Place::Queue("nomerges"),
@@ -156,8 +155,8 @@ pub(super) static MERGES: Knob = Knob {
 pub(super) static MAX_SECTORS: Knob = Knob {
     about: about(
         "max_sectors",
-        "bytes of the largest request that is sent to the drive",
-        "An amount such as `512 KiB`; written to `queue/max_sectors_kb`.",
+        "largest request size",
+        "An amount such as `512 KiB`; Assay writes it to `queue/max_sectors_kb`.",
     ),
     example: "[\"128 KiB\", \"512 KiB\"]",
     place: Place::Queue("max_sectors_kb"),
@@ -169,8 +168,8 @@ pub(super) static MAX_SECTORS: Knob = Knob {
 pub(super) static DIRTY_RATIO: Knob = Knob {
     about: about(
         "dirty_ratio",
-        "share of memory that may hold unwritten data before writers must wait",
-        "Whole percent; `vm.dirty_ratio`, for the whole machine.",
+        "share of dirty memory at which writers must wait",
+        "Whole percent; sets `vm.dirty_ratio` for the whole machine.",
     ),
     example: "[\"5%\", \"20%\"]",
     place: Place::Machine("/proc/sys/vm/dirty_ratio"),
@@ -182,8 +181,8 @@ pub(super) static DIRTY_RATIO: Knob = Knob {
 pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
     about: about(
         "dirty_background_ratio",
-        "share of memory from which unwritten data are written in the background",
-        "Whole percent; `vm.dirty_background_ratio`, for the whole machine.",
+        "share of dirty memory at which background write-back starts",
+        "Whole percent; sets `vm.dirty_background_ratio` for the whole machine.",
     ),
     example: "[\"1%\", \"10%\"]",
     place: Place::Machine("/proc/sys/vm/dirty_background_ratio"),
@@ -195,8 +194,8 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
 pub(super) static DIRTY_EXPIRE: Knob = Knob {
     about: about(
         "dirty_expire",
-        "age at which unwritten data must be written",
-        "A time such as `30 s`; `vm.dirty_expire_centisecs`, for the whole machine.",
+        "age at which the kernel writes dirty data",
+        "A time such as `30 s`; sets `vm.dirty_expire_centisecs` for the whole machine.",
     ),
     example: "[\"5 s\", \"30 s\"]",
     place: Place::Machine("/proc/sys/vm/dirty_expire_centisecs"),
@@ -208,8 +207,8 @@ pub(super) static DIRTY_EXPIRE: Knob = Knob {
 pub(super) static SWAPPINESS: Knob = Knob {
     about: about(
         "swappiness",
-        "how readily memory of programs is swapped out rather than files forgotten",
-        "A whole number from 0 to 200; `vm.swappiness`, for the whole machine.",
+        "preference for swapping over reclaiming the page cache",
+        "A whole number from 0 to 200; sets `vm.swappiness` for the whole machine.",
     ),
     example: "[10, 60, 180]",
     place: Place::Machine("/proc/sys/vm/swappiness"),
@@ -221,9 +220,9 @@ pub(super) static SWAPPINESS: Knob = Knob {
 pub(super) static PAGE_CLUSTER: Knob = Knob {
     about: about(
         "page_cluster",
-        "pages that come back from swap with the one that is wanted, as a power of two",
-        "A whole number from 0 (none) to 10; `vm.page-cluster`, for the whole machine. 3 by default: \
-         eight pages, for disks; with swap in memory 0 is often advised.",
+        "pages that the kernel reads per swap-in, as a power of two",
+        "A whole number from 0 (none) to 10; sets `vm.page-cluster` for the whole machine. The default 3 (eight pages) \
+         suits disks; 0 is often recommended for swap in memory.",
     ),
     example: "[0, 3]",
     place: Place::Machine("/proc/sys/vm/page-cluster"),
@@ -235,8 +234,8 @@ pub(super) static PAGE_CLUSTER: Knob = Knob {
 pub(super) static CACHE_PRESSURE: Knob = Knob {
     about: about(
         "vfs_cache_pressure",
-        "how readily the kernel forgets names and inodes",
-        "A whole number, 100 by default; `vm.vfs_cache_pressure`, for the whole machine.",
+        "preference for reclaiming cached names and inodes",
+        "A whole number, 100 by default; sets `vm.vfs_cache_pressure` for the whole machine.",
     ),
     example: "[50, 100, 200]",
     place: Place::Machine("/proc/sys/vm/vfs_cache_pressure"),
@@ -248,9 +247,8 @@ pub(super) static CACHE_PRESSURE: Knob = Knob {
 pub(super) static GOVERNOR: Knob = Knob {
     about: about(
         "governor",
-        "who chooses the processors' clock",
-        "A governor that the kernel offers, such as `performance` or `powersave`; written for all \
-         processors.",
+        "CPU frequency governor",
+        "A governor that the kernel offers, such as `performance` or `powersave`; Assay sets it for all CPUs.",
     ),
     example: "[\"powersave\", \"performance\"]",
     place: Place::Policies("scaling_governor"),
@@ -262,9 +260,9 @@ pub(super) static GOVERNOR: Knob = Knob {
 pub(super) static TURBO: Knob = Knob {
     about: about(
         "turbo",
-        "whether processors may run above their nominal clock",
-        "`on` or `off`; written to `cpufreq/boost`. Processors driven by intel_pstate have \
-         `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` instead, with `--allow-tunable`.",
+        "whether CPUs may exceed their nominal frequency",
+        "`on` or `off`; Assay writes it to `cpufreq/boost`. CPUs with intel_pstate need \
+         `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` and `--allow-tunable` instead.",
     ),
     example: "[\"off\", \"on\"]",
     place: Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),
@@ -296,8 +294,8 @@ impl Factor for Knob {
 
     fn not_live(&self, _: &str) -> Option<&'static str> {
         (!self.live).then_some(
-            "what others write would be lost in a power cut: compare it with a load of its own, by \
-             assay run write-cache",
+            "a power loss would destroy data that others write; compare it under a generated load with assay run \
+             write-cache",
         )
     }
 
@@ -345,7 +343,10 @@ impl Factor for Knob {
         found.dedup();
         match found.as_slice() {
             [level] => Presence::Present(level.clone()),
-            levels => Presence::absent(format!("its devices differ: {}", levels.join(", "))),
+            levels => Presence::absent(format!(
+                "its devices have different values: {}",
+                levels.join(", ")
+            )),
         }
     }
 }
@@ -383,8 +384,10 @@ impl Place {
         };
         if files.is_empty() {
             return Err(match self {
-                Self::Policies(_) => "the processors' clock cannot be chosen here".to_owned(),
-                _ => "nothing below the target has a queue of requests".to_owned(),
+                Self::Policies(_) => {
+                    "this machine offers no control of the CPU frequency".to_owned()
+                }
+                _ => "no device below the target has a request queue".to_owned(),
             });
         }
         for (path, device) in &files {
@@ -471,7 +474,7 @@ fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
         }
         Reader::Mount => Ok((mount_read_ahead(view.site), None)),
         Reader::Device(name) => Ok((queue_file(name, "read_ahead_kb"), Some(name.to_owned()))),
-        Reader::Unknown => Err("the file system does not tell its device".to_owned()),
+        Reader::Unknown => Err("the filesystem does not report its device".to_owned()),
     }
 }
 
@@ -490,14 +493,14 @@ impl Level {
             Self::Word => {
                 let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_".contains(sign);
                 let is_word = !level.is_empty() && level.chars().all(plain);
-                is_word.then(|| level.to_owned()).ok_or_else(|| format!("`{level}` is no word"))
+                is_word.then(|| level.to_owned()).ok_or_else(|| format!("`{level}` is not a word"))
             }
             Self::Words(words) => {
                 let found = words.iter().find(|(word, _)| *word == level);
                 let choices = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
                 found
                     .map(|(_, kernel)| (*kernel).to_owned())
-                    .ok_or_else(|| format!("`{level}` is not known: say one of {}", choices()))
+                    .ok_or_else(|| format!("unknown level `{level}`; use one of {}", choices()))
             }
             Self::Number(most) => match level.parse::<u64>() {
                 Ok(number) if number <= *most => Ok(number.to_string()),
@@ -546,7 +549,7 @@ impl Level {
                 0 => "off".to_owned(),
                 count => Time(count * unit).to_string(),
             }),
-            Self::Share => Some(format!("{kernel} %")),
+            Self::Share => Some(format!("{kernel}%")),
         }
         .unwrap_or_else(|| kernel.to_owned())
     }
@@ -570,7 +573,7 @@ mod tests {
             (&WRITEBACK_THROTTLE, "75 ms", "75000"),
             (&WRITEBACK_THROTTLE, "off", "0"),
             (&MERGES, "none", "2"),
-            (&DIRTY_RATIO, "20 %", "20"),
+            (&DIRTY_RATIO, "20%", "20"),
             (&DIRTY_EXPIRE, "30 s", "3000"),
         ];
         for (knob, level, kernel) in rows {
@@ -578,11 +581,11 @@ mod tests {
             let shown = knob.level.shown(kernel);
             assert_eq!(knob.level.kernel(&shown).unwrap(), kernel, "{shown}");
         }
-        assert!(DIRTY_RATIO.same("20", "20 %") && !DIRTY_RATIO.same("20", "21 %"));
+        assert!(DIRTY_RATIO.same("20", "20%") && !DIRTY_RATIO.same("20", "21%"));
         // The fast mode without flushes is not one in which the drive writes through.
         assert_eq!(WRITE_CACHE.level.shown("write through"), "no-flushes");
         for level in ["no-flushes", "write-through"] {
-            assert!(WRITE_CACHE.caution(level).unwrap().contains("lost in a power cut"));
+            assert!(WRITE_CACHE.caution(level).unwrap().contains("lost in a power loss"));
         }
         assert!(WRITE_CACHE.same("write-back", "flushes"));
         assert_eq!(WRITE_CACHE.caution("write-back"), None);
@@ -662,7 +665,7 @@ mod tests {
             (&READ_AHEAD, "many"),
             (&WRITE_CACHE, "write back"),
             (&WRITEBACK_THROTTLE, "10 ns"),
-            (&DIRTY_RATIO, "0.5 %"),
+            (&DIRTY_RATIO, "0.5%"),
             (&DIRTY_RATIO, "120"),
             (&SWAPPINESS, "201"),
         ];

@@ -44,8 +44,8 @@ impl Role {
     pub const fn undone(self) -> &'static str {
         match self {
             Self::Setting => "written back",
-            Self::Layer => "taken down; the device's data are lost",
-            Self::Observed => "nothing to undo: you set it, the tool looks and records",
+            Self::Layer => "Assay removes it; the device's data are lost",
+            Self::Observed => "nothing to undo: you set it, and Assay records it",
         }
     }
 
@@ -137,12 +137,11 @@ pub trait Factor: Sync {
     fn not_live(&self, _name: &str) -> Option<&'static str> {
         match self.role() {
             Role::Setting => Some(
-                "it is not known to be safe there: compare it with a load of its own, for example \
-                 by assay run tunable",
+                "it may be unsafe there; compare it under a generated load, for example with assay run tunable",
             ),
             Role::Layer => Some(
-                "it is made anew, and all that lies on the device would be lost: compare it with a \
-                 load of its own, on another device or with --lab",
+                "Assay would recreate it and destroy all data on the device; compare it under a generated load, on \
+                 another device or with --lab",
             ),
             Role::Observed => None,
         }
@@ -221,7 +220,8 @@ pub fn permitted<'n>(
     foreign.next().map_or(Ok(()), |path| {
         let path = path.display();
         Err(format!(
-            "{path} is no setting that studies usually write (vm, queues of block devices, zswap, zram, limits of control groups); where it is meant, `assay run --help` says how it is allowed"
+            "{path} is not on the list of usual settings (vm, queues of block devices, zswap, zram, limits of control \
+             groups); see `assay run --help` to allow it"
         ))
     })
 }
@@ -241,7 +241,7 @@ pub fn live<'n>(
         .filter(|name| !meant(name))
         .filter_map(|name| find(name)?.not_live(name).map(|why| (name, why)));
     refused.next().map_or(Ok(()), |(name, why)| {
-        Err(format!("{name} is not changed under a mounted device at work: {why}"))
+        Err(format!("cannot change {name} under a mounted device in use: {why}"))
     })
 }
 

@@ -19,7 +19,7 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     for program in ["ip", "tc"] {
         if system.program(program).is_none() {
             return Err(Failure::refused(format!(
-                "{program} is not installed here: the laboratory is made with it (package iproute2)"
+                "{program} is not installed here; the lab needs it (package iproute2)"
             )));
         }
     }
@@ -27,8 +27,8 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
         let file = Path::new(lab::PLACE).join(space);
         if sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some()) {
             return Err(Failure::refused(format!(
-                "there is a network name space {space} that this run did not make: assay restore removes \
-                 what a run that is gone left; else end what uses it, then ip netns del {space}"
+                "network namespace {space} is not from this run; run assay restore to remove leftovers; otherwise end \
+                 what uses it, then ip netns del {space}"
             )));
         }
     }
@@ -48,7 +48,7 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     });
     made.map(drop).map_err(|failure| {
         let hint = if system.user().id == 0 {
-            "this may be a container without the right to make network name spaces (CAP_SYS_ADMIN)"
+            "this may be a container without the right to create network namespaces (CAP_SYS_ADMIN)"
         } else {
             "run it with sudo"
         };
@@ -59,8 +59,8 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
 /// What is changed where the way out of an interface is shaped, in a sentence.
 pub fn shaping(interface: &str) -> String {
     format!(
-        "shaper: the outgoing rate of {interface} is limited to each level (tc qdisc); removed again, and tc \
-         qdisc show is as before"
+        "shaper: limits the outgoing rate of {interface} to each level (tc qdisc); restores the previous qdisc \
+         afterwards"
     )
 }
 
@@ -87,10 +87,10 @@ pub fn left_over(system: &dyn System) -> LeftOver {
         match in_use(system, space) {
             Ok(None) => undos.push(Undo::NetworkSpace { name: space.to_owned(), with_mount: false }),
             Ok(Some(by)) => busy.push(format!(
-                "the network name space {space}: {by}, and no journal tells of it"
+                "the network namespace {space}: {by}, and no journal contains it"
             )),
             Err(error) => busy.push(format!(
-                "the network name space {space}: ip (package iproute2) does not tell what uses it: {error}"
+                "the network namespace {space}: ip (package iproute2) does not report its users: {error}"
             )),
         }
     }
@@ -114,7 +114,7 @@ fn in_use(system: &dyn System, space: &str) -> io::Result<Option<String>> {
     }
     // Somebody else's may have such a name.
     let shown = system.output_of("ip", &lab::shows_up(space))?;
-    Ok(lab::strange(&shown).map(|name| format!("no laboratory has its interface {name}")))
+    Ok(lab::strange(&shown).map(|name| format!("no lab has its interface {name}")))
 }
 
 /// Brings the way out of an interface to what a trial wants; what is there of an earlier trial goes first.
@@ -138,7 +138,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
     }
     let candidates = wanted.shaper.candidates(wanted.base);
     if candidates.is_empty() {
-        return Err(refused(format!("nobody knows the rate that {} is a share of", wanted.shaper)));
+        return Err(refused(format!("{} is a share of an unknown rate", wanted.shaper)));
     }
     is_free(&now, &wanted.interface).map_err(refused)?;
     let undo = Undo::Discipline {
@@ -184,10 +184,10 @@ fn is_free(shown: &str, interface: &str) -> Result<(), String> {
     match root_of(shown) {
         Some((_, "0:")) => Ok(()),
         Some((kind, handle)) => Err(format!(
-            "somebody gave it the discipline {kind} {handle}, which is not taken away: tc qdisc del dev \
+            "it already has the discipline {kind} {handle}, which Assay does not remove; run tc qdisc del dev \
              {interface} root, and set it again afterwards"
         )),
-        None => Err(format!("tc tells nothing of its queue: {:?}", shown.trim())),
+        None => Err(format!("tc does not report its queue: {:?}", shown.trim())),
     }
 }
 
@@ -196,11 +196,9 @@ fn told(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
     let words = shown(wanted.namespace.as_deref(), &wanted.interface);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let told = system.output_of("tc", &words);
-    let told = told.map_err(|error| format!("tc (package iproute2) cannot be run: {error}"))?;
+    let told = told.map_err(|error| format!("cannot run tc (package iproute2): {error}"))?;
     if told.trim().is_empty() {
-        return Err(
-            "there is no such interface (any more): ip link shows those that there are".to_owned()
-        );
+        return Err("no such interface (any more); see ip link".to_owned());
     }
     Ok(told)
 }
@@ -252,16 +250,16 @@ mod tests {
         fake.with_interface("eth0").without_disciplines(&["cake"]);
         let before = root(&fake);
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
-        for level in ["80 %", "95 %", "none", "tbf 95 %"] {
+        for level in ["80%", "95%", "none", "tbf 95%"] {
             shape(&fake, &mut guard, &wanted(level)).unwrap();
             assert_eq!(seen(&fake, &wanted(level)), Ok(()), "{level}");
         }
         assert!(root(&fake).starts_with("qdisc tbf a55a: root"));
         assert!(seen(&fake, &wanted("none")).unwrap_err().contains("is not shaped as none"));
-        let told = shape(&fake, &mut guard, &wanted("cake 95 %")).unwrap_err();
+        let told = shape(&fake, &mut guard, &wanted("cake 95%")).unwrap_err();
         assert!(told.message.contains("kind is unknown"), "{}", told.message);
         assert_eq!(root(&fake), before, "what was tried is taken back");
-        shape(&fake, &mut guard, &wanted("80 %")).unwrap();
+        shape(&fake, &mut guard, &wanted("80%")).unwrap();
         assert!(root(&fake).starts_with("qdisc htb"), "the next best");
         assert_eq!(guard.undos().len(), 1);
         guard.finish().unwrap();
@@ -274,7 +272,7 @@ mod tests {
         let given = "qdisc fq 8001: root refcnt 2 limit 10000p\n";
         fake.with_interface("eth0").set_discipline("eth0", Some(given));
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
-        let told = shape(&fake, &mut guard, &wanted("95 %")).unwrap_err();
+        let told = shape(&fake, &mut guard, &wanted("95%")).unwrap_err();
         assert!(told.message.contains("the discipline fq 8001:"), "{}", told.message);
         assert!(may_be_shaped(&fake, "eth0").unwrap_err().message.contains("fq 8001:"));
         assert!(may_be_shaped(&fake, "eth1").unwrap_err().message.contains("no such interface"));
@@ -288,10 +286,10 @@ mod tests {
         let fake = Fake::new();
         fake.with_interface("eth0");
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
-        shape(&fake, &mut guard, &wanted("95 %")).unwrap();
+        shape(&fake, &mut guard, &wanted("95%")).unwrap();
         fake.set_discipline("eth0", None);
-        assert!(seen(&fake, &wanted("95 %")).unwrap_err().contains("no such interface"));
-        let told = shape(&fake, &mut guard, &wanted("90 %")).unwrap_err();
+        assert!(seen(&fake, &wanted("95%")).unwrap_err().contains("no such interface"));
+        let told = shape(&fake, &mut guard, &wanted("90%")).unwrap_err();
         assert!(told.message.starts_with("eth0: there is no such interface"), "{}", told.message);
         guard.finish().unwrap();
     }
@@ -339,7 +337,7 @@ mod tests {
         for space in [lab::CLIENT, lab::SERVER] {
             fake.put(Path::new(lab::PLACE).join(space), "");
         }
-        let both = ["remove the name space assay-client", "remove the name space assay-server"];
+        let both = ["remove the namespace assay-client", "remove the namespace assay-server"];
         assert_eq!(names(&fake), both);
         fake.set_user(1000);
         assert_eq!(names(&fake), [""; 0]);
@@ -368,7 +366,7 @@ mod tests {
         let line = format!("ip {}", lab::shows_up(lab::CLIENT).join(" "));
         fake.put_output(&line, "lo UNKNOWN\nto-router@if2 UP\nwg0 UP\n");
         let told = busy(&fake);
-        assert!(told[0].contains("no laboratory has its interface wg0"), "{told:?}");
+        assert!(told[0].contains("no lab has its interface wg0"), "{told:?}");
         fake.put_output(&line, "lo UNKNOWN\nto-router@if2 UP\nto-client@if2 UP\n");
         assert_eq!(left_over(&fake).undos.len(), 1, "its own interfaces are none of a stranger");
     }

@@ -24,8 +24,8 @@ const fn about(name: &'static str, summary: &'static str, text: &'static str) ->
 pub(super) static PLATFORM: Observed = Observed {
     about: about(
         "platform",
-        "bare metal, or a guest of which hypervisor",
-        "`bare-metal`, or the name of the hypervisor as `assay doctor` shows it, such as `kvm`.",
+        "bare metal or hypervisor",
+        "`bare-metal`, or the hypervisor's name as `assay doctor` shows it, such as `kvm`.",
     ),
     example: "[\"bare-metal\", \"kvm\"]",
     words: &[],
@@ -38,8 +38,8 @@ pub(super) static PLATFORM: Observed = Observed {
 pub(super) static DRIVE_KIND: Observed = Observed {
     about: about(
         "drive_type",
-        "turning platters or flash",
-        "`ssd` or `hdd`, as the kernel tells of the drives below the target.",
+        "hard disk or flash",
+        "`ssd` or `hdd`, as the kernel reports for the drives below the target.",
     ),
     example: "[\"ssd\", \"hdd\"]",
     words: &["ssd", "hdd"],
@@ -49,15 +49,15 @@ pub(super) static DRIVE_KIND: Observed = Observed {
 pub(super) static ENCRYPTION: Observed = Observed {
     about: about(
         "encrypted",
-        "whether the target lies on an encrypted device",
-        "`yes` where dm-crypt stands between the target and its drives, else `no`. Encryption inside \
-         a drive or a file system is not seen.",
+        "whether the target's device is encrypted",
+        "`yes` if dm-crypt is between the target and its drives, otherwise `no`. Assay does not detect encryption \
+         inside a drive or filesystem.",
     ),
     example: "[\"no\", \"yes\"]",
     words: &["yes", "no"],
     look: |view| {
         if view.site.layers.is_empty() {
-            return Presence::absent("what the target stands on is not known");
+            return Presence::absent("the devices below the target are unknown");
         }
         let crypt = view.site.layers.iter().any(|layer| layer.kind == "crypt");
         Presence::Present(if crypt { "yes" } else { "no" }.to_owned())
@@ -74,8 +74,8 @@ pub(super) static KERNEL: Observed = Observed {
 pub(super) static ROOT_DEVICE: Observed = Observed {
     about: about(
         "root_device",
-        "the device that the kernel takes its root from",
-        "What stands after `root=` on the kernel's command line.",
+        "root device of the kernel",
+        "The value of `root=` on the kernel's command line.",
     ),
     example: "[\"/dev/sda2\", \"/dev/nvme0n1p2\"]",
     words: &[],
@@ -91,12 +91,12 @@ pub(super) static ROOT_DEVICE: Observed = Observed {
 pub(super) static LABEL: Observed = Observed {
     about: about(
         "label",
-        "what you call it",
-        "Any words: nothing of the machine tells them. Boots are labelled with `assay note boot`.",
+        "label that you choose",
+        "Any words; Assay cannot check them. Use `assay note boot` to label boots.",
     ),
     example: "[\"old disk\", \"new disk\"]",
     words: &[],
-    look: |_| Presence::absent("a label is what you say"),
+    look: |_| Presence::absent("Assay cannot detect a label"),
 };
 
 fn drive_kind(view: &View<'_>) -> Presence<String> {
@@ -107,7 +107,7 @@ fn drive_kind(view: &View<'_>) -> Presence<String> {
             Presence::Present(if *first { "hdd" } else { "ssd" }.to_owned())
         }
         Some([_, ..]) => Presence::absent("the drives below the target differ"),
-        _ => Presence::absent("the drives do not tell"),
+        _ => Presence::absent("the drives do not report their type"),
     }
 }
 
@@ -128,7 +128,7 @@ impl Factor for Observed {
         if self.words.is_empty() || self.words.contains(&level) {
             return Ok(());
         }
-        Err(format!("`{level}` is not known: say {}", self.words.join(" or ")))
+        Err(format!("unknown level `{level}`; use {}", self.words.join(" or ")))
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {

@@ -56,10 +56,10 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
     let Setting { path, value, device, .. } = &setting;
     let shown = path.display();
     if value.chars().any(|sign| sign.is_control() || "\"\\$%".contains(sign)) {
-        return Err(format!("{shown}: no configuration file can hold {value:?} as it is"));
+        return Err(format!("{shown}: a configuration file cannot contain {value:?} unchanged"));
     }
     if path.to_string_lossy().chars().any(char::is_control) {
-        return Err(format!("{}: no configuration file can hold such a name", path.display()));
+        return Err(format!("{}: a configuration file cannot contain such a name", path.display()));
     }
     if let Ok(name) = path.strip_prefix("/proc/sys") {
         let line = format!("{} = {value}", sysctl_name(name));
@@ -71,7 +71,7 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
         return Ok(Permanent { keeper: Keeper::Udev, line });
     }
     if path.starts_with("/sys/fs/btrfs") {
-        return Err(format!("{shown} is there only while the file system is mounted"));
+        return Err(format!("{shown} exists only while the filesystem is mounted"));
     }
     if path.to_string_lossy().contains([' ', '"', '*', '?', '[', '%']) {
         return Err(format!("{shown}: tmpfiles.d would read this path otherwise"));
@@ -94,7 +94,7 @@ fn assignment(
     let named = sysfs::block(device);
     let place = system.canonical(&named).unwrap_or_else(|_| named.clone());
     let below = path.strip_prefix(&named).or_else(|_| path.strip_prefix(place)).map_err(|_| {
-        format!("{} does not belong to {device}: no udev rule can set it", path.display())
+        format!("{} does not belong to {device}; a udev rule cannot set it", path.display())
     })?;
     Ok(format!("ATTR{{{}}}=\"{value}\"", below.display()))
 }
@@ -103,7 +103,7 @@ fn assignment(
 fn whose(system: &dyn System, device: &str) -> Result<String, String> {
     if device.starts_with("loop") {
         return Err(format!(
-            "{device}: loop devices are numbered anew, nothing can be set for one permanently"
+            "{device}: loop devices change their numbers; permanent settings are impossible"
         ));
     }
     let drive = devices::drive(system, device);
@@ -244,9 +244,14 @@ file /sys/class/block/vdb/size 1000
     #[test]
     fn what_cannot_last_says_why() {
         let rows = [
-            ("/sys/class/block/loop0/queue/scheduler", "bfq", Some("loop0"), "numbered anew"),
-            ("/proc/sys/vm/x", "a\"b", None, "can hold"),
-            ("/sys/fs/btrfs/1-2/bdi/read_ahead_kb", "4", None, "while the file system is mounted"),
+            (
+                "/sys/class/block/loop0/queue/scheduler",
+                "bfq",
+                Some("loop0"),
+                "change their numbers",
+            ),
+            ("/proc/sys/vm/x", "a\"b", None, "cannot contain"),
+            ("/sys/fs/btrfs/1-2/bdi/read_ahead_kb", "4", None, "while the filesystem is mounted"),
             ("/sys/module/a b", "4", None, "otherwise"),
             ("/sys/module/other", "4", Some("vdb"), "does not belong to vdb"),
         ];

@@ -330,7 +330,7 @@ fn a_setting_that_does_not_take_is_found_every_time() {
             }
             let failure = walk(&fake, factor).unwrap_err();
             let expected =
-                if manner == Manner::Ignores { "the kernel took" } else { "the kernel refused" };
+                if manner == Manner::Ignores { "the kernel uses" } else { "the kernel refused" };
             assert!(failure.message.contains(expected), "{}", failure.message);
             assert_eq!(fake.condition(Path::new(HOME)), before, "{}", factor.about().name);
         }
@@ -351,10 +351,10 @@ fn a_value_that_the_kernel_rounds_is_found_and_one_that_cannot_be_put_back_is_le
         (failure.message, put_back)
     };
     let (message, put_back) = set(20, "50");
-    assert!(message.ends_with("asked for 50, the kernel took 40") && put_back, "{message}");
+    assert!(message.ends_with("50 requested, the kernel uses 40") && put_back, "{message}");
     // 60 is what it has, and cannot be written.
     let (message, _) = set(50, "100");
-    assert!(message.contains("its value cannot be put back"), "{message}");
+    assert!(message.contains("cannot restore its value"), "{message}");
 }
 
 /// The device goes and another one comes under its name: nothing is made on that.
@@ -369,7 +369,7 @@ fn another_device_under_the_same_name_is_left_alone() {
     fake.replug(&device.file());
     let before = fake.condition(Path::new(HOME));
     let failure = stack.make(&mut guard, vec![Base::Device(device)]).unwrap_err();
-    assert!(failure.message.contains("cannot be overwritten any more"), "{}", failure.message);
+    assert!(failure.message.contains("cannot overwrite"), "{}", failure.message);
     assert_eq!(fake.condition(Path::new(HOME)), before);
 }
 
@@ -394,11 +394,14 @@ fn what_is_missing_for_a_file_system_is_said() {
     let xfs = stack(&[("filesystem", "xfs")]);
     let bare = Fake::recorded(MACHINE).unwrap();
     let missing = xfs.missing(&bare, &[DISK]).unwrap();
-    assert_eq!(missing, "mkfs.xfs is not installed: install the package xfsprogs");
+    assert_eq!(missing, "mkfs.xfs is not installed; install the package xfsprogs");
     bare.install("mkfs.xfs");
     assert_eq!(xfs.missing(&bare, &[DISK]).unwrap(), "this kernel has no xfs");
     let fake = machine();
-    assert_eq!(xfs.missing(&fake, &[16 << 20]).unwrap(), "xfs needs 300 MiB, here are 16 MiB");
+    assert_eq!(
+        xfs.missing(&fake, &[16 << 20]).unwrap(),
+        "xfs needs 300 MiB, only 16 MiB available"
+    );
     assert_eq!(xfs.missing(&fake, &[DISK]), None);
     bare.put("/lib/modules/6.18.0/modules.dep", "kernel/fs/xfs/xfs.ko.zst: kernel/lib/x.ko\n");
     assert_eq!(xfs.missing(&bare, &[DISK]), None);
@@ -423,12 +426,12 @@ fn only_what_is_safe_under_a_mounted_device_at_work_is_taken_there() {
     assert_eq!(super::live(live, &[]), Ok(()));
     for name in ["write_cache", "filesystem", "mount_options"] {
         let told = super::live([name], &[]).unwrap_err();
-        assert!(told.starts_with(&format!("{name} is not changed under")), "{told}");
-        assert!(told.contains("load of its own"), "{told}");
+        assert!(told.starts_with(&format!("cannot change {name} under")), "{told}");
+        assert!(told.contains("generated load"), "{told}");
     }
     let zfs = "/sys/module/zfs/parameters/zfs_vdev_async_write_max_active";
     let name = format!("tunable:{zfs}");
-    assert!(super::live([name.as_str()], &[]).unwrap_err().contains("how it is allowed"));
+    assert!(super::live([name.as_str()], &[]).unwrap_err().contains("to allow it"));
     assert_eq!(super::live([name.as_str()], &[zfs.into()]), Ok(()));
     // Whatever is made anew takes the data of the device with it.
     for factor in all().filter(|factor| factor.role() == Role::Layer) {

@@ -68,14 +68,13 @@ pub(super) struct Tunable;
 
 static ABOUT: About = About {
     name: "tunable:PATH",
-    summary: "any setting below /sys or /proc/sys, by the path of its file",
-    text: "For example `tunable:/proc/sys/vm/page-cluster` or, for a parameter of a module, \
-           `tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active`. A level is written \
-           as it is and must read back the same. Before the first trial the present value is written \
-           back to itself, and what the kernel changes in the same directory is noted: Assay restores \
-           it, too. Assay refuses a setting whose value cannot be restored. What lies elsewhere than in `/proc/sys/vm`, the \
-           queues of block devices, zswap, zram and the limits of control groups wants \
-           `--allow-tunable PATH` on the command line.",
+    summary: "any setting below /sys or /proc/sys, by its path",
+    text: "For example `tunable:/proc/sys/vm/page-cluster` or, for a module parameter, \
+           `tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active`. Assay writes the level verbatim and \
+           requires the same value on reading. Before the first trial, Assay rewrites the present value. Assay records \
+           and restores whatever the kernel then changes in the same directory. Assay refuses a setting whose value it \
+           cannot restore. `--allow-tunable PATH` is required for settings outside `/proc/sys/vm`, block device \
+           queues, zswap, zram and control group limits.",
 };
 
 /// The file that a factor's name stands for; none where it is no such name.
@@ -122,7 +121,7 @@ fn stays(view: &View<'_>, path: &Path) -> Result<(), String> {
     if inside && (real == path || !is_listed(path) || is_listed(&real) || device()) {
         return Ok(());
     }
-    Err(format!("{} is a link to {}: name that", path.display(), real.display()))
+    Err(format!("{} is a link to {}; use that path", path.display(), real.display()))
 }
 
 impl Factor for Tunable {
@@ -140,20 +139,18 @@ impl Factor for Tunable {
 
     fn not_live(&self, name: &str) -> Option<&'static str> {
         let live = path_of(name).is_some_and(|path| is_listed(&path) && is_among(LIVE, &path));
-        (!live).then_some(
-            "it is not known to be safe there: where it is, `assay run --help` says how it is allowed",
-        )
+        (!live).then_some("it may be unsafe there; see `assay run --help` to allow it")
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
         if level.trim().is_empty() || level.chars().any(char::is_control) {
-            return Err("a level is one line of text without control characters".to_owned());
+            return Err("a level must be one line of text without control characters".to_owned());
         }
         Ok(())
     }
 
     fn settings(&self, name: &str, level: &str, view: &View<'_>) -> Result<Vec<Setting>, String> {
-        let path = path_of(name).ok_or("name a file below /sys or /proc/sys")?;
+        let path = path_of(name).ok_or("use a file below /sys or /proc/sys")?;
         self.judge(level)?;
         stays(view, &path)?;
         let is = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
@@ -162,7 +159,7 @@ impl Factor for Tunable {
             (0, _) => Some("it is write-only, so Assay cannot restore it"),
             (_, 0) => Some("it is read-only"),
             _ if setting_value(&view.system.read_text(&path).map_err(is)?).is_empty() => {
-                Some("it has no value now that Assay can restore")
+                Some("its present value cannot be restored")
             }
             _ => None,
         };
@@ -294,7 +291,7 @@ mod tests {
         let view = View { system: &fake, site: &site };
         for (path, fault) in [
             ("/proc/sys/vm/drop_caches", "it is write-only"),
-            ("/proc/sys/vm/stat_refresh", "it has no value"),
+            ("/proc/sys/vm/stat_refresh", "its present value"),
             ("/sys/block/sda/queue/dax", "it is read-only"),
         ] {
             let told = Tunable.settings(&format!("{PREFIX}{path}"), "1", &view).unwrap_err();

@@ -14,20 +14,19 @@ use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_re
 pub static PROBE: Entry = Entry {
     about: About {
         name: "array-sync",
-        summary: "how fast an array brings its members in line meanwhile",
-        text: "Where the study names it: reads /proc/mdstat of the target's arrays \
-               right before and right after the run. A metric is there where the \
-               synchronisation went on all the time; one that ended in between has no rate. What the \
-               members move for it is then not others' traffic (rule `foreign-io`), and no \
-               amplification of the workload's. Costs a small file before and after. Needs no \
-               rights, and an array of the md driver.",
+        summary: "the resync rate of an array during the run",
+        text: "If the study names the probe, Assay reads /proc/mdstat of the target's arrays right before and right \
+               after the run. The metrics exist if the resync ran all the time; a resync that ended during the run \
+               has no rate. Resync traffic of the members is then neither others' traffic (rule `foreign-io`) nor \
+               amplification of the workload's. Costs a small file before and after. Needs no rights, and an array of \
+               the md driver.",
     },
     fields: &[
         field("*.action", Unit::Word, "`resync`, `recovery`, `check` or the like"),
-        field("*.before_bytes", Unit::Bytes, "of each member that were in line before"),
-        field("*.after_bytes", Unit::Bytes, "of each member that were in line after"),
-        field("*.of_bytes", Unit::Bytes, "of each member in all (of raid10: of the array)"),
-        field("*.span_ns", Unit::Nanoseconds, "between the two readings"),
+        field("*.before_bytes", Unit::Bytes, "of each member in sync before"),
+        field("*.after_bytes", Unit::Bytes, "of each member in sync after"),
+        field("*.of_bytes", Unit::Bytes, "of each member in total (raid10: of the array)"),
+        field("*.span_ns", Unit::Nanoseconds, "time between the two readings"),
     ],
     rules: &["foreign-io"],
     presentation: Presentation::Tailored,
@@ -94,7 +93,7 @@ impl Probe for Arrays {
         if moving.is_empty() {
             return not_recorded();
         }
-        let ended = || Presence::absent("the synchronisation ended within the trial");
+        let ended = || Presence::absent("the resync ended within the trial");
         let mut found = BTreeMap::new();
         for (name, first) in moving {
             let Some(last) = after.get(&name).cloned().flatten() else { return ended() };
@@ -203,7 +202,7 @@ mod tests {
         }
         for over in ["", "[>...]  check =  2.0% (3500/8000)", "[>...]  recovery =  0.1% (9/8000)"] {
             let found = observed(&["array-sync"], [going[0], over]);
-            let why = "the synchronisation ended within the trial";
+            let why = "the resync ended within the trial";
             assert_eq!(found.reason(), Some(why), "{over:?}");
         }
     }

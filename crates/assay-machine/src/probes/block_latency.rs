@@ -20,34 +20,35 @@ use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_re
 pub static PROBE: Entry = Entry {
     about: About {
         name: "block-latency",
-        summary: "requests of the devices by class (read, write, flush, discard, ...) with their latencies",
-        text: "Counts the requests that end on the target's whole disks, with two latencies each: \
-               from the arrival in the block layer, and from the hand-over to the driver. A small \
-               program in the kernel (BPF) counts into buckets of 3 %; where none can be loaded, \
-               the kernel's trace is read event by event (tracefs), and what was lost there makes \
-               the reading absent. Watches from right before the run until everything written was \
-               on the device, only in studies that ask for it with `probes`. A write that is \
-               followed by a flush counts as both; what was merged counts once; devices without \
-               requests (zram, device mapper) tell only the first latency. What a limit of a \
-               control group holds back counts from before it on the way from a partition or a \
-               stacked device; on the way to a whole disk only where the kernel lets a program \
-               watch its throttle, and the record says so. Costs some tens of nanoseconds of each \
-               request's time on a processor (docs/data/block-latency-programs.csv), and a moment \
-               before the first trial. Needs root, or CAP_BPF and CAP_PERFMON with a kernel that \
-               has BTF (Linux 5.17), or tracefs; absent with the reason otherwise.",
+        summary: "device requests by class (read, write, flush, discard, ...) with their latencies",
+        text: "Counts the completed requests of the target's whole disks, with two latencies each: from the block \
+               layer and from the driver. A BPF program counts them into buckets of 3%. If the kernel cannot load it, \
+               Assay reads the kernel's trace event by event (tracefs), and lost events make the reading absent. The \
+               probe runs from right before the run until the device has everything written, only in studies that \
+               name it in `probes`. A write with a flush counts as both; merged requests count once. Devices without \
+               requests (zram, device mapper) have only the first latency. For partitions and stacked devices, the \
+               latency includes throttling by a control group. For whole disks, it does so only if the kernel lets a \
+               program observe the throttle, and the record states that. Costs some tens of nanoseconds of CPU time \
+               per request (docs/data/block-latency-programs.csv), and a moment before the first trial. Needs root, \
+               or CAP_BPF and CAP_PERFMON with a kernel that has BTF (Linux 5.17), or tracefs; otherwise absent with \
+               the reason.",
     },
     fields: &[
-        field("means", Unit::Word, "how requests were seen: `bpf` or `tracefs`"),
+        field("means", Unit::Word, "source of the requests: `bpf` or `tracefs`"),
         field("span_ns", Unit::Nanoseconds, "length of the span"),
-        field("devices.*.*.requests", Unit::Count, "requests of a class that ended on a device"),
-        field("devices.*.*.failed", Unit::Count, "those of them that failed"),
-        field("devices.*.*.bytes", Unit::Bytes, "of them"),
-        field("devices.*.*.queued.sum_ns", Unit::Nanoseconds, "from the block layer on, summed"),
+        field("devices.*.*.requests", Unit::Count, "completed requests of a class on a device"),
+        field("devices.*.*.failed", Unit::Count, "failed requests"),
+        field("devices.*.*.bytes", Unit::Bytes, "of these requests"),
+        field(
+            "devices.*.*.queued.sum_ns",
+            Unit::Nanoseconds,
+            "sum of latencies from the block layer",
+        ),
         field("devices.*.*.queued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
-        field("devices.*.*.issued.sum_ns", Unit::Nanoseconds, "from the driver on, summed"),
+        field("devices.*.*.issued.sum_ns", Unit::Nanoseconds, "sum of latencies from the driver"),
         field("devices.*.*.issued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
-        field("unseen_beginnings", Unit::Count, "requests whose beginning nobody saw"),
-        field("notes.*", Unit::Word, "what is not in the latencies"),
+        field("unseen_beginnings", Unit::Count, "requests without an observed start"),
+        field("notes.*", Unit::Word, "time that the latencies exclude"),
     ],
     rules: &[],
     presentation: Presentation::Tailored,
@@ -166,7 +167,7 @@ impl Tracer {
                 Presence::Absent(reason.clone())
             }
             (_, Some(attached), _) => read(attached),
-            (_, None, None) => Presence::absent("nothing watches the requests"),
+            (_, None, None) => Presence::absent("the requests are not observed"),
         };
         Some(Reading { at_ns: system.monotonic_ns(), totals })
     }
@@ -176,7 +177,7 @@ impl Tracer {
         let disks = match self.next.take() {
             Some(Presence::Present(disks)) => disks,
             Some(Presence::Absent(reason)) => return Presence::Absent(reason),
-            None => return Presence::absent("nothing watches the requests"),
+            None => return Presence::absent("the requests are not observed"),
         };
         let earlier = match &before.totals {
             Presence::Present(totals) => totals,
@@ -186,7 +187,7 @@ impl Tracer {
             }
         };
         let Some(attached) = &mut self.attached else {
-            return Presence::absent("nothing watches the requests");
+            return Presence::absent("the requests are not observed");
         };
         let later = read(attached);
         let span_ns = system.monotonic_ns().saturating_sub(before.at_ns);
@@ -207,11 +208,11 @@ impl Tracer {
         let disks = match &self.next {
             Some(Presence::Present(disks)) => disks.clone(),
             Some(Presence::Absent(reason)) => return Presence::absent(reason.clone()),
-            None => return Presence::absent("nothing watches the requests"),
+            None => return Presence::absent("the requests are not observed"),
         };
         let Some(attached) = &mut self.attached else {
             let refused = self.refused.as_ref().map(|(_, reason)| reason.as_str());
-            return Presence::absent(refused.unwrap_or("nothing watches the requests"));
+            return Presence::absent(refused.unwrap_or("the requests are not observed"));
         };
         let now = Reading { at_ns: system.monotonic_ns(), totals: read(attached) };
         let before = self.glance.replace(now);
@@ -239,7 +240,7 @@ fn read(attached: &mut Attached) -> Presence<BlockTotals> {
     match attached.tracer.read() {
         Ok(totals) if totals.devices.len() == attached.disks.len() => Presence::Present(totals),
         Ok(_) => Presence::absent("the counts are not those of the devices"),
-        Err(error) => Presence::absent(format!("the counts could not be read any more: {error}")),
+        Err(error) => Presence::absent(format!("cannot read the counts any more: {error}")),
     }
 }
 
@@ -267,7 +268,7 @@ fn works(system: &dyn System) -> Presence<String> {
     match begin(system, vec![disk]) {
         Ok(attached) => Presence::Present(match attached.means {
             Means::Bpf => "by a program in the kernel (BPF)".to_owned(),
-            Means::Tracefs => "by the kernel's trace, which costs each request time".to_owned(),
+            Means::Tracefs => "by the kernel's trace, which delays each request".to_owned(),
         }),
         Err(reason) => Presence::Absent(reason),
     }
@@ -277,7 +278,7 @@ fn works(system: &dyn System) -> Presence<String> {
 pub fn second_best(reasons: &[String]) -> Option<String> {
     let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
     reasons.map(|reasons| {
-        format!("requests are read from the kernel's trace, which costs more ({reasons})")
+        format!("requests come from the kernel's trace, which costs more ({reasons})")
     })
 }
 
@@ -301,7 +302,7 @@ fn between(
         let is_here = here(system, &disk.name).as_ref() == Some(disk);
         let counted = Presence::from_option(
             is_here.then(|| counts::between(before, after)),
-            "the device went away during the trial",
+            "the device disappeared during the trial",
         );
         (disk.name.clone(), counted)
     });
@@ -327,8 +328,8 @@ pub fn missed(
     let lost = after.lost_events.saturating_sub(before.lost_events);
     let why = match means {
         _ if lost == 0 => return Ok(None),
-        Means::Bpf => "requests ended while another one was being counted",
-        Means::Tracefs => "more requests than the kernel's trace has room for",
+        Means::Bpf => "requests completed while another one was counted",
+        Means::Tracefs => "more requests than the kernel's trace can buffer",
     };
     let text = format!("{lost} events were lost: {why}");
     let few = lost.saturating_mul(MOST_MISSED) <= ended(before, after);
@@ -359,7 +360,7 @@ fn disks(system: &dyn System, site: &Site) -> Presence<Vec<Disk>> {
         match here(system, name) {
             Some(disk) if found.contains(&disk) => {}
             Some(disk) => found.push(disk),
-            None => return Presence::absent(format!("{name} is not there")),
+            None => return Presence::absent(format!("{name} does not exist")),
         }
     }
     let found = (!found.is_empty()).then_some(found);

@@ -13,16 +13,14 @@ pub static PROBE: Entry = Entry {
     about: About {
         name: "clock",
         summary: "whether the wall clock was set, or the machine slept",
-        text: "Reads the wall clock and the monotonic one, which measures, right after each \
-               other, and the time since the start from /proc/uptime, which counts sleep as well, \
-               right before the run and when everything written was on the device. What one went \
-               further than the other was a step or a sleep; the rule `clock` speaks of it. Costs \
-               microseconds. Needs no rights; where /proc/uptime is a container's, sleep is not \
-               seen.",
+        text: "Reads the wall clock and the monotonic clock, which measures, right after each other. It also reads \
+               the uptime from /proc/uptime, which includes sleep. Both right before the run and when the device has \
+               everything written. The difference is a step or a sleep for rule `clock`. Costs microseconds. Needs no \
+               rights; in a container with its own /proc/uptime, sleep is invisible.",
     },
     fields: &[
-        field("stepped_ns", Unit::Nanoseconds, "that the wall clock went further: it was set"),
-        field("suspended_ns", Unit::Nanoseconds, "that the machine slept"),
+        field("stepped_ns", Unit::Nanoseconds, "step of the wall clock"),
+        field("suspended_ns", Unit::Nanoseconds, "sleep of the machine"),
     ],
     rules: &["clock"],
     presentation: Presentation::Tailored,

@@ -16,24 +16,25 @@ use super::ticks;
 pub static PROBE: Entry = Entry {
     about: About {
         name: "cpu",
-        summary: "processor time of the tool's work, of kernel threads and of the machine",
-        text: "Reads the clock of the tool's process and of its threads (workers that the kernel \
-               made for io_uring are among them; threads that do not measure are taken off), the \
-               run time of every kernel thread from /proc/PID/schedstat (from the ticks of \
-               /proc/PID/stat where that tells nothing) and the ticks of /proc/stat without idle, \
-               waiting and stolen ones. The tool's work is counted for the run; kernel threads and \
-               the machine from before it until everything written was on the device. Kernel \
-               threads work for everybody: their time belongs to all that the machine did \
-               meanwhile, and only a quiet machine makes it the trial's. A thread that began \
-               meanwhile counts from its beginning; what one that ended did since the first \
-               reading is lost. The machine's time comes in ticks of 10 ms. Costs two small files \
-               per kernel thread before and after each trial, some milliseconds, outside the \
-               measured time. Needs no rights; in a container that shows only its own processes \
-               kernel threads are absent.",
+        summary: "CPU time of the tool's work, of kernel threads and of the machine",
+        text: "Reads the CPU clocks of the tool's process and threads (including the kernel's io_uring workers, \
+               without threads that do not measure). Reads the run time of each kernel thread from \
+               /proc/PID/schedstat (or ticks of /proc/PID/stat), and the ticks of /proc/stat without idle, iowait and \
+               steal. The tool's time covers the run; kernel threads and the machine count from before the run until \
+               the device has everything written. Kernel threads work for every program, so only a quiet machine \
+               assigns their time to the trial. A thread that starts during the run counts from its start; the time \
+               of a thread that ends after the first reading is lost. The machine's time has a resolution of 10 ms. \
+               Costs two small files per kernel thread before and after each trial, some milliseconds, outside the \
+               measured time. Needs no rights; kernel threads are absent in a container that shows only its own \
+               processes.",
     },
     fields: &[
-        field("kernel_threads_ns", Unit::Nanoseconds, "that kernel threads ran, for whomever"),
-        field("busy_ns", Unit::Nanoseconds, "that all processors together were busy"),
+        field(
+            "kernel_threads_ns",
+            Unit::Nanoseconds,
+            "run time of kernel threads for all programs",
+        ),
+        field("busy_ns", Unit::Nanoseconds, "busy time of all CPUs"),
     ],
     rules: &["cpu-starved"],
     presentation: Presentation::Tailored,
@@ -107,7 +108,7 @@ fn ran(before: &Reading, after: &Reading) -> Observed {
 fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
     let processes = match candidates(system) {
         Ok(processes) => processes.into_iter(),
-        Err(error) => return Presence::absent(format!("/proc cannot be read: {error}")),
+        Err(error) => return Presence::absent(format!("cannot read /proc: {error}")),
     };
     // One that ended since the list was made is not there any more.
     let threads: BTreeMap<Thread, u64> =
@@ -170,7 +171,7 @@ fn busy_ns(system: &dyn System) -> Presence<u64> {
             ticks::of_all(&text).map(|all| all.busy() * TICK_NS),
             "/proc/stat does not have the known form",
         ),
-        Err(error) => Presence::absent(format!("/proc/stat cannot be read: {error}")),
+        Err(error) => Presence::absent(format!("cannot read /proc/stat: {error}")),
     }
 }
 

@@ -13,15 +13,13 @@ use super::look::{Entry, Field, Moment, Presentation, Probe, Scene, Unit, field}
 pub static PROBE: Entry = Entry {
     about: About {
         name: "disk",
-        summary: "requests, bytes and busy time of the devices, as the kernel counts them",
-        text: "Reads /sys/class/block/NAME/stat of the topmost block devices and of the drives \
-               that they are made of, four times: before the idle gap, at the beginning and at \
-               the end of the run, and when everything written was on the device. The rules of \
-               trust hold the bytes against what the workload claims; the metrics are of the \
-               topmost devices, summed, and absent unless every one of them tells. The kernel \
-               counts busy time in steps of its clock, 1 to 10 ms: rare short requests look \
-               longer than they are. Costs one small file per device and reading. Needs no \
-               rights, and block devices: memory, network and some FUSE programs have none.",
+        summary: "requests, bytes and busy time of the devices, by kernel counters",
+        text: "Reads /sys/class/block/NAME/stat of the topmost block devices and of their member drives four times: \
+               before the idle gap, at the start and at the end of the run, and when the device has everything \
+               written. The trust rules compare the bytes with the workload's claim. The metrics are sums over the \
+               topmost devices, and absent unless all of them have counters. The kernel counts busy time in clock \
+               steps of 1 to 10 ms: rare short requests look longer than they are. Costs one small file per device \
+               and reading. Needs no rights, and block devices: memory, network and some FUSE programs have none.",
     },
     fields: FIELDS,
     rules: &[
@@ -45,10 +43,10 @@ pub const FIELDS: &[Field] = &[
     field("*.*.writes", Unit::Count, "write requests"),
     field("*.*.write_bytes", Unit::Bytes, "written"),
     field("*.*.discard_bytes", Unit::Bytes, "discarded"),
-    field("*.*.read_ms", Unit::Milliseconds, "that reads took, summed over them"),
-    field("*.*.write_ms", Unit::Milliseconds, "that writes took, summed over them"),
-    field("*.*.busy_ms", Unit::Milliseconds, "in which something was under way"),
-    field("*.*.weighted_ms", Unit::Milliseconds, "under way, summed over requests"),
+    field("*.*.read_ms", Unit::Milliseconds, "time of reads, summed"),
+    field("*.*.write_ms", Unit::Milliseconds, "time of writes, summed"),
+    field("*.*.busy_ms", Unit::Milliseconds, "time with requests in flight"),
+    field("*.*.weighted_ms", Unit::Milliseconds, "time in flight, summed over requests"),
 ];
 
 /// What moved through one device in a span of time, from its counters.

@@ -19,28 +19,25 @@ use super::look::{Entry, Presentation, Unit, field};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "drive-health",
-        summary: "wear, errors and temperature of the drives, as they tell them themselves",
-        text: "Asked once before the first trial and once after the last one, because wear is \
-               part of what a study costs: NVMe drives give their health log (temperature, \
-               percentage used, spare, bytes written, media errors, unsafe shutdowns, minutes \
-               above their warning and critical temperatures, how often they slowed down for \
-               heat). SATA and USB drives are read with smartctl (package smartmontools): their own \
-               verdict, temperature, hours, the attributes 5, 187, 197, 198 and 199, and wear and \
-               bytes written from the log of statistics or from the makers' own attributes (177, \
-               231, 233, 241). A drive that sleeps is not woken. Soldered memory cards (eMMC) tell \
-               their life time in steps of 10 %. The result says what the study wrote and how far \
-               the wear went. Costs some milliseconds, up to some seconds for smartctl, and nothing \
-               in trials. Needs root for all but memory cards; virtual drives and SD cards tell \
-               nothing.",
+        summary: "wear, errors and temperature that the drives report",
+        text: "Assay asks once before the first trial and once after the last one, because wear is a cost of the \
+               study. NVMe drives report their health log: temperature, percentage used, spare, bytes written, media \
+               errors, unsafe shutdowns, minutes above the warning and critical temperatures, and thermal throttling. \
+               smartctl (package smartmontools) reads SATA and USB drives: self-assessment, temperature, hours and \
+               the attributes 5, 187, 197, 198 and 199. Wear and bytes written come from the statistics log or vendor \
+               attributes (177, 231, 233, 241). Assay does not wake a sleeping drive. Soldered memory cards (eMMC) \
+               report their life time in steps of 10%. The result shows the study's writes and wear. Costs some \
+               milliseconds, up to some seconds for smartctl, and nothing in trials. Needs root for all but memory \
+               cards; virtual drives and SD cards report nothing.",
     },
     fields: &[
-        field("*.source", Unit::Word, "who was asked"),
+        field("*.source", Unit::Word, "source of the data"),
         field("*.temperature_c", Unit::Count, "degrees Celsius"),
-        field("*.used_percent", Unit::Count, "wear in percent of what it was made for"),
-        field("*.spare_percent", Unit::Count, "of the blocks that stand in, what is left"),
-        field("*.passed", Unit::Word, "the drive's own verdict: no failure is near"),
-        field("*.written_bytes", Unit::Bytes, "that were ever written"),
-        field("*.counters.*", Unit::Count, "what its kind counts"),
+        field("*.used_percent", Unit::Count, "wear in percent of the rated endurance"),
+        field("*.spare_percent", Unit::Count, "spare blocks left, in percent"),
+        field("*.passed", Unit::Word, "the drive's self-assessment: no failure is near"),
+        field("*.written_bytes", Unit::Bytes, "written over the drive's life"),
+        field("*.counters.*", Unit::Count, "counters of this kind of drive"),
     ],
     rules: &[],
     presentation: Presentation::Tailored,
@@ -82,7 +79,7 @@ const WARNINGS: [&str; 6] = [
     "its spare blocks run out",
     "its temperature is out of bounds",
     "it is unreliable after many errors",
-    "it takes no writes any more",
+    "it accepts no more writes",
     "its backup of volatile memory failed",
     "its persistent memory is read-only",
 ];
@@ -101,7 +98,7 @@ impl Health {
         let warnings = self.warnings();
         let why =
             if warnings.is_empty() { String::new() } else { format!(" ({})", warnings.join(", ")) };
-        let worn = self.used_percent.map(|used| format!("{used} % worn"));
+        let worn = self.used_percent.map(|used| format!("{used}% worn"));
         [format!("{verdict}{why}")].into_iter().chain(worn).collect::<Vec<_>>().join(", ")
     }
 
@@ -109,7 +106,7 @@ impl Health {
     pub fn words(&self) -> String {
         let mut told = vec![self.brief()];
         told.extend(self.temperature_c.map(|celsius| format!("{celsius} \u{b0}C")));
-        told.extend(self.spare_percent.map(|spare| format!("{spare} % spare")));
+        told.extend(self.spare_percent.map(|spare| format!("{spare}% spare")));
         let hours = self.counters.get("power_on_hours");
         told.extend(hours.map(|hours| match hours {
             1 => "1 hour".to_owned(),
@@ -170,10 +167,10 @@ pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
         return mmc::read(system, name);
     }
     if !["nvme", "sd"].iter().any(|start| name.starts_with(start)) {
-        return Presence::absent("virtual drives and memory do not tell their health");
+        return Presence::absent("virtual drives and memory do not report their health");
     }
     if !is_root(system) {
-        return Presence::absent("only root may ask a drive for its health");
+        return Presence::absent("only root may read a drive's health");
     }
     let device = devices::file_of(name);
     if name.starts_with("sd") {
@@ -254,8 +251,8 @@ mod tests {
         };
         assert_eq!(
             health.words(),
-            "FAILING (its spare blocks run out, it is unreliable after many errors), 104 % worn, \
-             41 \u{b0}C, 3 % spare, 12,345 hours; unsafe shutdowns 7"
+            "FAILING (its spare blocks run out, it is unreliable after many errors), 104% worn, \
+             41 \u{b0}C, 3% spare, 12,345 hours; unsafe shutdowns 7"
         );
         assert_eq!(Health::default().words(), "no verdict");
         assert_eq!(Health { passed: Some(true), ..Health::default() }.brief(), "passed");
@@ -268,12 +265,12 @@ mod tests {
             let passed = Some(bits == 0);
             Health { passed, used_percent: Some(0), counters, ..Health::default() }.brief()
         };
-        assert_eq!(brief(0), "passed, 0 % worn");
-        assert_eq!(brief(4), "FAILING (it is unreliable after many errors), 0 % worn");
-        assert_eq!(brief(2), "warning (its temperature is out of bounds), 0 % worn");
+        assert_eq!(brief(0), "passed, 0% worn");
+        assert_eq!(brief(4), "FAILING (it is unreliable after many errors), 0% worn");
+        assert_eq!(brief(2), "warning (its temperature is out of bounds), 0% worn");
         assert_eq!(
             brief(10),
-            "FAILING (its temperature is out of bounds, it takes no writes any more), 0 % worn"
+            "FAILING (its temperature is out of bounds, it accepts no more writes), 0% worn"
         );
         // ATA drives tell no reason.
         let ata = Health { passed: Some(false), ..Health::default() };

@@ -18,27 +18,23 @@ use super::look::{Asked, Entry, Moment, Presentation, Probe, Scene, Unit, field,
 pub static PROBE: Entry = Entry {
     about: About {
         name: "energy",
-        summary: "energy that was used, and of what",
-        text: "One source tells, the first that is there: the file of an external meter (`--meter \
-               FILE`, or the key `meter`), with a time and watts in each line, summed over the \
-               trial; powercap, where the energy of the processor packages is added up, each \
-               once, with that of their memory beside it, and never with that of the whole \
-               platform, which holds them already; a battery while it discharges; counters of \
-               hwmon. What the number is of stands beside it: packages are not the drive. \
-               Counters that begin anew are followed once; a span in which they could do so twice \
-               tells nothing. Where the study names the probe, or a meter, the machine rests for \
-               30 s (10 s where trials are short) before the first trial, and what it uses then \
-               is the idle power that energy_above_idle_j leaves out. Costs one or two small \
-               files a package before and after, of a meter its whole file after. Needs a source \
-               that may be read: the counters of packages are root's (sudo chmod a+r \
-               /sys/class/powercap/intel-rapl:*/energy_uj gives them to all until the next start), \
-               and virtual machines have none.",
+        summary: "energy used, and its source",
+        text: "Uses the first available source. An external meter's file (`--meter FILE`, or the key `meter`) has a \
+               time and watts in each line, summed over the trial. powercap adds up the CPU packages and their \
+               memory, each once, but never the whole platform, which includes them. Further sources are a \
+               discharging battery and hwmon counters. The result names the source: packages do not include the \
+               drive. Assay follows one counter wrap; a span with two possible wraps has no value. If the study names \
+               the probe or a meter, the machine idles for 30 s (10 s for short trials) before the first trial, and \
+               energy_above_idle_j subtracts this idle power. Costs one or two small files per package before and \
+               after, or the meter's whole file after. Needs a readable source: package counters belong to root (sudo \
+               chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj gives access until the next boot), and virtual \
+               machines have none.",
     },
     fields: &[
-        field("source", Unit::Word, "who tells"),
-        field("what", Unit::Word, "what the number is of"),
+        field("source", Unit::Word, "source of the number"),
+        field("what", Unit::Word, "part that the number covers"),
         field("span_ns", Unit::Nanoseconds, "length of the span"),
-        field("joules", Unit::Joules, "in all"),
+        field("joules", Unit::Joules, "in total"),
         field("parts.*", Unit::Joules, "of a part"),
     ],
     rules: &[],
@@ -142,15 +138,19 @@ const HWMON: &str = "hwmon";
 static SOURCES: [Source; 3] = [
     Source {
         name: POWERCAP,
-        what: "processor packages and their memory, not the drive",
+        what: "CPU packages and their memory, not the drive",
         read: powercap::read,
     },
-    Source { name: "battery", what: "the whole machine, at its battery", read: battery::read },
+    Source {
+        name: "battery",
+        what: "the whole machine, measured at its battery",
+        read: battery::read,
+    },
     Source { name: HWMON, what: "what these sensors measure", read: hwmon::read },
 ];
 
 /// What nothing tells.
-const NO_SOURCE: &str = "nothing here tells energy: no powercap, no battery, no counter of hwmon";
+const NO_SOURCE: &str = "no energy source here: no powercap, battery or hwmon counter";
 
 /// Reads every counter; of a meter nothing, because its file is read at the end.
 pub fn read(system: &dyn System) -> Reading {
@@ -269,21 +269,21 @@ fn used(
 ) -> Presence<Energy> {
     let mut parts = BTreeMap::new();
     for (name, counter) in late {
-        let before = early.get(name).ok_or_else(|| format!("{name} came during the trial"));
+        let before = early.get(name).ok_or_else(|| format!("{name} appeared during the trial"));
         match before.and_then(|before| difference(name, before, counter, span_ns)) {
             Ok(joules) => parts.insert(name.clone(), joules),
             Err(reason) => return Presence::Absent(reason),
         };
     }
     if let Some(gone) = early.keys().find(|name| !late.contains_key(*name)) {
-        return Presence::absent(format!("{gone} went during the trial"));
+        return Presence::absent(format!("{gone} disappeared during the trial"));
     }
     let joules: f64 = parts.values().sum();
     if joules <= 0.0 {
         // A gauge with coarse steps says nothing of a short span; its silence is not zero.
         let (name, seconds) = (source.name, span_ns as f64 / 1e9);
         return Presence::absent(format!(
-            "the {name} counters did not move in {seconds:.1} s: longer trials show something"
+            "the {name} counters did not change in {seconds:.1} s; use longer trials"
         ));
     }
     Presence::Present(Energy {
@@ -304,7 +304,7 @@ fn difference(name: &str, early: &Counter, late: &Counter, span_ns: u64) -> Resu
     };
     if seconds * late.most_watts > range {
         return Err(format!(
-            "{name} can begin anew more than once in {seconds:.0} s: shorter trials can be told"
+            "{name} can wrap more than once in {seconds:.0} s; use shorter trials"
         ));
     }
     Ok(if grown < 0.0 { grown + range } else { grown })

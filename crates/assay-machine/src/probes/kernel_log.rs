@@ -12,17 +12,16 @@ use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_re
 pub static PROBE: Entry = Entry {
     about: About {
         name: "kernel-log",
-        summary: "warnings and errors that the kernel logged meanwhile",
-        text: "Follows /dev/kmsg from right before the run until everything written was on the \
-               device, and keeps the kernel's own records at warning or worse. The rule \
-               `kernel-log` says which of them mark a trial disturbed: I/O errors, resets, links \
-               that changed their speed, hung tasks, machine checks. Costs one open call before \
-               and one read call a record after. Needs the right to read the kernel's log: root, \
-               or kernel.dmesg_restrict = 0.",
+        summary: "kernel warnings and errors during the run",
+        text: "Follows /dev/kmsg from right before the run until the device has everything written, and stores the \
+               kernel's own records at warning or worse. Rule `kernel-log` decides which of them mark a trial \
+               disturbed: I/O errors, resets, link speed changes, hung tasks, machine checks. Costs one open call \
+               before and one read call per record after. Needs the right to read the kernel log: root, or \
+               kernel.dmesg_restrict = 0.",
     },
     fields: &[
-        field("*.level", Unit::Count, "how bad, 0 to 4"),
-        field("*.text", Unit::Word, "what the kernel said"),
+        field("*.level", Unit::Count, "severity, 0 to 4"),
+        field("*.text", Unit::Word, "message of the kernel"),
     ],
     rules: &["kernel-log"],
     presentation: Presentation::Tailored,

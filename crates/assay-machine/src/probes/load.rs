@@ -13,17 +13,16 @@ use super::ticks::{self, Ticks};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "load",
-        summary: "what each processor did: work, waiting for a device, time that was stolen",
-        text: "Reads the ticks of each processor from /proc/stat right before the run and when \
-               everything written was on the device; the rule `steal` judges their sum, which the \
-               probe `processors` reads. Idle processors while one is full show a workload of one \
-               thread. Ticks are 10 ms long: short trials tell little. Costs one file before and \
-               after, 0.1 ms. Needs no rights.",
+        summary: "work, iowait and stolen time of each CPU",
+        text: "Reads the ticks of each CPU from /proc/stat right before the run and when the device has everything \
+               written. Rule `steal` judges their sum, which the probe `processors` reads. Idle CPUs while one is \
+               full indicate a single-threaded workload. Ticks are 10 ms long: short trials show little. Costs one \
+               file before and after, 0.1 ms. Needs no rights.",
     },
     fields: &[
-        field("*.0", Unit::Count, "number of a processor"),
+        field("*.0", Unit::Count, "CPU number"),
         field("*.1", Unit::Ticks, "with work"),
-        field("*.2", Unit::Ticks, "idle while something waited for a device"),
+        field("*.2", Unit::Ticks, "idle while a request waited for a device"),
         field("*.3", Unit::Ticks, "ready while the hypervisor ran something else"),
         field("*.4", Unit::Ticks, "all of them"),
     ],

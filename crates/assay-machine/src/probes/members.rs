@@ -13,16 +13,14 @@ use super::look::{Entry, Moment, Presentation, Probe, Scene, not_recorded};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "members",
-        summary: "what each device below the target moved, and how busy it was",
-        text: "Reads the same counters as `disk` of the devices that only carry a loop device's \
-               file; those of all others, mirrors and stripes included, `disk` has read already. \
-               Gives no metric but a table: bytes that each device read and wrote per byte that \
-               the workload asked for, until everything was on it, and the share of the run in \
-               which it had something under way. It is shown where a target stands on several \
-               devices side by side, and by `assay show --full` wherever one lies on another. A \
-               drive that carries more than the target counts for everybody: other programs' \
-               bytes are in its row. Costs one small file per device and reading. Needs no \
-               rights, and a stack that sysfs shows: ZFS and remote file systems tell nothing.",
+        summary: "traffic and busy time of each device below the target",
+        text: "Reads the same counters as `disk` for devices that only carry a loop device's file; `disk` already \
+               reads all others, mirrors and stripes included. Gives no metric but a table: bytes that each device \
+               read and wrote per byte of the workload until the device has everything, and its busy share of the \
+               run. Assay shows the table if a target has several parallel devices, and in `assay show --full` for \
+               every device stack. A drive that carries more than the target also counts other programs' bytes. Costs \
+               one small file per device and reading. Needs no rights, and a stack in sysfs: ZFS and remote \
+               filesystems have none.",
     },
     fields: disk::FIELDS,
     rules: &["unwritten", "cached", "device-bytes", "compressed", "slow-member"],

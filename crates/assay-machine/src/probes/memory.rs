@@ -14,32 +14,32 @@ use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "memory",
-        summary: "swapping, kills for want of memory, what waits to be written, the tool's own size",
-        text: "Reads pswpin, pswpout, oom_kill, nr_dirtied, the allocation stalls and the pages of zswap \
-               from /proc/vmstat, swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram \
-               devices, right before the run and when everything written was on the device; at \
-               the end RSS and PSS of this process and of all that it started. The rules `swap`, \
-               `oom` and `buffered-writes` read it. Costs three small files and two a process, about 1 ms before and \
-               after together. Needs no rights; a kernel without smaps_rollup tells no PSS.",
+        summary: "swapping, out-of-memory kills, dirty pages and the tool's own size",
+        text: "Reads pswpin, pswpout, oom_kill, nr_dirtied, the allocation stalls and the pages of zswap from \
+               /proc/vmstat. Reads swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram devices. All \
+               right before the run and when the device has everything written; at the end RSS and PSS of this \
+               process and its children. Rules `swap`, `oom` and `buffered-writes` use it. Costs three small files \
+               and two per process, about 1 ms before and after together. Needs no rights; a kernel without \
+               smaps_rollup has no PSS.",
     },
     fields: &[
-        field("machine.swapped_in_pages", Unit::Count, "pages that came back from swap"),
-        field("machine.swapped_out_pages", Unit::Count, "pages that went to swap"),
-        field("machine.oom_kills", Unit::Count, "processes that were killed for want of memory"),
-        field("machine.stalls", Unit::Count, "times that a task had to free memory itself"),
-        field("machine.dirtied_pages", Unit::Count, "pages of files that became dirty"),
-        field("machine.page_bytes", Unit::Bytes, "of a page"),
-        field("machine.swap_bytes", Unit::Bytes, "of swap"),
-        field("machine.swap_used_bytes.*", Unit::Bytes, "of it in use, before and after"),
-        field("machine.dirty_bytes.*", Unit::Bytes, "that wait to be written, before and after"),
-        field("machine.writeback_bytes.*", Unit::Bytes, "on their way, before and after"),
-        field("machine.zswap_pages.*", Unit::Count, "pages that went into zswap and came out"),
-        field("machine.zram.*.original_bytes", Unit::Bytes, "that a zram device holds"),
-        field("machine.zram.*.compressed_bytes", Unit::Bytes, "of them when compressed"),
-        field("machine.zram.*.used_bytes", Unit::Bytes, "of memory that it takes"),
-        field("processes.processes", Unit::Count, "the tool and what it started"),
-        field("processes.rss_bytes", Unit::Bytes, "resident, shared ones counted in each"),
-        field("processes.pss_bytes", Unit::Bytes, "resident, shared ones divided"),
+        field("machine.swapped_in_pages", Unit::Count, "pages read from swap"),
+        field("machine.swapped_out_pages", Unit::Count, "pages written to swap"),
+        field("machine.oom_kills", Unit::Count, "processes killed because memory ran out"),
+        field("machine.stalls", Unit::Count, "times that a task had to reclaim memory itself"),
+        field("machine.dirtied_pages", Unit::Count, "file pages that became dirty"),
+        field("machine.page_bytes", Unit::Bytes, "size of a page"),
+        field("machine.swap_bytes", Unit::Bytes, "size of swap"),
+        field("machine.swap_used_bytes.*", Unit::Bytes, "swap in use, before and after"),
+        field("machine.dirty_bytes.*", Unit::Bytes, "dirty, before and after"),
+        field("machine.writeback_bytes.*", Unit::Bytes, "in writeback, before and after"),
+        field("machine.zswap_pages.*", Unit::Count, "pages into and out of zswap"),
+        field("machine.zram.*.original_bytes", Unit::Bytes, "stored in a zram device"),
+        field("machine.zram.*.compressed_bytes", Unit::Bytes, "compressed size"),
+        field("machine.zram.*.used_bytes", Unit::Bytes, "memory used"),
+        field("processes.processes", Unit::Count, "the tool and its children"),
+        field("processes.rss_bytes", Unit::Bytes, "resident, shared pages counted in each"),
+        field("processes.pss_bytes", Unit::Bytes, "resident, shared pages divided"),
     ],
     rules: &["swap", "oom", "buffered-writes"],
     presentation: Presentation::Tailored,
@@ -302,7 +302,7 @@ fn processes(system: &dyn System) -> Presence<ProcessMemory> {
         sum.pss_bytes = sum.pss_bytes.zip(pss).map(|(sum, one)| sum + one);
     }
     let found = (sum.processes > 0).then_some(sum);
-    Presence::from_option(found, "/proc does not tell the memory of this process")
+    Presence::from_option(found, "/proc does not show the memory of this process")
 }
 
 /// Processes that a process started.

@@ -14,19 +14,22 @@ use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_re
 pub static PROBE: Entry = Entry {
     about: About {
         name: "mount-traffic",
-        summary: "bytes that crossed the network for a mount of NFS or SMB",
-        text: "Where the target lies on NFS: the bytes that its client read from the server and \
-               wrote to it, from /proc/self/mountstats; on SMB those of the share, from \
-               /proc/fs/cifs/Stats, where the kernel keeps them. Read right before and after the run, and when everything written was on the server. The \
-               rules of trust hold them against what the workload claims, in the place of a device's \
-               counters. What the server keeps in its own memory does not show. Costs one small file a \
-               reading. Needs no rights.",
+        summary: "network bytes of an NFS or SMB mount",
+        text: "For a target on NFS, reads the bytes that the client exchanged with the server from \
+               /proc/self/mountstats; on SMB those of the share, from /proc/fs/cifs/Stats, if the kernel has them. \
+               Reads right before and after the run, and when the server has everything written. The trust rules \
+               compare them with the workload's claim, instead of a device's counters. The server's cache is \
+               invisible. Costs one small file per reading. Needs no rights.",
     },
     fields: &[
-        field("run.read_bytes", Unit::Bytes, "that came from the server during the run"),
-        field("run.write_bytes", Unit::Bytes, "that went to the server during the run"),
-        field("settle.read_bytes", Unit::Bytes, "that came after it, until everything was there"),
-        field("settle.write_bytes", Unit::Bytes, "that went after it, until everything was there"),
+        field("run.read_bytes", Unit::Bytes, "received from the server during the run"),
+        field("run.write_bytes", Unit::Bytes, "sent to the server during the run"),
+        field(
+            "settle.read_bytes",
+            Unit::Bytes,
+            "received after it, until the server had everything",
+        ),
+        field("settle.write_bytes", Unit::Bytes, "sent after it, until the server had everything"),
     ],
     rules: &["cached", "device-bytes", "compressed"],
     presentation: Presentation::Tailored,
@@ -123,7 +126,7 @@ fn read(system: &dyn System, mount: &Mount, kind: Kind) -> Presence<Moved> {
         Kind::Nfs => of_nfs(&text, mount),
         Kind::Smb => of_smb(&text, mount),
     };
-    Presence::from_option(found, format!("{path} does not tell the bytes of this mount"))
+    Presence::from_option(found, format!("{path} does not show the bytes of this mount"))
 }
 
 /// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 statvers=1.1`, and below it a line `bytes:`; the

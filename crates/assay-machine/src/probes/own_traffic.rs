@@ -12,15 +12,14 @@ use super::look::{Entry, Moment, Pair, Presentation, Unit, field};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "own-traffic",
-        summary: "bytes that the tool itself moved through block devices",
-        text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. \
-               Gives no metric: the rule `foreign-io` takes them from the bytes of the devices, and \
-               what remains was moved by others. Costs one small file before and after. Needs \
-               no rights, and a kernel that accounts the traffic of processes.",
+        summary: "block device bytes of the tool itself",
+        text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. Gives no metric: \
+               rule `foreign-io` subtracts them from the bytes of the devices, and other programs moved the rest. \
+               Costs one small file before and after. Needs no rights, and a kernel with I/O accounting per process.",
     },
     fields: &[
-        field("read_bytes", Unit::Bytes, "fetched by this process"),
-        field("write_bytes", Unit::Bytes, "sent by this process, or made dirty"),
+        field("read_bytes", Unit::Bytes, "read by this process"),
+        field("write_bytes", Unit::Bytes, "written by this process, or made dirty"),
     ],
     rules: &["foreign-io"],
     presentation: Presentation::Tailored,
@@ -65,7 +64,7 @@ pub fn read(system: &dyn System) -> Presence<OwnTraffic> {
         Ok(text) => {
             Presence::from_option(parse(&text), "/proc/self/io does not have the known form")
         }
-        Err(error) => Presence::absent(format!("/proc/self/io cannot be read: {error}")),
+        Err(error) => Presence::absent(format!("cannot read /proc/self/io: {error}")),
     }
 }
 

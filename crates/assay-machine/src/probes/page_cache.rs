@@ -16,15 +16,14 @@ use super::look::{
 pub static PROBE: Entry = Entry {
     about: About {
         name: "page-cache",
-        summary: "how much of the area lies in memory",
-        text: "Asks the kernel how many pages of the area are in the page cache, before the idle \
-               gap and after everything written was on the device: by cachestat, and by mincore \
-               where that does not tell (Linux before 6.5, overlay). Gives no metric: the rule \
-               `cached` reads it. Costs microseconds by cachestat; mincore looks at every page of \
-               the area. Needs a file: the pages of a block device are not looked at.",
+        summary: "the share of the area in memory",
+        text: "Asks the kernel how many pages of the area are in the page cache, before the idle gap and after the \
+               device has everything written. Uses cachestat, or mincore if that is missing (Linux before 6.5, \
+               overlay). Gives no metric: rule `cached` uses it. Costs microseconds with cachestat; mincore checks \
+               every page of the area. Needs a file: Assay does not check the pages of a block device.",
     },
     fields: &[
-        field("before.cached", Unit::Count, "pages of the area in memory before the rest"),
+        field("before.cached", Unit::Count, "pages of the area in memory before the idle gap"),
         field("before.of", Unit::Count, "pages of the area"),
         field("after.cached", Unit::Count, "pages of the area in memory at the end"),
         field("after.of", Unit::Count, "pages of the area"),
@@ -78,9 +77,9 @@ pub fn of(scene: &Scene<'_>) -> Presence<CachedPages> {
         Some((file, range)) if scene.site.kind != TargetKind::Device => {
             read(scene.system, file, range.clone(), &scene.site.filesystem())
         }
-        Some(_) => Presence::absent("a block device's pages are not looked at"),
+        Some(_) => Presence::absent("a block device's pages are not checked"),
         None if scene.is_simulated() => Presence::absent(SIMULATED),
-        None => Presence::absent("the work needs no area"),
+        None => Presence::absent("the workload needs no area"),
     }
 }
 
@@ -100,6 +99,6 @@ fn read(
     };
     match found {
         Ok(pages) => Presence::Present(pages),
-        Err(error) => Presence::absent(format!("neither cachestat nor mincore tells: {error}")),
+        Err(error) => Presence::absent(format!("neither cachestat nor mincore works: {error}")),
     }
 }

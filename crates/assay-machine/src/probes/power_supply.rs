@@ -13,18 +13,17 @@ use super::look::{Entry, Pair, Presentation, Unit, field};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "power-supply",
-        summary: "whether the machine is plugged in, and what its batteries do",
-        text: "Reads type, online and status of /sys/class/power_supply right before the run and \
-               when everything written was on the device: many machines change their clocks with \
-               the plug. The rule `power-supply` speaks when it came or went. Batteries of mice \
-               and keyboards are passed over. Costs two or three small files a supply before and \
-               after. Needs no rights; servers and virtual machines tell nothing.",
+        summary: "mains power and battery state",
+        text: "Reads type, online and status of /sys/class/power_supply right before the run and when the device has \
+               everything written: many machines change their clocks with the plug. Rule `power-supply` triggers if \
+               mains power changes. Ignores batteries of mice and keyboards. Costs two or three small files per \
+               supply before and after. Needs no rights; servers and virtual machines have none.",
     },
     fields: &[
-        field("before.mains", Unit::Word, "whether it was plugged in before the run"),
-        field("before.batteries.*", Unit::Word, "what a battery did before the run"),
-        field("after.mains", Unit::Word, "whether it was plugged in at the end"),
-        field("after.batteries.*", Unit::Word, "what a battery did at the end"),
+        field("before.mains", Unit::Word, "mains power before the run"),
+        field("before.batteries.*", Unit::Word, "battery state before the run"),
+        field("after.mains", Unit::Word, "mains power at the end"),
+        field("after.batteries.*", Unit::Word, "battery state at the end"),
     ],
     rules: &["power-supply"],
     presentation: Presentation::Tailored,

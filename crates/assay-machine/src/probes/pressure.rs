@@ -13,22 +13,29 @@ use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "pressure",
-        summary: "how long work waited for a processor, for a device, for memory",
-        text: "Reads the totals of /proc/pressure/cpu, io and memory right before the run and when \
-               everything written was on the device, and those of this process's control group \
-               where version 2 keeps them. Some: at least one task waited; full: all of them did. \
-               The tool's own waiting is in them: pressure on io is what a busy device looks like. \
-               Gives no metric but a table of `assay show --full`. Costs three to six small files \
-               before and after, 0.1 ms. Needs no rights, and a kernel that keeps them: many must \
-               be booted with psi=1.",
+        summary: "time that tasks waited for a CPU, a device or memory",
+        text: "Reads the totals of /proc/pressure/cpu, io and memory right before the run and when the device has \
+               everything written, and those of this process's control group in version 2. Some: at least one task \
+               waited; full: all of them did. The tool's own waits are included: a busy device shows up as io \
+               pressure. Gives no metric but a table of `assay show --full`. Costs three to six small files before \
+               and after, 0.1 ms. Needs no rights, and a kernel with pressure accounting: boot many of them with \
+               psi=1.",
     },
     fields: &[
         field("machine.span_ns", Unit::Nanoseconds, "length of the span"),
-        field("machine.waited.*.some_ns", Unit::Nanoseconds, "in which some task waited"),
-        field("machine.waited.*.full_ns", Unit::Nanoseconds, "in which all tasks waited"),
+        field("machine.waited.*.some_ns", Unit::Nanoseconds, "time in which some task waited"),
+        field("machine.waited.*.full_ns", Unit::Nanoseconds, "time in which all tasks waited"),
         field("group.span_ns", Unit::Nanoseconds, "length of the span"),
-        field("group.waited.*.some_ns", Unit::Nanoseconds, "the same of the control group"),
-        field("group.waited.*.full_ns", Unit::Nanoseconds, "the same of the control group"),
+        field(
+            "group.waited.*.some_ns",
+            Unit::Nanoseconds,
+            "time in which some task of the control group waited",
+        ),
+        field(
+            "group.waited.*.full_ns",
+            Unit::Nanoseconds,
+            "time in which all tasks of the control group waited",
+        ),
     ],
     rules: &["cpu-starved", "swap"],
     presentation: Presentation::Tailored,
@@ -72,7 +79,7 @@ pub struct Waited {
 
 /// What work waits for.
 pub const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
-const OFF: &str = "the kernel keeps no pressure here: boot with psi=1";
+const OFF: &str = "the kernel reports no pressure here; boot with psi=1";
 
 /// Totals at one moment.
 #[derive(Clone, Debug)]
@@ -97,7 +104,7 @@ impl Pair for Totals {
         let group = match group(system) {
             Presence::Present(folder) => present(
                 &totals(system, |name| folder.join(format!("{name}.pressure"))),
-                "the control group keeps no pressure of its own",
+                "the control group reports no pressure",
             ),
             Presence::Absent(reason) => Presence::Absent(reason),
         };
@@ -175,7 +182,7 @@ fn group(system: &dyn System) -> Presence<PathBuf> {
         Presence::Absent(reason) => return Presence::Absent(reason),
     };
     match text.lines().find_map(|line| line.strip_prefix("0::")) {
-        None => Presence::absent("control groups are version 1, which keeps no pressure"),
+        None => Presence::absent("control groups are version 1, which reports no pressure"),
         Some("/") => Presence::absent("this process is in the root group, which is the machine"),
         Some(path) => {
             let below = |root: &str| PathBuf::from(format!("{root}{path}"));

@@ -13,19 +13,17 @@ use super::ticks;
 pub static PROBE: Entry = Entry {
     about: About {
         name: "processors",
-        summary: "what took processor time away: the hypervisor, heat, a control group's limit",
-        text: "Reads stolen ticks from /proc/stat, throttle counts from \
-               /sys/devices/system/cpu/*/thermal_throttle and nr_throttled of the control group \
-               right before and after the run. Gives no metric: the rules `steal` and `throttled` \
-               read it. Costs two small files per processor before and after. Needs no rights; \
-               only processors of Intel count their throttling, and only groups with a limit \
-               tell one.",
+        summary: "CPU time lost to the hypervisor, heat or a control group limit",
+        text: "Reads stolen ticks from /proc/stat, throttle counts from /sys/devices/system/cpu/*/thermal_throttle \
+               and nr_throttled of the control group right before and after the run. Gives no metric: rules `steal` \
+               and `throttled` use it. Costs two small files per CPU before and after. Needs no rights; only Intel \
+               CPUs count their throttling, and only groups with a limit have one.",
     },
     fields: &[
-        field("ticks.total", Unit::Ticks, "of all processors"),
-        field("ticks.steal", Unit::Ticks, "that the hypervisor gave to others"),
-        field("throttle_events", Unit::Count, "times that a processor was slowed down for heat"),
-        field("group_throttled", Unit::Count, "periods in which the control group held back"),
+        field("ticks.total", Unit::Ticks, "of all CPUs"),
+        field("ticks.steal", Unit::Ticks, "given to others by the hypervisor"),
+        field("throttle_events", Unit::Count, "times that a CPU slowed down for heat"),
+        field("group_throttled", Unit::Count, "periods throttled by the control group"),
     ],
     rules: &["steal", "throttled"],
     presentation: Presentation::Tailored,
@@ -134,7 +132,7 @@ fn ticks(system: &dyn System) -> Presence<ProcessorTicks> {
                 .map(|all| ProcessorTicks { total: all.total(), steal: all.steal });
             Presence::from_option(told, "/proc/stat does not have the known form")
         }
-        Err(error) => Presence::absent(format!("/proc/stat cannot be read: {error}")),
+        Err(error) => Presence::absent(format!("cannot read /proc/stat: {error}")),
     }
 }
 
@@ -154,7 +152,7 @@ fn throttle_events(system: &dyn System) -> Presence<u64> {
             }
         }
     }
-    Presence::from_option(sum, "the kernel keeps no thermal throttle counts here")
+    Presence::from_option(sum, "the kernel reports no thermal throttle counts here")
 }
 
 /// `nr_throttled` of this process's control group, version 2 or 1.
@@ -173,5 +171,5 @@ fn group_throttled(system: &dyn System) -> Presence<u64> {
         let text = system.read_text(&Path::new(&folder).join("cpu.stat")).ok()?;
         text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
     });
-    Presence::from_option(count, "no processor limit of a control group is visible")
+    Presence::from_option(count, "no CPU limit of a control group is visible")
 }

@@ -13,27 +13,25 @@ use super::look::{Entry, Pair, Presentation, Unit, field};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "temperature",
-        summary: "temperatures of processors, drives and boards, and their limits",
-        text: "Reads temp*_input of every hwmon device with its label and its limit, and the \
-               thermal zones where no hwmon device is there, right before the run and when \
-               everything written was on the device. The rule `throttled` speaks when a sensor \
-               reaches the temperature from which its hardware slows down: temp*_crit of processors \
-               (coretemp, k10temp, cpu_thermal), temp*_max of NVMe drives, the passive trip point \
-               of a processor's thermal zone, above 45 \u{b0}C. Other limits are operating ranges, or \
-               unset. Processors below their highest clock are counted as a note only. Costs \
-               one to three small files a sensor before and after; drives are asked for theirs, \
-               which takes up to some milliseconds. Needs no rights; most virtual machines have \
-               no sensors, SATA drives tell through the module drivetemp.",
+        summary: "temperatures of CPUs, drives and boards, and their limits",
+        text: "Reads temp*_input of every hwmon device with its label and limit, or the thermal zones if there is no \
+               hwmon device. Reads right before the run and when the device has everything written. Rule `throttled` \
+               triggers if a sensor reaches the slowdown temperature of its hardware. That is temp*_crit of CPUs \
+               (coretemp, k10temp, cpu_thermal), temp*_max of NVMe drives, and the passive trip point of a CPU's \
+               thermal zone, above 45 \u{b0}C. Other limits are operating ranges, or unset. CPUs below their highest \
+               clock get only a note. Costs one to three small files per sensor before and after; asking a drive \
+               takes up to some milliseconds. Needs no rights; most virtual machines have no sensors, and SATA drives \
+               need the module drivetemp.",
     },
     fields: &[
-        field("sensors.*.before_mc", Unit::Millidegrees, "a sensor before the run"),
+        field("sensors.*.before_mc", Unit::Millidegrees, "temperature before the run"),
         field(
             "sensors.*.after_mc",
             Unit::Millidegrees,
-            "the same when everything was on the device",
+            "temperature when the device has everything",
         ),
-        field("sensors.*.limit_mc", Unit::Millidegrees, "from where on its hardware slows down"),
-        field("slow_processors", Unit::Count, "processors below their highest clock at the end"),
+        field("sensors.*.limit_mc", Unit::Millidegrees, "slowdown temperature of the hardware"),
+        field("slow_processors", Unit::Count, "CPUs below their highest clock at the end"),
     ],
     rules: &["throttled"],
     presentation: Presentation::Tailored,

@@ -94,21 +94,19 @@ pub(super) fn legend<'a>(
     let mut told = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
         told.push(
-            "Ratios are to the first target, paired by replicate, with their 95 % interval; no \
-             verdicts."
+            "Ratios are to the first target, paired by replicate, with their 95% CI; no verdicts."
                 .to_owned(),
         );
     }
     if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
         told.push(
-            "CPU s/GiB: processor seconds of the whole machine for each GiB that was moved, with \
-             what encrypts; others' work is in it, too."
+            "CPU s/GiB: CPU seconds of the whole machine per GiB moved, including encryption and other programs."
                 .to_owned(),
         );
     }
     let mut cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     if cells.any(|cell| cell.text == NONE) {
-        told.push("\"-\": too few operations or trials to tell.".to_owned());
+        told.push("\"-\": too few operations or trials.".to_owned());
     }
     told
 }

@@ -36,8 +36,8 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     if is_empty || findings.study.kind == "compare" {
         return None;
     }
-    let legend = "Mean: geometric mean of the trials, with its 95 % interval; range: of all runs; user and \
-                  system: processor time of a run; memory: the peak of the largest run.";
+    let legend = "Mean: geometric mean of the trials, with its 95% CI; range: of all runs; user and system: CPU time \
+                  of a run; memory: the peak of the largest run.";
     let mut blocks = Vec::new();
     blocks.extend((!printed.is_empty()).then(|| Block::Table(printed_table(&printed))));
     if !cells.is_empty() {
@@ -62,7 +62,7 @@ fn printed_table(cells: &[&Cell]) -> Table {
     let mut all = Vec::new();
     all.extend(several.then(|| Column::left("workload").key()));
     all.push(Column::left("number printed").key());
-    all.extend(columns(&[">mean", ">95 % interval", ">spread", ">n"]));
+    all.extend(columns(&[">mean", ">95% CI", ">spread", ">n"]));
     let row = |cell: &&Cell| {
         let name = heading(&cell.metric).to_owned();
         let mut words = Vec::new();
@@ -85,7 +85,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     let mut all = Vec::new();
     all.extend((several || !varies).then(|| Column::left("workload").key()));
     all.extend(varies.then(|| Column::left("setting").key()));
-    all.extend(columns(&[">mean", ">95 % interval", ">range"]));
+    all.extend(columns(&[">mean", ">95% CI", ">range"]));
     all.extend(BESIDE.iter().map(|(heading, ..)| Column::right(*heading)));
     let row = |cell: &&Cell| {
         let arm = arm_in_words(cell.configuration.iter());

@@ -25,9 +25,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 /// Who tells it, and what is in the number.
 fn source(findings: &Findings) -> Vec<String> {
     let around = &findings.system_activity;
-    let of = around.energy_of.as_ref().map(|of| format!("Told by {of}."));
+    let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));
     let idle = around.idle_w.map(|watts| {
-        format!("At rest the machine used {} W; \"above idle\" is without that.", digits(watts))
+        format!("At rest the machine used {} W; \"above idle\" excludes that.", digits(watts))
     });
     of.into_iter().chain(idle).collect()
 }

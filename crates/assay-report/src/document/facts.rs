@@ -12,7 +12,7 @@ const NO_GUEST: &str = "none";
 pub(super) type Facts = Vec<(String, String)>;
 
 /// Title of the preset `check`: a result that still has it needs no title line.
-pub(super) const USUAL_TITLE: &str = "What can this storage really do?";
+pub(super) const USUAL_TITLE: &str = "How fast is this storage?";
 
 /// `assay 0.1.0 check  2026-07-30 12:00`.
 pub(super) fn title(findings: &Findings) -> String {
@@ -95,7 +95,7 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     let cpu = known(Unknown::Cpu).then(|| environment.cpu.clone());
     let cpu = match (environment.cpus, cpu) {
         (Some(count), Some(cpu)) if count > 1 => Some(format!("{count} x {cpu}")),
-        (Some(count), None) => Some(format!("{count} processors")),
+        (Some(count), None) => Some(format!("{count} CPUs")),
         (_, cpu) => cpu,
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));

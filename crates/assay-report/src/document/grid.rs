@@ -57,9 +57,9 @@ fn counted(page: &Page<'_>, own: &[&Comparison]) -> Vec<String> {
         .collect();
     let clear = own.iter().filter(|found| is_clear(found)).count();
     let which = match clear {
-        0 => "None is clear",
+        0 => "None is significant",
         count if count == own.len() => "All are listed below",
-        _ => "The clear ones are listed below",
+        _ => "The significant ones are listed below",
     };
     let counts = format!("Against the baseline: {}. {which}.", told.join(", "));
     let all = (clear < own.len()).then(|| format!("All: {}", page.more()));

@@ -13,14 +13,14 @@ const MOST_ROWS: usize = 32;
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let hosts = findings.hosts.as_ref()?;
     let mut text = vec![
-        "Pace: the rate of a host over the mean of all hosts in a trial, with its lowest and its highest trial. Every \
-         number of the other tables is one of all hosts together."
+        "Pace: the rate of a host over the mean of all hosts in a trial, with its lowest and its highest trial. The \
+         numbers of the other tables combine all hosts."
             .to_owned(),
     ];
     text.extend(hosts.starts_ns.map(|[median, worst]| {
         format!(
-            "In a trial the windows of the hosts began within {} of each other (median; at worst {}), each by the \
-             release that it heard.",
+            "In a trial the windows of the hosts began within {} of each other (median; at worst {}), measured at \
+             each host's release signal.",
             show::duration(median as f64),
             show::duration(worst as f64)
         )
@@ -38,7 +38,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
             hosts.rows.len()
         ));
     }
-    text.push(format!("Order and settings, the same on all: {}.", short(&hosts.order_sha256)));
+    text.push(format!("Order and configuration, all hosts: {}.", short(&hosts.order_sha256)));
     let blocks = vec![Block::Text(text), Block::Table(rows(&told)), Block::Table(ranges(hosts))];
     Some(Section::titled("hosts", blocks))
 }
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(table.rows.len(), 4);
         assert_eq!(table.rows[2].notes, ["lost in trial 4: its connection is closed"]);
         let cells: Vec<&str> = table.rows[1].cells.iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(cells, ["rank 1 (n1)", "/mnt", "6", "99.9 %", "90 %", "110 %"]);
+        assert_eq!(cells, ["rank 1 (n1)", "/mnt", "6", "99.9%", "90%", "110%"]);
         let range = ranges(&hosts(4));
         let cells: Vec<&str> = range.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(cells, ["read queue_depth 8", "rank 1 (n1)", "900", "rank 0 (n0)", "1,100"]);

@@ -34,7 +34,7 @@ fn row(cell: &Measured) -> Row {
     let (count, all) = (lost.len(), cell.trials.len());
     let lost = lost.first().map(|reason| match all {
         1 => (*reason).to_owned(),
-        _ => format!("{count} of {all} do not count; the first: {reason}"),
+        _ => format!("{count} of {all} are excluded; the first: {reason}"),
     });
     Row {
         name: cell.metric.clone(),

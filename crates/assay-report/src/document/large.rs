@@ -74,7 +74,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         workload: cell.workload.replace('-', " "),
         value: value(&cell.metric, cell.value()?),
         other: other.and_then(|cell| Some(value(&cell.metric, cell.value()?))),
-        interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
+        interval: interval.unwrap_or_else(|| format!("{} trials: no CI", cell.n)),
         wide: cell.is_wide(),
         stands: Stands::of(cell)?,
         io: findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io),
@@ -112,8 +112,8 @@ pub fn method(findings: &Findings) -> Option<String> {
         small && one.requested_queue_depth > 1
     };
     let queue = findings.study.kind == "check" && findings.workloads.iter().any(deep);
-    let names = if queue { "; q1, q32: operations of 4 KiB in flight at once" } else { "" };
-    Some(format!("Means of {trials} trials{time}, below them their 95% CIs{names}."))
+    let names = if queue { "; q1, q32: queue depth of 4 KiB operations" } else { "" };
+    Some(format!("Means of {trials} trials{time}, with their 95% CIs below{names}."))
 }
 
 /// A result in a few words: the first number that reads and the first that writes of a check, else

@@ -23,8 +23,8 @@ const COLUMNS: [(&str, Statistic, bool); 6] = [
 const NEXT: &str = "throughput";
 
 /// How the table is read.
-pub(super) const LEGEND: &str = "Beside each class stands what was served of it: where fewer were \
-    served, sooner is no finding. Ratios of rates have intervals of their own, one comparison at a time.";
+pub(super) const LEGEND: &str = "Each class has its served load: lower latency with fewer requests is not an \
+    improvement. Each ratio of rates has an individual 95% CI.";
 
 /// The table of a class of requests; none of another workload.
 pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {

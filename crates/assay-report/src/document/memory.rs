@@ -12,11 +12,10 @@ use assay_kinds::work::pages::{
 use assay_study::findings::{Cell as Measured, Findings, Trust};
 
 const LEGEND: &[&str] = &[
-    "Reached: bytes of the set that there was room for. Set per memory: bytes of the set per byte of memory \
-     that it took, resident and packed by zram or zswap; of what is written to a file, the file is not \
-     counted.",
-    "calc zram: the same as `assay calc zram` expects it, with the ratio of 2 that the kernel's documentation \
-     expects; off by: what was measured against that.",
+    "Reached: bytes of the set that fit. Set per memory: bytes of the set per byte of memory, resident and packed by \
+     zram or zswap; files on disk do not count.",
+    "calc zram: the value that `assay calc zram` expects, with the ratio of 2 from the kernel's documentation; off \
+     by: the measured value against it.",
 ];
 
 /// The section; none where no pages were gone to.
@@ -42,7 +41,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         Block::Table(costs(findings, &cells)),
         Block::Text(text),
     ];
-    Some(Section::titled("memory: how much fits, and what it costs", blocks))
+    Some(Section::titled("memory: how much fits, and the cost", blocks))
 }
 
 fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>, trust: Option<Trust>) -> Row {

@@ -38,6 +38,6 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut columns = columns(&["micro-benchmark", ">operations/s", ">95% CI", ">each"]);
     columns.push(Column::left("trust").judged());
     let table = Block::Table(Table { columns, rows });
-    let legend = "One operation after the other, in one thread; each: the time that one takes.";
+    let legend = "One operation after another, in one thread; each: the time of one.";
     Some(Section::titled("micro-benchmarks", vec![table, Block::Text(vec![legend.to_owned()])]))
 }

@@ -179,7 +179,7 @@ fn none_better(findings: &Findings) -> Option<Answer> {
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
     Some(Answer::of_nothing(format!(
-        "Nothing is shown to be better than {baseline}: of {all} comparisons {}.",
+        "No better configuration than {baseline}: of {all} comparisons {}.",
         counts.join(", ")
     )))
 }
@@ -196,7 +196,7 @@ fn beside(findings: &Findings) -> Option<Answer> {
     let of = all().filter(apart).map(|found| (found.workload.clone(), found.metric.clone()));
     let of = of.collect();
     let text = match told.as_slice() {
-        [] => format!("No difference is shown: the intervals of all {count} ratios hold 1."),
+        [] => format!("No significant difference: the 95% CIs of all {count} ratios contain 1."),
         some => format!("{} of {count} rows differ: {}.", some.len(), some.join(", ")),
     };
     Some(Answer { text, of })

@@ -7,8 +7,8 @@ use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
 /// How the times of such work are to be read.
-pub(super) const LEGEND: &str = "Response: from the moment at which an operation was meant to start to its \
-     end, what a user waits for. Service (p99 where nothing else is said): from its submission to its end.";
+pub(super) const LEGEND: &str = "Response: from the intended start of an operation to its end. Service (p99 unless \
+     stated otherwise): from its submission to its end.";
 
 /// Quantiles that stand beside a metric of work by the clock, with their headings.
 pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {

@@ -213,32 +213,32 @@ fn bar(row: &Number, most: f64) -> String {
 /// How it is to be read.
 fn legend(places: &Places) -> Vec<String> {
     let mut told = vec![format!(
-        "% of base: speed in per cent of that of {}; 50 is half as fast.",
+        "% of base: speed in percent of that of {}; 50 is half as fast.",
         places.baseline
     )];
     let families = places.rows.iter().any(|row| row.percent_ci95_simultaneous.is_some());
     told.extend(families.then(|| {
-        "Intervals hold for all places of a workload at once. Across machines verdicts only suggest: \
-         no interval knows what else differs."
+        "Simultaneous 95% CIs over all platforms of a workload. Across machines, verdicts only suggest: no CI covers \
+         what else differs."
             .to_owned()
     }));
     let works = places.rows.iter().filter(|row| row.platform == places.baseline).count();
     told.extend((works > 1).then(|| {
-        "So: no single number. A place that keeps up in one work falls behind in another; no mean over \
-         workloads is given."
+        "So there is no single number: a fast platform for one workload is slow for another, and Assay gives no mean \
+         over workloads."
             .to_owned()
     }));
     let alone = places.rows.iter().any(|row| row.n == 1 && row.unit == Unit::Trials);
     told.extend(
         (alone && !families)
-            .then(|| "One number for each place: no interval, and so no verdict.".to_owned()),
+            .then(|| "One number per platform: no CI, and so no verdict.".to_owned()),
     );
     told
 }
 
 fn beside(table: &Beside) -> Section {
     let text = format!(
-        "Published, {}: {}; {}. Per cent of its own {}.",
+        "Published, {}: {}; {}. Percent of its own {}.",
         table.title, table.work, table.statistic, table.baseline
     );
     let rows = table.rows.iter().map(|row| {
@@ -246,7 +246,7 @@ fn beside(table: &Beside) -> Section {
         let percent =
             Cell { text: row.percent.clone(), tone: if wrong { Tone::Bad } else { Tone::Plain } };
         let remark = match &row.remark {
-            _ if wrong => format!("contradicts its seconds: {:.2} %", row.printed.computed),
+            _ if wrong => format!("contradicts its seconds: {:.2}%", row.printed.computed),
             remark => remark.clone().unwrap_or_default(),
         };
         let cells = vec![

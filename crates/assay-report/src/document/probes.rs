@@ -35,10 +35,9 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
         );
         return Some(Section::of(Block::Text(vec![text])));
     }
-    let how = "Bytes that each device below the target read and wrote per byte that the workload \
-               asked for, until everything was on it; busy: share of the run in which it had \
-               something under way. Other programs' traffic is counted as well.";
-    let time = " Request: what a read or a write took it on average.";
+    let how = "Bytes that each device below the target read and wrote per byte of the workload, until all data were \
+               on it; busy: share of the run with an operation in progress. Traffic of other programs is included.";
+    let time = " Request: mean time of a read or a write on the device.";
     let time = if told.iter().any(|one| one.request_mean_ns.is_some()) { time } else { "" };
     let blocks = vec![Block::Text(vec![format!("{how}{time}")]), Block::Table(table(&told))];
     Some(Section::titled("members", blocks).with_role(Role::Closer))
@@ -106,8 +105,7 @@ fn costs(findings: &Findings) -> Option<Section> {
     };
     let rows: Vec<Row> = findings.probes.iter().map(row).collect();
     let table = Table { columns: columns(&["probe", ">mean", ">most", ">trials"]), rows };
-    let how = "Time that the readings of each probe took around a trial, none of it inside the \
-               measured time.";
+    let how = "Time that each probe needs for its readings around a trial; none of it is inside the measured time.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
         Section::titled("probes", blocks).with_role(Role::Closer)

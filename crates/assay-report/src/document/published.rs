@@ -219,13 +219,13 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         blocks.push(Block::Table(table(group)));
     }
     if !lone.is_empty() {
-        blocks.push(Block::Text(vec!["nothing was measured to stand beside these".to_owned()]));
+        blocks.push(Block::Text(vec!["none of your measurements matches these".to_owned()]));
         blocks.push(Block::Table(alone(&lone)));
     }
     blocks.push(Block::Text(sources(findings, &groups)));
     let rows: usize = groups.iter().map(|group| group.lines.len()).sum();
     let role = if rows > MOST_OPEN { Role::Closer } else { Role::Usual };
-    Some(Section::titled("beside what was published", blocks).with_role(role))
+    Some(Section::titled("next to published results", blocks).with_role(role))
 }
 
 fn table(group: &Group<'_>) -> Table {
@@ -291,8 +291,8 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
         }
     }
     told.push(
-        "It was another machine: where the two lie says nothing of this one by itself, and there is no \
-         verdict. Own numbers stand in the author's unit."
+        "The published numbers are from another machine: the difference alone does not rate yours, and there is no \
+         verdict. Your numbers are in the author's unit."
             .to_owned(),
     );
     // One level of it has nothing to be a ratio over.
@@ -301,9 +301,9 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
         known.is_none_or(|known| known.levels.len() < 2)
     };
     let lone = groups.iter().filter_map(|group| group.ratio).find(is_lone);
-    told.extend(lone.map(|factor| {
-        format!("A ratio here takes two levels of {factor}, with a number of each.")
-    }));
+    told.extend(
+        lone.map(|factor| format!("A ratio needs two levels of {factor}, each with a number.")),
+    );
     told
 }
 

@@ -52,7 +52,7 @@ pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
     let mut told = how(screen);
     let untold = screen.levels.len().saturating_sub(most);
     if untold > 0 {
-        told.push(format!("There are {untold} levels more: {} has all of them.", page.more()));
+        told.push(format!("{untold} more levels: {} lists all of them.", page.more()));
     }
     let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(told)];
     Some(Section::titled("the screen before the race", blocks).with_role(Role::Of(FIGURE)))
@@ -81,11 +81,11 @@ fn of_level(own: &ScreenedLevel) -> Row {
 /// How a screen is read, and what it did not look at.
 fn how(screen: &ScreenAnswer) -> Vec<String> {
     let told = format!(
-        "Main effects by least squares on logarithms, of {} trials in {} passes in which the levels of each \
-         factor came about equally often: a level beside the best one of its factor, with all others as they came. \
-         A level leaves that is surely behind, at 5 % for all levels together, which is beside the 5 % of \
-         the race. Interactions were not looked at: a setting that is good only together with a level that \
-         left was not in the race. Replicates of the race are counted after these passes.",
+        "Main effects by least squares on logarithms, from {} trials in {} passes in which the levels of each factor \
+         are about balanced: a level against the best one of its factor, averaged over all others. A level that is \
+         behind leaves (simultaneous 95% confidence over all levels, in addition to that of the race). The screen \
+         ignores interactions: the race omits configurations that are good only with an eliminated level. Replicates \
+         of the race are counted after these passes.",
         screen.trials, screen.passes
     );
     vec![told]
@@ -129,9 +129,9 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
             (true, false, true) => "won".to_owned(),
             (true, _, false) => "leads".to_owned(),
             (_, true, _) if race.baseline_eliminated => {
-                "the baseline, which never leaves; surely behind".to_owned()
+                "the baseline, which never leaves; behind (95% confidence)".to_owned()
             }
-            (_, true, _) => "left in; the baseline".to_owned(),
+            (_, true, _) => "remains; the baseline".to_owned(),
             (..) => "left in".to_owned(),
         };
     };
@@ -140,15 +140,15 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
     }
     match &left.ratio_to_leader {
         None if left.rolled_back && left.after == 0 => {
-            "left in the screen: it harmed others' work and was rolled back".to_owned()
+            "left in the screen: it harmed the production workload and was rolled back".to_owned()
         }
         None if left.rolled_back => {
             format!(
-                "left after replicate {}: it harmed others' work and was rolled back",
+                "left after replicate {}: it harmed the production workload and was rolled back",
                 left.after
             )
         }
-        None => format!("left after replicate {}: no trial of it counted", left.after),
+        None => format!("left after replicate {}: it has no valid trial", left.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);
             format!("left after replicate {}: {ratio} of the leader's, {low} to {high}", left.after)
@@ -159,12 +159,12 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
 /// How the table is read, and what is not in it.
 fn legend(page: &Page<'_>, untold: usize) -> Vec<String> {
     let mut told = vec![
-        "Means are of the replicates that a setting ran in; what it is of the winner's is of those that both \
-         ran in, and has no interval: whoever stays long in a race was lucky, too."
+        "Means cover the replicates that a configuration ran in. The ratio to the winner covers the replicates that \
+         both ran in; it has no CI, because survivors are biased upward."
             .to_owned(),
     ];
     if untold > 0 {
-        told.push(format!("{untold} more left before these: {} has all of them.", page.more()));
+        told.push(format!("{untold} more left before these: {} lists all of them.", page.more()));
     }
     told
 }

@@ -225,7 +225,7 @@ fn gather(findings: &Findings, rows: &mut Vec<String>) {
         if arms > 1 && rows.iter().filter(|row| own(row)).count() == arms {
             let at = rows.iter().position(own).unwrap_or(0);
             rows.retain(|row| !own(row));
-            rows.insert(at, format!("{workload}: all settings"));
+            rows.insert(at, format!("{workload}: all configurations"));
         }
     }
 }

@@ -185,7 +185,7 @@ pub fn no_advice(findings: &Findings) -> String {
     }
     let primary = || findings.comparisons.iter().filter(|found| found.primary);
     if primary().all(|found| found.verdict.is_none()) {
-        return "it has no verdicts".to_owned();
+        return "the study has no verdicts".to_owned();
     }
     let margin = primary().find_map(|found| found.margin).map(share).unwrap_or_default();
     let differs = |found: &Comparison| {
@@ -374,12 +374,12 @@ mod tests {
     #[test]
     fn advising_nothing_does_not_deny_a_verdict() {
         let mut found = fixture("study-one-pair");
-        assert_eq!(no_advice(&found), "no setting is surely better or worse by 5%");
+        assert_eq!(no_advice(&found), "none is 5% better or worse (95% confidence)");
         found.comparisons[0].primary = true;
         found.comparisons[0].verdict = Some(Verdict::Worse);
         let told = no_advice(&found);
-        assert!(told.contains("surely by more than 5%") && told.contains("identical"), "{told}");
+        assert!(told.contains("by more than 5%") && told.contains("A/A control"), "{told}");
         found.comparisons.clear();
-        assert_eq!(no_advice(&found), "it has no verdicts");
+        assert_eq!(no_advice(&found), "the study has no verdicts");
     }
 }

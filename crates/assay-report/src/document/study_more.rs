@@ -75,8 +75,8 @@ fn effects(page: &Page<'_>) -> Option<Section> {
         };
         Row { name, cells, notes: Vec::new() }
     });
-    let how = "Each level averaged over all levels of the other factors; the intervals of all effects and \
-               interactions of a workload hold at once.";
+    let how = "Each level averaged over all levels of the other factors; simultaneous 95% CIs over all effects and \
+               interactions of a workload.";
     (!found.is_empty()).then(|| {
         let table = Table { columns, rows: rows.collect() };
         Section::titled("main effects", vec![Block::Text(vec![how.into()]), Block::Table(table)])
@@ -123,7 +123,7 @@ fn places(page: &Page<'_>) -> Option<Section> {
         .iter()
         .flat_map(|rank| rank.ranks.iter().take(told(rank)).map(move |place| row(rank, place)));
     let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - told(rank)).sum();
-    let mut how = vec!["Best first; a range where settings cannot be told apart.".to_owned()];
+    let mut how = vec!["Best first; a range means no significant difference.".to_owned()];
     if hidden > 0 {
         how.push(format!("{hidden} further ones: {}", page.more()));
     }
@@ -161,7 +161,7 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
     columns.extend(factor_columns(page));
     columns.push(Column::left("metric").key());
     columns.push(Column::right(if differs { "ratio or difference" } else { "ratio" }));
-    columns.push(Column::right("95 % interval"));
+    columns.push(Column::right("95% CI"));
     let rows = found.iter().map(|found| {
         let mut cells: Vec<Cell> = workload_cell(page, &found.workload).into_iter().collect();
         cells.extend(factor_cells(page, &found.configuration));
@@ -175,7 +175,7 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
         let from = usize::from(page.workloads.len() < 2);
         Row { name: name[from..].join(" "), cells, notes: Vec::new() }
     });
-    let how = "Secondary: each interval holds for itself alone, and there are no verdicts.";
+    let how = "Secondary: each 95% CI is individual, and there are no verdicts.";
     let table = Table { columns, rows: rows.collect() };
     Some(Section::titled(
         "other metrics",

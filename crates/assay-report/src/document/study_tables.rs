@@ -18,8 +18,8 @@ use assay_study::results::record::Status;
 const TAIL: &str = "latency_p99_ns";
 
 /// How rows of classes of a load that was played again are read.
-const PLAYED: &str = "Played reads, writes, flushes, trims and zeroings: the requests of the recording by \
-     class, as they were played. The classes of a workload share one error.";
+const PLAYED: &str = "Replayed reads, writes, flushes, trims and zeroings: the requests of the recording by class. \
+     The classes of a workload share one error.";
 
 /// Quantiles that stand beside a primary metric, with their headings: the tail, and of classes of
 /// requests the middle too.
@@ -223,7 +223,7 @@ impl Columns<'_> {
         let ratio = if self.workload.arms.iter().any(differs) { "difference" } else { "ratio" };
         let mut columns: Vec<Column> = factor_columns(self.page).collect();
         columns.push(Column::right(heading(self.workload.metric)));
-        columns.extend([Column::right(ratio), Column::right("95 % interval").detail()]);
+        columns.extend([Column::right(ratio), Column::right("95% CI").detail()]);
         columns.extend(self.judged.then(|| Column::left("verdict").judged()));
         let details = columns.len();
         columns.extend(self.quantiles.iter().map(|(heading, _)| Column::right(*heading)));
@@ -282,9 +282,8 @@ impl Columns<'_> {
         let own = |one: &&Line<'_>| one.cell.configuration == found.baseline && !one.cell.control;
         let shown = self.workload.arms.iter().find(own).and_then(Line::result);
         let shown = shown.map(|value| under_heading(self.workload.metric, value));
-        (shown.as_ref() != Some(&told)).then(|| {
-            format!("the ratio rests on {} pairs, in which the baseline had {told}", found.n)
-        })
+        (shown.as_ref() != Some(&told))
+            .then(|| format!("the ratio uses {} pairs, in which the baseline had {told}", found.n))
     }
 }
 
@@ -340,7 +339,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     let mut told =
         vec![format!("Results: geometric means of n trials{n}; spread: half of their range.")];
     if findings.measurements.iter().any(|cell| cell.metric == TAIL) {
-        told.push("p99: service time that 99 % of a typical trial's operations stay below.".into());
+        told.push("p99: 99% of a typical trial's operations have a shorter service time.".into());
     }
     told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
     let is_played = |found: &Comparison| played::of(&found.metric).is_some();
@@ -350,9 +349,9 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
         if findings.workloads.iter().any(|own| own.io.is_some()) { ", ramp included" } else { "" };
     told.extend(classes.then(|| {
         format!(
-            "Reads, writes, flushes and discards: requests of the target's devices from their arrival in \
-             the block layer until their end, whoever asked for them{ramp}; half, 90 % and 99 % of a \
-             typical trial's stay below p50, p90 and p99. The classes of a workload share one error."
+            "Reads, writes, flushes and discards: requests of the target's devices, from any program, from their \
+             arrival in the block layer until their end{ramp}; p50, p90 and p99 of a typical trial. The classes of a \
+             workload share one error."
         )
     }));
     let loads = page.workloads.iter().any(|own| load::table(page, own).is_some());
@@ -364,7 +363,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
         let is_one_trial =
             findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
         let judged = if is_one_trial {
-            "No rule is triggered, but each number is of one trial: its spread is not known."
+            "No trust rule was triggered, but each number is from one trial, without spread."
         } else {
             "All numbers are trusted: no trust rule was triggered."
         };
@@ -378,10 +377,11 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.within() {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
-        let own = if rerun { "; settings with a baseline are compared with it first" } else { "" };
+        let own =
+            if rerun { "; configurations with a baseline are first compared with it" } else { "" };
         return Some(format!(
-            "Ratios are to the earlier result{own}; with simultaneous 95% CIs. Across days or machines \
-             verdicts only suggest: no interval knows what else has changed."
+            "Ratios are to the earlier result{own}; with simultaneous 95% CIs. Across days or machines verdicts only \
+             suggest: no CI covers what else has changed."
         ));
     }
     let base: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
@@ -391,8 +391,8 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_simultaneous.is_some();
     let read = match (page.primary().any(clear) && !page.without_verdicts, most) {
         (false, _) => "",
-        (true, 1) => "; better and worse are read from the interval",
-        (true, _) => ", and better and worse are read from them",
+        (true, 1) => "; verdicts come from the CI",
+        (true, _) => "; verdicts come from them",
     };
     let what = if page.primary().any(|found| found.difference.is_some()) {
         "Ratios and differences"
@@ -410,7 +410,7 @@ fn verdicts(page: &Page<'_>) -> Vec<String> {
     let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
     if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {
         told.push(format!(
-            "Equivalent: two one-sided tests put the ratio between {} and {}.",
+            "Equivalent: two one-sided tests place the ratio between {} and {} (90% CI).",
             assay_base::quantity::units::show::ratio(1.0 / (1.0 + margin)),
             assay_base::quantity::units::show::ratio(1.0 + margin),
         ));

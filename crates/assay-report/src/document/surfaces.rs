@@ -21,14 +21,14 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         } else {
             format!("{} {}", surface.workload, arm_name(&surface.configuration))
         };
-        let read = "Rate in each tenth of the area, from its first byte on: geometric mean of n \
-                    trials, the lowest and the highest of them.";
+        let read = "Rate in each tenth of the area, from its first byte on: geometric mean of n trials, with the \
+                    lowest and the highest trial.";
         let whole = surface.whole.map(|of| {
             let [lowest, mean, highest] =
                 [of.lowest, of.mean, of.highest].map(|rate| under_heading(RATE, rate));
-            format!("Of all places: lowest {lowest}, highest {highest}; the whole {mean}.")
+            format!("All positions: lowest {lowest}, highest {highest}; mean {mean}.")
         });
-        let note = surface.note.iter().map(|note| format!("Not whole: {note}."));
+        let note = surface.note.iter().map(|note| format!("Incomplete: {note}."));
         let read = (index == 0).then(|| read.to_owned());
         let words = read.into_iter().chain(whole).chain(note).collect();
         let blocks = vec![Block::Table(table(findings, surface)), Block::Text(words)];
@@ -58,7 +58,7 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
         }
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
-    let read = "Single operations at random places, one at a time: over all of n trials.";
+    let read = "Single operations at random positions, one at a time: all of n trials.";
     (!rows.is_empty()).then(|| {
         let blocks =
             vec![Block::Table(Table { columns, rows }), Block::Text(vec![read.to_owned()])];
@@ -84,7 +84,7 @@ fn table(findings: &Findings, surface: &Surface) -> Table {
 }
 
 fn row(stands: Option<Stands>, band: &Band) -> Row {
-    let name = format!("{}-{} %", band.from_percent, band.to_percent);
+    let name = format!("{}-{}%", band.from_percent, band.to_percent);
     let rate = |value: Option<f64>| {
         Cell::plain(value.map_or_else(|| NONE.to_owned(), |value| under_heading(RATE, value)))
     };

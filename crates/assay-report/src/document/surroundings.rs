@@ -79,15 +79,14 @@ fn temperature(row: &WorkloadSurroundings) -> String {
 
 fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
     let mut told = vec![
-        "The whole machine, over all trials of a row, from right before each run until \
-         everything was on the device; waits: share of that time in which something waited for \
-         a processor, a device or memory, the tool included."
+        "The whole machine, over all trials of a row, from right before each run until all data were on the device; \
+         waits: share of that time in which a task waited for a CPU, a device or memory, the tool included."
             .to_owned(),
     ];
     if let Some(of) = &surroundings.energy_of {
         let idle = surroundings
             .idle_w
-            .map(|watts| format!("; the machine at rest took {} W", show::three_digits(watts)));
+            .map(|watts| format!("; the idle machine used {} W", show::three_digits(watts)));
         told.push(format!("Energy by {of}{}.", idle.unwrap_or_default()));
     }
     told
@@ -113,8 +112,8 @@ fn observed(findings: &Findings) -> Option<Section> {
         }
     };
     let table = Table { columns, rows: rows.iter().map(row).collect() };
-    let how = "What the probes read surroundings the trials of a row: the mean of the trials, the least and \
-               the most. assay list probes says what each of them reads.";
+    let how = "Readings of the probes during the trials of a row: mean, minimum and maximum of the trials. assay list \
+               probes describes each of them.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
         Section::titled("observed", blocks).with_role(Role::Closer)
@@ -134,7 +133,7 @@ fn described(row: &ObservedField) -> (String, Unit) {
 fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
     let row = |drive: &DriveHealth| {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
-        let wear = drive.used_percent.map(|[from, to]| format!("{from} % to {to} %"));
+        let wear = drive.used_percent.map(|[from, to]| format!("{from}% to {to}%"));
         let heat = drive.temperature_c.map(|[from, to]| format!("{from} to {to} \u{b0}C"));
         let written = drive.written_bytes.map(show::bytes);
         let cells = [drive.drive.clone(), or_none(written), or_none(wear), or_none(heat)];
@@ -146,7 +145,7 @@ fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
     };
     let rows: Vec<Row> = surroundings.drives.iter().map(row).collect();
     let table = Table { columns: columns(&["drive", ">written", ">wear", ">temperature"]), rows };
-    let how = "What the drives say of themselves, before the first trial and after the last one.";
+    let how = "The drives' own counters, before the first trial and after the last one.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
         Section::titled("drives", blocks).with_role(Role::Closer)

@@ -14,9 +14,8 @@ pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "benchstat",
         summary: "lines of Go's benchmarks, for benchstat",
-        text: "A line for each trial that counts, the setting as /name=level: benchstat -col /depth \
-               compares by it. benchstat takes trials as unpaired and knows no order; assay import \
-               reads the lines again.",
+        text: "One line per trial that counts, with levels as /name=level: benchstat -col /depth compares by it. \
+               benchstat treats trials as unpaired and ignores their order; assay import reads the lines.",
     },
     write,
     left_out: nothing,

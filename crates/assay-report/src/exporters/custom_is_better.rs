@@ -14,10 +14,9 @@ pub const SMALLER: Exporter = Exporter {
     about: About {
         name: "custom-smaller-is-better",
         summary: "JSON of github-action-benchmark (customSmallerIsBetter): times, bytes, energy",
-        text: "An entry for each number of which less is better: workload, setting and metric as its name, \
-               the unit, the value in full, the 95 % interval as its range; trust and verdict are extra. \
-               Invalid numbers are left out and told. What is better when larger: \
-               custom-bigger-is-better.",
+        text: "One entry per number for which smaller is better: workload, configuration and metric as the name, the \
+               unit, the full value, and the 95% CI as the range; trust and verdict are extra. Assay omits invalid \
+               numbers and reports them. Numbers for which larger is better: custom-bigger-is-better.",
     },
     write: |findings| write(findings, Better::Lower),
     left_out: |findings| left_out(findings, Better::Lower),
@@ -27,8 +26,7 @@ pub const BIGGER: Exporter = Exporter {
     about: About {
         name: "custom-bigger-is-better",
         summary: "JSON of github-action-benchmark (customBiggerIsBetter): rates",
-        text: "An entry for each number of which more is better, as custom-smaller-is-better has those of \
-               which less is.",
+        text: "One entry per number for which larger is better, like custom-smaller-is-better.",
     },
     write: |findings| write(findings, Better::Higher),
     left_out: |findings| left_out(findings, Better::Higher),
@@ -60,7 +58,7 @@ fn write(findings: &Findings, better: Better) -> Option<String> {
 
 fn left_out(findings: &Findings, better: Better) -> Vec<String> {
     let own = rows(findings, better).filter(|(cell, _)| is_invalid(cell));
-    own.map(|(cell, _)| format!("{} is left out: {}", name(cell), trust(cell))).collect()
+    own.map(|(cell, _)| format!("{} is omitted: {}", name(cell), trust(cell))).collect()
 }
 
 /// The rows of a direction that have a number.
@@ -196,7 +194,7 @@ mod tests {
         assert_eq!(after.len(), before - 1);
         let told = left_out(&findings, Better::Lower);
         assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].ends_with("is left out: invalid (foreign-io: others wrote)"), "{told:?}");
+        assert!(told[0].ends_with("is omitted: invalid (foreign-io: others wrote)"), "{told:?}");
         let suspect = "suspect (foreign-io: others wrote)\n";
         let doubted = |one: &&Value| one["extra"].as_str().unwrap().starts_with(suspect);
         assert_eq!(after.iter().filter(doubted).count(), 1);

@@ -14,12 +14,11 @@ use super::{Exporter, counted, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "fio-json",
-        summary: "JSON as fio writes it, for programs that plot and gate it",
-        text: "A job for each trial that counts, with its workload as jobname and its setting as job \
-               options; rates and latencies are of the direction that the workload has, of a mixed \
-               one they stand under read. Bytes, operations and runtime are those of one second at \
-               these rates. What no trial of ours has, such as context switches and processor time, \
-               is left out: programs that cannot do without it stop.",
+        summary: "JSON in fio's format, for programs that plot and gate it",
+        text: "One job per trial that counts, with its workload as jobname and its configuration as job options. \
+               Rates and latencies have the workload's direction; a mixed workload has them under read. Bytes, \
+               operations and runtime are those of one second at these rates. Values without a counterpart, such as \
+               context switches and CPU time, are missing: programs that require them fail.",
     },
     write,
     left_out: nothing,

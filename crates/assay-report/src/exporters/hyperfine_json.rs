@@ -10,10 +10,10 @@ use super::{Exporter, arm_words, counted, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "hyperfine-json",
-        summary: "JSON as hyperfine writes it, of workloads that have a time",
-        text: "A result for each workload and setting with the times of its trials that count, in \
-               seconds, and the setting as parameters. Which trial came when, and what was disturbed, \
-               the format cannot say; times of the processors (user, system) no trial of ours has.",
+        summary: "JSON in hyperfine's format, for workloads that have a time",
+        text: "One result per workload and configuration, with the times of its trials that count in seconds and its \
+               levels as parameters. The format cannot express the order of trials or disturbances. Assay has no CPU \
+               times (user, system) of trials.",
     },
     write,
     left_out: nothing,

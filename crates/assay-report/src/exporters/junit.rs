@@ -12,12 +12,11 @@ use crate::xml::escaped;
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "junit",
-        summary: "JUnit's XML of a gate, for pages of CI",
-        text: "A test case for each row of the gate, called by workload, setting and metric: failed with \
-               the sentence of the gate, skipped with the reason where it makes no statement. Loss, \
-               detectable loss, and of pairs the ratio with its 95 % interval and the replicates are \
-               properties. Only a result with a gate has any; a gate that could not tell is skipped here \
-               and has an exit code of its own.",
+        summary: "JUnit XML of a gate, for CI pages",
+        text: "One test case per row of the gate, named by workload, configuration and metric: failed with the gate's \
+               sentence, or skipped with the reason if inconclusive. Loss, detectable loss, and for pairs the ratio \
+               with its 95% CI and the replicates are properties. Only a result with a gate has test cases; an \
+               inconclusive gate is skipped here and has its own exit code.",
     },
     write,
     left_out: nothing,

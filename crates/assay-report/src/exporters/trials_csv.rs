@@ -15,10 +15,9 @@ use super::{Exporter, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "trials-csv",
-        summary: "tidy CSV: one row for each trial and metric; assay import reads it again",
-        text: "Everything that the cells hold: replicate, order, value, how the trial ended, and a \
-               column for each factor. Baseline and margin are no part of a table: say them again \
-               when it is imported.",
+        summary: "tidy CSV: one row per trial and metric; assay import reads it",
+        text: "All measurements: replicate, order, value, status of the trial, and a column per factor. The table \
+               does not contain baseline and margin: state them again for the import.",
     },
     write,
     left_out: nothing,

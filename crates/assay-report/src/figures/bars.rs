@@ -16,9 +16,8 @@ pub static BARS: Drawing = Drawing {
     about: About {
         name: "bars",
         summary: "results as bars with their 95% CIs",
-        text: "A bar is the geometric mean of the trials of a setting on the metric that verdicts are \
-               about, its line the 95 % interval. A check has a bar for each workload. Numbers that \
-               are suspect or invalid have hollow bars.",
+        text: "A bar is the geometric mean of a configuration's trials on the metric of the verdicts, with the 95% CI \
+               as a line. A check has one bar per workload. Suspect or invalid numbers have hollow bars.",
     },
     draw,
 };
@@ -158,8 +157,7 @@ fn finished(
         id: id_of(&[workload, metric]),
         title: format!("{of}{what}, {each}s of the trials"),
         description: format!(
-            "Each bar is a {each}, the line at its end the 95 % interval; hollow bars are \
-             not to be trusted."
+            "Each bar is a {each}, with the 95% CI as a line; hollow bars are suspect or invalid."
         ),
         notes: missing.chain(bars.notes).collect(),
         workload: (!workload.is_empty()).then(|| workload.to_owned()),

@@ -12,11 +12,10 @@ use assay_base::catalogue::About;
 pub static BESIDE: Drawing = Drawing {
     about: About {
         name: "beside",
-        summary: "own results as bars, and what was published of such work beside them",
-        text: "Own bars are geometric means of the trials with their 95 % intervals. Published ones are \
-               hatched and carry the author's digits; those with a flag (that they could not have \
-               been, say) are hollow and dashed, the flag in the notes. They are another machine's: how the two lie says nothing of this \
-               one by itself.",
+        summary: "your results as bars, next to published results of similar workloads",
+        text: "Your bars are geometric means of the trials with their 95% CIs. Published bars are hatched and have \
+               the author's digits. Flagged ones (implausible values, for example) are hollow and dashed, with the \
+               flag in the notes. They come from another machine: the difference alone does not rate yours.",
     },
     draw,
 };
@@ -68,8 +67,8 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
         id: id_of(&["beside", group.workload, group.metric, group.ratio.unwrap_or_default()]),
         title: format!("{}, here and as published", short(&group.title())),
         description:
-            "Own bars are geometric means of the trials, the line at their end the 95 % interval; \
-             published ones have the author's digits and are another machine's."
+            "Your bars are geometric means of the trials, with the 95% CI as a line; published ones have the author's \
+             digits and come from another machine."
                 .to_owned(),
         notes: article.into_iter().chain(flagged).chain(bars.notes).collect(),
         workload: Some(group.workload.to_owned()),

@@ -11,11 +11,11 @@ use assay_study::findings::answers::{Beside, CardNumber, CardRow};
 pub static CARD: Drawing = Drawing {
     about: About {
         name: "card",
-        summary: "random operations per second of a card beside published ones",
-        text: "Filled points are geometric means of the trials, their lines the 95 % interval; hollow \
-               ones were published of other devices, by their vendors or by the article's author. \
-               Operations go by factors of ten: cards of one price lie a factor of a thousand apart. \
-               Below the line of the laptop disk a card feels slower than the disk that it replaces.",
+        summary: "random IOPS of a card next to published ones",
+        text: "Filled points are geometric means of the trials, with the 95% CI as a line. Hollow points are \
+               published values of other devices, from vendors or the article's author. The axis is logarithmic: \
+               cards of one price differ by a factor of a thousand. Below the line of the laptop disk, a card feels \
+               slower than the disk that it replaces.",
     },
     draw,
 };
@@ -73,10 +73,10 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
     let value = Axis::new("IOPS", Scale::Log10, unit);
     Some(Figure {
         id: id_of(&["card", IOPS]),
-        title: "Random operations per second, here and as published of others".to_owned(),
+        title: "Random IOPS, measured here and published for others".to_owned(),
         description:
-            "Each filled point is a geometric mean of the trials, its line the 95 % interval; hollow \
-             ones are other devices', as published. Operations go by factors of ten."
+            "Each filled point is a geometric mean of the trials, with its 95% CI as a line; hollow ones are \
+             published values of other devices. The axis is logarithmic."
                 .to_owned(),
         guides: guide.into_iter().collect(),
         metric: Some(IOPS.to_owned()),
@@ -96,7 +96,7 @@ fn here(at: f64, name: &str, number: &CardNumber) -> Point {
     let unit = Unit::metric(IOPS);
     let ends = number.ci95.filter(|ends| ends.iter().all(|end| is_positive(*end)));
     let told = trusted(point(at, &unit, name, number.value, ends), number.trust);
-    if ends.is_none() { marked(told, Look::Hollow, "no interval") } else { told }
+    if ends.is_none() { marked(told, Look::Hollow, "no CI") } else { told }
 }
 
 fn elsewhere(at: f64, name: &str, one: &Beside) -> Point {

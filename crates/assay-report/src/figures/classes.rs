@@ -15,12 +15,11 @@ use assay_study::results::tally::Tally;
 pub static CLASSES: Drawing = Drawing {
     about: About {
         name: "classes",
-        summary: "latencies of each class of operations, baseline against another setting",
-        text: "Bars to the left are shares of the baseline's operations, bars to the right those of \
-               the other setting, in buckets that double. Shares go by factors of ten, so that one slow \
-               operation in a million is seen. Of two results of `assay watch` the bars of before and \
-               after stand side by side on one linear axis: what most requests took is seen, and the \
-               percentiles tell of the rest.",
+        summary: "latencies of each class of operations, baseline against another configuration",
+        text: "Bars to the left are shares of the baseline's operations, bars to the right those of the other \
+               configuration, in doubling buckets. The share axis is logarithmic, so one slow operation in a million \
+               is visible. For two results of `assay watch`, the bars before and after are next to each other on a \
+               linear axis. They show the bulk of the requests; the percentiles show the tail.",
     },
     draw,
 };
@@ -105,8 +104,8 @@ fn named(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -
     let sides = sides.map(|name| short_name(&name));
     let [left, right] = [before, after].map(|own| show::count(total(own)));
     let description = format!(
-        "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); shares go by \
-         factors of ten. All trials are pooled.",
+        "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); the share axis is \
+         logarithmic. All trials are pooled.",
         sides[0], sides[1]
     );
     let series = sides.into_iter().zip([before, after]).map(|(name, own)| {
@@ -211,7 +210,7 @@ mod tests {
         assert_eq!(figure.series[0].marks.len(), 3);
         assert_eq!(
             figure.series[0].marks.points()[2].text,
-            "before, 4.19 ms to 8.39 ms: 1 of 1,000 operations, 0.1 %"
+            "before, 4.19 ms to 8.39 ms: 1 of 1,000 operations, 0.1%"
         );
         assert_eq!(mirrored("none", &before, &[]), None);
         assert_eq!(mirrored("none", &[], &before), None);

@@ -15,12 +15,11 @@ use assay_study::results::plan::{Arm, level_words};
 pub static EFFECTS: Drawing = Drawing {
     about: About {
         name: "effects",
-        summary: "settings against their baseline: ratios with the intervals of the verdicts",
-        text: "A point is the ratio of a setting to its baseline, its line a 95 % interval: the one that \
-               holds for all comparisons of a workload at once, where verdicts are read from it; the \
-               figure says which. A hollow point has none. What lies to one side of 1 with all of its \
-               interval is better or worse; the band is the margin that counts as equivalent. Of \
-               many settings the main effects of the factors are drawn.",
+        summary: "configurations against their baseline: ratios with the CIs of the verdicts",
+        text: "A point is the ratio of a configuration to its baseline, its line a 95% CI. The CI is simultaneous \
+               over all comparisons of a workload if the verdicts use it; the figure states which. A hollow point has \
+               no CI. A configuration whose whole CI is on one side of 1 is better or worse; the band is the \
+               equivalence margin. For many configurations the figure shows the main effects of the factors.",
     },
     draw,
 };
@@ -97,7 +96,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }
     if let Some(promised) = findings.study.race_ratio {
         for figure in &mut figures {
-            figure.guides.push(Guide::line(promised, "promised by the race".to_owned()));
+            figure.guides.push(Guide::line(promised, "estimated by the race".to_owned()));
         }
     }
     at_most(figures, MOST_FIGURES, "figure")
@@ -111,9 +110,9 @@ fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> Stri
     let first = compared.first().map(|found| &found.baseline);
     match first {
         Some(base) if compared.iter().all(|found| found.baseline == *base) && !base.is_empty() => {
-            format!("Settings against {}", Names::of(findings).arm(base))
+            format!("Configurations against {}", Names::of(findings).arm(base))
         }
-        _ => "Settings against their baseline".to_owned(),
+        _ => "Configurations against their baseline".to_owned(),
     }
 }
 
@@ -215,7 +214,7 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     });
     let series = by_sort(SORTS, points, Marks::Points);
     let mut notes: Vec<String> = clipped(&series, &value).into_iter().collect();
-    notes.extend(left_out(dropped, "setting near its baseline"));
+    notes.extend(left_out(dropped, "configuration near its baseline"));
     Some(Figure {
         id: id_of(&["effects", &what, if one { &first.workload } else { "" }]),
         title: if one {
@@ -263,19 +262,18 @@ fn described(lines: &[&Line]) -> String {
     text += match (with().count(), family) {
         (0, _) => "",
         (all, family) if all == family => {
-            ", each line its 95 % interval, which holds for all comparisons of a workload at once"
+            ", each line its 95% CI, simultaneous over all comparisons of a workload"
         }
-        (_, 0) => ", each line the 95 % interval of each comparison alone",
+        (_, 0) => ", each line an individual 95% CI",
         _ => {
-            ", each line its 95 % interval, of some for all comparisons of a workload at once, of \
-             others of each comparison alone"
+            ", each line its 95% CI, some simultaneous over all comparisons of a workload, others individual"
         }
     };
     if with().count() < lines.len() {
-        text += "; a hollow one has no interval";
+        text += "; a hollow one has no CI";
     }
     if lines.iter().any(|line| line.margin.is_some()) {
-        text += "; the band is the margin that counts as equivalent";
+        text += "; the band is the equivalence margin";
     }
     text + "."
 }
@@ -308,6 +306,6 @@ fn row(at: f64, line: &Line) -> Point {
     // As the point has it: ends that are no numbers are none.
     let bare = told.interval.is_none();
     let told = marked(told, Look::Solid, &line.word);
-    let told = if bare { marked(told, Look::Hollow, "no interval") } else { told };
+    let told = if bare { marked(told, Look::Hollow, "no CI") } else { told };
     trusted(told, line.trust)
 }

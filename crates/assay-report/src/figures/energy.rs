@@ -13,11 +13,10 @@ use assay_study::findings::{Cell, Findings, Trust};
 pub static ENERGY: Drawing = Drawing {
     about: About {
         name: "energy",
-        summary: "energy of a trial by workload as bars, one a target or setting",
-        text: "A bar is the geometric mean of the trials, its line the 95 % interval. What is in the \
-               number depends on who told it, which stands above the table: a processor's own \
-               counter knows nothing of the drive. Workloads of a fixed size can be compared; of \
-               others only the energy of a GiB, which the table has.",
+        summary: "energy of a trial by workload, one bar per target or configuration",
+        text: "A bar is the geometric mean of the trials, with the 95% CI as a line. The source above the table \
+               determines what the number includes: a CPU counter excludes the drive. Compare workloads of a fixed \
+               size; for others, compare only the energy per GiB in the table.",
     },
     draw,
 };

@@ -84,7 +84,7 @@ fn of_lines(chart: &Chart, one: &str, lines: &[exhibit::Line]) -> Option<Figure>
     let series = with_marks(Series::each(lines.iter().map(points), Marks::Line))?;
     let along = Axis::new(one, Scale::Linear, Unit::Number);
     let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
-    let notes = (step > 1).then(|| format!("Each {step}th {one} is drawn."));
+    let notes = (step > 1).then(|| format!("Every {step}th {one} is drawn."));
     let notes = notes.into_iter().chain(chart.notes.iter().cloned()).collect();
     Some(Figure { notes, ..Figure::upright(along, value, series) })
 }

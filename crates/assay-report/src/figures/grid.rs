@@ -14,10 +14,9 @@ use assay_study::results::plan::{Arm, level_words};
 pub static GRID: Drawing = Drawing {
     about: About {
         name: "grid",
-        summary: "two settings as a table, coloured by the ratio to the baseline",
-        text: "Each cell has the geometric mean of its trials; blue is better than the baseline, \
-               orange worse, the deeper the further. The colours are of the means alone: which \
-               differences are clear stands in the verdicts.",
+        summary: "two factors as a table, colored by the ratio to the baseline",
+        text: "Each cell has the geometric mean of its trials. Blue is better than the baseline, orange worse; darker \
+               is further away. Colors show means only: the verdicts state which differences are significant.",
     },
     draw,
 };
@@ -33,7 +32,7 @@ const STEPS_BY_NAME: [(Colour, &str); 7] = [
     (Colour::Worse(2), "over 3 times worse"),
     (Colour::Worse(1), "1.5 to 3 times worse"),
     (Colour::Worse(0), "1.05 to 1.5 times worse"),
-    (Colour::Same, "within 5 %"),
+    (Colour::Same, "within 5%"),
     (Colour::Better(0), "1.05 to 1.5 times better"),
     (Colour::Better(1), "1.5 to 3 times better"),
     (Colour::Better(2), "over 3 times better"),
@@ -81,15 +80,15 @@ impl Grid<'_> {
         Some(Figure {
             id: id_of(&["grid", name, metric]),
             title: format!(
-                "{}: {what} by {} and {}, coloured against {}",
+                "{}: {what} by {} and {}, colored against {}",
                 short(name),
                 short(self.down.0),
                 short(self.across.0),
                 self.against()
             ),
             description:
-                "Each cell has the geometric mean of its trials. Blue is better than the baseline, \
-                 orange worse; ? marks what is suspect, ! what is invalid."
+                "Each cell has the geometric mean of its trials. Blue is better than the baseline, orange worse; ? \
+                 marks suspect numbers, ! invalid ones."
                     .to_owned(),
             interval: what,
             workload: Some(name.to_owned()),

@@ -17,10 +17,10 @@ use assay_study::results::series::bucket_from_ns;
 pub static HEAT: Drawing = Drawing {
     about: About {
         name: "heat",
-        summary: "how many operations took how long, second by second",
-        text: "Columns are seconds of the trials, one trial after the other; rows are latencies, two \
-               to each doubling; the darker, the more operations. A pause, a cache that is full and \
-               two kinds of operations show as a gap, a step and two bands.",
+        summary: "the latency distribution second by second",
+        text: "Columns are seconds of the trials, one trial after the other. Rows are latencies, two per doubling; \
+               darker cells have more operations. A pause appears as a gap, a full cache as a step, and two kinds of \
+               operations as two bands.",
     },
     draw,
 };
@@ -57,8 +57,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let drawn = found.iter().take(most).filter_map(|(_, named, own)| figure(named, own));
     let mut figures: Vec<Figure> = drawn.collect();
     if let Some(last) = figures.last_mut() {
-        let note = left_out(found.len().saturating_sub(most), "setting");
-        last.notes.extend(note.map(|note| format!("Drawn are the widest latencies. {note}")));
+        let note = left_out(found.len().saturating_sub(most), "configuration");
+        last.notes.extend(note.map(|note| format!("Showing the widest latencies. {note}")));
     }
     figures
 }
@@ -161,8 +161,8 @@ impl Columns {
                 joined(&[&named[0], &named[1]])
             ),
             description:
-                "Columns are seconds of the trials, one after the other; rows are latencies, two to \
-                 each doubling; colours are operations a second, from few to many."
+                "Columns are seconds of the trials, one after the other; rows are latencies, two per doubling; colors \
+                 are operations per second, from few to many."
                     .to_owned(),
             spans: disturbed.take(MOST_SPANS).map(span).collect(),
             interval: "operations a second".to_owned(),
@@ -246,7 +246,7 @@ impl Columns {
             at,
             value,
             text: format!(
-                "{} to {}, {} to {} s: {counts} a second",
+                "{} to {}, {} to {} s: {counts} per second",
                 Unit::Nanoseconds.text(value[0]),
                 Unit::Nanoseconds.text(value[1]),
                 at[0],

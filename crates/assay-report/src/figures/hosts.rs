@@ -15,11 +15,11 @@ use assay_study::results::record::Status;
 pub static HOSTS: Drawing = Drawing {
     about: About {
         name: "hosts",
-        summary: "how fast each host of a fleet was in every trial, beside the mean of all hosts",
-        text: "Every number of a fleet is one of all its hosts, and this is who did how much of it. A host that lies \
-               below 1 in trial after trial is slow, whatever the setting; where its points end, a host was lost. \
-               Of more hosts than colours the slowest are drawn, and the others as one point with the lowest and the \
-               highest of them.",
+        summary: "the speed of each host in every trial, relative to the mean of all hosts",
+        text: "Multi-host numbers combine all hosts, and this figure shows the part of each. A host below 1 in trial \
+               after trial is slow under every configuration; its points end when the host is lost. If there are more \
+               hosts than colors, the slowest have their own points, and one point with the lowest and highest \
+               combines the others.",
     },
     draw,
 };
@@ -60,7 +60,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let marks = Marks::Points(together(&by_rank, &rest));
         series.push(Series { name, colour: Colour::Series(7), shape: 7, marks });
     }
-    let along = Axis::new("place in the order of the study", Scale::Linear, Unit::Number);
+    let along = Axis::new("position in the order of the study", Scale::Linear, Unit::Number);
     let value =
         Axis::new("rate over the mean of all hosts of the trial", Scale::Linear, Unit::Ratio);
     vec![Figure {
@@ -163,13 +163,11 @@ fn together(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>, rest: &[u32]) -> Vec<Point
 fn notes(trials: usize, rest: usize) -> Vec<String> {
     let together = merged(trials);
     let merged = (together > 1).then(|| {
-        format!(
-            "{trials} trials: a point is the mean of up to {together} that ran in a row, its line from the lowest to \
-             the highest."
-        )
+        format!("{trials} trials: a point averages up to {together}; its line is the range.")
     });
     let few = (rest > 0).then(|| {
-        format!("The slowest {MOST_ALONE} hosts are drawn alone, the other {rest} as one point with its ends.")
+        format!("The slowest {MOST_ALONE} hosts have their own points; one point with its range combines the other \
+            {rest}.")
     });
     merged.into_iter().chain(few).collect()
 }

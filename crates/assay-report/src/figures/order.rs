@@ -14,11 +14,10 @@ use assay_study::results::record::Status;
 pub static ORDER: Drawing = Drawing {
     about: About {
         name: "order",
-        summary: "every trial in the order in which it ran, against the mean of its setting",
-        text: "A bench that is quiet shows a level band around 1. A slope is drift, a step is \
-               something that changed, waves are something that comes and goes. Background changes \
-               with each replicate; trials that were disturbed, repeated or left out by design are \
-               marked.",
+        summary: "every trial in the order in which it ran, relative to the mean of its configuration",
+        text: "A quiet machine shows a level band around 1. A slope is drift, a step is a change, and waves are \
+               periodic disturbances. The background changes with each replicate. Marks show trials that were \
+               disturbed, repeated or excluded by design.",
     },
     draw,
 };
@@ -69,14 +68,14 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         [one] => (metric_title(one.metric), one.name, format!("{}: ", short(one.name))),
         _ => ("result".to_owned(), "", String::new()),
     };
-    let mean = if several { "workload" } else { "setting" };
+    let mean = if several { "workload" } else { "configuration" };
     let plain = ran.iter().filter(|one| kind(one.trial) == Sort::Plain).count();
     let together = together(plain);
     let mut notes = Vec::new();
     if together > 1 {
-        notes.push(format!("{plain} trials: a point is the mean of up to {together} that ran in a row, its line from the lowest to the highest."));
+        notes.push(format!("{plain} trials: a point averages up to {together}; line: range."));
     }
-    let along = Axis::new("place in the order of the study", Scale::Linear, Unit::Number);
+    let along = Axis::new("position in the order of the study", Scale::Linear, Unit::Number);
     let value = Axis::new(format!("{what} over the mean of its {mean}"), Scale::Log10, Unit::Ratio);
     let value = value.within([1.0 / FARTHEST, FARTHEST]);
     let series = series(&ran);
@@ -135,7 +134,7 @@ fn series(ran: &[Ran<'_>]) -> Vec<Series> {
         (Sort::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
         (Sort::Disturbed, "disturbed", 1, 3, Look::Crossed),
         (Sort::Repeat, "repeat of a disturbed one", 2, 2, Look::Solid),
-        (Sort::Outlier, "far from the others", 3, 1, Look::Solid),
+        (Sort::Outlier, "outlier", 3, 1, Look::Solid),
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
         let own: Vec<&Ran<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();

@@ -11,10 +11,10 @@ use assay_kinds::work::io;
 pub static PERCENTILES: Drawing = Drawing {
     about: About {
         name: "percentiles",
-        summary: "latency over the share of operations that stay below it",
-        text: "Each nine has the same room, so that the tail is as large as the rest. A line ends \
-               where too few operations were counted to tell more. The operations of all trials of \
-               a setting are taken together: the line has no interval, verdicts are read from trials.",
+        summary: "latency percentiles",
+        text: "Each nine has equal width, which enlarges the tail. A line ends at the last percentile with enough \
+               operations. Each line combines the operations of all trials of a configuration and has no CI; verdicts \
+               come from trials.",
     },
     draw,
 };
@@ -63,8 +63,7 @@ fn together(evidence: &Evidence) -> Vec<Figure> {
     let lines = own.iter().take(MOST_TOGETHER).map(|one| (named(one), *one));
     let drawn = figure(lines).map(|figure| Figure {
         id: id_of(&["percentiles"]),
-        title: "Latency over the share of operations that stay below it, all trials pooled"
-            .to_owned(),
+        title: "Latency by cumulative share of operations, all trials pooled".to_owned(),
         notes: left_out(own.len().saturating_sub(MOST_TOGETHER), "line").into_iter().collect(),
         ..figure
     });
@@ -84,10 +83,10 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
         let own = |one: &&Latencies| !one.control && one.workload == workload && one.class == class;
         let all: Vec<&Latencies> = evidence.latencies.iter().filter(own).collect();
         let kept: Vec<&&Latencies> = all.iter().filter(|one| arms.contains(&one.arm)).collect();
-        let note = left_out(all.len() - kept.len(), "setting");
-        let drawn = "Drawn are the baseline, the best and the worst.";
+        let note = left_out(all.len() - kept.len(), "configuration");
+        let drawn = "Showing the baseline, the best and the worst.";
         let title = format!(
-            "{}: {} over the share of them that stay below it, all trials pooled",
+            "{}: {} by cumulative share, all trials pooled",
             short(workload),
             times(evidence, workload, class)
         );
@@ -131,8 +130,8 @@ fn figure<'a>(lines: impl Iterator<Item = (String, &'a Latencies)>) -> Option<Fi
     };
     let figure = curves(lines.map(|(name, own)| (name, told(own))))?;
     let description =
-        "Each nine has the same room. A line ends where too few operations were counted to tell \
-         more; all trials are pooled, so it has no interval."
+        "Each nine has equal width. A line ends at the last percentile with enough operations; all trials are pooled, \
+         so it has no CI."
             .to_owned();
     Some(Figure { description, ..figure })
 }

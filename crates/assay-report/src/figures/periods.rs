@@ -13,10 +13,10 @@ use assay_study::results::record::Status;
 pub static PERIODS: Drawing = Drawing {
     about: About {
         name: "periods",
-        summary: "latency of a class of requests in each trial, and the load below it",
-        text: "Trials stand in the order in which they ran, a line for each setting. The first figure has \
-               the mean latency, the one below it what was served per second: where both change \
-               together, the load may be the reason. Warm-ups are hollow.",
+        summary: "latency of a request class in each trial, with the load below",
+        text: "Trials are in the order in which they ran, one line per configuration. The first figure has the mean \
+               latency, the second one the requests served per second: if both change together, the load may be the \
+               reason. Warm-ups are hollow.",
     },
     draw,
 };
@@ -58,7 +58,7 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
     });
     let series = with_marks(Series::each(lines, Marks::Line))?;
     let what = metric_title(subject.metric);
-    let along = Axis::new("place in the order of the study", Scale::Linear, Unit::Number);
+    let along = Axis::new("position in the order of the study", Scale::Linear, Unit::Number);
     let mut value = Axis::new(what.clone(), scale.clone(), unit);
     value.from_zero = *scale == Scale::Linear;
     Some(Figure {
@@ -68,7 +68,7 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
             short(subject.name)
         ),
         description:
-            "Each point is a trial, each line a setting; the load stands below the latency."
+            "Each point is a trial, each line a configuration; the load is below the latency."
                 .to_owned(),
         workload: Some(subject.name.to_owned()),
         ..Figure::upright(along, value, series)

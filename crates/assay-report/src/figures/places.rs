@@ -14,12 +14,11 @@ use assay_study::results::plan::Arm;
 pub static PLACES: Drawing = Drawing {
     about: About {
         name: "places",
-        summary: "the same work in several places, in per cent of one of them and in its own unit",
-        text: "Of `assay compare --by platform`. The first figure has a bar for each workload in each \
-               place: its speed in per cent of the baseline place, with the interval that holds for \
-               all places of the workload at once. Then each workload has its numbers in their own \
-               unit. Emulated places are hatched: they have no verdict. Published rows stand below \
-               the others in a colour of their own, in per cent of their own baseline.",
+        summary: "the same workloads on several platforms, in percent of one platform and in their own units",
+        text: "For `assay compare --by platform`. The first figure has a bar per workload and platform: its speed in \
+               percent of the baseline platform, with a simultaneous CI over all platforms of the workload. Further \
+               figures show each workload in its own unit. Hatched bars are emulated platforms, which have no \
+               verdict. Published rows are below the others in another color, in percent of their own baseline.",
     },
     draw,
 };
@@ -83,8 +82,8 @@ impl Bars {
         Some(Figure {
             id: id_of(&["places", id]),
             description:
-                "Each bar is a place, the line at its end the 95 % interval. Hatched bars are \
-                 emulated, hollow ones not to be trusted."
+                "Each bar is a platform, with the 95% CI as a line. Hatched bars are emulated, hollow ones are \
+                 suspect or invalid."
                     .to_owned(),
             notes: left_out.into_iter().chain(bars.notes).collect(),
             ..bars
@@ -110,7 +109,7 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
         }
     }
     places.published.iter().for_each(|table| published(&mut bars, table));
-    let title = format!("Speed in per cent of {}", places.baseline);
+    let title = format!("Speed in percent of {}", places.baseline);
     let axis = (title.clone(), Unit::Percent);
     let figure = bars.figure("percent", axis, left_out(&places.rows))?;
     Some(Figure { title, guides: vec![Guide::line(100.0, String::new())], ..figure })
@@ -125,8 +124,8 @@ fn of_row(at: f64, row: &Row, value: f64) -> Point {
         ["100".to_owned(), String::new(), String::new()]
     };
     let ends = interval.map_or_else(String::new, |_| format!(" ({low} to {high})"));
-    let text = format!("{}: {percent} %{ends}", row.platform);
-    looking(row, Point { label: Some(format!("{percent} %")), text, ..told })
+    let text = format!("{}: {percent}%{ends}", row.platform);
+    looking(row, Point { label: Some(format!("{percent}%")), text, ..told })
 }
 
 /// Emulated places are hatched; others are marked by how far they can be trusted.
@@ -146,7 +145,7 @@ fn published(bars: &mut Bars, table: &Beside) {
             let doubt =
                 (!row.printed.follows).then(|| "does not follow from its number".to_owned());
             let label = match &doubt {
-                Some(_) => format!("{} (or {:.2} %)", row.percent, row.printed.computed),
+                Some(_) => format!("{} (or {:.2}%)", row.percent, row.printed.computed),
                 None => row.percent.clone(),
             };
             Point { text, label: Some(label), remark: doubt, ..plain }
@@ -186,7 +185,7 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
 fn left_out<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
     let missing = rows.into_iter().filter_map(|row| {
         let reason = short(row.absent.as_ref()?);
-        Some(format!("Not there: {} in {}: {reason}.", short(&row.workload), short(&row.platform)))
+        Some(format!("Missing: {} in {}: {reason}.", short(&row.workload), short(&row.platform)))
     });
     missing.take(6).collect()
 }

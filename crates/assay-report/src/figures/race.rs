@@ -12,13 +12,12 @@ use assay_study::findings::race::{RaceAnswer, Runner};
 pub static RACE: Drawing = Drawing {
     about: About {
         name: "race",
-        summary: "who left a race when, and how far behind the leader",
-        text: "Each point is a setting. It stands at the replicate after which it left, and as high as its \
-               mean was beside the leader's then; its line is the sequence that let it go, which holds at \
-               all replicates for all settings at once: all of it lies on the losing side of 1. Those that \
-               were left in stand at the last replicate, without a line: whoever wins among many was lucky, \
-               too. The winner's own interval against the baseline comes of fresh trials alone, by \
-               assay advise confirm.",
+        summary: "when a race eliminated each configuration, and how far behind the leader",
+        text: "Each point is a configuration, at the replicate that eliminated it and at the ratio of its mean to the \
+               leader's. The line is the confidence sequence of the elimination, simultaneous over all replicates and \
+               configurations: all of it is on the losing side of 1. Survivors are at the last replicate, without a \
+               line, because the winner's gain is biased upward. Only fresh trials (assay advise confirm) give the \
+               winner's CI against the baseline.",
     },
     draw,
 };
@@ -48,11 +47,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let value = Axis::new(format!("times the leader's {what}; {way}"), Scale::Log10, Unit::Ratio);
     vec![Figure {
         id: id_of(&["race", &race.workload]),
-        title: format!("{}: who left the race when, by {what}", race.workload),
+        title: format!("{}: when each configuration left the race, by {what}", race.workload),
         description: race.text.clone(),
         guides: vec![Guide::line(1.0, "as the leader".to_owned())],
-        interval: "sequence at 5 % for all settings at once".to_owned(),
-        notes: left_out(dropped, "setting").into_iter().chain(screened(race)).collect(),
+        interval: "95% confidence sequence, simultaneous over all configurations".to_owned(),
+        notes: left_out(dropped, "configuration").into_iter().chain(screened(race)).collect(),
         workload: Some(race.workload.clone()),
         metric: Some(race.metric.clone()),
         ..Figure::upright(along, value, series(&drawn))
@@ -65,8 +64,8 @@ fn screened(race: &RaceAnswer) -> Option<String> {
     let several = if settings == 1 { "" } else { "s" };
     (settings > 0).then(|| {
         format!(
-            "Not drawn: {settings} setting{several} of levels that left in the screen before the race; \
-             interactions were not looked at."
+            "Not drawn: {settings} configuration{several} with levels that left in the screen before the race; the \
+             screen ignores interactions."
         )
     })
 }

@@ -12,9 +12,9 @@ pub static RUNS: Drawing = Drawing {
     about: About {
         name: "runs",
         summary: "every run of commands as a dot, with the means and their 95% CIs",
-        text: "Each dot is one run of a command, the earliest at the top of its row; the mark between \
-               them is the mean of its trials with the 95 % interval. Two clouds in a row are two \
-               states of the machine, a slope is drift.",
+        text: "Each dot is one run of a command, the earliest at the top of its row. The mark between them is the \
+               mean of its trials with the 95% CI. Two clusters in a row are two states of the machine; a slope is \
+               drift.",
     },
     draw,
 };
@@ -72,8 +72,8 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
         id: id_of(&["runs", workload]),
         title: format!("{}: time of each run", short(workload)),
         description:
-            "Each dot is a run, the earliest at the top of its row; the mark is the mean of \
-             the trials with its 95 % interval."
+            "Each dot is a run, the earliest at the top of its row; the mark is the mean of the trials with its 95% \
+             CI."
                 .to_owned(),
         notes: (step > 1).then_some(all).into_iter().collect(),
         workload: Some(workload.to_owned()),

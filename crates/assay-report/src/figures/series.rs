@@ -15,9 +15,9 @@ pub static SERIES: Drawing = Drawing {
     about: About {
         name: "series",
         summary: "rate and longest latency in each second of the trials",
-        text: "Trials stand one after the other in the order in which they ran. Shaded stretches are \
-               the ramp, which is not counted, and trials that something disturbed. Drawn are the \
-               baseline, the best and the worst setting, and whatever was disturbed.",
+        text: "Trials follow each other in the order in which they ran. Shaded parts are the ramp, which Assay does \
+               not count, and disturbed trials. The figure shows the baseline, the best and the worst configuration, \
+               and all disturbed trials.",
     },
     draw,
 };
@@ -185,13 +185,13 @@ impl<'a> Run<'a> {
         }
         let arm = names.arm(self.arm);
         let along = Axis::new("seconds of the trials", Scale::Time, Unit::Seconds);
-        let wide = (self.wide > 1).then(|| format!("A point stands for {} seconds.", self.wide));
+        let wide = (self.wide > 1).then(|| format!("One point covers {} seconds.", self.wide));
         Some(Figure {
             id: id_of(&["series", what, self.workload, &arm]),
             title: format!("{}: {title}", joined(&[&short(self.workload), &arm])),
             description:
-                "Trials stand one after the other in the order in which they ran; the ramp at their \
-                 beginning is not counted. The last second of each is left out: it is never whole."
+                "Trials follow each other in the order in which they ran; the ramp at their beginning is not counted. \
+                 The last, partial second of each trial is omitted."
                     .to_owned(),
             spans: spans.to_vec(),
             notes: wide.into_iter().chain(left_out(self.left_out, "later trial")).collect(),

@@ -14,11 +14,10 @@ pub static SURFACE: Drawing = Drawing {
     about: About {
         name: "surface",
         summary: "rate over the area, from its first byte to its last, and access times as dots",
-        text: "A line goes through the geometric means of the trials at each place of the area, or in \
-               each tenth of it where there are too many places; the band is from the lowest to the \
-               highest trial. A disk falls towards its end, a drive that was written in part shows \
-               what was never written. Access times are the single operations of one trial, each a \
-               dot at its place.",
+        text: "A line connects the geometric means of the trials at each offset, or in each tenth of the area if \
+               there are too many offsets; the band spans the lowest to the highest trial. A disk slows down towards \
+               its end, and a partly written drive shows its unwritten part. Each access time is one operation of one \
+               trial, a dot at its offset.",
     },
     draw,
 };
@@ -61,8 +60,8 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: rate over the area, from its first byte to its last", short(title)),
         description: format!(
-            "The line goes through the geometric means of the trials in each {each} of the area; the \
-             band is from the lowest to the highest trial."
+            "The line connects the geometric means of the trials in each {each} of the area; the band is from the \
+             lowest to the highest trial."
         ),
         guides: averages(findings),
         interval: "lowest to highest".to_owned(),
@@ -98,7 +97,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
     let unit = Unit::metric(RATE);
     if !surface.positions.is_empty() {
         let spots = surface.positions.iter().map(|spot| {
-            let place = joined(&[name, &format!("{:.0} %", spot.percent)]);
+            let place = joined(&[name, &format!("{:.0}%", spot.percent)]);
             let ends = Some([spot.min, spot.max]);
             let told = point(spot.percent, &unit, &place, spot.bandwidth_bytes_per_s, ends);
             trusted(told, surface.trust)
@@ -111,7 +110,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
         let Some(value) = band.bandwidth_bytes_per_s.filter(|value| value.is_finite()) else {
             continue;
         };
-        let place = format!("{} to {} %", band.from_percent, band.to_percent);
+        let place = format!("{} to {}%", band.from_percent, band.to_percent);
         let ends = band.min.zip(band.max).map(|(low, high)| [low, high]);
         let at = f64::from(band.from_percent + band.to_percent) / 2.0;
         let told = point(at, &unit, &joined(&[name, &place]), value, ends);
@@ -137,7 +136,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         room -= one.dots.len();
         let name = called(names, several, &one.workload, &one.configuration);
         let dot = |(percent, ns): &(f64, u64)| {
-            let place = format!("{percent:.1} %");
+            let place = format!("{percent:.1}%");
             trusted(point(*percent, &unit, &place, *ns as f64, None), one.trust)
         };
         let points = one.dots.iter().map(dot).collect();
@@ -149,13 +148,12 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
     let mean = first.whole.mean;
     let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
     let (value, _) = as_wide("access time", unit, &series);
-    notes.extend(left_out(own.len() - series.len(), "setting"));
+    notes.extend(left_out(own.len() - series.len(), "configuration"));
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: time of single operations over the area", short(&first.workload)),
         description:
-            "Each dot is one operation of one trial at the place that it went to; minimum, mean \
-             and maximum are of all trials."
+            "Each dot is one operation of one trial at its position; minimum, mean and maximum cover all trials."
                 .to_owned(),
         guides: (series.len() == 1).then_some(guide).into_iter().collect(),
         notes,

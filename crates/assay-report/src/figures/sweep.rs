@@ -15,10 +15,10 @@ use assay_study::results::plan::Arm;
 pub static SWEEP: Drawing = Drawing {
     about: About {
         name: "sweep",
-        summary: "results over a factor whose levels are numbers, a line for each combination of the others",
-        text: "A line goes through the geometric means of the trials at each level, its band, \
-               or a stroke at each point where there are many lines, is the 95 % interval. A ring marks the best level. The axis goes by doublings where the \
-               levels do. Latencies stand in a figure of their own.",
+        summary: "results over a numeric factor, one line per combination of the other factors",
+        text: "A line connects the geometric means of the trials at each level. Its band (or a bar at each point, if \
+               there are many lines) is the 95% CI. A ring marks the best level. The axis is logarithmic (base 2) if \
+               the levels double. Latencies have their own figure.",
     },
     draw,
 };
@@ -159,7 +159,7 @@ impl Sweep<'_> {
         }
         let series = Series::each(named, Marks::Line);
         let intervals = if series.len() > MOST_BANDS {
-            "lines stand a little beside each other, and the strokes at their points"
+            "lines have a small offset from each other, and the strokes at their points"
         } else {
             "bands"
         };
@@ -175,8 +175,7 @@ impl Sweep<'_> {
             id: id_of(&["sweep", self.subject.name, self.factor, metric]),
             title: format!("{}: {what} over {}", short(self.subject.name), short(self.factor)),
             description: format!(
-                "Lines go through {}s of the trials; {intervals} are 95 % intervals; a ring marks the \
-                 best level.",
+                "Lines connect {}s of the trials; {intervals} are 95% CIs; a ring marks the best level.",
                 mean_of(self.findings, metric)
             ),
             notes,

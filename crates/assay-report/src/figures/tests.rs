@@ -582,7 +582,7 @@ fn a_large_study_stays_small_on_the_page() {
     let kinds = FIGURES.iter().filter(|kind| drawn(kind.about().name));
     assert!(kinds.count() >= 7, "{sizes:?}");
     let left_out =
-        figures.iter().flat_map(|figure| &figure.notes).any(|note| note.contains("Left out"));
+        figures.iter().flat_map(|figure| &figure.notes).any(|note| note.contains("Omitted"));
     assert!(left_out);
 }
 
@@ -664,7 +664,7 @@ fn intervals_beyond_the_axis_of_the_order_are_told() {
         let figures = all(&evidence);
         figures.into_iter().find(|figure| figure.id.starts_with("order")).unwrap().notes
     };
-    let beyond = "Some intervals go on beyond the figure; the table has their ends.".to_owned();
+    let beyond = "Some intervals extend beyond the figure; the table has their ends.".to_owned();
     assert!(notes(30.0).contains(&beyond), "{:?}", notes(30.0));
     assert!(!notes(3.0).contains(&beyond), "{:?}", notes(3.0));
 }
@@ -689,7 +689,7 @@ fn ten_thousand_trials_are_few_points() {
         assert!(inline(figure).len() < 100_000, "{}", figure.id);
     }
     let order = figures.iter().find(|figure| figure.id.starts_with("order")).unwrap();
-    assert!(order.notes[0].contains("a point is the mean of up to 251"), "{:?}", order.notes);
+    assert!(order.notes[0].contains("a point averages up to 251"), "{:?}", order.notes);
     let Marks::Points(points) = &order.series[0].marks else { panic!("points") };
     assert!(points.iter().all(|point| point.interval.is_some()));
 }

@@ -19,10 +19,10 @@ pub fn page(judged: &[&Article]) -> String {
         .collect();
     let overview = articles::overview(judged);
     let body = html! {
-        h1 { "What the articles' own numbers support" }
+        h1 { "Claims that the articles' own numbers support" }
         p.answer { (articles::counted(judged)) }
-        p { "Each verdict is computed from the numbers that the articles print. The commands run the same "
-            "on a machine of one's own." }
+        p { "Assay computes each verdict from the numbers that the articles print. The commands run the same "
+            "on your own machine." }
         section id="verdicts" aria-labelledby="verdicts-h" {
             h2 id="verdicts-h" { "Verdicts" }
             @for section in overview.sections.iter().filter(|section| !is_text_only(section)) {
@@ -31,7 +31,7 @@ pub fn page(judged: &[&Article]) -> String {
         }
         @for article in judged { (one(article)) }
     };
-    shell("What the articles' own numbers support", &contents, &body)
+    shell("Claims that the articles' own numbers support", &contents, &body)
 }
 
 /// Whether a section says what this page says in its own words.

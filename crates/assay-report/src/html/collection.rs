@@ -55,8 +55,8 @@ pub fn page(contents: &Contents<'_>) -> String {
         return whole(contents, &html! {}, vec![table, evidence]);
     }
     let more = html! {
-        p { "Evidence does not fit on one page: " code { "assay collection build -o FOLDER" }
-            " writes a page for each device beside this table." }
+        p { "The evidence does not fit on one page: " code { "assay collection build -o FOLDER" }
+            " writes a page for each device next to this table." }
     };
     let devices = groups(all.iter().copied());
     let count = devices.len();
@@ -68,7 +68,7 @@ pub fn page(contents: &Contents<'_>) -> String {
         (more)
         @if most.len() < count {
             p.warn { "Listed are " (show::count(most.len() as u64)) " of " (show::count(count as u64))
-                " devices, those with most rows; a folder has all of them." }
+                " devices with the most rows; a folder contains all of them." }
         }
     };
     whole(contents, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
@@ -142,15 +142,14 @@ pub fn device(device: &Group<'_>, index: usize, evidence: &[(Flat, Row)]) -> (St
 /// A page with its head, its parts and what was left out.
 fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<Part>) -> String {
     if contents.refused_in_all > 0 {
-        parts.push(("left-out", "Left out", refused(contents)));
+        parts.push(("left-out", "Skipped", refused(contents)));
     }
     let names: Vec<(String, &str)> =
         parts.iter().map(|(id, name, _)| (format!("#{id}"), *name)).collect();
     let body = html! {
         h1 { (TITLE) }
         p.answer { (counted(contents)) }
-        p { (HOW) " Rows of one device by several people stand side by side with their spread: they are not \
-            averaged." }
+        p { (HOW) " Rows of one device by several people are listed with their spread; they are not averaged." }
         (before)
         @for (id, name, markup) in &parts {
             section id=(id) aria-labelledby={ (id) "-h" } { h2 id={ (id) "-h" } { (name) } (markup) }
@@ -169,8 +168,8 @@ fn counted(contents: &Contents<'_>) -> String {
     };
     let left_out = match contents.refused_in_all {
         0 => String::new(),
-        1 => " 1 file is no row and was left out.".to_owned(),
-        count => format!(" {} are no rows and were left out.", told(count, "file")),
+        1 => " Skipped 1 file that is not a row.".to_owned(),
+        count => format!(" Skipped {} that are not rows.", told(count, "file")),
     };
     format!(
         "{} of {}: {} measured, {} published.{left_out}",
@@ -184,7 +183,7 @@ fn counted(contents: &Contents<'_>) -> String {
 fn refused(contents: &Contents<'_>) -> Markup {
     let more = contents.refused_in_all - contents.refused.len().min(contents.refused_in_all);
     html! {
-        p { "These files are no rows. Nothing of them was taken." }
+        p { "These files are not rows. Nothing was imported from them." }
         ul { @for (file, why) in contents.refused { li { code { (file) } ": " (why) } } }
         @if more > 0 { p { "And " (show::count(more as u64)) " more." } }
     }

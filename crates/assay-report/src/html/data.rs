@@ -27,7 +27,7 @@ pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
         ("latencies.csv", "Latencies by cell and class", latencies(&evidence.latencies)),
     ];
     html! {
-        p { "Trials that were disturbed or left out are here, too. The bundle keeps the rest." }
+        p { "Disturbed and excluded trials are included. The bundle contains the rest." }
         @if elsewhere { (far(findings, place)) }
         @for (name, what, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
             details {

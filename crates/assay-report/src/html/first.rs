@@ -23,7 +23,7 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
         header.first {
             p.kind {
                 (findings.study.kind)
-                @if is_simulated(findings) { " of a simulated drive: what the tool makes of the law that was put in" }
+                @if is_simulated(findings) { " of a simulated drive, not a real one" }
                 " \u{b7} " (day(findings))
             }
             h1 { (document::subject(findings)) }
@@ -84,15 +84,15 @@ fn trust(standing: &Standing<'_>) -> Markup {
                 span class={ "chip " (tone(*stands)) } { (count) " " (stands.words()) } " "
             }
             @if standing.rows.iter().any(|(stands, _)| stands.lent) {
-                "As given: the host's cache is invisible to this guest. "
+                "Virtual device: the host's cache is invisible to this guest. "
             }
             @if standing.rows.is_empty() { "not judged: the numbers were imported. " }
             @if !standing.rules.is_empty() {
-                "Rules that speak against some: "
+                "Triggered rules: "
                 @for rule in &standing.rules { code { (rule) } " " }
             }
-            @if standing.absent == 1 { "1 row could not be measured: why stands below." }
-            @else if standing.absent > 0 { (standing.absent) " rows could not be measured: why stands below." }
+            @if standing.absent == 1 { "1 row could not be measured; the reason is below." }
+            @else if standing.absent > 0 { (standing.absent) " rows could not be measured; the reasons are below." }
         }
     }
 }

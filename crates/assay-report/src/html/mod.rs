@@ -55,7 +55,7 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
                 style { (PreEscaped(style())) }
             }
             body {
-                a.skip href="#main" { "To the contents" }
+                a.skip href="#main" { "Skip to contents" }
                 @if !contents.is_empty() {
                     nav aria-label="Contents" {
                         ul { @for (id, name) in contents { li { a href=(id) { (name) } } } }

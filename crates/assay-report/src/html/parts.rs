@@ -54,7 +54,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
         if closed(id) || (is_check && id == "figures") { Fold::Closed } else { Fold::Open }
     };
     let found = if !is_check {
-        "What was found"
+        "Findings"
     } else if findings.answers.is_empty() {
         "Warnings"
     } else {
@@ -65,7 +65,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
         page.add("figures", "Figures", fold("figures"), &drawn(&others));
     }
     page.add("numbers", "Numbers", fold("numbers"), &numbers(findings, &document));
-    page.add("done", "What was done", fold("done"), &done(evidence, &document));
+    page.add("done", "Procedure", fold("done"), &done(evidence, &document));
     page.add("data", "Raw data", fold("data"), &data::section(evidence, place));
     page.add("text", "As text", fold("text"), &forum(evidence));
     let id = format!("r{index}");
@@ -275,10 +275,10 @@ fn done(evidence: &Evidence, document: &Document) -> Markup {
         @if !remarks.is_empty() { h3 { "All remarks" } }
         @for block in remarks { (blocks::block(block, "remarks")) }
         @if !evidence.commands.is_empty() {
-            h3 { "The same by hand" }
-            p { "Command lines that do the same work, for whoever wants to check it with other tools." }
+            h3 { "Equivalent commands" }
+            p { "Command lines for the same measurements with other tools." }
             details {
-                summary { (shown.len()) " of " (evidence.commands.len()) " workloads and settings" }
+                summary { (shown.len()) " of " (evidence.commands.len()) " workloads and configurations" }
                 @for one in &shown { (commands(one)) }
             }
             @if shown.len() < evidence.commands.len() {

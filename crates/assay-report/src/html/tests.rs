@@ -247,7 +247,7 @@ fn answers_stand_below_a_heading_of_their_own() {
 #[test]
 fn what_the_first_screen_says_is_not_said_again() {
     let mut findings = fixture("study-grid");
-    let told = "Not measured alone: other programs used the drive.";
+    let told = "Disturbed: other programs used the drive.";
     let other = "Another sentence of the summary.";
     let (facts, summary) = (&mut findings.summary_facts, &mut findings.summary);
     summary.splice(0..0, [told.to_owned(), other.to_owned()]);
@@ -265,7 +265,7 @@ fn what_the_first_screen_says_is_not_said_again() {
 
 #[test]
 fn that_others_were_at_work_is_said_once_where_nothing_else_was_found() {
-    let told = "Not measured alone: other programs used the drive.";
+    let told = "Disturbed: other programs used the drive.";
     let other = "Another sentence of the summary.";
     for rest in [Vec::new(), vec![other]] {
         let mut findings = fixture("study-two-arms");

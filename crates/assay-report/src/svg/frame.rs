@@ -239,8 +239,7 @@ fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
         }
     }
     // Names of series say what lies behind their looks; doubts about single numbers have a key.
-    for (look, words) in
-        [(Look::Hollow, &["suspect", "no interval"][..]), (Look::Crossed, &["invalid"])]
+    for (look, words) in [(Look::Hollow, &["suspect", "no CI"][..]), (Look::Crossed, &["invalid"])]
     {
         let points = || figure.series.iter().flat_map(|series| series.marks.points());
         let looking = |word: &&&str| {

@@ -167,9 +167,9 @@ fn a_bar_is_as_long_as_its_share_of_the_longest_and_never_nothing() {
 
 #[test]
 fn a_page_says_how_its_numbers_are_to_be_read() {
-    let many = "So: no single number.";
-    let one = "One number for each place: no interval, and so no verdict.";
-    let families = "Intervals hold for all places of a workload at once.";
+    let many = "So there is no single number";
+    let one = "One number per platform: no CI, and so no verdict.";
+    let families = "Simultaneous 95% CIs over all platforms of a workload.";
     let told = |page: &str| [many, one, families].map(|words| page.contains(words));
     assert_eq!(told(&page(|_| ())), [true, false, true]);
     assert_eq!(told(&page(alone)), [false, true, false]);
@@ -195,7 +195,7 @@ fn reasons_and_directions_are_told_for_each_workload() {
             (row.value, row.absent, row.n) = (None, Some(why.to_owned()), 0);
         };
         absent(&mut places.rows[1], "there is no compiler (cc) in it");
-        absent(&mut places.rows[4], "it was not run there");
+        absent(&mut places.rows[4], "it did not run there");
         for row in &mut places.rows[3..] {
             row.configuration = Arm::from([("jobs".to_owned(), "2".to_owned())]);
             (row.better, row.metric) = (Better::Higher, "iops".to_owned());
@@ -203,7 +203,7 @@ fn reasons_and_directions_are_told_for_each_workload() {
     });
     let one = "KVM, emulated (QEMU TCG): there is no compiler (cc) in it";
     assert_eq!(page.matches(one).count(), 1, "each reason once:\n{page}");
-    assert!(page.contains("KVM: it was not run there"), "{page}");
+    assert!(page.contains("KVM: it did not run there"), "{page}");
     assert!(page.contains("\ncompile: time, less is better"), "{page}");
     assert!(page.contains("\nfork-exit, jobs 2: IOPS, more is better"), "{page}");
 }
@@ -224,7 +224,7 @@ fn a_place_is_told_with_its_days_and_its_machine() {
 
 const PERCENT: &str = "places-percent";
 const COMPILE: &str = "places-compile-duration-s";
-const BEYOND: &str = "Some intervals go on beyond the figure; the table has their ends.";
+const BEYOND: &str = "Some intervals extend beyond the figure; the table has their ends.";
 
 #[test]
 fn an_interval_that_goes_on_beyond_a_figure_is_told() {
@@ -257,7 +257,7 @@ fn bars_are_named_labelled_and_looked_at_by_what_they_are() {
     assert_eq!(published[1].label.as_deref(), Some("79.16%"));
     let last = published.last().unwrap();
     assert_eq!(last.label.as_deref(), Some("19.06% (or 11.74%)"));
-    assert_eq!((own.title.as_str(), own.guides.len()), ("Speed in per cent of bare metal", 1));
+    assert_eq!((own.title.as_str(), own.guides.len()), ("Speed in percent of bare metal", 1));
     assert_eq!((own.guides[0].from, own.guides[0].to), (100.0, 100.0));
     // A number without an interval has the digits of the table.
     let alone = figure(alone, COMPILE).unwrap();

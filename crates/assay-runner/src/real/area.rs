@@ -81,9 +81,9 @@ pub(super) fn create_named(
 }
 
 fn named_area(file: File, path: PathBuf, locked: bool) -> AreaFile {
-    let mut note = "this file system offers no unnamed files".to_owned();
+    let mut note = "this filesystem does not support unnamed files".to_owned();
     if !locked {
-        note.push_str(" and no locks: if this run is killed, the file stays");
+        note.push_str(" or locks: if this run is killed, the file remains");
     }
     AreaFile { file, name: Some(path), note: Some(note), first_byte: NAMED_FIRST_BYTE }
 }
@@ -134,7 +134,7 @@ fn lock(file: &File) -> io::Result<bool> {
             other => return other.map(|()| true).map_err(Into::into),
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process holds the area file's lock"))
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process has locked the area file"))
 }
 
 fn has_name(file: &File) -> io::Result<bool> {
@@ -191,7 +191,7 @@ pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<(
     }
     let file = take(system, &leftover.path)?;
     if !leads_to(&leftover.path, &file)? {
-        return Err(not_a_leftover("it was replaced meanwhile"));
+        return Err(not_a_leftover("it was replaced"));
     }
     std::fs::remove_file(&leftover.path)
 }
@@ -231,7 +231,7 @@ fn marked(file: File) -> io::Result<File> {
     if has_mark_or_is_empty(&file)? {
         Ok(file)
     } else {
-        Err(not_a_leftover("it does not begin with the mark of an area file"))
+        Err(not_a_leftover("it lacks the mark of an area file"))
     }
 }
 

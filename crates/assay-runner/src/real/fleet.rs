@@ -61,7 +61,7 @@ impl End {
                 Ok(_) | Err(_) => return Err("its connection is closed".to_owned()),
             }
             if !left.is_empty() && Instant::now() >= until {
-                return Err("it does not take what it is told".to_owned());
+                return Err("it does not accept data".to_owned());
             }
         }
         Ok(())

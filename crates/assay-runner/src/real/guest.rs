@@ -50,8 +50,8 @@ pub fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked
     let kernel = chosen(system, wish, &all)?;
     if let [first, ..] = kernel.lacks(&assay_guest::MODULES).as_slice() {
         return Err(Failure::refused(format!(
-            "kernel {} has no module {first}, without which there is no virtual machine: name another by \
-             --vm-kernel, or let assay fetch one with --vm-fetch",
+            "kernel {} lacks module {first}, which virtual machines need; use another with --vm-kernel, or download \
+             one with --vm-fetch",
             kernel.release
         )));
     }
@@ -67,11 +67,12 @@ pub fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked
     for name in &wanted.needs {
         programs.push(
             found(name)
-                .ok_or_else(|| Failure::refused(format!("needs: there is no {name} here")))?,
+                .ok_or_else(|| Failure::refused(format!("needs {name}, which is missing here")))?,
         );
     }
     let own = system.canonical(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| Failure::refused(format!("this program's own file: {error}")))?;
+    let own =
+        own.map_err(|error| Failure::refused(format!("cannot read this program's file: {error}")))?;
     let asked = Asked {
         memory_bytes: wish.memory_bytes,
         cpus: wish.cpus,
@@ -111,7 +112,7 @@ fn kept_kernels(system: &dyn System) -> Outcome<PathBuf> {
     };
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
     let cache = cache.ok_or_else(|| {
-        Failure::refused("where kernels are kept is not known: set XDG_CACHE_HOME or HOME")
+        Failure::refused("the directory for kernels is unknown; set XDG_CACHE_HOME or HOME")
     })?;
     Ok(cache.join("assay/kernels"))
 }
@@ -119,7 +120,7 @@ fn kept_kernels(system: &dyn System) -> Outcome<PathBuf> {
 /// That there is no kernel, and what would be downloaded.
 fn no_kernel(below: &Path) -> String {
     let none = "a virtual machine needs a kernel, and none is readable in /boot with its modules";
-    let named = "name the directory of an unpacked package by --vm-kernel";
+    let named = "give the directory of an unpacked package with --vm-kernel";
     match kernel::to_be_fetched(below) {
         Ok(packages) if !packages.is_empty() => {
             let one = |(name, bytes): &(String, Option<u64>)| match bytes {
@@ -128,7 +129,7 @@ fn no_kernel(below: &Path) -> String {
             };
             let all: Vec<String> = packages.iter().map(one).collect();
             let (all, below) = (all.join(", or where that lacks a part "), below.display());
-            format!("{none}: --vm-fetch downloads {all} and keeps it in {below}; or {named}")
+            format!("{none}; --vm-fetch downloads {all} and stores it in {below}; or {named}")
         }
         Ok(_) => format!("{none}: {named}"),
         Err(reason) => format!("{none}: {named} ({reason})"),
@@ -142,13 +143,13 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let place = asked.place.display();
     let free = files::room(&asked.place).map_err(|reason| {
         Failure::refused(format!(
-            "the virtual machine's files have no place: {reason}; set TMPDIR to a directory"
+            "no directory for the virtual machine's files: {reason}; set TMPDIR to a directory"
         ))
     })?;
     if free < needed {
         return Err(Failure::refused(format!(
-            "{place} has {} free, the virtual machine's programs need up to {}: make room there, or \
-             set TMPDIR to a directory with room",
+            "{place} has {} free, the virtual machine's programs need up to {}; free space there, or set TMPDIR to a \
+             directory with space",
             rounded(free),
             rounded(needed)
         )));
@@ -156,7 +157,7 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let available = machine::memory(system, "MemAvailable").value().copied().unwrap_or(u64::MAX);
     if available < asked.memory_bytes.saturating_add(BESIDE) {
         return Err(Failure::refused(format!(
-            "this machine has {} of memory left, the virtual one asks for {}: say a smaller --vm-memory",
+            "this machine has {} of memory left, the virtual machine needs {}; reduce --vm-memory",
             rounded(available),
             Bytes(asked.memory_bytes)
         )));

@@ -79,8 +79,8 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
         let ran = client.join();
         over.store(true, Ordering::Relaxed);
         let served = server.join();
-        let ran = ran.unwrap_or_else(|_| Err(told("the load broke off")));
-        match served.unwrap_or_else(|_| Err(told("the peer broke off"))) {
+        let ran = ran.unwrap_or_else(|_| Err(told("the load stopped early")));
+        match served.unwrap_or_else(|_| Err(told("the peer stopped early"))) {
             Err(error) => Err(error),
             Ok(()) => ran,
         }
@@ -90,9 +90,9 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
 /// Takes this thread, and those that it starts, to a name space.
 fn enter(space: &str) -> io::Result<()> {
     let file = std::fs::File::open(Path::new(lab::PLACE).join(space))
-        .map_err(|error| told(format!("the name space {space} is gone: {error}")))?;
+        .map_err(|error| told(format!("the namespace {space} is gone: {error}")))?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|error| {
-        told(format!("the name space {space} may not be entered: {}", io::Error::from(error)))
+        told(format!("cannot enter the namespace {space}: {}", io::Error::from(error)))
     })
 }
 
@@ -207,7 +207,7 @@ impl<'t> Client<'t> {
         let stream = TcpStream::connect_timeout(&self.address, CONNECT).map_err(|e| lost(&e))?;
         sockopt::set_tcp_congestion(&stream, congestion).map_err(|_| {
             told(format!(
-                "this kernel has no congestion control {congestion}, or only root may have it: sysctl \
+                "congestion control {congestion} is unavailable or needs root; see sysctl \
                  net.ipv4.tcp_available_congestion_control"
             ))
         })?;
@@ -224,7 +224,7 @@ impl<'t> Client<'t> {
         if said.trim() == answer {
             return Ok(());
         }
-        Err(told("the peer was lost: it does not do what it is asked"))
+        Err(told("the peer was lost: it does not follow requests"))
     }
 
     /// Bytes that reached the peer, by slice. It may take a while: the link is full of what was sent.
@@ -237,7 +237,7 @@ impl<'t> Client<'t> {
             let before = bytes.len();
             bytes.extend(line.split_whitespace().map_while(|word| word.parse::<u64>().ok()));
             if bytes.len() == before {
-                return Err(told("the peer was lost: its report makes no sense"));
+                return Err(told("the peer was lost: its report is invalid"));
             }
         }
         bytes.truncate(slices);
@@ -327,7 +327,8 @@ fn slices(phase: PhaseJob) -> usize {
 
 /// Reaches a peer at one of its addresses.
 fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
-    let unknown = |error: &io::Error| told(format!("peer {peer}: the name is not known: {error}"));
+    let unknown =
+        |error: &io::Error| told(format!("peer {peer}: cannot resolve the name: {error}"));
     let mut last = None;
     for address in peer.to_socket_addrs().map_err(|error| unknown(&error))? {
         match TcpStream::connect_timeout(&address, CONNECT) {
@@ -342,20 +343,20 @@ fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable
             if address.is_ipv4() =>
         {
-            "; this machine has no way to it over IPv4: name the peer by its IPv6 address, [ADDRESS]:PORT"
+            "; this machine has no IPv4 route to it; use the peer's IPv6 address, [ADDRESS]:PORT"
         }
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable => {
-            "; this machine has no way to it over IPv6: name the peer by its IPv4 address"
+            "; this machine has no IPv6 route to it; use the peer's IPv4 address"
         }
         io::ErrorKind::ConnectionRefused => {
-            "; start assay peer there, and let it listen on that address (--listen)"
+            "; start assay peer there with --listen and that address"
         }
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            "; nothing answers there: is there a firewall between?"
+            "; nothing answers there; check the firewall"
         }
         _ => "",
     };
-    Err(told(format!("peer {address} cannot be reached: {error}{hint}")))
+    Err(told(format!("cannot reach peer {address}: {error}{hint}")))
 }
 
 /// Lets a connection in: its wire, its session, and the key of that.

@@ -55,7 +55,7 @@ impl Mains for Real {
         let found = file.metadata()?;
         let is_file = FileType::from_raw_mode(found.mode()) == FileType::RegularFile;
         if !is_file || !area::is_ours(self, found.uid()) {
-            return Err(area::not_a_leftover("it is no file of this user's"));
+            return Err(area::not_a_leftover("this user does not own the file"));
         }
         Ok(AreaFile { file, name: Some(path), note: None, first_byte: FIRST_BYTE })
     }

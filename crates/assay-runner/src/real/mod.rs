@@ -81,7 +81,7 @@ impl System for Real {
         let mut bytes = Vec::new();
         match kind {
             FileType::CharacterDevice | FileType::BlockDevice => {
-                let why = "it is a device, and not a file";
+                let why = "it is a device, not a file";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
             }
             FileType::Fifo => {
@@ -260,7 +260,7 @@ impl System for Real {
             Ok(consent.is_of(number, sequence, assay_sys::block_device_bytes(device.as_fd())?))
         };
         if !is_block || !is_same()? {
-            let message = "this is no longer the device that was named";
+            let message = "this is no longer the named device";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Ok(device.into())
@@ -322,7 +322,7 @@ impl System for Real {
 
     fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages> {
         if !mincore_tells_truth(self, file)? {
-            let message = "the kernel tells this only to those who own the file or may write it";
+            let message = "the kernel shows this only to users who own the file or may write it";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         let (cached, of) = assay_sys::resident_pages(file.as_fd(), range)?;

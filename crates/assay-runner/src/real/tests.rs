@@ -114,7 +114,7 @@ fn a_named_area_is_marked_locked_and_private() {
     assert!(text.starts_with(&format!("assay area 1\npid {}\nboot ", std::process::id())));
     assert_eq!(std::fs::metadata(&name).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(area.first_byte, 1 << 20);
-    assert!(area.note.as_ref().unwrap().contains("no unnamed files"));
+    assert!(area.note.as_ref().unwrap().contains("does not support unnamed files"));
     assert!(Real.leftovers(&scratch.0).unwrap().is_empty(), "it is held");
     let held = Leftover { path: name.clone(), size_bytes: 4096 };
     assert!(Real.remove_leftover(&held).is_err() && name.exists());
@@ -517,7 +517,7 @@ fn who_has_a_file_of_state_is_told() {
 fn an_ordinary_user_only_looks_whether_root_has_a_lock() {
     let scratch = Scratch::new();
     let path = scratch.join("lock-8:0");
-    assert!(super::files::locked(&Real, &path).is_none(), "there is no such file");
+    assert!(super::files::locked(&Real, &path).is_none(), "no such file");
     let file = File::create(&path).unwrap();
     assert!(super::files::locked(&Real, &path).is_none(), "nobody has it");
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();

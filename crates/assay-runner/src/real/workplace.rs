@@ -54,8 +54,9 @@ fn marked(system: &dyn System, path: &Path) -> io::Result<Option<WorkDirectory>>
         }
     };
     let Some((mark, locked)) = mark else { return Ok(None) };
-    let note = (!locked)
-        .then(|| "this file system has no locks: if this run is killed, its files stay".to_owned());
+    let note = (!locked).then(|| {
+        "this filesystem does not support locks: if this run is killed, its files remain".to_owned()
+    });
     let handle = open(CWD, path)?;
     Ok(Some(WorkDirectory { handle, path: path.to_owned(), mark, note }))
 }

@@ -34,14 +34,24 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         steal(system),
         throttling(system),
         around(system, "block-latency", "latency of each class of requests", CLASSES),
-        around(system, "load", "what each processor did", LOST),
-        around(system, "pressure", "how long work waited for processors, devices, memory", LOST),
-        around(system, "memory", "swapping and kills for want of memory", LOST),
-        around(system, "temperature", "temperatures, and drives that slow down for heat", SENSORS),
-        around(system, "power-supply", "trials in which the plug was pulled or put in", SENSORS),
-        around(system, "kernel-log", "errors of hardware that the kernel logs", KERNEL_LOG),
+        around(system, "load", "what each CPU did", LOST),
+        around(system, "pressure", "how long tasks waited for CPUs, devices and memory", LOST),
+        around(system, "memory", "swapping and out-of-memory kills", LOST),
+        around(system, "temperature", "temperatures, and drives that throttle from heat", SENSORS),
+        around(
+            system,
+            "power-supply",
+            "trials during which power was unplugged or plugged in",
+            SENSORS,
+        ),
+        around(system, "kernel-log", "hardware errors in the kernel log", KERNEL_LOG),
         around(system, "energy", "joules, watts and joules per GiB", ENERGY),
-        around(system, "drive-health", "what a study writes to a drive, and its wear", HEALTH),
+        around(
+            system,
+            "drive-health",
+            "bytes that a study writes to a drive, and its wear",
+            HEALTH,
+        ),
         devices_readable(system),
         settings(system),
     ]);
@@ -54,7 +64,7 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
 const PLENTY: [u64; 8] = [u64::MAX / 8; 8];
 
 const CLASSES: &str =
-    "run as root; devices' own counters take its place, with means and without classes";
+    "run as root; otherwise device counters replace it, with means and without classes";
 
 fn engines() -> Vec<Ability> {
     assay_load::ENGINES
@@ -67,7 +77,7 @@ fn engines() -> Vec<Ability> {
                 Ok(()) => Presence::Present("works".to_owned()),
                 Err(reason) => Presence::Absent(reason),
             },
-            advice: "threads with psync take its place; containers often refuse io_uring",
+            advice: "threads with psync replace it; containers often refuse io_uring",
         })
         .collect()
 }
@@ -80,9 +90,9 @@ fn where_it_runs(system: &dyn System) -> Ability {
     });
     Ability {
         name: "place".to_owned(),
-        purpose: "bare metal, hypervisor, container or emulator, kept with each result".into(),
+        purpose: "bare metal, hypervisor, container or emulator, stored with each result".into(),
         state: told,
-        advice: "results are told apart by their kernel and processor alone",
+        advice: "results are distinguished only by kernel and CPU",
     }
 }
 
@@ -90,8 +100,8 @@ fn settings(system: &dyn System) -> Ability {
     let root = system.user().id == 0;
     Ability {
         name: "settings".to_owned(),
-        purpose: "factors that change the kernel's settings, and put them back".into(),
-        state: Presence::from_option(root.then(|| "works".to_owned()), "they are root's"),
+        purpose: "factors that change kernel settings, and restore them".into(),
+        state: Presence::from_option(root.then(|| "works".to_owned()), "only root may change them"),
         advice: "run such studies with sudo; assay list factors names the factors",
     }
 }
@@ -119,7 +129,7 @@ fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
         name: layers::several(layer.noun()),
         purpose: format!("levels of the factor {name}").into(),
         state: Presence::from_option(told, lacking),
-        advice: "levels without their program or module are left out, with the reason",
+        advice: "levels without their program or module are skipped, with the reason",
     })
 }
 
@@ -127,18 +137,18 @@ fn journals(system: &dyn System) -> Ability {
     let home = identity::state_directory(system);
     let left = home.and_then(|home| journal::unfinished(system, &guard::journals(&home)));
     let state = match left {
-        Ok(left) if left.is_empty() => Presence::Present("everything is as it was".to_owned()),
+        Ok(left) if left.is_empty() => Presence::Present("everything is restored".to_owned()),
         Ok(left) => {
             let ids: Vec<&str> = left.iter().map(|one| one.id.as_str()).collect();
-            Presence::absent(format!("{} ended without putting the machine back", ids.join(", ")))
+            Presence::absent(format!("{} ended without restoring the machine", ids.join(", ")))
         }
         Err(failure) => Presence::Absent(failure.message),
     };
     Ability {
         name: "journal".to_owned(),
-        purpose: "putting back what a killed run had changed".into(),
+        purpose: "restoring what a killed run changed".into(),
         state,
-        advice: "run assay restore; no study starts before",
+        advice: "run assay restore; no study starts before it",
     }
 }
 
@@ -154,8 +164,8 @@ fn locked_memory(system: &dyn System) -> Ability {
     Ability {
         name: "locked memory".to_owned(),
         purpose: "buffers registered with the kernel, which makes io_uring cheaper".into(),
-        state: Presence::from_option(shown, "/proc/self/limits does not tell"),
-        advice: "plain buffers are used where the limit is too small, and the result says so",
+        state: Presence::from_option(shown, "/proc/self/limits does not show it"),
+        advice: "if the limit is too small, Assay uses plain buffers and reports it",
     }
 }
 
@@ -180,9 +190,9 @@ fn counters(system: &dyn System) -> Ability {
 fn own_traffic_ability(system: &dyn System) -> Ability {
     Ability {
         name: "own traffic".to_owned(),
-        purpose: "telling this tool's reads and writes from others'".into(),
+        purpose: "separating Assay's reads and writes from others'".into(),
         state: own_traffic::read(system).map(|_| "/proc/self/io".to_owned()),
-        advice: "others' traffic is then seen between trials only",
+        advice: "others' traffic is then visible only between trials",
     }
 }
 
@@ -195,21 +205,21 @@ fn page_cache(system: &dyn System) -> Ability {
     });
     Ability {
         name: "page cache".to_owned(),
-        purpose: "seeing whether reads came out of memory".into(),
+        purpose: "detecting reads served from memory".into(),
         state: told,
-        advice: "device counters are then the only witness",
+        advice: "device counters are then the only evidence",
     }
 }
 
 fn extents(system: &dyn System) -> Ability {
     let told = own_program(system, |system, file, length| {
-        system.extents(file, 0..length).map(|_| "FIEMAP, on this program's file system".to_owned())
+        system.extents(file, 0..length).map(|_| "FIEMAP, on this program's filesystem".to_owned())
     });
     Ability {
         name: "file extents".to_owned(),
-        purpose: "seeing blocks that were never written".into(),
+        purpose: "detecting blocks that were never written".into(),
         state: told,
-        advice: "a sample of blocks is read and looked at for zeros instead",
+        advice: "Assay reads a sample of blocks and checks for zeros instead",
     }
 }
 
@@ -231,7 +241,7 @@ fn steal(system: &dyn System) -> Ability {
     let seen = processors::read(system);
     Ability {
         name: "stolen time".to_owned(),
-        purpose: "seeing that the host gave this machine's processors to others".into(),
+        purpose: "detecting CPU time stolen by the host".into(),
         state: seen.ticks().map(|_| "/proc/stat".to_owned()),
         advice: "a disturbed trial then looks like a slow one",
     }
@@ -240,7 +250,7 @@ fn steal(system: &dyn System) -> Ability {
 const LOST: &str = "trials that it disturbs then look like slow ones";
 const SENSORS: &str = "normal in virtual machines";
 const KERNEL_LOG: &str = "run as root, or set kernel.dmesg_restrict to 0";
-const ENERGY: &str = "a power meter's file stands in: assay run --meter FILE";
+const ENERGY: &str = "use a power meter's file: assay run --meter FILE";
 const HEALTH: &str = "run as root, with smartctl (package smartmontools) for all but NVMe drives";
 
 /// A probe that looks at the machine around the target.
@@ -251,7 +261,7 @@ fn around(
     advice: &'static str,
 ) -> Ability {
     let here = probes::here(system, probe);
-    let state = here.unwrap_or_else(|| Presence::absent("there is no such probe"));
+    let state = here.unwrap_or_else(|| Presence::absent("no such probe"));
     Ability { name: probe.replace('-', " "), purpose: purpose.into(), state, advice }
 }
 
@@ -259,9 +269,9 @@ fn throttling(system: &dyn System) -> Ability {
     let seen = processors::read(system);
     Ability {
         name: "thermal throttling".to_owned(),
-        purpose: "seeing that the processors slowed down because they were hot".into(),
+        purpose: "detecting CPUs throttled by heat".into(),
         state: seen.throttle_events().map(|_| "counted by the kernel".to_owned()),
-        advice: "normal in virtual machines and on processors that do not count it",
+        advice: "normal in virtual machines and on CPUs that do not count it",
     }
 }
 
@@ -269,10 +279,10 @@ fn devices_readable(system: &dyn System) -> Ability {
     let root = system.user().id == 0;
     Ability {
         name: "block devices".to_owned(),
-        purpose: "measuring a drive below its file system, read-only or overwritten".into(),
+        purpose: "measuring a drive below its filesystem, read-only or overwritten".into(),
         state: Presence::from_option(
             root.then(|| "this is root".to_owned()),
-            "an ordinary user may usually not open them",
+            "ordinary users usually cannot open them",
         ),
         advice: "directories and files need no root; use sudo for devices",
     }
@@ -288,8 +298,8 @@ fn results(system: &dyn System) -> Ability {
     };
     Ability {
         name: "results".to_owned(),
-        purpose: "keeping what was measured".into(),
+        purpose: "storing results".into(),
         state,
-        advice: "set ASSAY_HOME to a directory of yours; results are printed all the same",
+        advice: "set ASSAY_HOME to a directory that you own; Assay still prints results",
     }
 }

@@ -67,7 +67,7 @@ pub fn site_now(
         return Ok(now);
     }
     Err(Failure::refused(format!(
-        "{} was on {} and is on {} now: the result says nothing of that",
+        "{} was on {} and is on {} now; the result does not apply",
         before.target,
         ids(before).join(", "),
         ids(&now).join(", ")
@@ -134,7 +134,7 @@ pub fn unmeasured(
         let measured = levels.get(name)?.iter().any(|own| factor.same(own, &now));
         (!measured).then(|| {
             format!(
-                "{name} is {now} now, which was no level of the study: nothing says that {level} is better than that"
+                "{name} is {now} now, not a level of the study; the study does not show that {level} is better"
             )
         })
     };
@@ -181,7 +181,7 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
 fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     let made = permanent::made(arm, site);
     let lost = permanent::lost(arm, site);
-    let lost = lost.map(|lost| (format!("# {lost}"), "keep them elsewhere first".to_owned()));
+    let lost = lost.map(|lost| (format!("# {lost}"), "move them elsewhere first".to_owned()));
     let now =
         made.iter().flat_map(|one| one.typed.acts.iter().map(|act| (act.to_string(), one.why)));
     let lasting = made.iter().filter_map(|one| one.lasting.clone());
@@ -190,9 +190,9 @@ fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     for (name, level) in arm {
         let why = match factors::find(name).map(factors::Factor::role) {
             Some(Role::Setting | Role::Layer) => continue,
-            Some(Role::Observed) => "only you can bring it about",
-            None if name == assay_study::plan::arms::TARGET => "the place to put the data",
-            None => "a setting of the program that does the work, not of the machine",
+            Some(Role::Observed) => "only you can change it",
+            None if name == assay_study::plan::arms::TARGET => "the location of the data",
+            None => "a setting of the program, not of the machine",
         };
         told.push((format!("{name}={level}"), why.to_owned()));
     }
@@ -207,10 +207,10 @@ fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
 pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Outcome<Applied> {
     let id = voucher.id();
     if system.user().id != 0 {
-        return Err(Failure::refused("settings are root's: run it again with sudo"));
+        return Err(Failure::refused("only root may change settings; run it again with sudo"));
     }
     if !voucher.is_for_keeps() || !is_id(id) {
-        return Err(Failure::refused("nobody vouches for this result"));
+        return Err(Failure::refused("this result is unverified"));
     }
     proposal.files.iter().try_for_each(|(path, text)| is_text(path, text))?;
     refuse_unfinished(system)?;
@@ -221,7 +221,7 @@ pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Out
             Ok(Applied::Before)
         } else {
             Err(Failure::refused(format!(
-                "{} was applied before and is not in place, or only in part: run assay advise undo {} first",
+                "{} was applied before and is now missing or incomplete; run assay advise undo {} first",
                 own.id, own.id
             )))
         };
@@ -249,7 +249,7 @@ fn is_text(path: &Path, text: &str) -> Outcome<()> {
     }
     let path = path.display().to_string();
     Err(Failure::refused(format!(
-        "{} would hold control characters: it is not written",
+        "{} would contain control characters; not written",
         outside::spelled(&path)
     )))
 }
@@ -264,7 +264,7 @@ fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) ->
     if is_in_place(system, proposal) {
         return Ok(());
     }
-    Err(Failure::refused("the settings change each other: not all of them hold at once"))
+    Err(Failure::refused("the settings change each other; they cannot all apply at once"))
 }
 
 fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
@@ -293,7 +293,7 @@ fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     };
     match known.iter().find(|other| other.undos().iter().any(sets)) {
         Some(other) => Err(Failure::refused(format!(
-            "{} has set the same permanently: run assay advise undo {} first",
+            "{} already set this permanently; run assay advise undo {} first",
             other.id, other.id
         ))),
         None => Ok(()),
@@ -303,19 +303,21 @@ fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
 fn is_free(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.status(path).is_ok() {
         let path = path.display();
-        return Err(Failure::refused(format!("{path} is there already and not ours: look at it")));
+        return Err(Failure::refused(format!(
+            "{path} already exists and is not Assay's; check it"
+        )));
     }
     let directory = path.parent().unwrap_or(path);
     system.list(directory).map(|_| ()).map_err(|error| {
         Failure::refused(format!(
-            "{}: {error}: nothing here would read such a file",
+            "{}: {error}: nothing here reads such a file",
             directory.display()
         ))
     })
 }
 
 fn hold(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
-    let held = |_| Failure::refused("another assay is measuring: wait until it has finished");
+    let held = |_| Failure::refused("another assay is measuring; wait until it has finished");
     proposal.locks.iter().map(|name| system.hold(name).map_err(held)).collect()
 }
 
@@ -334,7 +336,7 @@ pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
 pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     edited(system, standing)?;
     if system.user().id != 0 {
-        return Err(Failure::refused("settings are root's: run it again with sudo"));
+        return Err(Failure::refused("only root may change settings; run it again with sudo"));
     }
     refuse_unfinished(system)?;
     let report = journal::undo_lasting(system, standing)?;
@@ -342,7 +344,7 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
         return Ok(report);
     }
     Err(Failure::not_restored(format!(
-        "not everything was undone: {}; free it, then run assay advise undo {} again",
+        "some changes were not undone: {}; free what uses them, then run assay advise undo {} again",
         report.failed.join("; "),
         standing.id
     )))
@@ -358,8 +360,8 @@ pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
         match system.read_text(path) {
             Ok(now) if now != *written => {
                 return Err(Failure::refused(format!(
-                    "{} has been changed since assay wrote it, so it is left alone; remove it or put \
-                     back what assay wrote, then run assay advise undo {} again. It holds now:\n{}",
+                    "{} changed since assay wrote it, so Assay leaves it; remove it or restore what assay wrote, then \
+                     run assay advise undo {} again. It now contains:\n{}",
                     path.display(),
                     standing.id,
                     now.trim_end()

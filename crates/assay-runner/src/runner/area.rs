@@ -202,8 +202,8 @@ pub fn holds_files(site: &Site) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::mistake(format!(
-        "{} is {filesystem}, which the kernel makes up: nothing is stored there; name a directory on a drive, \
-         as in `assay check --quick /mnt/card`",
+        "{} is {filesystem}, a virtual filesystem that stores nothing; use a directory on a drive, as in `assay check \
+         --quick /mnt/card`",
         site.target
     )))
 }
@@ -218,23 +218,25 @@ fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure
     let target = &site.target;
     let advice = match (error.kind(), site.kind) {
         (ErrorKind::PermissionDenied, TargetKind::Directory) => {
-            "name a directory that you may write to".to_owned()
+            "use a directory that you may write to".to_owned()
         }
         (ErrorKind::PermissionDenied, TargetKind::Device) if system.user().id == 0 => {
-            "a container or a security module denies it: run outside of it, or name a directory"
+            "a container or a security module denies it; run outside it, or use a directory"
                 .to_owned()
         }
         (ErrorKind::PermissionDenied, TargetKind::Device) => {
-            "become root, or name a directory on it instead".to_owned()
+            "run as root, or use a directory on it".to_owned()
         }
         (ErrorKind::ReadOnlyFilesystem, _) => {
-            "it is mounted read-only: name an existing file on it to measure reads".to_owned()
+            "it is mounted read-only; give an existing file on it to measure reads".to_owned()
         }
-        (ErrorKind::ResourceBusy, _) => "something holds it: unmount or stop that first".to_owned(),
-        (ErrorKind::StorageFull, _) => "make room there first".to_owned(),
-        _ => "name another target".to_owned(),
+        (ErrorKind::ResourceBusy, _) => {
+            "it is in use; unmount it or stop its user first".to_owned()
+        }
+        (ErrorKind::StorageFull, _) => "free space there first".to_owned(),
+        _ => "use another target".to_owned(),
     };
-    Failure::refused(format!("{target} cannot be used: {error}; {advice}"))
+    Failure::refused(format!("cannot use {target}: {error}; {advice}"))
 }
 
 /// The area that is asked for, and by which command: a refusal names that one.
@@ -284,7 +286,7 @@ pub fn asked_bytes(
             let usable = length.saturating_sub(opened.first_byte()) / 4096 * 4096;
             if usable == 0 {
                 return Err(Failure::mistake(format!(
-                    "{} holds {length} bytes: nothing can be measured in less than 4 KiB",
+                    "{} has {length} bytes; a target needs at least 4 KiB",
                     site.target
                 )));
             }
@@ -327,7 +329,7 @@ pub fn whole_bytes(
         TargetKind::Device if !consented => return Err(not_given_up(system, site)),
         TargetKind::File => {
             return Err(Failure::mistake(format!(
-                "{} is a file of yours, which is never overwritten: name a directory, or a device that may be overwritten",
+                "{} is an existing file, which Assay never overwrites; use a directory, or an overwritable device",
                 site.target
             )));
         }
@@ -343,13 +345,13 @@ pub fn whole_bytes(
 fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64> {
     if ["tmpfs", "ramfs"].contains(&site.filesystem().as_str()) {
         return Err(Failure::mistake(format!(
-            "{} lies in memory: name a directory on a card or a drive",
+            "{} is in memory; use a directory on a card or a drive",
             site.target
         )));
     }
     let space = system.space(&site.path).map_err(|error| {
         Failure::refused(format!(
-            "{}: the free space cannot be determined: {error}; name another directory",
+            "{}: cannot determine the free space: {error}; use another directory",
             site.target
         ))
     })?;
@@ -372,8 +374,8 @@ fn not_given_up(system: &dyn System, site: &Site) -> Failure {
     let study = check_option::taking_all().unwrap_or("STUDY");
     match identity::stake(system, site) {
         Ok(_) => Failure::mistake(format!(
-            "{} is overwritten from its beginning to its end, so all data on it are lost: {}; or name a \
-             directory on it, where free space is used",
+            "{} is overwritten from start to end, and all data on it are lost: {}; or use a directory on it, which \
+             uses only free space",
             site.target,
             identity::way_on(study, &site.target)
         )),
@@ -391,26 +393,26 @@ pub fn directory_bytes(
 ) -> Outcome<u64> {
     let space = system.space(path).map_err(|error| {
         Failure::refused(format!(
-            "{target}: the free space cannot be determined: {error}; name another directory"
+            "{target}: cannot determine the free space: {error}; use another directory"
         ))
     })?;
     if space.read_only {
         return Err(Failure::refused(format!(
-            "{target} is mounted read-only: name an existing file on it to measure reads"
+            "{target} is mounted read-only; give an existing file on it to measure reads"
         )));
     }
     let free = space.available_bytes.saturating_sub(first_byte);
     if free < SMALLEST_AREA_BYTES {
         return Err(Failure::refused(format!(
-            "{target} has {} free; the smallest area is {}: make room there or name another directory",
+            "{target} has {} free; the smallest area is {}; free space there or use another directory",
             Bytes(free / 1024 * 1024),
             Bytes(SMALLEST_AREA_BYTES)
         )));
     }
     match wanted.size {
         Some(size) if size.0 > free => Err(Failure::refused(format!(
-            "{target} has {free} free, less than the area of {size}: make room there, or measure in less with \
-             --area, as in `{again}`",
+            "{target} has {free} free, less than the area of {size}; free space there, or use a smaller --area, as in \
+             `{again}`",
             again = wanted.again(target, smaller_area(free)),
             free = Bytes(free / MIB * MIB),
         ))),
@@ -481,7 +483,7 @@ pub fn fill(
         system.sync_data(file).map_err(|error| {
             let full = error.kind() == std::io::ErrorKind::StorageFull;
             let advice = if full { format!("; {NO_ROOM_BELOW}") } else { String::new() };
-            Failure::refused(format!("{} cannot be synced: {error}{advice}", site.target))
+            Failure::refused(format!("cannot sync {}: {error}{advice}", site.target))
         })?;
     }
     area.fill_ns = spent();
@@ -492,13 +494,13 @@ pub fn fill(
 fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64) -> Outcome<()> {
     if context.is_stopped() {
         return Err(Failure::interrupted(
-            "interrupted while the area was written; nothing is left behind",
+            "interrupted while writing the area; nothing is left behind",
         ));
     }
     let full = was_full(area, limit_ns);
     if area.length == 0 || (full && area.length < SMALLEST_AREA_BYTES) {
         return Err(Failure::refused(format!(
-            "{} is full after {} of an area of {}; the smallest area is {}: make room there or name another directory",
+            "{} is full after {} of an area of {}; the smallest area is {}; free space there or use another directory",
             site.target,
             Bytes(area.length),
             Bytes(area.asked),
@@ -515,7 +517,7 @@ pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "{} has room for {} now, and the study began with an area of {}: make room there, then go on",
+        "{} has space for {} now, and the study began with an area of {}; free space there, then resume",
         site.target,
         Bytes(found.length),
         Bytes(before.length)
@@ -532,7 +534,7 @@ fn was_full(area: &Area, limit_ns: u64) -> bool {
 pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
     was_full(area, limit_ns).then(|| {
         format!(
-            "{} was full after {} of an area of {}: what was written is the area; make room there for a larger one",
+            "{} was full after {} of an area of {}; the area is what was written; free space there for a larger one",
             site.target,
             Bytes(area.length),
             Bytes(area.asked)
@@ -577,12 +579,12 @@ fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> b
 }
 
 /// What to do where a file system has room, and what it stands on has none.
-const NO_ROOM_BELOW: &str = "what it stands on has no room left (a thin pool, or the file system \
-                             below a loop device): make room there";
+const NO_ROOM_BELOW: &str = "the storage below it is full (a thin pool, or the filesystem below a loop device); free \
+                             space there";
 
 fn unwritable(site: &Site, error: &LoadError) -> Failure {
-    let advice = if is_full(error) { NO_ROOM_BELOW } else { "name another target" };
-    Failure::refused(format!("{} cannot be written: {error}; {advice}", site.target))
+    let advice = if is_full(error) { NO_ROOM_BELOW } else { "use another target" };
+    Failure::refused(format!("cannot write {}: {error}; {advice}", site.target))
 }
 
 #[cfg(test)]
@@ -602,8 +604,8 @@ mod tests {
         let refused = is_as_large(&site, &area(64 << 20), &area(48 << 20)).unwrap_err();
         assert_eq!(
             refused.message,
-            "card has room for 48 MiB now, and the study began with an area of 64 MiB: make room \
-             there, then go on"
+            "card has space for 48 MiB now, and the study began with an area of 64 MiB; free space \
+             there, then resume"
         );
     }
 

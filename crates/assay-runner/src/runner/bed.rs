@@ -130,7 +130,7 @@ impl<'a> TestBed<'a> {
         let beside = !made.on_device;
         if beside && site.kind != TargetKind::Directory {
             return Err(Failure::mistake(format!(
-                "{}: {} is made beside a directory: name one, on a disk",
+                "{}: {} is created next to a directory; give a directory on a disk",
                 site.target,
                 layers::one(made.noun)
             )));
@@ -143,7 +143,7 @@ impl<'a> TestBed<'a> {
                 identity::stake(self.system, &device.site)?;
                 let what = layers::one(made.noun);
                 return Err(Failure::mistake(format!(
-                    "{what} can be made only where data may be lost: {}",
+                    "{what} can be created only if data may be lost: {}",
                     identity::way_on("STUDY", &device.site.target)
                 )));
             };
@@ -227,7 +227,7 @@ impl<'a> TestBed<'a> {
         }
         let (said, companions) = match self.wanted(index, &planned.arm) {
             Ok(wanted) => wanted,
-            Err(reason) => return Some(format!("its settings cannot be read any more: {reason}")),
+            Err(reason) => return Some(format!("cannot read its settings any more: {reason}")),
         };
         let shaped = plan.workloads[planned.workload].work.shaped();
         let shaped = shaped.filter(|_| self.guard.is_some());
@@ -246,7 +246,7 @@ impl<'a> TestBed<'a> {
                         setting.value
                     ))
                 }
-                Err(error) => Some(format!("{path} cannot be read after the trial: {error}")),
+                Err(error) => Some(format!("cannot read {path} after the trial: {error}")),
             }
         })
     }
@@ -351,10 +351,7 @@ impl<'a> TestBed<'a> {
         if area.length == survey.area.length && area.start == survey.area.start {
             return Ok(opened);
         }
-        Err(Failure::refused(format!(
-            "{} has room for another area than when it was surveyed",
-            site.target
-        )))
+        Err(Failure::refused(format!("the space on {} changed since it was surveyed", site.target)))
     }
 
     fn take_down(&mut self) -> Outcome<()> {

@@ -63,7 +63,7 @@ pub fn consented_again(
     identity::stake(system, &open.site)?;
     let options = resume_options(system, overwritten.iter().map(|place| &place.site), consented);
     Err(Failure::mistake(format!(
-        "the study overwrites {}; go on with: assay resume {id}{options}",
+        "the study overwrites {}; continue with: assay resume {id}{options}",
         open.site.target
     )))
 }
@@ -95,9 +95,9 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     let mut told = Vec::new();
     if let Ground::Own { size, members } = demands.ground {
         told.push(match members {
-            1 => format!("a loop device over a file of {size} is made; both are removed afterwards"),
+            1 => format!("creates a loop device over a file of {size}; removes both afterwards"),
             _ => format!(
-                "{members} loop devices over files of {size} each are made; all are removed afterwards"
+                "creates {members} loop devices over files of {size} each; removes all afterwards"
             ),
         });
     }
@@ -129,7 +129,7 @@ pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     let told = |place: &Place| match identity::stake(system, &place.site) {
         // What has to be typed stands where the plan tells what is lost.
         Ok(_) => format!(
-            "{}: cannot run as it stands: its data would be lost, and nobody has agreed to that",
+            "{}: cannot run unchanged: its data would be lost without consent",
             place.site.target
         ),
         Err(failure) => failure.message,
@@ -147,14 +147,13 @@ pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {
     let asked = demands.meter.is_none() && asks.names(&energy::PROBE);
     if let Some(Presence::Absent(reason)) = asked.then(|| energy::read(system).source()) {
         told.push(format!(
-            "energy: {reason}; the times are compared without it (--meter FILE takes the log of a \
-             power meter)"
+            "energy: {reason}; times are compared without it (--meter FILE reads the log of a power meter)"
         ));
     }
     if system.user().id == 0 {
         return told;
     }
-    let root = "only root may do that: run it with sudo";
+    let root = "needs root; run it with sudo";
     if demands.own_target().is_some() {
         told.push(format!("a loop device: {root}"));
     }
@@ -176,7 +175,10 @@ fn sentence(
     let undone = factor.role().undone();
     match factor.role() {
         Role::Layer if layers::of_factor(name).is_some_and(|layer| !layer.needs_device()) => {
-            format!("{name}: {levels}, beside {}; taken down, and removed", place.site.target)
+            format!(
+                "{name}: {levels}, next to {}; unmounted and removed afterwards",
+                place.site.target
+            )
         }
         Role::Layer => {
             let start = devices_start(system, demands, place);
@@ -270,8 +272,8 @@ pub(super) fn seen_at(
     match factor.observe(name, view) {
         Presence::Present(now) if factor.same(&now, level) => Ok(()),
         Presence::Present(now) => Err(format!(
-            "{name} is {now} here: run the study where it is {level}, then compare the two results"
+            "{name} is {now} here; run the study on a machine with {level}, then compare the two results"
         )),
-        Presence::Absent(reason) => Err(format!("{name} cannot be told: {reason}")),
+        Presence::Absent(reason) => Err(format!("cannot determine {name}: {reason}")),
     }
 }

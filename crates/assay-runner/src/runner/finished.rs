@@ -47,12 +47,12 @@ pub struct Unkept {
 impl Unkept {
     /// That a directory took the first `trials` trials and no more.
     pub fn after(trials: usize, directory: &Path, error: &std::io::Error) -> Self {
-        Self { trials, why: format!("{} cannot be written: {error}", directory.display()) }
+        Self { trials, why: format!("cannot write {}: {error}", directory.display()) }
     }
 
     /// What is said at that moment; the run goes on.
     pub fn warning(&self) -> Event {
         let what = if self.trials == 0 { "the result is" } else { "the trials from now on are" };
-        Event::Warning(format!("{what} not kept, only shown at the end: {}", self.why))
+        Event::Warning(format!("{what} not stored, only shown at the end: {}", self.why))
     }
 }

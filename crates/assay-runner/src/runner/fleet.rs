@@ -388,7 +388,7 @@ impl<'a> Fleet<'a> {
         }
         let record = &done.trial.record;
         if turn.left > 0 {
-            let why = record.reason.clone().unwrap_or_else(|| "it could not be run".to_owned());
+            let why = record.reason.clone().unwrap_or_else(|| "it could not run".to_owned());
             // The answer is that it failed on all hosts.
             let _ = self.meet(Err(why));
             return;
@@ -435,7 +435,7 @@ impl<'a> Fleet<'a> {
             None if self.is_stopped() => Err("interrupted".to_owned()),
             None => {
                 let wait = show::duration(wait.as_nanos() as f64);
-                Err(format!("rank 0 said nothing for {wait}"))
+                Err(format!("rank 0 sent nothing for {wait}"))
             }
         }
     }
@@ -471,7 +471,7 @@ fn ended(message: Message) -> String {
             || "rank 0 ended it".to_owned(),
             |why| format!("rank 0 ended it: {}", zero::of_rank_0(&why)),
         ),
-        _ => "what rank 0 says makes no sense".to_owned(),
+        _ => "rank 0 sent an invalid message".to_owned(),
     }
 }
 
@@ -488,7 +488,7 @@ fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
                 && planned.order as usize >= plan.trials.len()
         }),
     };
-    fits.then_some(()).ok_or_else(|| "rank 0 asks for a trial that is not in the plan".to_owned())
+    fits.then_some(()).ok_or_else(|| "rank 0 requested a trial that is not in the plan".to_owned())
 }
 
 /// Where a trial waits for the other hosts.

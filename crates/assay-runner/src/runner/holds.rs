@@ -40,7 +40,7 @@ pub(super) fn take(
         let hold = one(context, &wanted, until_ns)?;
         if let Some(other) = hold.beside() {
             let text = format!(
-                "{} by another assay{}, whose user holds root back from nothing: each disturbs the other",
+                "{} by another assay{}, whose user cannot block root; both disturb each other",
                 wanted.what,
                 holder(other.process, Some(other.user))
             );
@@ -60,7 +60,7 @@ pub(super) fn take(
 fn wanted(demands: &Demands, places: &[Place]) -> Vec<Wanted> {
     let mut found = Vec::new();
     if demands.network.makes_link {
-        let what = "the laboratory of network name spaces is used".to_owned();
+        let what = "the lab of network namespaces is in use".to_owned();
         found.push(Wanted { name: lab::LOCK.to_owned(), what });
     }
     if demands.kept.settings {
@@ -100,7 +100,7 @@ fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hol
             Err(HoldError::Failed(error)) => {
                 let Wanted { name, what } = wanted;
                 return Err(Failure::refused(format!(
-                    "whether {what} cannot be determined: the lock {name} cannot be tried: {error}"
+                    "cannot determine whether {what}: cannot test the lock {name}: {error}"
                 )));
             }
         };
@@ -108,11 +108,11 @@ fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hol
         let now_ns = system.monotonic_ns();
         if now_ns >= until_ns {
             return Err(Failure::refused(format!(
-                "{busy}: wait until it has finished, or let --wait 30m do that"
+                "{busy}; wait until it has finished, or use --wait 30m"
             )));
         }
         if context.is_stopped() {
-            return Err(Failure::interrupted("interrupted while it waited; nothing was begun"));
+            return Err(Failure::interrupted("interrupted while waiting; nothing was started"));
         }
         if told_ns.is_none_or(|told| now_ns - told >= TOLD_EVERY.as_nanos() as u64) {
             let left = show::duration((until_ns - now_ns) as f64);
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(failure.kind.exit_code(), 3);
         let wanted = "sda is being measured by another assay (process 4711, user 1000)";
         assert!(failure.message.starts_with(wanted), "{failure}");
-        assert!(failure.message.ends_with("--wait 30m do that") && told.is_empty(), "{failure}");
+        assert!(failure.message.ends_with("use --wait 30m") && told.is_empty(), "{failure}");
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl Inner<'_> {
 fn told<T>(seen: &Presence<T>) -> Result<&T, String> {
     match seen {
         Presence::Present(value) => Ok(value),
-        Presence::Absent(reason) => Err(format!("the devices cannot be seen: {reason}")),
+        Presence::Absent(reason) => Err(format!("cannot observe the devices: {reason}")),
     }
 }
 
@@ -219,7 +219,7 @@ fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, Served> {
 
 fn waited(system: &dyn System) -> Presence<Waited> {
     let io = pressure::machine(system).remove("io");
-    io.unwrap_or_else(|| Presence::absent("the kernel keeps no pressure here"))
+    io.unwrap_or_else(|| Presence::absent("the kernel reports no pressure here"))
         .map(|own| Waited { some_ns: own.some_ns, full_ns: own.full_ns.unwrap_or_default() })
 }
 

@@ -34,19 +34,19 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     }
     if demands.own_target().is_some() {
         return Err(Failure::mistake(
-            "nobody works on a device that is made for a study: leave --lab out, and name a directory \
-             or a device that is at work",
+            "--lab: a device created for a study has no production workload; leave it out, and use a busy directory or \
+             device",
         ));
     }
     let [place] = places else {
         return Err(Failure::mistake(
-            "two targets have two loads of their own, which cannot be compared: name one",
+            "two targets have different loads, which cannot be compared; give one target",
         ));
     };
     let site = &place.site;
     if site.kind == TargetKind::Simulated {
         return Err(Failure::mistake(
-            "nobody works on a simulated drive: name a directory or a device that is at work",
+            "a simulated drive has no production workload; use a busy directory or device",
         ));
     }
     if !site.counted.is_empty() {
@@ -55,7 +55,7 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     let why = site.backing_reason.clone();
     let why = why.unwrap_or_else(|| "no block device is known below it".to_owned());
     Err(Failure::refused(format!(
-        "{}: {why}, so nothing can be seen there; name a directory or a device that assay watch shows",
+        "{}: {why}, so nothing can be observed; use a directory or device that assay watch shows",
         site.target
     )))
 }
@@ -73,7 +73,7 @@ pub fn watched(
     let start = (demands.watches() && demands.sets()).then(|| system.start_watchdog(id));
     start.transpose().map_err(|error| {
         Failure::refused(format!(
-            "the process that puts everything back should this one be killed cannot be started: {error}"
+            "cannot start the process that restores settings if this process is killed: {error}"
         ))
     })
 }
@@ -130,14 +130,14 @@ impl Others {
         let lost = self.dropped.iter().find(|(arm, _)| arms::matches(arm, baseline));
         if let Some((arm, reason)) = lost {
             return Some(format!(
-                "the baseline {} harmed the work that goes on ({reason}): name another with --baseline",
+                "the baseline {} harmed the production workload ({reason}); use another --baseline",
                 arm_words(arm)
             ));
         }
         let left = plan.workloads.iter().any(|own| {
             !own.control && !arms::matches(&own.arm, baseline) && self.dropped(&own.arm).is_none()
         });
-        (!left).then(|| format!("no level is left to compare: {} was {reason}", arm_words(last)))
+        (!left).then(|| format!("no level left to compare: {} was {reason}", arm_words(last)))
     }
 
     /// Looks at the work that goes on before anything is changed under it.
@@ -154,7 +154,7 @@ impl Others {
         let Some(workload) = plan.workloads.first() else { return Ok(()) };
         let time_ns = workload.time_ns.min(FIRST_LOOK.as_nanos() as u64);
         let what = format!(
-            "the limit of harm: {} of the work that goes on, nothing changed",
+            "the harm limit: {} of the production workload, nothing changed",
             show::duration(time_ns as f64)
         );
         (context.tell)(Event::Making { what });
@@ -253,8 +253,8 @@ mod tests {
         assert_eq!((others.dropped(&level("c")), others.is_over(&plan)), (None, None));
         others.learn(&plan, &record(&plan, "c", 5, true));
         let over = others.is_over(&plan).unwrap();
-        assert!(over.starts_with("no level is left to compare"), "{over}");
+        assert!(over.starts_with("no level left to compare"), "{over}");
         let others = Others::of(&plan, &[record(&plan, "a", 5, true)]);
-        assert!(others.is_over(&plan).unwrap().contains("name another with --baseline"));
+        assert!(others.is_over(&plan).unwrap().contains("use another --baseline"));
     }
 }

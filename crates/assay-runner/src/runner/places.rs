@@ -54,7 +54,7 @@ impl Place {
     pub fn of_several(devices: Vec<Self>) -> Outcome<Self> {
         let names: Vec<String> = devices.iter().map(|own| own.site.target.clone()).collect();
         let mut devices = devices.into_iter();
-        let nothing = || Failure::mistake("a place of several devices names at least one");
+        let nothing = || Failure::mistake("a list of devices needs at least one device");
         let first = devices.next().ok_or_else(nothing)?;
         let site = Site { target: names.join(", "), ..first.site };
         Ok(Self { site, others: devices.collect(), ..first })
@@ -79,15 +79,15 @@ pub fn places_of(
         let (name, site) = (&paths[at], &device.site);
         if site.kind != TargetKind::Device || site.counted.is_empty() {
             return Err(Failure::mistake(format!(
-                "{name:?} is no block device: a place of several members consists of block devices"
+                "{name:?} is not a block device; use block devices only"
             )));
         }
         if let Some(first) = devices[..at].iter().position(|own| own.site.device == site.device) {
             let first = &paths[first];
             return Err(Failure::mistake(if first == name {
-                format!("{name:?} is named twice: each member is a device of its own")
+                format!("{name:?} is given twice; give each device once")
             } else {
-                format!("{first:?} and {name:?} are one device: each member is one of its own")
+                format!("{first:?} and {name:?} are the same device; give each device once")
             }));
         }
     }
@@ -100,7 +100,7 @@ pub fn places_of(
     {
         let (large, small) = (Bytes(size(large)), Bytes(size(small)));
         return Err(Failure::mistake(format!(
-            "{large_name:?} has {large} and {small_name:?} has {small}: members of one size can be compared; name devices, or partitions, that are alike"
+            "{large_name:?} has {large} and {small_name:?} has {small}; use devices or partitions of equal size"
         )));
     }
     Ok(vec![Place::of_several(devices)?])
@@ -124,7 +124,7 @@ pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Ou
     let spare = destroy.len() > places.iter().filter(|place| place.consent.is_some()).count();
     if spare {
         return Err(Failure::mistake(
-            "--destroy names a device that is no target: name the device file as target too",
+            "--destroy: the device is not a target; give its device file as TARGET",
         ));
     }
     Ok(places)
@@ -146,7 +146,7 @@ fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<C
     // Where none is for this device, the refusal of any tells what would be.
     match destroy.iter().find(meant).or(destroy.first()) {
         Some(text) => identity::consent(system, site, text),
-        None => Err(Failure::mistake("--destroy needs the id of the device")),
+        None => Err(Failure::mistake("--destroy needs the ID of the device")),
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn extent(
     let made = &demands.made;
     let device = device.ok_or_else(|| {
         Failure::mistake(format!(
-            "{}: {} is made on a block device: name one, or try it with --lab{}",
+            "{}: {} needs a block device; name one, or try it with --lab{}",
             site.target,
             layers::one(made.noun),
             beside(demands, &site.target)
@@ -171,13 +171,13 @@ pub(super) fn extent(
     let bytes = devices::size_of(system, device);
     let start = demands.area.first_byte(bytes);
     if start >= bytes {
-        return Err(Failure::mistake(format!("the area begins beyond the end of {}", site.target)));
+        return Err(Failure::mistake(format!("the area starts beyond the end of {}", site.target)));
     }
     if let Some(size) = demands.area.size.filter(|_| made.on_device && !is_member)
         && made.least(size.0) > bytes - start
     {
         return Err(Failure::mistake(format!(
-            "{}: an area of {size} and the {} around it do not fit into {}: measure in less with --area, which run and plan take",
+            "{}: an area of {size} and the {} around it do not fit into {}; use a smaller --area with run or plan",
             site.target,
             made.noun,
             Bytes((bytes - start) >> 20 << 20)
@@ -194,7 +194,7 @@ fn beside(demands: &Demands, target: &str) -> String {
     };
     let set = format!("--set {name}={}", levels.join(","));
     format!(
-        "; {name} alone is compared where it is: `assay run queue-depth {target} --set queue_depth=8 {set}` with work of its \
-         own, `assay run production {target} {set}` under the work that goes on there"
+        "; to compare only {name}: `assay run queue-depth {target} --set queue_depth=8 {set}` with a synthetic load, \
+         `assay run production {target} {set}` under the production workload"
     )
 }

@@ -58,7 +58,7 @@ fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
     };
     holds.then_some(()).ok_or_else(|| {
         let percent = 100.0 * share;
-        format!("asked for a {name} cache, but {percent:.0}% of the area is in it")
+        format!("{name} cache requested, but {percent:.0}% of the area is cached")
     })
 }
 
@@ -72,7 +72,7 @@ fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
         match setting.system.read_at(file, at, &mut buffer[..want]) {
             Ok(0) => return Ok(()),
             Ok(read) => at += read as u64,
-            Err(error) => return Err(format!("the cache cannot be filled: {error}")),
+            Err(error) => return Err(format!("cannot fill the cache: {error}")),
         }
     }
     Ok(())
@@ -86,7 +86,7 @@ fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
     setting.system.forget_cache().map_err(|error| {
         let below = setting.site.followed.first().map_or("another", |mount| &mount.filesystem);
         format!(
-            "asked for a cold cache, but the files lie on {below}, whose cache cannot be emptied: {error}"
+            "cold cache requested, but the files are on {below}, whose cache cannot be dropped: {error}"
         )
     })
 }

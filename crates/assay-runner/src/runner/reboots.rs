@@ -108,7 +108,7 @@ fn unit(
         let fine = !text.chars().any(|sign| sign.is_control() || "\"\\%$'".contains(sign));
         fine.then_some(text).ok_or_else(|| {
             Failure::refused(
-                "a path with quotes, % or $ cannot stand in a unit: use another ASSAY_HOME",
+                "a unit cannot contain a path with quotes, % or $; use another ASSAY_HOME",
             )
         })
     };
@@ -182,8 +182,8 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
 }
 
 /// What of this process looked on.
-const OBSERVER: &str = "assay resume was started early in each boot by a unit of its own and waited until \
-                        the start-up was over: it looked every 5 s";
+const OBSERVER: &str = "a unit started assay resume early in each boot; it waited until startup ended and checked \
+                        every 5 s";
 
 fn undo_of(unit: &str) -> Undo {
     let (name, wanted_by) = (UNIT.to_owned(), WANTED_BY.to_owned());
@@ -194,7 +194,7 @@ fn install(system: &dyn System, journal: &mut Journal, unit: &str) -> Outcome<()
     let refused = |what: &str, error: &std::io::Error| Failure::refused(format!("{what}: {error}"));
     let [path, _] = unit_files(UNIT, WANTED_BY);
     if system.status(&path).is_ok() {
-        return Err(Failure::refused(format!("{} is there already: remove it", path.display())));
+        return Err(Failure::refused(format!("{} already exists; remove it", path.display())));
     }
     let warrant = journal.record(system, undo_of(unit))?;
     let write = Act::WriteFile { path, text: unit.to_owned() };
@@ -218,7 +218,7 @@ fn taken_back(failure: Failure, left: &[String]) -> Failure {
     match left.first() {
         None => failure,
         Some(what) => {
-            Failure::not_restored(format!("{}; {what}: run assay restore", failure.message))
+            Failure::not_restored(format!("{}; {what}; run assay restore", failure.message))
         }
     }
 }
@@ -233,7 +233,7 @@ pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     let left = journal.finish(system);
     match left.failed.first() {
         None => Ok(()),
-        Some(what) => Err(Failure::not_restored(format!("{what}: run assay restore"))),
+        Some(what) => Err(Failure::not_restored(format!("{what}; run assay restore"))),
     }
 }
 
@@ -302,7 +302,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
         Undo::Unit { written, .. } => Some(written.clone()),
         _ => None,
     });
-    let unit = unit.ok_or_else(|| Failure::refused("the journal of changes knows no unit"))?;
+    let unit = unit.ok_or_else(|| Failure::refused("the journal of changes contains no unit"))?;
     restart(system, &mut journal, &unit)?;
     Ok(Step::Restarts { recorded, of })
 }
@@ -315,7 +315,7 @@ fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
         return Ok(());
     }
     let unwritable =
-        |error| Failure::refused(format!("{} cannot be written: {error}", directory.display()));
+        |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
     let mut line = serde_json::to_vec(&Entry::new(system, BEGUN, &id))
         .map_err(|error| unwritable(error.into()))?;
     line.push(b'\n');
@@ -347,10 +347,11 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     let log = bundle::log(system, &directory);
     let Stored { id, study, plan, environment, mut trials, .. } = stored;
     let records = planned::asked(&study).map(|asked| asked.records);
-    let records = records.ok_or_else(|| Failure::mistake(format!("{id} is no study of boots")))?;
+    let records =
+        records.ok_or_else(|| Failure::mistake(format!("{id} is not a study of boots")))?;
     let recording = records.recording();
     let unwritable =
-        |error| Failure::refused(format!("{} cannot be written: {error}", directory.display()));
+        |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
     let bundle = Bundle::reopen(system, &directory).map_err(unwritable)?;
     let mut bundle = Some(bundle);
     let mut unkept: Option<Unkept> = None;

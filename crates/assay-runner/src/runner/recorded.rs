@@ -39,7 +39,7 @@ pub struct Wanted {
 /// The user's mistake where they are not.
 pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
     let asked = planned::asked(study);
-    asked.ok_or_else(|| Failure::mistake("the trials of this study are not recorded by others"))
+    asked.ok_or_else(|| Failure::mistake("other programs do not record the trials of this study"))
 }
 
 /// The trials of a study as they are read and grouped, with their labels, oldest first.
@@ -76,10 +76,7 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let Wanted { study, source, results } = wanted;
     let (study, found) = read(system, study, &source, results.as_deref())?;
     if found.faults > 0 {
-        let text = format!(
-            "{} entries of the journal could not be read and are passed over",
-            found.faults
-        );
+        let text = format!("{} unreadable journal entries were skipped", found.faults);
         (context.tell)(Event::Warning(text));
     }
     let started = system.now();
@@ -142,7 +139,7 @@ pub(super) fn environment_of(
         )
     } else {
         let many = recording.many;
-        let why = format!("the {many} are another machine's: only its journal is here");
+        let why = format!("the {many} are another machine's; only its journal is here");
         (Machine::elsewhere(&why), planned::elsewhere(target, OTHER_JOURNAL))
     };
     Environment {

@@ -107,12 +107,12 @@ fn needs_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
     let makes = demands.own_target().is_some() || demands.made.any;
     if demands.network.changes && system.user().id != 0 {
         let what =
-            if demands.network.makes_link { "a laboratory of name spaces" } else { "shaping" };
-        return Err(Failure::refused(format!("{what} needs root: run it with sudo")));
+            if demands.network.makes_link { "a lab of network namespaces" } else { "shaping" };
+        return Err(Failure::refused(format!("{what} needs root; run it with sudo")));
     }
     if makes && system.user().id != 0 {
         let what = layers::nouns();
-        return Err(Failure::refused(format!("making {what} needs root: run it with sudo")));
+        return Err(Failure::refused(format!("creating {what} needs root; run it with sudo")));
     }
     Ok(())
 }
@@ -124,7 +124,7 @@ pub fn refuse_unfinished(system: &dyn System) -> Outcome<()> {
     let Some(first) = left.first() else { return Ok(()) };
     let fault = first.faults.first().map_or_else(String::new, |fault| format!(" ({fault})"));
     Err(Failure::refused(format!(
-        "{} ended without putting the machine back{fault}: run assay restore first",
+        "{} ended without restoring the machine{fault}; run assay restore first",
         first.id
     )))
 }

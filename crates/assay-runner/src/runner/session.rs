@@ -147,7 +147,7 @@ impl Session<'_, '_> {
         let left_ns = budget_ns.checked_sub(self.elapsed_ns()).filter(|left| *left > 0)?;
         let [budget, left] = [budget_ns, left_ns].map(|ns| show::duration(ns as f64));
         Some(format!(
-            "it ended after all {} replicates with {left} of its time budget of {budget} left; name more with \
+            "it ended after all {} replicates with {left} of its time budget of {budget} left; run more with \
              --replicates",
             self.plan.replicates
         ))
@@ -225,7 +225,7 @@ impl Session<'_, '_> {
             // That ranks share a machine stands in the result of all.
             if !is_fellow(process) && self.beside.insert(process) {
                 let text = format!(
-                    "another study runs on this machine (process {process}): each disturbs the other"
+                    "another study runs on this machine (process {process}): both disturb each other"
                 );
                 self.log("beside", &text);
                 (context.tell)(Event::Warning(text));
@@ -258,7 +258,10 @@ impl Session<'_, '_> {
         }
         for (planned, repeated) in &wanted[done.min(wanted.len())..] {
             if self.is_over() || self.plan.budget_ns.is_some_and(|most| self.elapsed_ns() > most) {
-                self.log("repeats", "the time was over before all that was disturbed ran again");
+                self.log(
+                    "repeats",
+                    "the time budget ended before all disturbed trials were repeated",
+                );
                 return None;
             }
             if let Some(end) = self.step(planned, Some(*repeated), trials, context) {
@@ -344,7 +347,7 @@ impl Session<'_, '_> {
         self.log(
             "lead-in",
             &format!(
-                "trial {} was run once more as a warm-up and left out: {operations} operations",
+                "trial {} was repeated as a warm-up and excluded: {operations} operations",
                 planned.order
             ),
         );

@@ -170,7 +170,7 @@ fn create<'a>(
     let made = Bundle::create(system, &directory, study, plan, environment);
     made.map(Some).map_err(|error| {
         Failure::refused(format!(
-            "the result cannot be stored: {} cannot be written: {error}; set ASSAY_HOME to a directory with room",
+            "cannot store the result: cannot write {}: {error}; set ASSAY_HOME to a directory with free space",
             directory.display()
         ))
     })
@@ -301,7 +301,7 @@ fn torn_down(bed: TestBed<'_>, failure: Failure) -> Failure {
 /// Why the first of what cannot be had is not.
 fn why(plan: &Plan) -> String {
     let first = plan.absent.first();
-    first.map_or("there is no work".to_owned(), |absent| absent.reason.clone())
+    first.map_or("no workload".to_owned(), |absent| absent.reason.clone())
 }
 
 /// Refuses a study of which nothing can be run.
@@ -310,21 +310,22 @@ pub(super) fn anything(plan: &Plan) -> Outcome<()> {
     if !plan.workloads.is_empty() {
         return Ok(());
     }
-    Err(Failure::refused(format!("nothing of this study can be run here: {}", why(plan))))
+    Err(Failure::refused(format!("this study cannot run here: {}", why(plan))))
 }
 
 /// Refuses to look for the most load where no trial could tell of it.
 fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
     let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
     if plan.surveys.len() > 1 {
-        return Err(Failure::mistake("the most load is asked of one target at a time: name one"));
+        return Err(Failure::mistake(
+            "the highest load is measured on one target at a time; give one target",
+        ));
     }
     let shortest_ns = most_load::shortest_ns(limit);
     let short = plan.workloads.iter().find(|own| own.time_ns < shortest_ns);
     short.map_or(Ok(()), |own| {
         Err(Failure::mistake(format!(
-            "trials of {} are too short for {limit}: a queue that grows would not be seen; they need {} at least \
-             (--time)",
+            "trials of {} are too short for {limit}: a growing queue would go unnoticed; use at least {} (--time)",
             show::duration(own.time_ns as f64),
             show::duration(shortest_ns as f64)
         )))
@@ -387,7 +388,7 @@ fn enough(plan: &Plan) -> Outcome<()> {
         plan.absent.iter().find(|absent| plan::arms::matches(&absent.configuration, baseline));
     let reason = own.map_or_else(why, |absent| absent.reason.clone());
     Err(Failure::refused(format!(
-        "the baseline {} cannot be had here: {reason}; name another with --baseline",
+        "the baseline {} is not available here: {reason}; use another --baseline",
         assay_study::results::plan::arm_words(baseline)
     )))
 }
@@ -406,7 +407,7 @@ pub fn resume(
     let began_ns = system.monotonic_ns();
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
-            "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
+            "cannot resume {id}: its plan changed since the first trial (its hash differs)"
         )));
     }
     let mut targets: Vec<String> =
@@ -425,14 +426,14 @@ pub fn resume(
     let same = same.and_then(|()| again());
     let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
         Bundle::reopen(system, &directory).map_err(|error| {
-            Failure::refused(format!("{} cannot be written: {error}", directory.display()))
+            Failure::refused(format!("cannot write {}: {error}", directory.display()))
         })
     });
     let bundle = match ready {
         Ok(bundle) => bundle,
         Err(failure) => return Err(torn_down(bed, failure)),
     };
-    let text = format!("went on after {} finished trials", trials.len());
+    let text = format!("resumed after {} finished trials", trials.len());
     // The log is for people; a study goes on without it.
     let _ = bundle.log(&Entry::new(system, "resumed", &text));
     let lines = match ready_again(&context, &bed, &plan) {
@@ -478,8 +479,7 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
         let own = plan.workloads.iter().filter(|workload| workload.target == index);
         let lines = pilot::ready_again(own, &bench).map_err(|why| {
             Failure::refused(format!(
-                "the study cannot go on: {why}; a study that is resumed runs that line again: clear its way, \
-                 then resume it once more"
+                "the study cannot continue: {why}; remove the cause, then resume, which runs that line again"
             ))
         });
         ran.extend(lines?);
@@ -537,7 +537,7 @@ fn same_places(
 /// Refuses to go on at another place than the one that was measured.
 fn same_place(now: &Site, before: &Site) -> Outcome<()> {
     let differs = if now.kind != before.kind {
-        Some("it is another kind of target now".to_owned())
+        Some("it is a different kind of target now".to_owned())
     } else if now.filesystem() != before.filesystem() {
         Some(format!("it was {} and is {} now", before.filesystem(), now.filesystem()))
     } else {
@@ -571,7 +571,7 @@ fn same_drives(now: &Site, before: &Site) -> Outcome<()> {
 
 fn elsewhere(now: &Site, how: &str) -> Failure {
     Failure::refused(format!(
-        "{} is not what was measured before: {how}; start a new study instead",
+        "{} is not the target that was measured before: {how}; start a new study",
         now.target
     ))
 }
@@ -584,7 +584,7 @@ fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
             seen.value().cloned().unwrap_or_else(|| "not known".to_owned())
         };
         (context.tell)(Event::Warning(format!(
-            "the kernel was {} when the study began and is {} now: its replicates are not alike",
+            "the kernel was {} when the study began and is {} now: its replicates are not comparable",
             told(before),
             told(&now)
         )));

@@ -191,7 +191,7 @@ pub fn make<'a>(
 }
 
 fn unmeasured(site: &Site, error: &str) -> Failure {
-    Failure::refused(format!("{} cannot be measured: {error}", site.target))
+    Failure::refused(format!("cannot measure {}: {error}", site.target))
 }
 
 /// Opens a target and surveys it.
@@ -213,7 +213,7 @@ pub fn at_target<'a>(
     };
     if demands.area.offset.is_some() && site.kind != TargetKind::Device {
         return Err(Failure::mistake(format!(
-            "{}: the start of an area is for block devices: leave it out",
+            "{}: area.offset is for block devices; leave it out",
             site.target
         )));
     }
@@ -254,7 +254,7 @@ pub fn again<'a>(
     let changed = opened.direct.value() != survey.direct.value();
     if changed || (place.law.is_none() && opened.first_byte() != survey.area.start) {
         return Err(Failure::refused(format!(
-            "{} cannot be opened as before: start a new study instead",
+            "cannot open {} as before; start a new study",
             site.target
         )));
     }
@@ -281,9 +281,9 @@ fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
         let path = leftover.path.display();
         let text = match context.system.remove_leftover(&leftover) {
             Ok(()) => format!("removed {path}, left behind by a run that was killed"),
-            Err(error) => format!(
-                "{path} was left behind by a run that was killed and cannot be removed: {error}"
-            ),
+            Err(error) => {
+                format!("cannot remove {path}, left behind by a run that was killed: {error}")
+            }
         };
         (context.tell)(Event::Warning(text.clone()));
         told.push(text);
@@ -315,8 +315,8 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
         .filter(|name| devices::is_buffered_loop(system, name))
         .map(|name| {
             format!(
-                "{name} goes through the page cache of its file: what it reads may come from \
-                 memory (losetup --direct-io=on {name} goes past it)"
+                "{name} uses the page cache of its file: its reads may come from memory (losetup --direct-io=on {name} \
+                 bypasses it)"
             )
         })
         .collect()
@@ -410,7 +410,7 @@ pub(super) fn engine() -> EngineUse {
         Err(reason) => EngineUse {
             name: Engine::Psync,
             note: Some(format!(
-                "threads keep the operations in flight, because io_uring is refused: {reason}"
+                "threads provide the queue depth, because io_uring is refused: {reason}"
             )),
         },
     }
@@ -431,7 +431,7 @@ fn coverage(
         if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
     let Ok(extents) = extents else {
         return if sampled_blocks == 0 {
-            Presence::absent("the file system does not tell its extents")
+            Presence::absent("the filesystem does not report its extents")
         } else {
             Presence::Present(Coverage {
                 hole_bytes: 0,

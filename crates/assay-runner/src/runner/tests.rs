@@ -396,7 +396,7 @@ fn a_loop_device_in_the_page_cache_is_told() {
 /// A study of two depths on the simulated drive.
 fn simulated(more: &str) -> Request<'static> {
     let text = format!(
-        "format = \"assay-study/1\"\ntitle = \"Depth\"\nseed = 3\nmargin = \"5 %\"\n{more}\n\
+        "format = \"assay-study/1\"\ntitle = \"Depth\"\nseed = 3\nmargin = \"5%\"\n{more}\n\
          [factors]\nqueue_depth = [\"1\", \"2\"]\n[[workload]]\nname = \"read\"\n\
          io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"20 ms\" }}\n"
     );
@@ -618,7 +618,7 @@ fn levels_that_cannot_be_had_are_left_out_and_a_baseline_is_refused() {
     let mut request = schedulers(&["mq-deadline", "bfq"]);
     request.study.baseline = [("scheduler".to_owned(), "bfq".to_owned())].into();
     let failure = run(&fake, request, &stop, &mut |_| {}).err().unwrap();
-    assert!(failure.message.starts_with("the baseline scheduler=bfq cannot be had here"));
+    assert!(failure.message.starts_with("the baseline scheduler=bfq is not available here"));
     assert!(is_put_back(&fake));
 }
 

@@ -48,7 +48,7 @@ impl Done {
 }
 
 /// Why the evidence of a trial is missing that is kept as far as it came.
-const KILLED: &str = "the program was ended before it was read";
+const KILLED: &str = "the program ended before it was read";
 
 /// Why a lead-in does not count.
 const LEFT_OUT: &str = "lead-in: left out by design";
@@ -64,7 +64,7 @@ pub fn run(
     let direct = workload.work.touches().direct;
     if let Err(error) = setting.surveyed.opened.set_direct(direct) {
         let way = if direct { "past" } else { "through" };
-        let reason = format!("the target cannot be used {way} the page cache: {error}");
+        let reason = format!("cannot use the target {way} the page cache: {error}");
         let trial = not_run(setting.system, planned, &reason);
         return Done::without_numbers(trial, false);
     }
@@ -248,13 +248,13 @@ fn background<'a>(
     let caching = if work.direct { Caching::Direct } else { Caching::Buffered };
     let file = setting.surveyed.opened.file().map(|file| setting.system.reopen(file, caching));
     let file = file.transpose();
-    let file = file.map_err(|error| format!("the background load cannot be opened: {error}"))?;
+    let file = file.map_err(|error| format!("cannot open the background load: {error}"))?;
     let [_, area] = setting.surveyed.survey.area.halves();
     Ok(Some(background::Load { work, file, area }))
 }
 
 /// Why a trial is not run that comes after the time that was asked for.
-pub const OUT_OF_TIME: &str = "the time was over before this trial";
+pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
 
 /// A trial that is not run, with the reason.
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
@@ -353,7 +353,7 @@ fn evidence(
     let flushed = written.map(|file| {
         let began_ns = setting.system.monotonic_ns();
         let synced = setting.system.sync_data(file);
-        synced.map_err(|error| format!("what it wrote cannot be synced: {error}"))?;
+        synced.map_err(|error| format!("cannot sync its writes: {error}"))?;
         Ok(setting.system.monotonic_ns().saturating_sub(began_ns))
     });
     probes.look(Moment::Settled, &scene);

@@ -25,7 +25,7 @@ const ALIGNMENT: usize = 4096;
 /// is too small, and where it may not be read.
 pub fn read(system: &dyn System, site: &Site, seed: u64) -> Presence<ReadTwice> {
     let Some(drive) = site.drives.iter().find(|drive| hides_its_cache(drive)) else {
-        return Presence::absent("no drive below it is one whose caches cannot be seen from here");
+        return Presence::absent("the caches of all drives below it are visible from here");
     };
     match pieces(system, drive, seed) {
         Ok(told) => Presence::Present(told),
@@ -37,14 +37,14 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
     let part = drive.size_bytes / PIECES;
     if part < 2 * PIECE_BYTES {
         return Err(format!(
-            "{} are too few to read pieces of {} of",
+            "{} are too few to read pieces of {}",
             show::bytes(drive.size_bytes),
             show::bytes(PIECE_BYTES)
         ));
     }
     let path = Path::new("/dev").join(&drive.name);
     let file = system.open_for_reading(&path, Caching::Direct);
-    let file = file.map_err(|error| format!("it cannot be read past the page cache: {error}"))?;
+    let file = file.map_err(|error| format!("cannot read it past the page cache: {error}"))?;
     let mut room = vec![0_u8; STEP + ALIGNMENT];
     let start = room.as_ptr().align_offset(ALIGNMENT);
     let buffer = &mut room[start..start + STEP];
@@ -54,7 +54,7 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
             match system.read_at(&file, at, buffer) {
                 Ok(read) if read == STEP => {}
                 Ok(read) => return Err(format!("{read} of {STEP} bytes at byte {at} were read")),
-                Err(error) => return Err(format!("byte {at} cannot be read: {error}")),
+                Err(error) => return Err(format!("cannot read byte {at}: {error}")),
             }
         }
         Ok(system.monotonic_ns().saturating_sub(began_ns))
@@ -124,11 +124,13 @@ mod tests {
     fn what_is_not_read_twice_says_why() {
         let fake = Fake::new();
         let told = |site: &Site| read(&fake, site, 1).reason().map(str::to_owned).unwrap();
-        assert!(told(&Site::simulated("simulated")).starts_with("no drive below it"));
+        assert!(
+            told(&Site::simulated("simulated")).starts_with("the caches of all drives below it")
+        );
         let small = told(&lent(1 << 20));
-        assert_eq!(small, "vdz: 1 MiB are too few to read pieces of 8 MiB of");
+        assert_eq!(small, "vdz: 1 MiB are too few to read pieces of 8 MiB");
         let gone = told(&lent(1 << 30));
-        assert!(gone.starts_with("vdz: it cannot be read past the page cache"), "{gone}");
+        assert!(gone.starts_with("vdz: cannot read it past the page cache"), "{gone}");
         fake.put("/dev/vdz", [7; 4096]);
         let short = told(&lent(1 << 30));
         assert!(short.starts_with("vdz: 0 of 1048576 bytes at byte"), "{short}");

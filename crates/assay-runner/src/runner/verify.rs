@@ -80,7 +80,7 @@ impl Report {
         let found = &self.verified;
         if found.corrupt.all() > 0 {
             return Err(Failure::gate(format!(
-                "{}: {} of {} blocks are not as they were written: {}",
+                "{}: {} of {} blocks differ from what was written: {}",
                 self.target,
                 show::count(found.corrupt.all()),
                 show::count(found.read),
@@ -92,7 +92,7 @@ impl Report {
         }
         if found.intact == 0 && found.unconfirmed == 0 {
             return Err(Failure::partial(format!(
-                "{}: there is nothing that was written with verify = true",
+                "{}: contains nothing written with verify = true",
                 self.target
             )));
         }
@@ -114,11 +114,7 @@ pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<R
     let found = inspect(&file, &whole, stop)
         .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
     let mut untold = verify::untold(&found.verified, is_direct);
-    untold.push(
-        "an older write in the place of a newer one, or one that is gone, is not seen without the result of \
-         its run"
-            .to_owned(),
-    );
+    untold.push("without the result of its run, stale and lost writes are not detected".to_owned());
     let runs = stamps(&found.runs);
     Ok(Report {
         format: FORMAT,
@@ -180,7 +176,7 @@ pub fn of_result(
     let verified = verify::pass(planned, &medium, &chosen.written, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
     let mut untold = verify::untold(&verified, is_direct && planned.direct);
-    untold.push("what others wrote there since would look like lost data".to_owned());
+    untold.push("data that others wrote there since would look like lost data".to_owned());
     let of = OfTrial {
         result: stored.id.clone(),
         workload: workload.name.clone(),
@@ -213,7 +209,7 @@ fn place(stored: &Stored) -> Outcome<usize> {
         stored.plan.workloads.iter().filter(|own| is_stamped(own)).collect();
     let Some(first) = stamped.first() else {
         return Err(Failure::mistake(format!(
-            "{}: nothing in it was written with verify = true, so that nothing can be told of it",
+            "{}: cannot verify: nothing in it was written with verify = true",
             stored.id
         )));
     };
@@ -227,9 +223,9 @@ fn place(stored: &Stored) -> Outcome<usize> {
     };
     let Some(own) = stamped.iter().find(lasts) else {
         return Err(Failure::refused(format!(
-            "{}: what {} wrote is gone: a directory has it in a file of its own without a name, which goes \
-             with the run, also with one that is killed, and what is made for a study is taken down; only a \
-             device keeps it. Each trial was read again right after it: assay show {}",
+            "{}: the data of {} are gone: in a directory they are in an unnamed file that ends with the run, and \
+             devices created for a study are removed; only a device retains them. Assay reread each trial right after \
+             it: assay show {}",
             stored.id, first.name, stored.id
         )));
     };
@@ -244,8 +240,8 @@ fn place(stored: &Stored) -> Outcome<usize> {
     match over {
         None => Ok(own.target),
         Some(over) => Err(Failure::refused(format!(
-            "{}: for {} the same bytes are written without stamps, so that it cannot be told what should \
-             stand there: give it verify = true, too, and random content",
+            "{}: {} writes the same bytes without stamps, so the expected data are unknown; give it verify = true and \
+             random content",
             stored.id, over.name
         ))),
     }
@@ -313,7 +309,7 @@ fn chosen(
     let Some(found) = newest.map(|own| &own.written).filter(|own| is_newer(own)) else {
         return known.last.clone().ok_or_else(|| {
             Failure::partial(format!(
-                "{}: no trial of it that wrote there is recorded, and none of its stamps is found",
+                "{}: no recorded trial wrote there, and none of its stamps was found",
                 stored.id
             ))
         });
@@ -340,8 +336,8 @@ fn not_filled_since(
     let log = bundle::log(system, directory);
     if log.iter().any(|entry| entry.event == "resumed" && entry.at > *started) {
         return Err(Failure::partial(format!(
-            "{}: the study went on after trial {}, its area was filled again for that, and nothing that was \
-             written with verify = true since is recorded or found",
+            "{}: the study resumed after trial {} and refilled its area, and nothing written with verify = true since \
+             is recorded or found",
             stored.id,
             chosen.trial.order.saturating_add(1)
         )));
@@ -373,7 +369,7 @@ fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
 }
 
 fn unread(target: &str, error: &std::io::Error) -> Failure {
-    Failure::refused(format!("{target} cannot be read: {error}"))
+    Failure::refused(format!("cannot read {target}: {error}"))
 }
 
 /// Keeps studies off what is read: what they write meanwhile would look like lost data.
@@ -385,11 +381,11 @@ fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
     let one = |name: String| match system.hold(&name) {
         Ok(hold) => Ok(hold),
         Err(HoldError::Held { .. }) => Err(Failure::refused(format!(
-            "{} is being measured by another assay: wait for its end",
+            "another assay is measuring {}; wait until it ends",
             site.target
         ))),
         Err(HoldError::Failed(error)) => Err(Failure::refused(format!(
-            "whether {} is being measured cannot be told: {error}",
+            "cannot determine whether {} is being measured: {error}",
             site.target
         ))),
     };
@@ -426,6 +422,6 @@ mod tests {
         assert_eq!(ended(Verified { cut_short: true, ..sound() }), Err(Kind::Interrupted));
         assert_eq!(ended(Verified { intact: 0, unconfirmed: 1, ..sound() }), Ok(()));
         let told = report(Verified { corrupt: wrong, ..sound() }).ended().unwrap_err().message;
-        assert_eq!(told, "/dev/sdb: 1 of 10 blocks are not as they were written: 1 torn");
+        assert_eq!(told, "/dev/sdb: 1 of 10 blocks differ from what was written: 1 torn");
     }
 }

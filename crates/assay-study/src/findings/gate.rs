@@ -354,12 +354,12 @@ mod tests {
 
     #[test]
     fn rows_say_what_is_sure_and_what_would_have_been_found() {
-        let seen = "; a loss of 9% would have been found";
+        let seen = "; smallest detectable regression 9%";
         for (one, told) in [
-            (row(Ended::Pass, 0.012, None), "pass (worse by 1.2%)"),
-            (row(Ended::Pass, 0.012, Some(0.034)), "pass (worse by 1.2%, at most 3.4% worse)"),
-            (row(Ended::Pass, -0.2, Some(-0.1)), "pass (better by 20%, surely not worse)"),
-            (row(Ended::Fail, 0.2, Some(0.18)), "fail (worse by 20%, at least 18% worse)"),
+            (row(Ended::Pass, 0.012, None), "pass (1.2% worse)"),
+            (row(Ended::Pass, 0.012, Some(0.034)), "pass (1.2% worse, 95% bound 3.4%)"),
+            (row(Ended::Pass, -0.2, Some(-0.1)), "pass (20% better, 95% bound -10%)"),
+            (row(Ended::Fail, 0.2, Some(0.18)), "fail (20% worse, 95% bound 18%)"),
         ] {
             assert_eq!(one.text(), format!("it: {told}{seen}"));
         }
@@ -367,20 +367,20 @@ mod tests {
             suspect: Some("the number of x is suspect (foreign)".to_owned()),
             ..row(Ended::Pass, 0.0, None)
         };
-        assert!(suspect.text().ends_with("found; the number of x is suspect (foreign)"));
-        assert_eq!(blind().text(), "b: no statement: too few");
+        assert!(suspect.text().ends_with("9%; the number of x is suspect (foreign)"));
+        assert_eq!(blind().text(), "b: inconclusive: too few");
     }
 
     #[test]
     fn a_few_rows_stand_for_all_and_the_replicates_are_told() {
         let rows = vec![row(Ended::Fail, 0.2, None); 5];
         let told = GateAnswer::of((0.025, 0.3), false, rows).of_study(None, Some(12));
-        assert!(told.text.starts_with("the gate of 2.5% failed after 12 replicates: it: fail"));
+        assert!(told.text.starts_with("gate failed after 12 replicates (limit 2.5%): it: fail"));
         assert!(told.text.ends_with("; and 2 more"), "{}", told.text);
         let named = Some("peak_memory_bytes".to_owned());
         let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None);
-        assert!(told.text.starts_with("the gate of 5% on "), "{}", told.text);
-        assert!(told.text.ends_with(" makes no statement: nothing to compare"), "{}", told.text);
+        assert!(told.text.starts_with("gate inconclusive on "), "{}", told.text);
+        assert!(told.text.ends_with(" (limit 5%): nothing to compare"), "{}", told.text);
     }
 
     #[test]
@@ -396,17 +396,13 @@ mod tests {
         let failed = gate(of(Ended::Fail, 40.0, 35.0));
         assert_eq!(
             failed.text,
-            "the gate of 10 on major page faults failed: it: fail (worse by 40, at least 35 worse)"
+            "gate failed on major page faults (limit 10): it: fail (40 worse, 95% bound 35)"
         );
         let passed = gate(of(Ended::Pass, 1.0, 2.5));
-        assert!(
-            passed.text.ends_with("it: pass (worse by 1, at most 2.5 worse)"),
-            "{}",
-            passed.text
-        );
+        assert!(passed.text.ends_with("it: pass (1 worse, 95% bound 2.5)"), "{}", passed.text);
         assert!(passed.is_within(&passed.rows[0]) && !failed.is_within(&failed.rows[0]));
         let equal = gate(of(Ended::Pass, 0.0, 0.0));
-        assert!(equal.text.ends_with("(worse by 0, surely not worse)"), "{}", equal.text);
+        assert!(equal.text.ends_with("(0 worse, 95% bound 0)"), "{}", equal.text);
         let none = GateAnswer { max_increase: Some(0.0), ..equal };
         assert!(none.is_within(&none.rows[0]));
         let above = of(Ended::Pass, 0.0, 0.5);
@@ -419,9 +415,11 @@ mod tests {
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), failed);
         // A gate of a share has none of it.
         let share = GateAnswer::of((0.05, 0.3), false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
-        assert!(share.is_within(&share.rows[0]) && share.text.starts_with("the gate of 5% passed"));
+        assert!(
+            share.is_within(&share.rows[0]) && share.text.starts_with("gate passed (limit 5%)")
+        );
         let json = serde_json::to_value(&share).unwrap();
-        assert!(json.get("more").is_none() && json["rows"][0].get("amount").is_none());
+        assert!(json.get("max_increase").is_none() && json["rows"][0].get("amount").is_none());
     }
 
     #[test]
@@ -434,25 +432,22 @@ mod tests {
             silent("b", "too few"),
             silent("c", "invalid"),
         ]);
-        assert_eq!(
-            told.text,
-            "the gate of 5% makes no statement: a: too few; b: too few; c: invalid"
-        );
+        assert_eq!(told.text, "gate inconclusive (limit 5%): a: too few; b: too few; c: invalid");
         assert_eq!(
             told.lines(),
             [
                 row(Ended::Pass, 0.0, None).text(),
-                "no statement about 3 of 4 rows: a, b: too few; c: invalid".to_owned(),
+                "inconclusive: 3 of 4 rows: a, b: too few; c: invalid".to_owned(),
             ]
         );
-        assert_eq!(of(vec![blind()]).lines(), ["no statement about b: too few"]);
+        assert_eq!(of(vec![blind()]).lines(), ["inconclusive: b: too few"]);
         // A gate that passes all the same says of which rows it knows nothing.
         let rows = vec![row(Ended::Pass, 0.0, None), blind()];
         let passed = GateAnswer::of((0.05, 0.3), true, rows);
-        assert!(passed.text.ends_with("; b: no statement: too few"), "{}", passed.text);
+        assert!(passed.text.ends_with("; b: inconclusive: too few"), "{}", passed.text);
         // Where all rows are decided nothing is said of others.
         let decided = of(vec![row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)]);
-        assert!(decided.lines().iter().all(|line| !line.contains("no statement")));
+        assert!(decided.lines().iter().all(|line| !line.contains("inconclusive")));
         assert_eq!(decided.lines().len(), 2);
         assert!(of(Vec::new()).lines().is_empty());
     }

@@ -72,7 +72,7 @@ mod tests {
     fn one_number_is_told_and_typed_and_none_that_is_out_of_reach() {
         let needed = |counts: &[u32]| Needed::of(counts.iter().copied(), 0.05);
         let near = needed(&[20, 14, 16]).unwrap();
-        let told = "about 14 to 20 replicates in all would resolve a difference of 5%";
+        let told = "about 14 to 20 replicates would detect 5%";
         assert_eq!((near.words().as_str(), near.for_all()), (told, Some(20)));
         let far = needed(&[110, 4000]).unwrap();
         assert!(far.words().starts_with("about 110 to more than 1,000 replicates in all"));

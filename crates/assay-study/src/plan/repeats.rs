@@ -132,7 +132,7 @@ mod tests {
         let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
         let mut text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\n\
-             margin = \"5 %\"\norder = \"sequential\"\naa_control = false\n\
+             margin = \"5%\"\norder = \"sequential\"\naa_control = false\n\
              [factors]\naa_copy = [{}]\n",
             copies.join(", ")
         );
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_repeated_replicate_has_a_lead_in_of_its_own_and_costly_settings_are_visited_once() {
         let text = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 6\n\
-             margin = \"5 %\"\naa_control = false\nhard_to_change = [\"engine\"]\n\
+             margin = \"5%\"\naa_control = false\nhard_to_change = [\"engine\"]\n\
              [factors]\nengine = [\"psync\", \"io_uring\"]\nqueue_depth = [\"1\", \"2\"]\n\
              [[workload]]\nname = \"w\"\n\
              io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";

@@ -288,13 +288,13 @@ fn a_spread_that_does_not_fit_is_absent_with_its_reason() {
     assert_eq!(reason(&study, 1000 << 20), None);
     assert_eq!(
         reason(&study, 999 << 20).as_deref(),
-        Some("the area of 999 MiB has 99 blocks of 10 MiB, too few for 100 places")
+        Some("the area of 999 MiB has 99 blocks of 10 MiB, too few for 100 operations")
     );
     let deep = one_workload(|io| {
         spread(io);
         io.queue_depth = 2;
     });
-    assert!(reason(&deep, 1 << 30).unwrap().contains("one operation after the other"));
+    assert!(reason(&deep, 1 << 30).unwrap().contains("one operation at a time"));
     let endless = one_workload(|io| {
         spread(io);
         io.operations = None;

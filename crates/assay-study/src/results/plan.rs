@@ -295,7 +295,7 @@ impl PlannedWorkload {
     /// What is run, in a line.
     pub fn words(&self) -> String {
         let background = self.background.as_ref().map(|background| background.work.words());
-        let beside = background.map(|words| format!("; beside it {words}"));
+        let beside = background.map(|words| format!("; background load: {words}"));
         self.work.words() + &beside.unwrap_or_default()
     }
 

@@ -66,34 +66,36 @@ impl Checker<'_> {
         }
         if looks && stop.interim_at.is_empty() {
             let hint = "add for example: interim_at = [6, 12, 24]".to_owned();
-            self.key("stop", "the rule interim needs the replicates to look after", Some(hint));
+            self.key("stop", "rule interim needs the replicates of its analyses", Some(hint));
         }
         let last = stop.interim_at.last().copied();
         if looks && replicates != DEFAULT_REPLICATES && last.is_some_and(|last| last != replicates)
         {
-            let hint = "leave replicates out: the last look says how many there are".to_owned();
-            self.key("replicates", "replicates and looks disagree", Some(hint));
+            let hint = "remove replicates: the last interim analysis sets their number".to_owned();
+            self.key("replicates", "replicates and the last interim analysis disagree", Some(hint));
         }
         if !looks && !stop.interim_at.is_empty() {
-            let hint = "add rule = \"interim\", or leave interim_at out".to_owned();
-            self.key("stop/interim_at", "interim_at is for the rule interim only", Some(hint));
+            let hint = "add rule = \"interim\", or remove interim_at".to_owned();
+            self.key("stop/interim_at", "interim_at requires rule interim", Some(hint));
         }
         let by_gate = stop.rule == StopRule::Gate;
         if (by_gate || stop.rule == StopRule::Fixed) && stop.ci_half_width.is_some() {
             let message = if by_gate {
-                "a study that ends by its gate does not end by a half-width"
+                "a study that ends by its gate cannot end by a half-width"
             } else {
-                "a study of fixed length does not end by a half-width"
+                "a study of fixed length cannot end by a half-width"
             };
-            let hint =
-                "add rule = \"decided\" or \"interim\", or leave ci_half_width out".to_owned();
+            let hint = "add rule = \"decided\" or \"interim\", or remove ci_half_width".to_owned();
             self.key("stop/ci_half_width", message, Some(hint));
         }
         for (index, pair) in stop.interim_at.windows(2).enumerate() {
             let (before, after) =
                 (format!("stop/interim_at/{index}"), format!("stop/interim_at/{}", index + 1));
             if pair[1] <= pair[0] && !self.mistakes.is_wrong(&before) {
-                let message = format!("looks go up: {} does not come after {}", pair[1], pair[0]);
+                let message = format!(
+                    "interim_at must increase: {} does not come after {}",
+                    pair[1], pair[0]
+                );
                 self.value(&after, message, None);
             }
         }
@@ -103,29 +105,28 @@ impl Checker<'_> {
     fn gate(&mut self, study: &Study) {
         let Some(gate) = &study.gate else {
             if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
-                let hint =
-                    "add gate = { max_regression = \"5%\" }, or leave the rule out".to_owned();
-                self.value("stop/rule", "the rule gate needs a gate", Some(hint));
+                let hint = "add gate = { max_regression = \"5%\" }, or remove the rule".to_owned();
+                self.value("stop/rule", "rule gate needs a gate", Some(hint));
             }
             return;
         };
         if !study.order.tells_arms_from_time() && !self.mistakes.is_wrong("order") {
             let message = format!(
-                "a gate makes no statement in {} order: settings cannot be told from time",
+                "a gate is inconclusive in {} order, which confounds settings with time",
                 study.order.name()
             );
-            let hint = "write order = \"chained\" or \"random\", or leave the gate out".to_owned();
+            let hint = "use order = \"chained\" or \"random\", or remove the gate".to_owned();
             self.value("order", message, Some(hint));
         }
         if study.stop.rule == StopRule::Gate && gate.must_detect.is_some() {
-            let message = "a study that ends by its gate passes only what is surely within it";
-            let hint = "leave out what a row would have to find, or the rule".to_owned();
+            let message = "a study that ends by its gate passes a row only within the limit at 95% confidence";
+            let hint = "remove must_detect, or the rule".to_owned();
             self.value("gate/must_detect", message, Some(hint));
         }
         let known = metrics_of(study);
         let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
         if let Some(name) = gate.metric.as_deref().filter(unknown) {
-            let message = format!("nothing in this study has the metric \"{name}\"");
+            let message = format!("no workload of this study has the metric \"{name}\"");
             self.value("gate/metric", message, Some(format!("it has {}", known.join(", "))));
             return;
         }
@@ -140,21 +141,22 @@ impl Checker<'_> {
         let named = gate.metric.as_deref().or(study.primary_metric.as_deref());
         let may_be_zero =
             named.and_then(metrics::find).is_some_and(|metric| metric.scale == Scale::Difference);
-        let what = named.unwrap_or("what verdicts are about");
+        let what = named.unwrap_or("the primary metric");
         match (gate.max_regression, may_be_zero) {
             (Loss::Share(_), true) => {
-                let message = format!("{what} may be zero, and no share of it is a limit");
-                let hint = "name how much more is allowed, such as +10".to_owned();
+                let message = format!("{what} may be zero, so a share cannot be its limit");
+                let hint = "use an absolute increase, such as +10".to_owned();
                 self.value("gate/max_regression", message, Some(hint));
             }
             (Loss::Amount(_), false) => {
                 let message = format!("{what} is compared by ratios");
-                let hint = "name a share that is allowed, such as 5%".to_owned();
+                let hint = "use a share, such as 5%".to_owned();
                 self.value("gate/max_regression", message, Some(hint));
             }
             (Loss::Amount(_), true) if gate.must_detect.is_some() => {
-                let message = "a gate of an amount passes only what is surely within it";
-                let hint = "leave out what a row would have to find".to_owned();
+                let message =
+                    "an absolute gate passes a row only within the limit at 95% confidence";
+                let hint = "remove must_detect".to_owned();
                 self.value("gate/must_detect", message, Some(hint));
             }
             _ => {}
@@ -166,10 +168,10 @@ impl Checker<'_> {
         let mixed = matches!(study.order, Order::Crd | Order::Sequential);
         if mixed && study.stop.rule != StopRule::Fixed && !self.mistakes.is_wrong("order") {
             let message = format!(
-                "a study in {} order cannot end early: its replicates overlap",
+                "a study in {} order cannot end early, because its replicates overlap",
                 study.order.name()
             );
-            let hint = "write order = \"random\" or \"chained\", or leave stop out".to_owned();
+            let hint = "use order = \"random\" or \"chained\", or remove stop".to_owned();
             self.value("order", message, Some(hint));
         }
     }
@@ -177,7 +179,7 @@ impl Checker<'_> {
     fn workloads(&mut self, study: &Study) {
         if study.workload.is_empty() {
             let hint = "add a table [[workload]] with name and io".to_owned();
-            self.key("workload", "there is no workload", Some(hint));
+            self.key("workload", "the study has no workload", Some(hint));
         }
         let mut seen = BTreeMap::new();
         for (index, workload) in study.workload.iter().enumerate() {
@@ -186,8 +188,9 @@ impl Checker<'_> {
                 continue;
             }
             if let Some(first) = seen.insert(workload.name.as_str(), index + 1) {
-                let message = format!("workload {first} is called \"{}\" already", workload.name);
-                self.value(&path, message, Some("give each workload a name of its own".to_owned()));
+                let message =
+                    format!("workload {first} already has the name \"{}\"", workload.name);
+                self.value(&path, message, Some("give each workload a unique name".to_owned()));
             }
         }
     }
@@ -198,25 +201,24 @@ impl Checker<'_> {
             let taken = is_taken(study, name);
             if let Some(hint) = reader::unknown_factor(name).filter(|_| !taken) {
                 let hint = if runs_programs(study) { unnamed(name) } else { hint };
-                self.key(&path, format!("there is no factor \"{name}\""), Some(hint));
+                self.key(&path, format!("unknown factor \"{name}\""), Some(hint));
             } else if taken && work::is_work(name) {
-                let message =
-                    format!("{name} is a word of its own: it cannot stand for {{{name}}}");
-                self.key(&path, message, Some(format!("call it my-{name}")));
+                let message = format!("{name} is reserved and cannot replace {{{name}}}");
+                self.key(&path, message, Some(format!("use my-{name}")));
             } else if levels.is_empty() {
                 let hint = format!("write for example: {name} = {}", reader::example(name));
                 self.value(&path, format!("{name} has no level"), Some(hint));
             } else if levels.len() > MOST_ARMS {
                 let (count, most) =
                     (show::count(levels.len() as u64), show::count(MOST_ARMS as u64));
-                self.key(&path, format!("{name} has {count} levels: the most is {most}"), None);
+                self.key(&path, format!("{name} has {count} levels; the maximum is {most}"), None);
             } else {
                 self.levels(&path, name, levels, taken);
             }
         }
         if study.target.is_some() && study.factors.contains_key(TARGET_FACTOR) {
-            let hint = "leave one of the two out".to_owned();
-            let message = "target is set for the whole study and is a factor too";
+            let hint = "remove one of the two".to_owned();
+            let message = "target is both a study key and a factor";
             self.key(&format!("factors/{TARGET_FACTOR}"), message, Some(hint));
         }
     }
@@ -256,7 +258,7 @@ impl Checker<'_> {
             let Some(levels) = factors.get(name) else {
                 self.key(
                     &path,
-                    format!("{name} is no factor of this study"),
+                    format!("{name} is not a factor of this study"),
                     Some(no_factor(name, factors)),
                 );
                 continue;
@@ -285,7 +287,7 @@ impl Checker<'_> {
         }
         if study.configurations.len() > MOST_ARMS {
             let message = format!(
-                "there are {} settings: the most is {}",
+                "the study has {} configurations; the maximum is {}",
                 show::count(study.configurations.len() as u64),
                 show::count(MOST_ARMS as u64)
             );
@@ -303,16 +305,20 @@ impl Checker<'_> {
             let lacking: Vec<&str> =
                 study.factors.keys().filter(lacks).map(String::as_str).collect();
             if !lacking.is_empty() {
-                let hint = "each of [[configurations]] names one level of every factor".to_owned();
+                let hint = "give each of [[configurations]] one level of every factor".to_owned();
                 self.key(
                     &path,
-                    format!("this setting lacks {}", lacking.join(" and ")),
+                    format!("this configuration lacks {}", lacking.join(" and ")),
                     Some(hint),
                 );
             } else if let Some(first) =
                 study.configurations[..index].iter().position(|one| one == arm)
             {
-                self.key(&path, format!("this setting is the same as setting {}", first + 1), None);
+                self.key(
+                    &path,
+                    format!("this configuration repeats configuration {}", first + 1),
+                    None,
+                );
             }
         }
     }
@@ -323,15 +329,15 @@ impl Checker<'_> {
         let arms = left_of(study, all);
         if arms > MOST_ARMS {
             let product: Vec<String> = lengths.iter().map(ToString::to_string).collect();
-            let left = if arms < all { ", some of them left out" } else { "" };
+            let left = if arms < all { ", some excluded" } else { "" };
             let message = format!(
-                "the levels make {} settings ({}{left}): the most is {}",
+                "the levels give {} configurations ({}{left}); the maximum is {}",
                 show::count(arms as u64),
                 product.join(" x "),
                 show::count(MOST_ARMS as u64)
             );
             let hint =
-                "leave levels out, or list the settings that matter: [[configurations]]".to_owned();
+                "remove levels, or list the relevant configurations: [[configurations]]".to_owned();
             self.key("factors", message, Some(hint));
         }
     }
@@ -343,10 +349,10 @@ impl Checker<'_> {
         for (index, name) in study.hard_to_change.iter().enumerate() {
             let path = format!("costly/{index}");
             if !study.factors.contains_key(name) {
-                let message = format!("\"{name}\" is no factor of this study");
+                let message = format!("\"{name}\" is not a factor of this study");
                 self.value(&path, message, Some(no_factor(name, &study.factors)));
             } else if study.hard_to_change[..index].contains(name) {
-                self.value(&path, format!("costly names \"{name}\" twice"), None);
+                self.value(&path, format!("hard_to_change lists \"{name}\" twice"), None);
             }
         }
     }
@@ -360,7 +366,7 @@ impl Checker<'_> {
             let is_told = self.mistakes.is_wrong(&format!("factors/{name}"));
             if !study.factors.contains_key(first) && !is_told {
                 let what = layers::one(layer.noun());
-                let message = format!("{name} is for {what} that the study makes");
+                let message = format!("{name} requires {what} that the study creates");
                 let level = reader::example(first);
                 let level = level.split_once(',').map_or(level, |(level, _)| level);
                 let level = level.trim_matches(['[', ']']);
@@ -375,10 +381,10 @@ impl Checker<'_> {
             && !self.mistakes.is_wrong("recreate_per")
         {
             let noun = layer.noun();
-            let message =
-                format!("one device holds one {noun} at a time: several cannot each be made once");
-            let hint =
-                "leave recreate_per out: each is then made anew in every replicate".to_owned();
+            let message = format!(
+                "a device has one {noun} at a time, so several cannot each be created once per study"
+            );
+            let hint = "remove recreate_per; Assay then recreates each per replicate".to_owned();
             self.value("recreate_per", message, Some(hint));
         }
     }
@@ -417,8 +423,8 @@ impl Checker<'_> {
             return;
         };
         if !is_told(study, primary) && !self.mistakes.is_wrong("primary_metric") {
-            let hint = "say where it stands: parse = ... of the command".to_owned();
-            let message = format!("no command of this study tells {primary}");
+            let hint = "add parse = ... to the command".to_owned();
+            let message = format!("no command of this study reports {primary}");
             self.value("primary_metric", message, Some(hint));
         }
     }
@@ -430,15 +436,15 @@ impl Checker<'_> {
             return;
         }
         let name = workload.work.kind().about.name;
-        let hint = format!("leave the others out: {name} is a study of its own");
+        let hint = format!("remove the others: {name} must be the only workload");
         if study.workload.len() > 1 {
-            let message =
-                format!("beside {name} nothing is run, and a study runs one workload more");
+            let message = format!("{name} cannot run with other workloads");
             self.key(&format!("workload/{index}/{name}"), message, Some(hint));
         } else if workload.background.is_some() {
-            let message =
-                format!("{name} looks at others' work: a background load would change it");
-            let hint = "leave background out".to_owned();
+            let message = format!(
+                "{name} observes the production workload, which a background load would change"
+            );
+            let hint = "remove background".to_owned();
             self.key(&format!("workload/{index}/background"), message, Some(hint));
         }
     }
@@ -493,7 +499,7 @@ fn runs_programs(study: &Study) -> bool {
 }
 
 fn unnamed(factor: &str) -> String {
-    format!("write {{{factor}}} into a line of the command, where it stands for the level")
+    format!("put {{{factor}}} into a line of the command to insert the level")
 }
 
 /// Whether some work of a study names a factor in its own words.

@@ -34,14 +34,14 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
 /// Whether a place is good enough is told by bounds, and by nothing else.
 fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     if study.question.is_empty() && !mistakes.is_wrong("question") {
-        let hint = "add a [[question]] with kind = \"bound\", or leave requirements out".to_owned();
-        let message = "fit: the study has no bound that a place could hold".to_owned();
+        let hint = "add a [[question]] with kind = \"bound\", or remove requirements".to_owned();
+        let message = "requirements: the study has no question of kind bound".to_owned();
         mistakes.add("requirements", places.of("requirements").key, message, Some(hint));
     }
     for (index, ask) in study.question.iter().enumerate() {
         let path = format!("question/{index}/kind");
         if ask.kind != AskKind::Bound && !mistakes.is_wrong(&path) {
-            let message = "with fit each question is a bound".to_owned();
+            let message = "requirements need kind = \"bound\" in each question".to_owned();
             let hint = "write kind = \"bound\", or leave requirements out".to_owned();
             mistakes.add(&path, places.of(&path).value, message, Some(hint));
         }
@@ -64,7 +64,7 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     if let Some(unknown) = ask.workloads.iter().find(|name| !own(name)) {
         let hint = words::did_you_mean(unknown, &names);
         let all = || format!("workloads are {}", names.join(", "));
-        let message = format!("there is no workload \"{unknown}\"");
+        let message = format!("unknown workload \"{unknown}\"");
         return Some(("workloads", message, Some(hint.unwrap_or_else(all))));
     }
     if let Some(found) = of_a_class(study, ask) {
@@ -73,7 +73,7 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     let known = |name: &&String| study.factors.contains_key(*name) || *name == TARGET_FACTOR;
     if let Some(name) = ask.factor.iter().chain(ask.at.keys()).find(|name| !known(name)) {
         let key = if ask.at.contains_key(name) { "at" } else { "factor" };
-        return Some((key, format!("{name} is no factor of this study"), None));
+        return Some((key, format!("{name} is not a factor of this study"), None));
     }
     if ask.kind == AskKind::MaxRate {
         return most_load(study, ask);
@@ -81,8 +81,7 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     let amount = ask.min.as_ref().or(ask.max.as_ref())?;
     if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
         let key = if ask.min.is_some() { "min" } else { "max" };
-        let hint =
-            "a ratio is written like 1/3 or \"4.5 times\", and asked for by kind = \"ratio\"";
+        let hint = "use a ratio such as 1/3 or \"4.5 times\" only with kind = \"ratio\"";
         return Some((
             key,
             format!("{} does not fit this kind", amount.text),
@@ -98,7 +97,7 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     (!fits).then(|| {
         let metric = ask.metric.as_deref().unwrap_or_default();
         let key = if ask.min.is_some() { "min" } else { "max" };
-        (key, format!("{} is no amount of {metric}", amount.text), None)
+        (key, format!("{} is not an amount of {metric}", amount.text), None)
     })
 }
 
@@ -113,7 +112,7 @@ fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<
     };
     let whole = ask.workloads.iter().find(|name| has(name))?;
     let row = format!("{whole}, {}", class.played);
-    let message = format!("{metric} is a number of \"{row}\", and not of all of {whole}");
+    let message = format!("{metric} belongs to \"{row}\", not to all of {whole}");
     Some(("workloads", message, Some(format!("write workloads = [\"{row}\"]"))))
 }
 
@@ -124,34 +123,34 @@ fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<S
         return Some(("slo", message, None));
     }
     let [own] = study.workload.as_slice() else {
-        let message = "the most load is asked of a study with one workload".to_owned();
-        return Some(("kind", message, Some("make a study of each".to_owned())));
+        let message = "max-rate needs a study with one workload".to_owned();
+        return Some(("kind", message, Some("use one study per workload".to_owned())));
     };
     let io = io::Asked::of(&own.work);
     let obstacles = [
-        (io.is_none(), "the most load is asked of work of the kind io"),
+        (io.is_none(), "max-rate needs a workload of kind io"),
         (
             io.is_some_and(|io| io.arrival_rate.is_some()),
-            "the study finds the rate itself: leave arrival_rate out",
+            "remove arrival_rate: the study searches for it",
         ),
         (
             io.is_some_and(|io| io.operations.is_some()),
-            "the most load is asked of trials that end by their time: leave operations out",
+            "remove operations: max-rate trials end by time",
         ),
-        (study.question.len() > 1, "a study that asks for the most load asks nothing else"),
+        (study.question.len() > 1, "a max-rate study cannot have other questions"),
         (
             !study.factors.is_empty() || !study.configurations.is_empty(),
-            "a study that asks for the most load varies the rate alone: leave factors out",
+            "a max-rate study varies only the rate; remove factors",
         ),
         (
             matches!(study.order, Order::Crd | Order::Sequential),
-            "the most load needs replicates that follow each other: leave order out",
+            "max-rate needs consecutive replicates; remove order",
         ),
         (
             study.stop.rule != StopRule::Fixed || study.gate.is_some(),
-            "a study that asks for the most load ends by itself: leave stop and gate out",
+            "a max-rate study ends by itself; remove stop and gate",
         ),
-        (study.replicates < FEWEST_REPLICATES, "the most load needs 3 replicates at least"),
+        (study.replicates < FEWEST_REPLICATES, "max-rate needs at least 3 replicates"),
     ];
     let (_, message) = obstacles.into_iter().find(|(is_there, _)| *is_there)?;
     Some(("kind", message.to_owned(), None))
@@ -191,7 +190,7 @@ mod tests {
     #[test]
     fn a_question_about_one_class_names_its_rows() {
         let told = asked("evening", "write_response_p99_ns").unwrap_err();
-        assert!(told.contains("a number of \"evening, played writes\""), "{told}");
+        assert!(told.contains("belongs to \"evening, played writes\""), "{told}");
         assert_eq!(asked("evening, played writes", "write_response_p99_ns"), Ok(()));
         assert_eq!(asked("evening", "response_p99_ns"), Ok(()));
     }

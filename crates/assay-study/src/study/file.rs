@@ -45,9 +45,9 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     if let Some((at, kind)) = too_deep(text) {
         let message = match kind {
             TokenKind::Dot => {
-                format!("this key has more than {MOST_OPEN} parts: no key of a study has")
+                format!("this key has more than {MOST_OPEN} parts, more than any key of a study")
             }
-            _ => format!("{MOST_OPEN} brackets are open here: close them"),
+            _ => format!("{MOST_OPEN} brackets are open here; close them"),
         };
         mistakes.add("brackets", at..at + 1, message, None);
         return Err(mistakes);
@@ -153,13 +153,13 @@ fn plain(study: &Study) -> Result<(), String> {
 /// Writes a study as it would be read again.
 pub fn write(study: &Study) -> Outcome<String> {
     toml::to_string(study)
-        .map_err(|error| Failure::mistake(format!("the study cannot be written as TOML: {error}")))
+        .map_err(|error| Failure::mistake(format!("cannot write the study as TOML: {error}")))
 }
 
 const READS: &str = "this version reads assay-study/1";
 
 fn unknown_format(format: &str) -> String {
-    format!("the format \"{format}\" is not known here")
+    format!("unknown format \"{format}\"")
 }
 
 /// A file of another version is judged by that version alone.
@@ -185,14 +185,14 @@ fn syntax(message: &str, at: &str) -> (String, Option<String>) {
     let word = at.trim();
     let bare = word.starts_with(char::is_alphabetic) && !word.contains(['"', '\n']);
     let (ours, hint) = match message {
-        REPEATED => ("this key stands here a second time", None),
+        REPEATED => ("duplicate key", None),
         _ if message.starts_with("string values must be quoted") && word.is_empty() => {
             ("the value is missing", None)
         }
         _ if bare && (message.starts_with("string values") || message.starts_with("invalid ")) => {
             match words::did_you_mean(word, &["true", "false"]) {
-                Some(flag) => ("this is no value", Some(flag.replace('"', ""))),
-                None => ("text stands in quotes", Some(format!("write \"{word}\""))),
+                Some(flag) => ("this is not a value", Some(flag.replace('"', ""))),
+                None => ("text needs quotes", Some(format!("write \"{word}\""))),
             }
         }
         "invalid basic string, expected `\"`" => ("this text has no closing quote", None),

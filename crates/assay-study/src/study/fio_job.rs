@@ -135,7 +135,7 @@ impl Told {
     }
 
     fn leave_out(&mut self, line: usize, text: &str) {
-        self.remark(format!("line {line} is left out: {text}"));
+        self.remark(format!("line {line} is ignored: {text}"));
     }
 
     fn remark(&mut self, text: impl Into<String>) {
@@ -154,7 +154,7 @@ pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
     let mut told = Told { partly: way.partly, ..Told::default() };
     let jobs = sections::jobs(text, way, &mut told);
     if jobs.is_empty() && told.refused.is_empty() {
-        told.refuse(1, "there is no job in it: a job is a section of its own, such as [read]");
+        told.refuse(1, "the file has no job; a job is a section such as [read]");
     }
     let mut first = None;
     let works: Vec<Vec<Work>> = together::groups(&jobs, &mut told)
@@ -163,9 +163,9 @@ pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
         .filter(|group| !group.is_empty())
         .collect();
     if works.is_empty() && told.refused.is_empty() {
-        let why = told.remarks.iter().filter(|remark| remark.contains(" is left out"));
+        let why = told.remarks.iter().filter(|remark| remark.contains(" is ignored"));
         let why: Vec<&str> = why.map(String::as_str).collect();
-        told.refuse(1, format!("no job of it can be done here: {}", why.join("; ")));
+        told.refuse(1, format!("Assay supports none of its jobs: {}", why.join("; ")));
     }
     if told.refused.is_empty() {
         let study = study(name, &works, &mut told);
@@ -396,11 +396,11 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
         100 => Some("zero".to_owned()),
         share => {
             told.remark(format!(
-                "[{}]: {share} % of every 4 KiB are zeros, where fio has as much of every \
+                "[{}]: {share}% of every 4 KiB are zeros, where fio has as much of every \
                  buffer_compress_chunk",
                 job.name
             ));
-            Some(format!("{share} %"))
+            Some(format!("{share}%"))
         }
     }
 }

@@ -44,14 +44,14 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
         return Err(match bytes {
             Some(bytes) => (
                 format!("{name}: \"{level}\" has no unit"),
-                Some(format!("if bytes are meant, write \"{}\"", Bytes(bytes))),
+                Some(format!("for bytes, use \"{}\"", Bytes(bytes))),
             ),
             None => (format!("{name}: {}", quoted(&message)), near(name, level)),
         });
     }
     match size.zip(level.parse::<Bytes>().ok()) {
         Some((size, bytes)) if !size.contains(&bytes) => {
-            let message = format!("{name} is {} to {}, not {level}", size.start(), size.end());
+            let message = format!("{name} must be {} to {}, not {level}", size.start(), size.end());
             Err((message, None))
         }
         _ => Ok(()),
@@ -164,8 +164,8 @@ mod tests {
             level.to_uppercase(),
             format!("0{level}"),
             format!("{level}.0"),
-            level.replace(" %", ".0%"),
-            level.replace(" %", ".0%"),
+            level.replace('%', ".0%"),
+            level.replace('%', ".0%"),
         ];
         if let Ok(bytes) = level.parse::<Bytes>() {
             let kib = |bytes: u64| format!("{} KiB", bytes >> 10);

@@ -61,7 +61,7 @@ impl FromStr for Limit {
         let wrong = || {
             let names = PERCENTILES.map(|(name, ..)| name).join(", ");
             format!(
-                "`{}` is no limit of a response: write it like p99 < 2 ms ({names})",
+                "`{}` is not a response limit; use for example p99 < 2 ms ({names})",
                 text.trim()
             )
         };
@@ -130,7 +130,7 @@ mod tests {
             "format = \"assay-study/1\"\ntitle = \"t\"\n[[workload]]\nname = \"w\"\n{work}\n"
         );
         let message = crate::study::file::parse("test", &text).unwrap_err().message;
-        assert!(message.contains("arrival_process without a rate"), "{message}");
+        assert!(message.contains("arrival_process without arrival_rate"), "{message}");
     }
 
     #[test]
@@ -144,17 +144,17 @@ mod tests {
         );
         for (lines, told) in [
             (["", IO, ""], "needs slo"),
-            (["", IO, "slo = \"64 MiB\""], "is no limit of a response"),
+            (["", IO, "slo = \"64 MiB\""], "is not a response limit"),
             (["", &second, BELOW], "a study with one workload"),
-            (["", "command = { run = \"true\" }", BELOW], "work of the kind io"),
-            (["", &with("arrival_rate = \"500/s\""), BELOW], "leave arrival_rate out"),
-            (["", &with("operations = 100"), BELOW], "leave operations out"),
-            (["", &with("think_time = \"1 ms\""), BELOW], "think_time with a rate"),
-            (["", IO, &other], "asks nothing else"),
-            (["replicates = 2", IO, BELOW], "3 replicates at least"),
+            (["", "command = { run = \"true\" }", BELOW], "workload of kind io"),
+            (["", &with("arrival_rate = \"500/s\""), BELOW], "remove arrival_rate"),
+            (["", &with("operations = 100"), BELOW], "remove operations"),
+            (["", &with("think_time = \"1 ms\""), BELOW], "think_time with arrival_rate"),
+            (["", IO, &other], "cannot have other questions"),
+            (["replicates = 2", IO, BELOW], "at least 3 replicates"),
             (["stop = { rule = \"decided\" }", IO, BELOW], "ends by itself"),
-            (["order = \"sequential\"", IO, BELOW], "replicates that follow each other"),
-            (["factors = { queue_depth = [1, 2] }", IO, BELOW], "varies the rate alone"),
+            (["order = \"sequential\"", IO, BELOW], "consecutive replicates"),
+            (["factors = { queue_depth = [1, 2] }", IO, BELOW], "varies only the rate"),
         ] {
             let message = asking(lines).unwrap_err();
             assert!(message.contains(told), "{lines:?}: {message}");

@@ -370,7 +370,7 @@ impl Workload {
     /// What it does, in a line.
     pub fn words(&self) -> String {
         let background = self.background.as_ref();
-        let background = background.map(|io| format!("; beside it {}", io.words()));
+        let background = background.map(|io| format!("; background load: {}", io.words()));
         self.work.words() + &background.unwrap_or_default()
     }
 

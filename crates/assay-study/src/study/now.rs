@@ -105,7 +105,7 @@ mod tests {
     use crate::study::file;
 
     fn study() -> Study {
-        let text = "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2 %\"\n\
+        let text = "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2%\"\n\
             exclude = [\"scheduler = bfq and read_ahead > 128 KiB\", \"scheduler = none and queue_depth > 4\"]\n\
             [search]\nscheduler = [\"current\", \"none\", \"bfq\"]\n\
             read_ahead = [\"current\", \"128 KiB .. 512 KiB in doublings\"]\nqueue_depth = [1, 8]\n\

@@ -54,9 +54,9 @@ impl FromStr for Start {
         if text.contains('%') {
             let share: Percent = text.parse().map_err(|error| format!("{error}"))?;
             let inside = (0.0..100.0).contains(&share.0);
-            return inside.then_some(Self::Share(share)).ok_or_else(|| {
-                format!("`{text}` lies beyond the end: say 0% up to less than 100%")
-            });
+            return inside
+                .then_some(Self::Share(share))
+                .ok_or_else(|| format!("`{text}` is beyond the end; use 0% to less than 100%"));
         }
         text.parse().map(Self::At).map_err(|error| format!("{error}"))
     }

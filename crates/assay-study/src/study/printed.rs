@@ -64,8 +64,8 @@ impl FromStr for Claim {
         let text = text.trim();
         let wrong = || {
             format!(
-                "`{text}` is no claim: write it like 95 MB/s, 1440 IOPS read, 30 IOPS write, C10, U3, V30 \
-                 or A1"
+                "`{text}` is not a printed rating; use for example 95 MB/s, 1440 IOPS read, 30 IOPS write, C10, U3, \
+                 V30 or A1"
             )
         };
         let mut classes = FAMILIES.iter().copied().flatten();
@@ -145,6 +145,6 @@ mod tests {
         }
         let several: Claimed = "V30, 95 MB/s,A1".parse().unwrap();
         assert_eq!((several.rate(), several.claims.len()), (Some(95e6), 3));
-        assert!("V30,".parse::<Claimed>().unwrap_err().contains("is no claim"));
+        assert!("V30,".parse::<Claimed>().unwrap_err().contains("is not a printed rating"));
     }
 }

@@ -127,13 +127,13 @@ fn mistake(
     let beside = pointer.workload.split(", ").next().unwrap_or_default();
     if !names.contains(&beside) {
         let hint = words::did_you_mean(beside, &names);
-        return Some(("workload", format!("there is no workload \"{beside}\""), hint));
+        return Some(("workload", format!("unknown workload \"{beside}\""), hint));
     }
     let tables: Vec<&str> = library.names().collect();
     let Ok(sheet) = library.sheet(&pointer.table) else {
         let hint = words::did_you_mean(&pointer.table, &tables)
-            .unwrap_or_else(|| format!("there are {}", tables.join(", ")));
-        return Some(("table", format!("there is no table {}", pointer.table), Some(hint)));
+            .unwrap_or_else(|| format!("use one of {}", tables.join(", ")));
+        return Some(("table", format!("unknown table {}", pointer.table), Some(hint)));
     };
     if !sheet.columns().contains(&pointer.column) {
         let hint = format!("it has {}", sheet.columns().join(", "));
@@ -147,7 +147,7 @@ fn mistake(
     let unit = rows.first().map(|row| pointer.unit(row)).unwrap_or_default();
     let fits = pointer.ratio.is_some() || pointer.unit_size(unit).is_some();
     (!fits).then(|| {
-        let message = format!("`{unit}` is no unit of {}", pointer.metric);
-        ("unit", message, Some("write unit = \"MB/s\", \"ms\", \"IOPS\" or the like".to_owned()))
+        let message = format!("`{unit}` is not a unit of {}", pointer.metric);
+        ("unit", message, Some("use unit = \"MB/s\", \"ms\", \"IOPS\" or the like".to_owned()))
     })
 }

@@ -42,7 +42,7 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
 fn of_races_only(key: &'static str) -> (&'static str, String, String) {
     let path = if key == "screen" { "stop/screen" } else { "stop/indifference_zone" };
     let hint = format!("add rule = \"best\", or leave {key} out");
-    (path, format!("{key} is for the rule best only"), hint)
+    (path, format!("{key} requires rule best"), hint)
 }
 
 /// The first mistake of a race: its key, what is wrong, what to write.
@@ -50,37 +50,36 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     let told = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
     if study.workload.len() > 1 {
         let names: Vec<&str> = study.workload.iter().map(|own| own.name.as_str()).collect();
-        let message = format!(
-            "a race has one workload, by which settings win; this study has {}",
-            names.join(", ")
-        );
-        return told("stop/rule", &message, "leave all but one workload out, or the rule");
+        let message =
+            format!("a race has one workload that decides; this study has {}", names.join(", "));
+        return told("stop/rule", &message, "remove all but one workload, or the rule");
     }
     if study.workload.iter().any(|own| own.work.is_others()) {
         let Some(primary) = &study.primary_metric else {
-            let message =
-                "a race is won by one number, and each class of others' requests has its own";
-            let hint =
-                format!("add primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
+            let message = "a race needs one deciding metric, but each class of production requests has its own";
+            let hint = format!(
+                "add primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
+            );
             return told("stop/rule", message, &hint);
         };
         // How much others ask for is no merit of a setting, and fresh trials compare the means of classes.
         if class(primary).is_none_or(|(_, what)| what != Statistic::Mean) {
             let message = format!(
-                "under others' work a race is won by the mean latency of a class of requests, and not by \
-                 {primary}"
+                "under a production workload the mean latency of a request class decides a race, not {primary}"
             );
-            let hint =
-                format!("write primary_metric = \"{OTHERS_PRIMARY}\", or that of another class");
+            let hint = format!(
+                "use primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
+            );
             return told("primary_metric", &message, &hint);
         }
     }
     if study.order != Order::Random {
-        let message = format!("a race is run in random order, and not in {}", study.order.name());
+        let message = format!("a race needs random order, not {}", study.order.name());
         return told("order", &message, "write order = \"random\", or leave it out");
     }
     if study.replicates < FEWEST {
-        let message = format!("a race has {FEWEST} replicates at least: before, nothing leaves");
+        let message =
+            format!("a race needs at least {FEWEST} replicates before it drops a configuration");
         return told("replicates", &message, "write for example replicates = 20");
     }
     if study.replicates > MOST {
@@ -88,28 +87,24 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         return told("replicates", &message, "write for example replicates = 20");
     }
     if study.gate.is_some() {
-        let message = "a race has no gate: the fresh trials of its winner may have one";
-        return told("stop/rule", message, "leave the gate out, or the rule");
+        let message = "a race cannot have a gate; its winner's fresh trials may have one";
+        return told("stop/rule", message, "remove the gate, or the rule");
     }
     if study.stop.ci_half_width.is_some() {
-        let message = "a race does not end by a half-width";
-        return told(
-            "stop/ci_half_width",
-            message,
-            "write indifference_zone = \"2%\", or leave it out",
-        );
+        let message = "a race cannot end by a half-width";
+        return told("stop/ci_half_width", message, "use indifference_zone = \"2%\", or remove it");
     }
     if study.stop.screen && !study.configurations.is_empty() {
-        let message = "a screen is of a grid, and this study lists its settings";
-        return told("stop/screen", message, "leave screen out, or [[configurations]]");
+        let message = "a screen needs a grid, but this study lists its configurations";
+        return told("stop/screen", message, "remove screen, or [[configurations]]");
     }
     if study.aa_control == Some(true) {
-        let message = "a race has no second copy of the baseline: it would take part";
+        let message = "a race cannot have an A/A control, which would take part";
         return told("aa_control", message, "write aa_control = false, or leave it out");
     }
     if !study.question.is_empty() {
-        let message = "a race answers no questions: its numbers are those of winners and losers";
-        return told("stop/rule", message, "leave the questions out, or the rule");
+        let message = "a race cannot answer questions: its numbers are those of winners and losers";
+        return told("stop/rule", message, "remove the questions, or the rule");
     }
     None
 }
@@ -119,8 +114,8 @@ mod tests {
     use crate::study::{StopRule, file};
     use assay_base::quantity::Percent;
 
-    const RACE: &str = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\nmargin = \"5 %\"\n\
-        stop = { rule = \"best\", indifference_zone = \"2 %\" }\n[factors]\nqueue_depth = [1, 2]\n[[workload]]\n\
+    const RACE: &str = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\nmargin = \"5%\"\n\
+        stop = { rule = \"best\", indifference_zone = \"2%\" }\n[factors]\nqueue_depth = [1, 2]\n[[workload]]\n\
         name = \"one\"\nio = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
 
     #[test]
@@ -152,13 +147,13 @@ mod tests {
             file::parse("test", &text)
         };
         let failure = live("").unwrap_err();
-        assert!(failure.message.contains("each class of others' requests"), "{failure}");
+        assert!(failure.message.contains("each class of production requests"), "{failure}");
         assert!(failure.message.contains(super::OTHERS_PRIMARY), "{failure}");
         let named = live("primary_metric = \"block_write_mean_ns\"\n").unwrap();
         assert_eq!(named.primary_metric.as_deref(), Some("block_write_mean_ns"));
         for other in ["block_read_iops", "block_read_p99_ns", "iops"] {
             let failure = live(&format!("primary_metric = \"{other}\"\n")).unwrap_err();
-            let told = format!("and not by {other}");
+            let told = format!("not {other}");
             assert!(failure.message.contains(&told), "{failure}");
         }
     }
@@ -172,20 +167,20 @@ mod tests {
         let cases = [
             (two, "one workload"),
             (with("order = \"chained\""), "random order"),
-            (RACE.replace("= 20", "= 2"), "3 replicates at least"),
+            (RACE.replace("= 20", "= 2"), "at least 3 replicates"),
             (RACE.replace("= 20", "= 101"), "100 replicates at most"),
-            (with("gate = { max_regression = \"5%\" }"), "no gate"),
-            (with("aa_control = true"), "no second copy"),
+            (with("gate = { max_regression = \"5%\" }"), "cannot have a gate"),
+            (with("aa_control = true"), "cannot have an A/A control"),
             (RACE.replace("indifference_zone", "ci_half_width"), "half-width"),
-            (RACE.replace("rule = \"best\", ", ""), "indifference_zone is for the rule best only"),
+            (RACE.replace("rule = \"best\", ", ""), "indifference_zone requires rule best"),
             (
                 RACE.replace("rule = \"best\", indifference_zone = \"2%\"", "screen = true"),
-                "screen is for the",
+                "screen requires rule",
             ),
             (
                 with("configurations = [{ queue_depth = 1 }, { queue_depth = 2 }]")
                     .replace("indifference_zone = \"2%\"", "screen = true"),
-                "lists its settings",
+                "lists its configurations",
             ),
         ];
         for (text, wanted) in cases {

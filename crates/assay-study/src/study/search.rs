@@ -29,29 +29,28 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
     let Some((range, way)) = text.split_once(" in ") else {
         return Err(match ends(text) {
             Some(_) => Complaint::new(
-                format!("{name}: \"{text}\" does not say by which steps it goes"),
+                format!("{name}: \"{text}\" has no steps"),
                 format!("write for example: {name} = \"{} in doublings\"", text.trim()),
             ),
-            None => told("is no range"),
+            None => told("is not a range"),
         });
     };
     let (unit, first, last) =
-        ends(range).ok_or_else(|| told("is no range from one amount to another"))?;
+        ends(range).ok_or_else(|| told("is not a range from one amount to another"))?;
     if first >= last {
-        return Err(told("goes from the larger to the smaller"));
+        return Err(told("goes from the larger to the smaller amount"));
     }
     let amounts = match way.trim() {
         "doublings" if first <= 0.0 => {
             let hint =
-                format!("list it beside: {name} = [\"0\", \"16 KiB .. 4 MiB in doublings\"]");
-            return Err(Complaint::new(format!("{name}: nothing doubles zero"), hint));
+                format!("list zero separately: {name} = [\"0\", \"16 KiB .. 4 MiB in doublings\"]");
+            return Err(Complaint::new(format!("{name}: cannot double zero"), hint));
         }
         "doublings" => up(first, last, |amount| amount * 2.0),
         other => {
             let step = other.strip_prefix("steps of ").and_then(|step| unit.read(step.trim()));
             let step = step.filter(|step| *step > 0.0);
-            let step =
-                step.ok_or_else(|| told("goes neither in doublings nor in steps of an amount"))?;
+            let step = step.ok_or_else(|| told("has neither doublings nor steps of an amount"))?;
             up(first, last, |amount| unit.decimal(amount + step))
         }
     };
@@ -154,7 +153,7 @@ mod tests {
 
     fn read(head: &str, space: &str) -> Outcome<Study> {
         let text = format!(
-            "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2 %\"\n{head}\n[search]\n{space}\n\
+            "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2%\"\n{head}\n[search]\n{space}\n\
              [[workload]]\nname = \"one\"\nio = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n"
         );
         file::parse("mine.toml", &text)
@@ -206,33 +205,25 @@ mod tests {
     #[test]
     fn wrong_ranges_are_told_with_their_line_and_what_to_write() {
         for (space, told, hint) in [
-            ("queue_depth = \"1 .. 64\"", "does not say by which steps", "in doublings\""),
+            ("queue_depth = \"1 .. 64\"", "has no steps", "in doublings\""),
             (
                 "queue_depth = \"64 .. 1 in doublings\"",
                 "from the larger to the smaller",
                 "write it like",
             ),
-            (
-                "queue_depth = \"1 .. 64 in leaps\"",
-                "neither in doublings nor in steps",
-                "write it like",
-            ),
-            (
-                "queue_depth = \"1 .. 64 in steps of 0\"",
-                "neither in doublings nor",
-                "write it like",
-            ),
+            ("queue_depth = \"1 .. 64 in leaps\"", "neither doublings nor steps", "write it like"),
+            ("queue_depth = \"1 .. 64 in steps of 0\"", "neither doublings nor", "write it like"),
             (
                 "queue_depth = \"1 .. many in doublings\"",
-                "no range from one amount",
+                "not a range from one amount",
                 "write it like",
             ),
             (
                 "queue_depth = \"1 .. 4 KiB in doublings\"",
-                "no range from one amount",
+                "not a range from one amount",
                 "write it like",
             ),
-            ("read_ahead = \"0 KiB .. 4 MiB in doublings\"", "nothing doubles zero", "list it"),
+            ("read_ahead = \"0 KiB .. 4 MiB in doublings\"", "cannot double zero", "list zero"),
             (
                 "queue_depth = \"1 .. 64000 in steps of 1\"",
                 "more than 1,000 levels",
@@ -240,7 +231,7 @@ mod tests {
             ),
             ("queue_depth = \"4 KiB .. 8 KiB in doublings\"", "queue_depth", ""),
             ("queue_depth = \"64\"", "expected a list of levels or a range", "in doublings"),
-            ("queue_depht = [1, 2]", "there is no factor \"queue_depht\"", "queue_depth"),
+            ("queue_depht = [1, 2]", "unknown factor \"queue_depht\"", "queue_depth"),
         ] {
             let message = read("", space).unwrap_err().message;
             assert!(message.starts_with("mine.toml:6:"), "{space}: {message}");

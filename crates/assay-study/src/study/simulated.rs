@@ -18,15 +18,16 @@ pub fn law(text: &str) -> Outcome<Law> {
             Some(("mean", value)) => mean = Some(time(value)?),
             Some(("p99", value)) => p99 = Some(time(value)?),
             Some(("servers", value)) => {
-                servers = value.parse().map_err(|_| mistake(text, "servers is a whole number"))?;
+                servers =
+                    value.parse().map_err(|_| mistake(text, "servers must be a whole number"))?;
             }
             Some(("announced_size", value)) => size = Some(blocks(text, value)?),
             Some(("usable_size", value)) => holds = Some(blocks(text, value)?),
             Some(("fault", value)) => {
-                let words = "fault is wraps, drops or zeroes";
+                let words = "fault must be wraps, drops or zeroes";
                 lie = Some(Lie::find(value).ok_or_else(|| mistake(text, words))?);
             }
-            _ => return Err(mistake(text, &format!("`{part}` is not known"))),
+            _ => return Err(mistake(text, &format!("unknown part `{part}`"))),
         }
     }
     let mean_ns = mean.ok_or_else(|| mistake(text, "mean is missing"))?;
@@ -36,22 +37,22 @@ pub fn law(text: &str) -> Outcome<Law> {
         ("lognormal", None) => return Err(mistake(text, "p99 is missing")),
         ("exponential", None) => LawShape::Exponential { mean_ns },
         ("exponential", Some(_)) => {
-            return Err(mistake(text, "the p99 of an exponential latency follows from its mean"));
+            return Err(mistake(text, "an exponential law takes no p99; it follows from the mean"));
         }
-        ("fixed", Some(_)) => return Err(mistake(text, "a fixed latency has no p99")),
-        _ => return Err(mistake(text, "the law is lognormal, exponential or fixed")),
+        ("fixed", Some(_)) => return Err(mistake(text, "a fixed law takes no p99")),
+        _ => return Err(mistake(text, "the law must be lognormal, exponential or fixed")),
     };
     let store = match (size, holds, lie) {
         (None, None, None) => None,
         (None, ..) => {
-            return Err(mistake(text, "what it says that it holds is missing: announced_size=8GB"));
+            return Err(mistake(text, "the announced size is missing: announced_size=8GB"));
         }
         (Some(size), holds, lie) if holds.unwrap_or(size) <= size => Some(Store {
             claimed_bytes: size,
             held_bytes: holds.unwrap_or(size),
             lie: lie.unwrap_or(Lie::Wraps),
         }),
-        _ => return Err(mistake(text, "it cannot hold more than its size")),
+        _ => return Err(mistake(text, "usable_size cannot exceed announced_size")),
     };
     let law = Law::new(shape, servers).map_err(|error| mistake(text, &error.to_string()))?;
     Ok(Law { store, ..law })

@@ -62,7 +62,7 @@ impl FromStr for Constraint {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let conditions = text.split(" and ").map(condition).collect::<Option<Vec<_>>>();
-        let conditions = conditions.ok_or_else(|| format!("\"{text}\" is no constraint"))?;
+        let conditions = conditions.ok_or_else(|| format!("\"{text}\" is not a constraint"))?;
         Ok(Self { text: text.trim().to_owned(), conditions })
     }
 }
@@ -129,7 +129,7 @@ impl Condition {
     /// What is wrong with it in a study of these factors.
     fn mistake(&self, factors: &BTreeMap<String, Vec<String>>) -> Option<String> {
         if !factors.contains_key(&self.factor) {
-            return Some(format!("{} is no factor of this study", self.factor));
+            return Some(format!("{} is not a factor of this study", self.factor));
         }
         let orders = !matches!(self.sign, Sign::Is | Sign::IsNot);
         let is_amount = factors.contains_key(&self.than) || number(&self.than).is_some();
@@ -297,9 +297,9 @@ mod tests {
             )
         };
         for (rule, told) in [
-            ("depth", "\"depth\" is no constraint"),
-            ("queue_depth > ", "is no constraint"),
-            ("queue_depht > 1", "queue_depht is no factor of this study"),
+            ("depth", "\"depth\" is not a constraint"),
+            ("queue_depth > ", "is not a constraint"),
+            ("queue_depht > 1", "queue_depht is not a factor of this study"),
             ("queue_depth > many", "\"many\" is neither an amount nor a factor"),
         ] {
             let message = file::parse("mine.toml", &text(rule)).unwrap_err().message;

@@ -285,7 +285,7 @@ fn a_program_is_born_in_a_control_group_of_version_2() {
     if cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))) {
         return skip("programs are not born in such groups on this architecture");
     }
-    let Some(group) = Group::new() else { return skip("no control group of version 2 here") };
+    let Some(group) = Group::new() else { return skip("no version 2 control group here") };
     let directory = File::open(&group.0).unwrap();
     let entry = Some(GroupEntry::Directory(directory.as_fd()));
     for _ in 0..20 {

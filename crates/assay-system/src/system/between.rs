@@ -25,23 +25,23 @@ impl Between {
             return Self::Nothing;
         }
         if let Some(reason) = refused {
-            return Self::Memory(format!("what is read goes through the page cache ({reason})"));
+            return Self::Memory(format!("reads use the page cache ({reason})"));
         }
         if site.backing == Backing::Memory {
-            return Self::Memory(format!("{} keeps its files in memory", site.filesystem()));
+            return Self::Memory(format!("{} stores its files in memory", site.filesystem()));
         }
         let layers = site.layers.iter().map(|layer| &layer.name);
         if let Some(name) = layers.into_iter().find(|own| devices::is_buffered_loop(system, own)) {
             return Self::Memory(format!(
-                "{name} goes through the page cache of its file (losetup --direct-io=on {name} goes past it)"
+                "{name} uses the page cache of its file (losetup --direct-io=on {name} bypasses it)"
             ));
         }
         match site.backing {
             Backing::Remote => {
-                Self::Unseen(format!("{} is kept by another computer", site.filesystem()))
+                Self::Unseen(format!("{} is stored on another computer", site.filesystem()))
             }
             Backing::Unknown => {
-                Self::Unseen(format!("what keeps {} is not told", site.filesystem()))
+                Self::Unseen(format!("the storage of {} is unknown", site.filesystem()))
             }
             Backing::Blocks | Backing::Memory => Self::of_drives(&site.drives),
         }
@@ -51,7 +51,7 @@ impl Between {
     fn of_drives(drives: &[Drive]) -> Self {
         drives.iter().find(|drive| drive.is_served()).map_or(Self::Nothing, |drive| {
             Self::Unseen(format!(
-                "{} is served by a host, whose cache cannot be seen from here",
+                "{} is served by a host, whose cache is invisible from here",
                 drive.name
             ))
         })

@@ -38,8 +38,7 @@ impl Clears {
                 let discardless = site.counted.iter().find(|name| has_no_discard(system, name));
                 let no_trim = discardless.map(|name| {
                     format!(
-                        "{name} takes no discard (queue/discard_max_bytes of it is 0), so nothing can be \
-                         trimmed there"
+                        "{name} does not support discard (its queue/discard_max_bytes is 0), so trims are impossible"
                     )
                 });
                 // The kernel writes zeros where a device cannot zero by itself.
@@ -51,7 +50,7 @@ impl Clears {
     fn of_files(filesystem: &str) -> Self {
         let lacks = |known: &[&str], what: &str| {
             let words = format!(
-                "a file on {filesystem} cannot be {what}: measure on a device, or elsewhere"
+                "a file on {filesystem} cannot be {what}; use a device or another directory"
             );
             known.contains(&filesystem).then_some(words)
         };
@@ -66,10 +65,9 @@ impl Clears {
         let no_polling = match site.kind {
             // Who plans for it tells.
             TargetKind::Simulated => None,
-            _ if site.counted.is_empty() => Some(
-                "completions cannot be polled for: there is no block device below this target"
-                    .to_owned(),
-            ),
+            _ if site.counted.is_empty() => {
+                Some("cannot poll for completions: no block device below this target".to_owned())
+            }
             _ => site.counted.iter().find_map(|name| no_poll_queue(system, name)),
         };
         Self { no_polling, ..self }
@@ -100,13 +98,12 @@ fn no_poll_queue(system: &dyn System, name: &str) -> Option<String> {
         return None;
     }
     let hint = if name.starts_with("nvme") {
-        "; the driver makes some where poll_queues says so (nvme.poll_queues=4 for the kernel)"
+        "; poll_queues of the driver enables it (nvme.poll_queues=4 on the kernel command line)"
     } else {
         ""
     };
     Some(format!(
-        "completions of {name} cannot be polled for: it has no queue for that (queue/io_poll is not 1)\
-         {hint}"
+        "cannot poll for completions of {name}: it has no poll queue (queue/io_poll is not 1){hint}"
     ))
 }
 
@@ -140,10 +137,7 @@ mod tests {
         for name in ["nvme0n1", "loop7"] {
             assert_eq!(polled(name, "1\n"), None);
             let told = polled(name, "0\n").unwrap();
-            assert!(
-                told.starts_with(&format!("completions of {name} cannot be polled for")),
-                "{told}"
-            );
+            assert!(told.starts_with(&format!("cannot poll for completions of {name}")), "{told}");
             assert_eq!(told.contains("poll_queues"), name.starts_with("nvme"), "{told}");
         }
         // What does not tell has none either.

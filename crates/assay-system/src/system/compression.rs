@@ -6,7 +6,7 @@ use super::resolve::REMOTE;
 use super::site::{Layer, Mount};
 use super::{System, mounts, sysfs};
 
-const ZFS: &str = "not known: ZFS tells only its own tools";
+const ZFS: &str = "unknown: ZFS reports it only to its own tools";
 
 /// Compression of the mounts and devices that a target stands on: the first that compresses, else
 /// the first that does not tell, else off.
@@ -31,7 +31,7 @@ fn of_mount(mount: &Mount) -> Presence<String> {
             .or_else(|| bare("compress").then(|| "zlib".to_owned())),
         "f2fs" => option("compress_algorithm"),
         "bcachefs" => option("compression").or_else(|| option("background_compression")),
-        "ubifs" => Some(option("compr").unwrap_or_else(|| "the file system's default".to_owned())),
+        "ubifs" => Some(option("compr").unwrap_or_else(|| "the filesystem's default".to_owned())),
         "ntfs3" | "ntfs" => (bare("compress") || bare("compression")).then(|| "lznt1".to_owned()),
         "jffs2" | "squashfs" | "erofs" | "cramfs" => Some(mount.filesystem.clone()),
         "zfs" => return Presence::absent(ZFS),
@@ -43,9 +43,9 @@ fn of_mount(mount: &Mount) -> Presence<String> {
 /// Why nothing is known of file systems that hand the bytes on.
 fn unknown_because(filesystem: &str) -> &'static str {
     if REMOTE.contains(&filesystem) {
-        "not known: the machine at the other end decides"
+        "unknown: the server decides"
     } else if filesystem.starts_with("fuse.") && filesystem != "fuse.gocryptfs" {
-        "not known: a program in user space decides"
+        "unknown: a program in user space decides"
     } else {
         "off"
     }
@@ -83,6 +83,6 @@ mod tests {
         check("ext4", "rw,compress=x", Presence::absent("off"));
         check("zfs", "rw", Presence::absent(ZFS));
         check("fuse.gocryptfs", "rw", Presence::absent("off"));
-        check("fuse.other", "rw", Presence::absent("not known: a program in user space decides"));
+        check("fuse.other", "rw", Presence::absent("unknown: a program in user space decides"));
     }
 }

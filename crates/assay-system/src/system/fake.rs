@@ -561,7 +561,7 @@ impl System for Fake {
         }
         let name = directory.join(".assay-area-0123456789abcdef");
         self.write_whole(&name, b"assay area 1\n")?;
-        let note = Some("this file system offers no unnamed files".to_owned());
+        let note = Some("this filesystem does not support unnamed files".to_owned());
         Ok(AreaFile { file, name: Some(name), note, first_byte: 1 << 20 })
     }
 

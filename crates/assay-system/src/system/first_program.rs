@@ -8,13 +8,12 @@ use assay_base::presence::Presence;
 pub fn until_init_us(system: &dyn System) -> Presence<u64> {
     let text = match system.output_of("dmesg", &[]) {
         Ok(text) => text,
-        Err(error) => return Presence::absent(format!("the kernel's log cannot be read: {error}")),
+        Err(error) => return Presence::absent(format!("cannot read the kernel log: {error}")),
     };
     let found = text.lines().find_map(of_line);
     Presence::from_option(
         found,
-        "the kernel's log does not tell when it ran the first program (it may have been overwritten, \
-         or is only for root)",
+        "the kernel log does not show when the first program started (overwritten, or readable only by root)",
     )
 }
 
@@ -33,11 +32,10 @@ fn of_line(line: &str) -> Option<u64> {
 pub fn words(system: &dyn System) -> String {
     match until_init_us(system) {
         Presence::Present(us) => format!(
-            "what can be had is the kernel's part, from its own log: {:.3} s until it ran its first \
-             program",
+            "available is the kernel's part, from its log: {:.3} s until it ran its first program",
             us as f64 / 1e6
         ),
-        Presence::Absent(reason) => format!("the kernel's part cannot be had either: {reason}"),
+        Presence::Absent(reason) => format!("the kernel's part is not available either: {reason}"),
     }
 }
 
@@ -50,7 +48,7 @@ mod tests {
     #[test]
     fn the_kernel_tells_when_it_ran_its_first_program() {
         let fake = Fake::new();
-        assert!(words(&fake).contains("cannot be had either"), "{}", words(&fake));
+        assert!(words(&fake).contains("is not available either"), "{}", words(&fake));
         fake.put_output(
             "dmesg",
             "[    0.000000] Linux version 6.1\n[    0.467173] Run /sbin/init as init process\n",

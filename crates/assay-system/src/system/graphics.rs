@@ -151,7 +151,7 @@ fn on_board(system: &dyn System, card: &Card) -> Graphics {
         vendor_id: Presence::absent("it is not on PCI"),
         device_id: Presence::absent("it is not on PCI"),
         vendor: Presence::absent("it is not on PCI"),
-        name: sysfs::first([by_tree], "the kernel tells no name"),
+        name: sysfs::first([by_tree], "the kernel reports no name"),
         driver: driver(system, &card.place),
         memory_bytes: memory(system, &card.place),
         link: not_on_pci(),
@@ -177,7 +177,7 @@ fn driver(system: &dyn System, place: &Path) -> Presence<String> {
 
 fn memory(system: &dyn System, place: &Path) -> Presence<u64> {
     let told = sysfs::number(system, &place.join("mem_info_vram_total"));
-    sysfs::first([told], "its driver does not tell it in sysfs")
+    sysfs::first([told], "its driver does not report it in sysfs")
 }
 
 fn outputs(system: &dyn System, card: Option<&Card>) -> Presence<Vec<String>> {

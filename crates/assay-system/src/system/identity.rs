@@ -53,8 +53,8 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     match trust::fault(system, &directory, &callers, trust::ALL_WRITE) {
         Ok(None) | Err(_) => Ok(directory),
         Ok(Some(fault)) => Err(Failure::refused(format!(
-            "the results in {} are not to be trusted by root: {fault}; look through them, then make it \
-             a directory that only its owner may write to, or set ASSAY_HOME to one of root's own",
+            "root does not trust the results in {}: {fault}; check them, then let only the owner write to the \
+             directory, or set ASSAY_HOME to a directory of root",
             directory.display()
         ))),
     }
@@ -87,7 +87,7 @@ fn results_named(system: &dyn System) -> Outcome<PathBuf> {
     let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute());
     let home = || set("HOME").or_else(|| home_of(system, system.user().id));
     let data = data.or_else(|| Some(home()?.join(".local/share")));
-    let advice = "no home directory is known: set ASSAY_HOME to a directory for the results";
+    let advice = "no home directory; set ASSAY_HOME to a directory for the results";
     Ok(data.ok_or_else(|| Failure::mistake(advice))?.join("assay/results"))
 }
 
@@ -109,7 +109,7 @@ pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
     };
     without_links(system, &home).map_err(|error| {
         Failure::mistake(format!(
-            "{} cannot be looked at: {error}; set ASSAY_HOME to a directory of yours",
+            "cannot access {}: {error}; set ASSAY_HOME to a directory that you own",
             home.display()
         ))
     })

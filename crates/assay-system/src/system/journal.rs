@@ -126,7 +126,7 @@ impl Journal {
         })?;
         if !text.is_empty() {
             return Err(Failure::refused(format!(
-                "{id} was not put back: run assay restore first"
+                "{id} was not restored; run assay restore first"
             )));
         }
         let head = boot(system).map(|boot| Head {
@@ -159,7 +159,7 @@ impl Journal {
         };
         let found = read(system, &path, id, &file);
         match found.faults.first() {
-            Some(fault) => Err(Failure::refused(format!("{fault}: run assay restore"))),
+            Some(fault) => Err(Failure::refused(format!("{fault}; run assay restore"))),
             None => Ok(Some(Self { path, undos: found.undos, file, torn: false })),
         }
     }
@@ -267,7 +267,7 @@ fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
         return Ok(());
     };
     let message = format!(
-        "{} is not to be trusted: {fault}, and what lies there is followed as if it were one's own; look through it, then remove it",
+        "{} is not trusted: {fault}, and Assay would execute its contents; check it, then remove it",
         directory.display()
     );
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
@@ -297,9 +297,7 @@ pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> 
         }
         Err(error) => {
             let place = directory.display();
-            return Err(Failure::refused(format!(
-                "the journals in {place} cannot be read: {error}"
-            )));
+            return Err(Failure::refused(format!("cannot read the journals in {place}: {error}")));
         }
     };
     for id in names.iter().filter_map(|name| name.strip_suffix(ENDING)) {
@@ -354,9 +352,7 @@ fn again(
         other => other.map_err(|error| busy(path, &error))?,
     };
     let journal = read(system, path, id, &file);
-    let unknown = |error| {
-        Failure::refused(format!("which start of the machine this is cannot be told: {error}"))
-    };
+    let unknown = |error| Failure::refused(format!("cannot determine the boot ID: {error}"));
     let same_boot = journal.boot == boot(system).map_err(unknown)?;
     let now = |undo: Undo| if same_boot { Some(undo) } else { left(undo.after_restart()) };
     let undos: Vec<Undo> = journal.undos.into_iter().filter_map(now).collect();
@@ -383,12 +379,12 @@ fn place(undos: &mut Vec<Undo>, Entry { undo, struck, .. }: Entry) {
 /// Undoes all that is known and removes the journal; with damage or a failure it stays.
 fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
     let mut report = restore::all(system, Warrant(()), undos);
-    let by_hand = "put back by hand what it tells, then remove the journal";
+    let by_hand = "restore its settings by hand, then remove the journal";
     report.failed.extend(faults.iter().map(|fault| format!("{fault}; {by_hand}")));
     if report.failed.is_empty()
         && let Err(error) = restore::remove_file(system, Warrant(()), path)
     {
-        report.failed.push(format!("the journal {} stays: {error}", path.display()));
+        report.failed.push(format!("cannot remove the journal {}: {error}", path.display()));
     }
     report
 }
@@ -442,9 +438,9 @@ impl<T> Line<T> {
         let path = path.display();
         match self {
             Self::Whole(_) => None,
-            Self::CutOff => Some(format!("line {number} of the journal {path} has no end")),
+            Self::CutOff => Some(format!("line {number} of the journal {path} is truncated")),
             Self::Damaged(what) => {
-                Some(format!("line {number} of the journal {path} cannot be read: {what}"))
+                Some(format!("cannot read line {number} of the journal {path}: {what}"))
             }
         }
     }
@@ -495,20 +491,22 @@ fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
 fn busy(path: &Path, error: &HoldError) -> Failure {
     let path = path.display();
     Failure::refused(match error {
-        HoldError::Held { .. } => format!("another assay has the journal {path}: wait for it"),
-        HoldError::Failed(error) => format!("the journal {path} cannot be locked: {error}"),
+        HoldError::Held { .. } => {
+            format!("another assay uses the journal {path}; wait until it ends")
+        }
+        HoldError::Failed(error) => format!("cannot lock the journal {path}: {error}"),
     })
 }
 
 /// A journal of which nothing is known but that it is there.
 fn unreadable(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
-    let fault = format!("the journal {} cannot be read: {what}", path.display());
+    let fault = format!("cannot read the journal {}: {what}", path.display());
     Unfinished { faults: vec![fault], ..nothing(path, id) }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::refused(format!(
-        "the journal {} cannot be written: {error}; without it nothing is changed: set ASSAY_HOME to a directory with room",
+        "cannot write the journal {}: {error}; nothing was changed; set ASSAY_HOME to a directory with free space",
         path.display()
     ))
 }

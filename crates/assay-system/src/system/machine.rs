@@ -130,10 +130,9 @@ pub fn plain_id(text: &str) -> Option<String> {
 /// Refused where the kernel does not tell it.
 pub fn boot_id(system: &dyn System) -> Outcome<String> {
     let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id"));
-    let text = text.map_err(|error| {
-        Failure::refused(format!("the kernel does not tell its boot id: {error}"))
-    })?;
-    plain_id(&text).ok_or_else(|| Failure::refused("the kernel tells no boot id"))
+    let text =
+        text.map_err(|error| Failure::refused(format!("cannot read the boot ID: {error}")))?;
+    plain_id(&text).ok_or_else(|| Failure::refused("the kernel reports no boot ID"))
 }
 
 fn distribution(system: &dyn System) -> Presence<String> {
@@ -157,7 +156,7 @@ fn cpu(system: &dyn System) -> Presence<String> {
     let board = || sysfs::text(system, Path::new("/proc/device-tree/model"));
     sysfs::first(
         [field("model name"), field("Model"), board(), field("Hardware")],
-        "the kernel tells no name",
+        "the kernel reports no name",
     )
 }
 
@@ -216,7 +215,7 @@ fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {
         text.lines().find_map(|line| line.strip_prefix("0::")).map(PathBuf::from)
     });
     let Some(group) = group.value().cloned() else {
-        return Presence::absent("no control group of version 2");
+        return Presence::absent("no version 2 control group");
     };
     let mut found = BTreeMap::new();
     for part in group.ancestors() {

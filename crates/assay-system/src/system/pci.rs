@@ -25,7 +25,7 @@ impl Names {
         let text = found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let packed = || PACKED.iter().any(|path| system.status(Path::new(path)).is_ok());
         let reason = if text.is_none() && packed() {
-            "the PCI ids database is packed here, and only read unpacked"
+            "the PCI ids database is compressed here; Assay reads only an uncompressed one"
         } else {
             "no PCI ids database here (package pci.ids or hwdata)"
         };
@@ -38,7 +38,7 @@ impl Names {
             Presence::Present(text) => text,
             Presence::Absent(reason) => return [(); 2].map(|()| Presence::absent(reason.clone())),
         };
-        let unknown = |number: &str| format!("the PCI ids database does not know {number}");
+        let unknown = |number: &str| format!("the PCI ids database does not contain {number}");
         let mut lines = text.lines();
         let Some(name) = lines.find_map(|line| named(line, vendor)) else {
             return [(); 2].map(|()| Presence::absent(unknown(vendor)));
@@ -92,9 +92,9 @@ mod tests {
         assert_eq!(told("8086", "1912"), ["Intel Corporation", "HD Graphics 530"]);
         // Boards are no devices, nor are the devices of the next vendor.
         assert_eq!(told("1002", "0b37")[1], "Not that one");
-        assert_eq!(told("1002", "1912")[1], "(the PCI ids database does not know 1002:1912)");
-        assert_eq!(told("dead", "beef")[0], "(the PCI ids database does not know dead)");
-        assert_eq!(told("8086", "00")[1], "(the PCI ids database does not know 8086:00)");
+        assert_eq!(told("1002", "1912")[1], "(the PCI ids database does not contain 1002:1912)");
+        assert_eq!(told("dead", "beef")[0], "(the PCI ids database does not contain dead)");
+        assert_eq!(told("8086", "00")[1], "(the PCI ids database does not contain 8086:00)");
     }
 
     #[test]
@@ -103,6 +103,6 @@ mod tests {
         assert!(none[0].reason().unwrap().contains("package pci.ids"));
         let fake = Fake::new();
         fake.put("/usr/share/misc/pci.ids.gz", "x");
-        assert!(Names::read(&fake).of("8086", "1912")[1].reason().unwrap().contains("packed"));
+        assert!(Names::read(&fake).of("8086", "1912")[1].reason().unwrap().contains("compressed"));
     }
 }

@@ -331,7 +331,7 @@ impl Signs {
 fn container(system: &dyn System) -> Option<PlaceLayer> {
     let own = own_namespaces(system);
     let named = named_container(system);
-    let spaces = (!own.is_empty()).then(|| format!("name spaces of its own: {}", own.join(", ")));
+    let spaces = (!own.is_empty()).then(|| format!("own namespaces: {}", own.join(", ")));
     let layer = |name: String, sign: Option<String>| PlaceLayer {
         kind: PlaceKind::Container,
         name,
@@ -403,7 +403,7 @@ fn mitigations(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     };
     let found: BTreeMap<String, String> =
         sysfs::names(system, root).into_iter().filter_map(text).collect();
-    Presence::from_option((!found.is_empty()).then_some(found), "the kernel tells of none")
+    Presence::from_option((!found.is_empty()).then_some(found), "the kernel reports none")
 }
 
 #[cfg(test)]

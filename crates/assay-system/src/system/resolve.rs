@@ -50,9 +50,9 @@ pub(super) const REMOTE: [&str; 20] = [
 /// this user may not look.
 pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
     let look = |error: io::Error| match device_called(system, target) {
-        Some(path) if error.kind() == io::ErrorKind::NotFound => {
-            Failure::mistake(format!("{target:?} does not exist here: did you mean {path}?"))
-        }
+        Some(path) if error.kind() == io::ErrorKind::NotFound => Failure::mistake(format!(
+            "{target:?} does not exist here; use {path} if you meant that"
+        )),
         _ => cannot_look(target, &error),
     };
     let path = system.canonical(Path::new(target)).map_err(look)?;
@@ -95,12 +95,12 @@ fn cannot_look(target: &str, error: &io::Error) -> Failure {
     }
     match error.kind() {
         io::ErrorKind::NotFound => mistake("does not exist"),
-        io::ErrorKind::NotADirectory => mistake("leads through something that is no directory"),
-        io::ErrorKind::InvalidInput => mistake("is no path"),
+        io::ErrorKind::NotADirectory => mistake("leads through something that is not a directory"),
+        io::ErrorKind::InvalidInput => mistake("is not a path"),
         io::ErrorKind::PermissionDenied => Failure::refused(format!(
-            "this user may not look at {target:?}: ask as a user who may, or with sudo"
+            "this user may not access {target:?}; use another user, or sudo"
         )),
-        _ => Failure::refused(format!("cannot look at {target:?}: {error}")),
+        _ => Failure::refused(format!("cannot access {target:?}: {error}")),
     }
 }
 
@@ -155,7 +155,7 @@ impl<'a> Descent<'a> {
     /// `depth` mounts above this one were followed to come here.
     fn file_system(&mut self, path: &Path, device: DeviceNumber, depth: usize) -> Ground {
         if depth > DEEPEST {
-            return Ground::Unknown("its mounts lie on each other in a circle".to_owned());
+            return Ground::Unknown("its mounts form a cycle".to_owned());
         }
         let table = self.table.as_deref().unwrap_or_default();
         let mount = mounts::find(table, path, Some(device)).map(|entry| entry.mount.clone());
@@ -172,7 +172,7 @@ impl<'a> Descent<'a> {
     fn no_mount(&self) -> String {
         match &self.table {
             Ok(_) => "the mount table does not show its mount".to_owned(),
-            Err(error) => format!("the mount table cannot be read: {}", sysfs::reason(error)),
+            Err(error) => format!("cannot read the mount table: {}", sysfs::reason(error)),
         }
     }
 
@@ -190,9 +190,9 @@ impl<'a> Descent<'a> {
             "bcachefs" => self.listed(mount.source.split(':')),
             "overlay" => self.overlay(mount, depth),
             "ecryptfs" => self.follow(Path::new(&mount.source), depth),
-            "zfs" => Ground::Unknown("ZFS tells its devices only to its own tools".to_owned()),
+            "zfs" => Ground::Unknown("ZFS reports its devices only to its own tools".to_owned()),
             _ if filesystem.starts_with("fuse") => self.fuse(mount, depth),
-            _ => Ground::Unknown(format!("{filesystem} does not tell where it keeps its bytes")),
+            _ => Ground::Unknown(format!("{filesystem} does not report where it stores its data")),
         }
     }
 
@@ -231,7 +231,7 @@ impl<'a> Descent<'a> {
     fn overlay(&mut self, mount: &Mount, depth: usize) -> Ground {
         match mounts::option(mount, "upperdir") {
             Some(upper) => self.follow(Path::new(upper), depth),
-            None => Ground::Unknown("a read-only overlay lies on several directories".to_owned()),
+            None => Ground::Unknown("a read-only overlay has several directories".to_owned()),
         }
     }
 
@@ -246,7 +246,7 @@ impl<'a> Descent<'a> {
         if mount.source.contains(":/") {
             return Ground::Remote;
         }
-        Ground::Unknown(format!("{} does not tell where it keeps its bytes", mount.filesystem))
+        Ground::Unknown(format!("{} does not report where it stores its data", mount.filesystem))
     }
 
     /// Goes on at another path: in a container, one that was meant outside may not be there.
@@ -263,7 +263,7 @@ impl<'a> Descent<'a> {
             },
             Err(error) => {
                 let reason = sysfs::reason(&error);
-                Ground::Unknown(format!("{} cannot be followed: {reason}", path.display()))
+                Ground::Unknown(format!("cannot resolve {}: {reason}", path.display()))
             }
         }
     }
@@ -275,7 +275,7 @@ impl<'a> Descent<'a> {
             Ground::Blocks(names) => names,
             Ground::Unknown(reason) => self.note(&reason),
             Ground::Memory => self.note(LOOP_IN_MEMORY),
-            Ground::Remote => self.note("the loop device's file lies on another machine"),
+            Ground::Remote => self.note("the loop device's file is on another machine"),
         }
     }
 
@@ -315,7 +315,7 @@ impl<'a> Descent<'a> {
         let layers = self.layers(&counted);
         let compression = match compression::of(self.system, &self.met, &layers) {
             Presence::Absent(_) if backing == Backing::Unknown => {
-                Presence::absent("not known: nor is what lies below")
+                Presence::absent("unknown, like the layers below")
             }
             told => told,
         };

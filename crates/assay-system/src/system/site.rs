@@ -173,7 +173,7 @@ pub struct Mount {
 }
 
 /// What is known of a loop device that stands on no drive.
-pub const LOOP_IN_MEMORY: &str = "the loop device's file lies in memory";
+pub const LOOP_IN_MEMORY: &str = "the loop device's file is in memory";
 
 /// Everything below a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ pub fn fault(
     Ok(if system.read_link(directory).is_ok() {
         Some("it is a link".to_owned())
     } else if found.kind != FileKind::Directory {
-        Some("it is no directory".to_owned())
+        Some("not a directory".to_owned())
     } else if found.user != 0 && !owners.contains(&found.user) {
         Some(format!("it belongs to user {}", found.user))
     } else if found.mode & closed != 0 {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn sentences(found: &Findings) -> usize {
-        let own = found.summary.iter().filter(|own| own.contains("acknowledged by a cache"));
+        let own = found.summary.iter().filter(|own| own.contains("cache acknowledges syncs"));
         own.count()
     }
 
@@ -147,7 +147,7 @@ mod tests {
     fn a_sync_that_costs_nothing_is_told_beside_its_numbers_and_changes_no_trust() {
         let found = costless().findings();
         let text = told(&found, "sync-write").unwrap();
-        assert!(text.starts_with("syncs are acknowledged by a cache: "), "{text}");
+        assert!(text.starts_with("a cache acknowledges syncs: "), "{text}");
         assert_eq!(told(&found, "random-write-q1"), None);
         assert_eq!(told(&found, "sequential-read"), None);
         assert_eq!(cell(&found, "sync-write", "iops").trust, Some(Trust::Trusted));
@@ -155,7 +155,7 @@ mod tests {
         let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).reasons).is_some();
         assert!(of("latency_p50_ns") && !of("write_amplification"));
         assert_eq!(sentences(&found), 1, "{:?}", found.summary);
-        let as_sentence = format!("S{}.", &text[1..]);
+        let as_sentence = format!("A{}.", &text[1..]);
         assert!(found.summary.contains(&as_sentence), "{:?}", found.summary);
         assert!(found.summary.iter().any(|own| own.starts_with("All 3 rows are trusted")));
     }
@@ -183,17 +183,17 @@ mod tests {
     fn a_lent_drive_says_it_in_one_row_and_each_target_for_itself() {
         let lend = |drive: &mut Drive| {
             drive.bus = Presence::Present("virtio".to_owned());
-            drive.link = Presence::absent("a virtual disk has no link of its own");
+            drive.link = Presence::absent("a virtual disk has no link");
             drive.write_cache = Presence::Present("write through".to_owned());
         };
         let found = on(costless(), lend);
-        assert!(told(&found, "sync-write").unwrap().contains("whoever serves sda"));
+        assert!(told(&found, "sync-write").unwrap().contains("the host of sda"));
         assert_eq!(sentences(&found), 1, "{:?}", found.summary);
         let two = Bench::new(&["/mnt/a", "/mnt/b"])
             .row(0, "sync-write", 4096, &[49_800, 50_100, 50_200])
             .row(1, "sync-write", 4096, &[1_000, 1_010, 1_020]);
         let found = on(two, lend);
-        let first = "sync-write on /mnt/a: syncs are acknowledged by a cache: ";
+        let first = "sync-write on /mnt/a: a cache acknowledges syncs: ";
         let own = found.summary.iter().filter(|own| own.starts_with(first));
         assert_eq!((own.count(), sentences(&found)), (1, 1), "{:?}", found.summary);
     }

@@ -167,13 +167,13 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     }
     let unknown = [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL);
     if unknown {
-        told.push("what surrounded the trials was not recorded for all of the results".to_owned());
+        told.push("some results do not record the surroundings of their trials".to_owned());
     } else if told.is_empty() {
-        told.push("nothing that was recorded differs".to_owned());
+        told.push("no recorded property differs".to_owned());
     }
     let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
     if first.measurements.iter().any(|cell| counts(&cell)) {
-        told.push("metrics that may be zero are not compared across days or machines".to_owned());
+        told.push("metrics that can be zero are not compared across days or machines".to_owned());
     }
     told.into_iter().map(|text| Check::new("environment", text)).collect()
 }
@@ -190,7 +190,7 @@ fn facts(findings: &Findings) -> Vec<Fact> {
         ..
     } = &findings.environment;
     let number =
-        |value: Option<u64>| value.map_or_else(|| "not told".to_owned(), |n| n.to_string());
+        |value: Option<u64>| value.map_or_else(|| "not recorded".to_owned(), |n| n.to_string());
     let mut facts = vec![
         Fact::new("version of assay", assay),
         Fact::new("kernel", kernel),
@@ -260,7 +260,7 @@ pub(super) fn order(findings: &Findings) -> String {
 }
 
 fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".to_owned());
     [
         ("name", target.name.clone()),
         ("drive", target.drive.clone()),

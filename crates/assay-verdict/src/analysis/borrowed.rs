@@ -99,7 +99,7 @@ mod tests {
             .each(flush);
         for drive in bench.environment.sites.iter_mut().flat_map(|site| &mut site.drives) {
             drive.bus = Presence::Present("virtio".to_owned());
-            drive.link = Presence::absent("a virtual disk has no link of its own");
+            drive.link = Presence::absent("a virtual disk has no link");
             drive.write_cache = Presence::Present("write back".to_owned());
         }
         bench.findings()
@@ -115,7 +115,7 @@ mod tests {
         let mut drive = String::new();
         for own in drives {
             own.bus = Presence::Present("virtio".to_owned());
-            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.link = Presence::absent("a virtual disk has no link");
             own.write_cache = Presence::Present(kind.to_owned());
             drive.clone_from(&own.name);
         }
@@ -182,7 +182,7 @@ mod tests {
             .row(1, "sequential-read", 1 << 20, &[100; 3]);
         for drive in &mut bench.environment.sites[0].drives {
             drive.bus = Presence::Present("virtio".to_owned());
-            drive.link = Presence::absent("a virtual disk has no link of its own");
+            drive.link = Presence::absent("a virtual disk has no link");
         }
         let told = bench.findings().summary.join(" ");
         assert!(
@@ -199,7 +199,7 @@ mod tests {
         let mut row =
             super::super::rows::bare(&bench.plan.workloads[0], &bench.plan, &bench.environment);
         assert!(row.as_given(Nature::Amount).is_none(), "no rule saw a lent drive");
-        row.remarks = vec![(LENT, Remark::of(Trust::Suspect, "the host keeps them"))];
+        row.remarks = vec![(LENT, Remark::of(Trust::Suspect, "the host caches them"))];
         let note = row.as_given(Nature::Amount).unwrap();
         assert_eq!((note.rule.as_str(), note.trust), (LENT, Trust::Trusted));
         // Of what its rule is about, that says what there is to say.

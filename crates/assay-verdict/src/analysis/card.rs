@@ -209,7 +209,7 @@ fn sentences(row: &CardRow) -> Vec<String> {
     told.extend(other_cards(&row.published, row.random_write.as_ref()));
     told.extend(row.ratings.iter().map(|one| format!("Printed on it: {}.", one.text)));
     if row.share_of_rating.is_some() {
-        told.push("The share of the claim is that of linear reading: the speed on a card is that of reading.".to_owned());
+        told.push("The percentage of the claim uses the linear read speed, because cards state read speed.".to_owned());
     }
     told
 }
@@ -246,9 +246,9 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
     let interval = match number.ci95 {
         Some([low, high]) => {
             let [low, high] = [low, high].map(show::per_second);
-            format!(" (95 % interval {low} to {high}{})", number.doubt())
+            format!(" (95% CI {low} to {high}{})", number.doubt())
         }
-        None => format!(" (too few trials for an interval{})", number.doubt()),
+        None => format!(" (too few trials for a CI{})", number.doubt()),
     };
     match one.place {
         Standing::Above => format!("{}s: {iops} IOPS{interval}, above {line}.", upper(what)),
@@ -260,10 +260,7 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
             )
         }
         Standing::Open => {
-            format!(
-                "{}s: {iops} IOPS{interval}; whether they reach {line} cannot be determined.",
-                upper(what)
-            )
+            format!("{}s: {iops} IOPS{interval}; inconclusive against {line}.", upper(what))
         }
     }
 }
@@ -330,7 +327,7 @@ mod tests {
         let text = against_the_line("random write", writes.unwrap(), Some(&write));
         assert_eq!(
             text,
-            "Random writes: 19.5 IOPS (95 % interval 19.2 to 19.9), below the 90 IOPS of a 5400 rpm laptop disk."
+            "Random writes: 19.5 IOPS (95% CI 19.2 to 19.9), below the 90 IOPS of a 5400 rpm laptop disk."
         );
     }
 }

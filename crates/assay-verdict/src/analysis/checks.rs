@@ -11,7 +11,7 @@ use assay_study::results::record::{Status, TrialRecord};
 use super::time::Time;
 
 /// What is said of a recording without its end.
-const CUT: &str = "the recording was cut before its end, or still runs; export and replay read the requests up to there";
+const CUT: &str = "the recording was cut off or is still running; export and replay read the requests up to there";
 
 /// How many trials there are.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<C
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
             let rest = match (judged, is_race) {
-                (true, true) => ": nobody has won before its end",
+                (true, true) => ": no winner before its end",
                 (true, false) => ": no verdict before its end",
                 (false, _) => "",
             };
@@ -92,11 +92,9 @@ fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
         if is_race { [" of its replicate", " of their replicates"] } else { ["", ""] };
     let text = match repeats {
         0 => return None,
-        1 => format!("1 trial was run again at the end{own}, because one was disturbed"),
+        1 => format!("Assay repeated 1 disturbed trial at the end{own}"),
         _ => {
-            format!(
-                "{repeats} trials were run again at the end{their}, because some were disturbed"
-            )
+            format!("Assay repeated {repeats} disturbed trials at the end{their}")
         }
     };
     Some(check("repeats", text))
@@ -107,9 +105,9 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
         (0, _) => return None,
         (1, false) => "was disturbed and still counts",
         (_, false) => "were disturbed and still count",
-        (1, true) if is_race => "was disturbed; the race leaves it out",
-        (_, true) if is_race => "were disturbed; the race leaves them out",
-        (1, true) => "was disturbed; verdicts leave it out",
+        (1, true) if is_race => "was disturbed; the race excludes it",
+        (_, true) if is_race => "were disturbed; the race excludes them",
+        (1, true) => "was disturbed; verdicts exclude it",
         (_, true) => "were disturbed; verdicts exclude them",
     };
     let why = match (counts.disturbed, &counts.disturbance) {
@@ -123,10 +121,10 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
 fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
     let rest = match (counts.failed, recorded) {
         (0, _) => return None,
-        (1, true) => " has no number and counts in no mean",
-        (_, true) => " have no number and count in no mean",
-        (1, false) => " trials failed and does not count",
-        (_, false) => " trials failed and do not count",
+        (1, true) => " has no number and is in no mean",
+        (_, true) => " have no number and are in no mean",
+        (1, false) => " trials failed and is excluded",
+        (_, false) => " trials failed and are excluded",
     };
     Some(check("failed", format!("{} of {}{rest}", counts.failed, counts.run)))
 }
@@ -138,12 +136,10 @@ fn level(plan: &Plan) -> Option<Check> {
     let text = match plan.design.fresh {
         _ if plan.design.margin.is_none() || !made => return None,
         Fresh::Replicate if on_made => {
-            "each file system was made anew in every replicate: the luck of its layout is averaged"
+            "Assay recreated each filesystem in every replicate: replicates average the effect of its layout"
         }
-        Fresh::Study if on_made => {
-            "1 file system for the whole study: the luck of its layout is not averaged"
-        }
-        _ => "one area a target for all trials: the luck of its place there is not averaged",
+        Fresh::Study if on_made => "1 filesystem for the whole study: its layout is not averaged",
+        _ => "one area per target for all trials: its position is not averaged",
     };
     Some(check("level", text.to_owned()))
 }
@@ -155,18 +151,19 @@ fn stopping(plan: &Plan) -> Option<Check> {
         Stopping::Looks { at, .. } => {
             let at: Vec<String> = at.iter().map(ToString::to_string).collect();
             format!(
-                "looked at after {} replicates; the looks share the error of 5% equally",
+                "{} interim analyses, which share the error of 5% equally",
                 at.join(", ")
             )
         }
         Stopping::Open { .. } => {
-            "looked at after every replicate, by a confidence sequence that holds at all of them"
+            "an interim analysis after every replicate, with a confidence sequence (95%, simultaneous over all of \
+             them)"
                 .to_owned()
         }
         Stopping::Race { closeness, screen } => format!(
-            "{}a race: settings that are surely behind leave after a replicate, from the third on, by a \
-             sequence that holds at all looks and for all of them at 5 %; it is over with one left, with \
-             none that can be ahead of the leader by more than {}, or after {} replicates",
+            "{}a race: configurations that are behind (simultaneous 95% confidence sequence) leave after a replicate, \
+             from the third on; it ends with one left, with none that can be more than {} ahead of the leader, or \
+             after {} replicates",
             screened(*screen),
             show::share(*closeness),
             plan.replicates.saturating_sub(*screen)
@@ -180,8 +177,8 @@ fn screened(passes: u32) -> String {
     match passes {
         0 => String::new(),
         _ => format!(
-            "a screen of {passes} passes: levels leave whose main effects are surely behind, at 5 % for all of \
-             them, and interactions are not looked at; then "
+            "a screen of {passes} passes eliminates levels with worse main effects (simultaneous 95% confidence) and \
+             ignores interactions; then "
         ),
     }
 }

@@ -107,7 +107,7 @@ fn needs(class: &Class) -> String {
     match class.iops {
         [0.0, _] => format!("at least {linear}"),
         [reads, writes] => format!(
-            "at least {} random reads and {} random writes a second, and {linear}",
+            "at least {} random read IOPS and {} random write IOPS, and {linear}",
             show::per_second(reads),
             show::per_second(writes)
         ),
@@ -137,7 +137,7 @@ fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) 
             let [value, low, high] = [*value, *low, *high].map(shown);
             format!("{what}: {value}, 95% CI {low} to {high}{doubt}")
         }
-        Some(number) => format!("{what}: {}, without an interval{doubt}", shown(number.value)),
+        Some(number) => format!("{what}: {}, without a CI{doubt}", shown(number.value)),
     }
 }
 
@@ -208,8 +208,7 @@ mod tests {
         let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
         assert_eq!(
             held(claims, &suspect)[0].text,
-            "95 MB/s: cannot be determined (linear reading: 90 MB/s, 95 % interval 85.5 MB/s to 94.5 MB/s, \
-             suspect numbers)"
+            "95 MB/s: cannot be determined (linear reading: 90 MB/s, 95% CI 85.5 MB/s to 94.5 MB/s, suspect numbers)"
         );
     }
 }

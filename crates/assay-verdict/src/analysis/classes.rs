@@ -7,7 +7,7 @@ use assay_base::quantity::metric::{self, CLASS_METRICS, Statistic};
 use assay_base::quantity::played;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Metric, Scale};
-use assay_kinds::work::metrics::{change, noun};
+use assay_kinds::work::metrics::change;
 use assay_kinds::work::observe;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
 use assay_machine::probes::is_not_recorded;
@@ -284,7 +284,7 @@ pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let spans = spans_of(row);
     Some(match spans.first() {
-        None => Err("requests were not looked at by class".to_owned()),
+        None => Err("requests were not recorded by class".to_owned()),
         Some((_, Err(reason))) => Err(reason.clone()),
         Some((trial, Ok(told))) => match told.classes.get(class.key) {
             Some(span) => value(metric, span, told),
@@ -297,7 +297,7 @@ pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String
 fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;
     let each = || match told.sums_alone {
-        Some(reason) => Err(format!("single requests were not seen: {reason}")),
+        Some(reason) => Err(format!("single requests were not recorded: {reason}")),
         None => Ok(()),
     };
     let quantile = |q: f64| {
@@ -315,13 +315,13 @@ fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String>
     };
     let per_s = |amount: u64| {
         let rate = amount as f64 / (told.span_ns as f64 / 1e9);
-        if rate.is_finite() { Ok(rate) } else { Err("the span had no length".to_owned()) }
+        if rate.is_finite() { Ok(rate) } else { Err("the span has no length".to_owned()) }
     };
     match metric::class(metric).map(|(_, what)| what) {
         Some(Statistic::P50) => quantile(0.5),
         Some(Statistic::P90) => quantile(0.9),
         Some(Statistic::P99) => quantile(0.99),
-        Some(Statistic::Mean) => mean.ok_or_else(|| "no latency was seen".to_owned()),
+        Some(Statistic::Mean) => mean.ok_or_else(|| "no latency was recorded".to_owned()),
         Some(Statistic::Deviation) => each().and_then(|()| {
             queued.sd_ns().ok_or_else(|| "needs 2 requests per trial, had 1".to_owned())
         }),
@@ -381,11 +381,11 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
         .iter()
         .map(|one| {
             let load = other_load(one).unwrap_or_default();
-            format!("{}: no verdict, the load was not the same ({load})", class_words(one))
+            format!("{}: no verdict, the load differed ({load})", class_words(one))
         })
         .collect();
     let rest: Vec<&str> = rest.iter().map(|one| class_words(one)).collect();
-    let rest = listed(&rest).map(|classes| format!("{classes}: no difference shown"));
+    let rest = listed(&rest).map(|classes| format!("{classes}: no significant difference"));
     let said = Said::Classes { workload: of.to_owned(), interval: !parts.is_empty() };
     let parts: Vec<String> = parts.into_iter().chain(loaded).chain(rest).collect();
     let text = format!(
@@ -525,7 +525,7 @@ mod tests {
             let own = found(&findings, metric);
             let [ratio, low, high] =
                 show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
-            let given = format!("fresh trials give {ratio} (95 % interval {low} to {high})");
+            let given = format!("fresh trials give {ratio} (95% CI {low} to {high})");
             assert!(sentence.text.contains(&given), "{}", sentence.text);
             sentence.text
         };

@@ -43,8 +43,8 @@ pub(super) fn sentence(all: &[Conversion]) -> Option<Sentence> {
         }
     };
     let text = format!(
-        "Encrypting {} in place took {} ({times}; making what stands on it included): {} of the device \
-         while nothing else used it.",
+        "Encrypting {} in place took {} ({times}, with the layers above it): {} of the device while nothing else used \
+         it.",
         show::bytes(bytes),
         show::duration(middle as f64),
         show::rate(bytes as f64 / (middle as f64 / 1e9)),
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(
             told(&[seconds(4), None, seconds(2), seconds(3)]),
             [
-                "Encrypting 320 MiB in place took 3 s (median of 3 times, 2 s to 4 s; making what stands \
-              on it included): 107 MiB/s of the device while nothing else used it."
+                "Encrypting 320 MiB in place took 3 s (median of 3 times, 2 s to 4 s, with the layers above it): 107 \
+              MiB/s of the device while nothing else used it."
             ]
         );
         assert!(told(&[seconds(2)])[0].contains("took 2 s (once; making"));

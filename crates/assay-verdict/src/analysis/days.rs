@@ -86,12 +86,12 @@ impl Days {
     /// How far days are taken to lie apart, and why.
     pub fn words(self) -> String {
         let why = match self.from {
-            Source::Usual => "nothing is known of these; --between-day-sd names another".to_owned(),
-            Source::Asked => "as --between-day-sd says".to_owned(),
-            Source::Results(count) => format!("as {count} earlier results of this study do"),
+            Source::Usual => "an assumption; set it with --between-day-sd".to_owned(),
+            Source::Asked => "from --between-day-sd".to_owned(),
+            Source::Results(count) => format!("from {count} earlier results of this study"),
         };
         let sd = show::percent(100.0 * self.sd);
-        format!("one result is one day: days are taken to scatter by {sd} ({why})")
+        format!("one result is one day: assumed day-to-day variation {sd} ({why})")
     }
 }
 

@@ -76,7 +76,7 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
         kernel: format!("{} {}", text(&machine.kernel, "not known"), machine.architecture)
             .trim_end()
             .to_owned(),
-        cpu: text(&machine.cpu, "processor not known"),
+        cpu: text(&machine.cpu, "CPU unknown"),
         cpus: machine.logical_cpus.value().map(|count| *count as u32),
         memory_bytes: machine.memory_bytes.value().copied(),
         virtualization: text(&machine.virtualisation, "not known"),
@@ -156,7 +156,7 @@ fn drive_words(site: &Site) -> String {
         || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
     match (site.kind, site.backing, site.drives.as_slice()) {
         (TargetKind::Simulated, ..) => "simulated".to_owned(),
-        (_, Backing::Memory, _) => "memory, no drive".to_owned(),
+        (_, Backing::Memory, _) => "memory, not a drive".to_owned(),
         (_, Backing::Remote, []) => format!("another machine{}", reason()),
         (_, _, []) => format!("not known{}", reason()),
         (_, _, [drive]) => one_drive(drive),

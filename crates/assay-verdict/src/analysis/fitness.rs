@@ -36,10 +36,10 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
     };
     let mut because = match answer {
         Some(own) => own.reasons.clone(),
-        None => vec!["Trials are still to come.".to_owned()],
+        None => vec!["Trials are pending.".to_owned()],
     };
     if let (Some(first), Some(asked)) = (because.first_mut(), asked_for(ask)) {
-        *first = format!("{}; {asked} is asked for.", first.trim_end_matches('.'));
+        *first = format!("{}; the limit is {asked}.", first.trim_end_matches('.'));
     }
     if shown == Fit::Inconclusive {
         because.extend(untold(found, ask));
@@ -87,7 +87,7 @@ fn asked_for(ask: &Ask) -> Option<String> {
 fn doubt(found: &Findings, ask: &Ask) -> Option<String> {
     let dying = found.system_activity.drives.iter().find(|drive| !drive.grown.is_empty());
     if let Some(drive) = dying {
-        return Some(format!("{} counted more errors of its own during the study", drive.drive));
+        return Some(format!("{} counted more internal errors during the study", drive.drive));
     }
     asked(found, ask).find_map(doubted)
 }
@@ -132,7 +132,7 @@ fn doubted(cell: &Cell) -> Option<String> {
     let quiet: BTreeSet<u32> = quiet.collect();
     let is_disturbed = trials().any(|trial| trial.status == Status::Disturbed);
     (is_disturbed && quiet.len() < FEWEST_FOR_INTERVAL)
-        .then(|| format!("{name} has too few trials that were not disturbed"))
+        .then(|| format!("{name} has too few undisturbed trials"))
 }
 
 #[cfg(test)]

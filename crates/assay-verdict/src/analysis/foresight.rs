@@ -102,8 +102,7 @@ pub fn foreseen(plan: &Plan) -> Option<String> {
         (least, most) => format!("{} to {}", show::share(*least), show::share(*most)),
     };
     Some(format!(
-        "{} replicates: a difference of {range} is found in 4 of 5 cases, if trials scatter as in \
-         the pilot",
+        "{} replicates: power 80% for a difference of {range}, if trials scatter as in the pilot",
         plan.replicates
     ))
 }
@@ -134,7 +133,7 @@ fn is_rate(cell: &Cell) -> bool {
 fn words(told: &Foresight) -> String {
     if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
         return format!(
-            "{} replicates give no interval and detect no difference: {FEWEST_FOR_INTERVAL} are the fewest",
+            "{} replicates give no CI and detect no difference: {FEWEST_FOR_INTERVAL} are the minimum",
             told.replicates
         );
     }
@@ -150,15 +149,15 @@ fn words(told: &Foresight) -> String {
     let (spreads, differences) = (list(|pair| pair.0), list(|pair| pair.1));
     let family = match told.comparisons {
         1 => String::new(),
-        count => format!(", {count} comparisons at once"),
+        count => format!(", {count} simultaneous comparisons"),
     };
     let head = format!(
-        "{} replicates{family}: smallest detectable difference {differences} (80 % power) if the spread is",
+        "{} replicates{family}: smallest detectable difference {differences} (80% power) if the spread is",
         told.replicates
     );
     match &told.sd_source {
-        Some(pilot) if pilot == PILOT => format!("{head} like the pilot's {spreads}"),
-        Some(id) => format!("{head} like last time's {spreads} (result {id})"),
-        None => format!("{head} {spreads}; there is no earlier result to take the spread from"),
+        Some(pilot) if pilot == PILOT => format!("{head} {spreads}, as in the pilot"),
+        Some(id) => format!("{head} {spreads}, as last time (result {id})"),
+        None => format!("{head} {spreads}; no earlier result gives the spread"),
     }
 }

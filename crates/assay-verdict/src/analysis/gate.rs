@@ -116,7 +116,7 @@ fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
 }
 
 fn few(values: &[f64], id: &str) -> String {
-    format!("{id} has {} trials that count, and it takes {FEWEST_FOR_INTERVAL}", values.len())
+    format!("{id} has {} trials that count, and the gate needs {FEWEST_FOR_INTERVAL}", values.len())
 }
 
 /// The cell of a result, or why it makes no statement.
@@ -128,10 +128,10 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
         let own =
             absent.find(|own| own.workload == *workload && settable(&own.configuration) == *arm);
         let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
-        return Err(format!("{id} does not have it: {reason}"));
+        return Err(format!("{id} lacks it: {reason}"));
     };
     if found.scale == Scale::Difference {
-        return Err("a metric that may be zero is not compared across days".to_owned());
+        return Err("Assay does not compare metrics that can be zero across days".to_owned());
     }
     if !found.better.is_known() {
         return Err(words::no_direction(&found.metric));
@@ -264,7 +264,7 @@ impl Allowed {
 fn blind(seen: f64, must_detect: f64) -> Ended {
     let [seen, must_detect] = [seen, must_detect].map(percent);
     // Rounded they may look the same.
-    let more = if seen == must_detect { "a little more than " } else { "" };
+    let more = if seen == must_detect { "slightly more than " } else { "" };
     Ended::Inconclusive(format!(
         "smallest detectable regression {more}{seen}, must_detect is {must_detect}"
     ))

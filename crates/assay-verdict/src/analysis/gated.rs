@@ -161,15 +161,15 @@ impl Judge<'_> {
     /// Why a comparison makes no statement, whatever its interval is.
     fn silenced(&self, one: &Comparison) -> Option<String> {
         if self.unfinished {
-            return Some("trials are still to come".to_owned());
+            return Some("trials are pending".to_owned());
         }
         if self.is_made_up(one) {
             return Some(
-                "times and rates of an emulated machine say nothing of hardware".to_owned(),
+                "times and rates of an emulated machine do not describe hardware".to_owned(),
             );
         }
         if !self.design.order.tells_arms_from_time() {
-            return Some("the order of the trials cannot tell settings from time".to_owned());
+            return Some("the order of the trials confounds configurations with time".to_owned());
         }
         // A side that has nothing has no numbers to be trusted either.
         if one.n == 0
@@ -182,7 +182,7 @@ impl Judge<'_> {
             return Some(why);
         }
         if one.note_facts.iter().any(|note| matches!(note, Note::UnequalLoad { .. })) {
-            return Some("the load was not the same, and may explain a difference".to_owned());
+            return Some("the load differed and could explain the result".to_owned());
         }
         if let Some(why) = one.note_facts.iter().find_map(verdicts::unknowable) {
             return Some(why);
@@ -195,7 +195,7 @@ impl Judge<'_> {
             _ if has_zeros(one) => Some(ZEROS.to_owned()),
             n => self.absence(&one.workload, &one.configuration).or_else(|| {
                 Some(format!(
-                    "it has {n} undisturbed pairs with the baseline, and it takes {FEWEST_FOR_INTERVAL}"
+                    "it has {n} undisturbed pairs with the baseline, and the gate needs {FEWEST_FOR_INTERVAL}"
                 ))
             }),
         }
@@ -205,11 +205,10 @@ impl Judge<'_> {
     fn misfit(&self, one: &Comparison) -> Option<&'static str> {
         match self.asked.more {
             None if one.difference.is_some() => Some(
-                "a metric that may be zero has no ratio to be judged by: name how much more is allowed, \
-                 such as --gate +10",
+                "a metric that can be zero has no ratio; give an absolute limit, such as --gate +10",
             ),
             Some(_) if one.ratio.is_some() => {
-                Some("it is compared by its ratio: name a share that is allowed, such as --gate 5%")
+                Some("Assay compares it by its ratio; give a relative limit, such as --gate 5%")
             }
             _ => None,
         }
@@ -375,7 +374,7 @@ impl Judge<'_> {
 }
 
 /// Why values of zero make no statement.
-const ZEROS: &str = "values of zero have no ratio to be judged by";
+const ZEROS: &str = "values of zero have no ratio";
 
 /// Whether trials are left out of a comparison because their values allow no ratio.
 fn has_zeros(one: &Comparison) -> bool {
@@ -395,8 +394,7 @@ fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String>
         _ => return None,
     };
     Some(format!(
-        "only where it ran {place} in its replicate is it worse by more: one of the two changes what \
-         runs after it"
+        "only where it ran {place} in its replicate is it worse than the limit: one of the two affects the next"
     ))
 }
 
@@ -420,7 +418,7 @@ fn question(answer: &GateAnswer) -> Answer {
     let allowed = answer.allowance();
     Answer {
         ask: format!(
-            "Is every setting at most {allowed} worse than the baseline{}?",
+            "Is every configuration at most {allowed} worse than the baseline{}?",
             of.unwrap_or_default()
         ),
         published: None,

@@ -18,8 +18,8 @@ pub(super) fn sentence(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
     Some(Sentence::new(
         said,
         format!(
-            "{workload}: {} was rolled back after {} (trial {}), because it harmed the work: {}, three seconds in a \
-             row; it was not tried again and has no ratio.",
+            "{workload}: Assay rolled {} back after {} (trial {}), because it harmed the production workload: {}, \
+             three seconds in a row; Assay did not retry it, and it has no ratio.",
             arm_in_words(record.arm.iter()),
             show::duration(after_ns as f64),
             record.order,

@@ -87,7 +87,7 @@ pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
 
 /// Why a trial of such a replicate does not count.
 pub(super) const BROKEN: &str =
-    "a host was lost in its replicate: trials of more hosts and of fewer are not compared";
+    "its replicate lost a host: Assay does not compare trials with different numbers of hosts";
 
 /// What is known of hosts so far.
 #[derive(Default)]
@@ -179,7 +179,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         let alone = own.map(|(fleet, rank)| {
             let name = words(rank, fleet.name.as_deref().unwrap_or_default());
             let of = fleet.ranks;
-            format!("{name} of {of} hosts alone: rank 0 keeps the result of all")
+            format!("{name} of {of} hosts alone: rank 0 has the result of all")
         });
         return alone.map(|text| Check::new("hosts", text)).into_iter().collect();
     };
@@ -189,7 +189,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
     let mut found = vec![Check::new(
         "hosts",
         format!(
-            "{} of {} hosts ({names}{more}): every number is one of all of them",
+            "{} of {} hosts ({names}{more}): every number combines all of them",
             hosts.finished, hosts.started
         ),
     )];
@@ -205,15 +205,13 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         let names: Vec<String> = ranks.iter().take(MOST_NAMES).map(u32::to_string).collect();
         let more = if ranks.len() > MOST_NAMES { ", ..." } else { "" };
         let text = format!(
-            "ranks {}{more} ran on one machine: they share what it has, and their sum is not that of as many hosts",
+            "ranks {}{more} ran on one machine: they share its resources, and their sum is not that of as many hosts",
             names.join(", ")
         );
         found.push(Check::new("hosts", text));
     }
     if let Some(count) = hosts.rejected {
-        let text = format!(
-            "{count} connections were turned away: they did not show that they know the token"
-        );
+        let text = format!("Assay rejected {count} connections with a wrong token");
         found.push(Check::new("hosts", text));
     }
     found

@@ -67,7 +67,7 @@ fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
     Some(match seen {
         Presence::Present(temperature) => Presence::from_option(
             nearest(temperature),
-            "no sensor says from which temperature on its part slows down",
+            "no sensor reports the temperature at which its part slows down",
         ),
         Presence::Absent(reason) => Presence::absent(reason.clone()),
     })
@@ -196,7 +196,7 @@ mod tests {
         );
         assert_eq!(
             told(Trust::Invalid),
-            "What it writes for long is not told. Its numbers are invalid: the device delivered none of it."
+            "Its sustained rate is unknown. Its numbers are invalid: the device delivered none of it."
         );
     }
 
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(name(&at(61_000, None)), Some(Presence::Present(cool)));
         let empty = Temperature::default();
         let untold = near_limit(&Presence::Present(empty)).unwrap();
-        assert!(untold.reason().unwrap().starts_with("no sensor says"));
+        assert!(untold.reason().unwrap().starts_with("no sensor reports"));
         let none = Presence::absent("the kernel shows none");
         assert_eq!(near_limit(&none), Some(Presence::absent("the kernel shows none")));
         assert_eq!(near_limit(&not_recorded()), None);

@@ -45,7 +45,7 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
     }
     let killed = all.iter().filter(|one| one.killed.0 > 0).map(|one| {
         format!(
-            "{} is killed in {} of {} trials, with {} of {}",
+            "{} ran out of memory in {} of {} trials, with {} of {}",
             one.name,
             one.killed.0,
             one.killed.1,
@@ -62,7 +62,7 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
             (0, _) => String::new(),
             (killed, all) => format!(" in the other {}", all.saturating_sub(killed)),
         };
-        Some(format!("{} has all of it{where_not} at {rate} accesses per second{per}", one.name))
+        Some(format!("{}: all fits{where_not}, {rate} accesses per second{per}", one.name))
     });
     let told: Vec<String> = killed.chain(lived).collect();
     let worst = all.iter().map(|one| one.trust).max().unwrap_or(Trust::Trusted);
@@ -76,8 +76,8 @@ impl Held {
         let memory = show::bytes((self.set_bytes as f64 / per) as u64);
         if per < 1.0 + SMALL {
             format!(
-                ", but takes {memory} of memory with what lies packed outside of the limit: in that memory as \
-                 much would fit without"
+                ", but takes {memory} of memory, including packed pages outside of the limit: as much would fit there \
+                 uncompressed"
             )
         } else {
             format!(", in {memory} of memory: {} of it per byte", show::ratio(per))

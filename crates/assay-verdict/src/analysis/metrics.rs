@@ -116,7 +116,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "background_bandwidth_bytes_per_s" => {
             let beside = record.background.as_ref();
             let beside = beside.and_then(|own| Some((own, io::Detail::of(own)?)));
-            let (own, counted) = beside.ok_or("nothing went on beside it")?;
+            let (own, counted) = beside.ok_or("no other operation ran at the same time")?;
             own.per_second(counted.bytes())
         }
         "cpu_s_per_gib" => Ok(seconds_per_gib(record.all_cpu_ns(), record)),
@@ -128,7 +128,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "cpu_s" => value_or_reason(&kernel_threads_ns())
             .map(|ns| ns.saturating_add(record.all_cpu_ns()) as f64 / 1e9),
         "write_amplification" if record.claims().zero.operations > 0 => {
-            Err("a device counts what is zeroed as written, and a file system may only note it"
+            Err("a device counts zeroed bytes as written, and a filesystem may only record them"
                 .to_owned())
         }
         "write_amplification" => {
@@ -173,7 +173,7 @@ fn of_devices(
     trial: &Measured<'_>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
-    let untold = || "nothing below tells its bytes".to_owned();
+    let untold = || "no device below counts bytes".to_owned();
     let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
     let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
     let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
@@ -187,10 +187,10 @@ fn of_carriers(
     trial: &Measured<'_>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
-    let untold = || "nothing below tells its bytes".to_owned();
+    let untold = || "no device below counts bytes".to_owned();
     let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
     if !is_not_recorded(&trial.record.evidence.array_sync) {
-        return Err("what the synchronisation moved is among it".to_owned());
+        return Err("the count includes resync traffic".to_owned());
     }
     let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
     let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
@@ -232,7 +232,7 @@ pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
 /// What a program told of itself.
 fn told(metric: &str, measured: &work::Measured) -> Result<f64, String> {
-    measured.value(metric).unwrap_or_else(|| Err("not every trial tells it".to_owned()))
+    measured.value(metric).unwrap_or_else(|| Err("some trials lack it".to_owned()))
 }
 
 fn is_sync(metric: &str) -> bool {
@@ -243,12 +243,12 @@ fn is_sync(metric: &str) -> bool {
 fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
     let own = match &record.evidence.array_sync {
         Presence::Present(own) => own,
-        not if is_not_recorded(not) => return Err("nothing was synchronised".to_owned()),
+        not if is_not_recorded(not) => return Err("no array resynced".to_owned()),
         Presence::Absent(reason) => return Err(reason.clone()),
     };
     let mut all = own.values();
     let (Some(progress), None) = (all.next(), all.next()) else {
-        return Err("several arrays were synchronised".to_owned());
+        return Err("several arrays resynced".to_owned());
     };
     let rate = progress.bytes_per_s();
     Ok(if metric == SYNC_WHOLE { progress.of_bytes as f64 / rate } else { rate })
@@ -279,26 +279,26 @@ fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
     let idle = match idle {
         Presence::Present(idle) if idle.source == own.source => idle,
         Presence::Present(_) => {
-            return Err("the idle machine's energy is of another source".to_owned());
+            return Err("the idle energy is from another source".to_owned());
         }
         Presence::Absent(_) if is_not_watched(idle) => {
-            return Err("the idle machine was not measured: probes = [\"energy\"] does".to_owned());
+            return Err("idle energy was not measured: set probes = [\"energy\"]".to_owned());
         }
         Presence::Absent(reason) => return Err(reason.clone()),
     };
     let above = own.joules - idle.watts() * (own.span_ns as f64 / 1e9);
-    let message = "it used no more than the idle machine does";
+    let message = "it used no more energy than the idle machine";
     if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
 }
 
 fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
-    let latencies = times(metric, trial).ok_or("no operation was finished in the window")?;
+    let latencies = times(metric, trial).ok_or("no operation completed in the window")?;
     match metric {
         "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
         "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
         _ if of_class(metric) == Some(Point::Mean) => Ok(latencies.mean_ns()),
         _ => {
-            let q = quantile(metric).ok_or_else(|| format!("`{metric}` is not known here"))?;
+            let q = quantile(metric).ok_or_else(|| format!("unknown metric `{metric}`"))?;
             let value = latencies.percentile_ns(q);
             value.map(|ns| ns as f64).ok_or_else(|| too_few(q, latencies.len()))
         }

@@ -66,7 +66,7 @@ fn is_told(class: &Class, row: &Row<'_>) -> bool {
 }
 
 /// Why a response that a study names is not there.
-const NO_CLOCK: &str = "without a clock no start is intended that a response could be told from";
+const NO_CLOCK: &str = "this replay has no intended starts, so response time is undefined";
 
 /// There are response times of work by the clock alone.
 fn means_something(metric: &str, row: &Row<'_>) -> bool {
@@ -256,7 +256,7 @@ mod tests {
             let metric = format!("{key}_response_mean_ns");
             for one in own {
                 assert_eq!(one.metric.as_ref(), Some(&metric));
-                assert_eq!(one.reason, format!("the recording has no {class}"));
+                assert_eq!(one.reason, format!("the trace has no {class}"));
             }
             assert!(findings.measurements.iter().all(|cell| cell.workload != name));
         }
@@ -338,7 +338,7 @@ mod tests {
                 Ended::Inconclusive(why) => Some(why.as_str()),
                 _ => None,
             });
-            let wanted = "it has no number: no operation was finished in the window";
+            let wanted = "it has no number: no operation completed in the window";
             assert_eq!(why, Some(wanted));
         }
     }

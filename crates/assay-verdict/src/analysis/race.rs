@@ -199,7 +199,7 @@ pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Senten
     let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
     let what = match fresh.note_facts.iter().find_map(load) {
         Some(load) => format!("no verdict, because the load differed ({load})"),
-        None => "they are the answer".to_owned(),
+        None => "use the fresh value".to_owned(),
     };
     let text = format!(
         "The race showed {} over the baseline; fresh trials show {} (ratio {ratio}, 95% CI {low}-{high}): {what}.",
@@ -216,7 +216,7 @@ fn change_of(ratio: &str, metric: &str) -> String {
 }
 
 fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
-    let among = format!("the race among {} settings", answer.entries.len());
+    let among = format!("the race among {} configurations", answer.entries.len());
     let before = if answer.screen.is_some() { "a screen, " } else { "" };
     let counted = format!(
         "after {before}{} and {} trials",
@@ -224,17 +224,17 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
         answer.trials
     );
     if !is_told {
-        return format!("Nothing is said of who won {among}: the times are those of an emulator.");
+        return format!("No winner reported {among}: the times describe an emulator.");
     }
     let left = answer.left_in().count();
     let left_in = match left {
-        1 => "no other was left in".to_owned(),
-        _ => format!("{left} were left in, the winner among them"),
+        1 => "no other remains".to_owned(),
+        _ => format!("{left} remain, including the winner"),
     };
-    let apart = if left > 1 { ", and it does not tell them apart" } else { "" };
+    let apart = if left > 1 { ", and it does not separate them" } else { "" };
     let Some(winner) = &answer.winner else {
         return format!(
-            "Nobody leads {among} {counted}: no setting has values of three replicates."
+            "No leader {among} {counted}: no configuration has values of three replicates."
         );
     };
     let name = found.arm_words(winner);
@@ -242,25 +242,23 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
     let head = match answer.end {
         None => {
             return format!(
-                "{name} leads {among} {counted}, which is not over: {left} settings are left in."
+                "{name} leads {among} {counted}; the race is unfinished: {left} configurations remain."
             );
         }
         Some(RaceEnd::One) => format!("{name} won {among} {counted}: {}.", alone(answer, left)),
         Some(RaceEnd::Close) => format!(
-            "{name} won {among} {counted}: {left_in}, and none of them can be ahead of it by more than \
-             {closeness}."
+            "{name} won {among} {counted}: {left_in}, and none of them can be more than {closeness} ahead of it."
         ),
         Some(RaceEnd::Replicates) => format!(
-            "{name} won {among} {counted}, which are all that it has: {left_in}, and it does not tell them \
-             apart."
+            "{name} won {among} {counted}, the maximum: {left_in}, and the race does not separate them."
         ),
         Some(RaceEnd::Time) => {
-            format!("{name} won {among} {counted}, when it was ended early: {left_in}{apart}.")
+            format!("{name} won {among} {counted}, when it ended early: {left_in}{apart}.")
         }
     };
     let trust = match answer.trust {
         Some(Trust::Suspect) => " Its numbers are suspect.",
-        Some(Trust::Invalid) => " Its numbers are invalid: nothing is to be confirmed.",
+        Some(Trust::Invalid) => " Its numbers are invalid: do not confirm it.",
         _ => "",
     };
     format!("{head}{trust} {}", promise(answer, found)).trim_end().to_owned()
@@ -270,20 +268,20 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
 fn alone(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
     let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
-    let raced = if is_screened { " that went into it" } else { "" };
+    let raced = if is_screened { " that entered it" } else { "" };
     let mut departures = answer.entries.iter().filter_map(|runner| runner.eliminated.as_ref());
-    let harm = if departures.any(|left| left.rolled_back) { " or harmed others' work" } else { "" };
+    let harm = if departures.any(|left| left.rolled_back) { " or harmed others" } else { "" };
     if left > 1 && !is_baseline {
-        format!("all others{raced} but the baseline, which never leaves, were surely behind{harm}")
+        format!("all others{raced} but the baseline were behind (95% confidence){harm}")
     } else {
-        format!("all others{raced} were surely behind{harm}")
+        format!("all others{raced} were behind (95% confidence){harm}")
     }
 }
 
 /// What the winner promises, and how that is found out.
 fn promise(answer: &RaceAnswer, found: &Findings) -> String {
     if answer.winner.as_ref() == Some(&answer.baseline) {
-        return "It is the baseline: nothing is to be changed.".to_owned();
+        return "It is the baseline: change nothing.".to_owned();
     }
     let Some(promised) = answer.winner_ratio.filter(|_| answer.can_be_confirmed()) else {
         return String::new();

@@ -33,7 +33,7 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
     sizes.dedup_by_key(|size| size.limit_bytes);
     let (first, others) = sizes.split_first()?;
     let of_first = format!(
-        "{} threads with a stack of {} each reserve {} of addresses and use {}",
+        "{} threads with a stack of {} each reserve {} of address space and use {}",
         show::count(u64::from(first.threads)),
         show::bytes(first.limit_bytes),
         show::bytes(first.reserved as u64),
@@ -80,7 +80,7 @@ impl Size {
     fn used(&self) -> String {
         let each = (self.used / f64::from(self.threads.max(1))) as u64;
         format!(
-            "{} ({} a thread, {} of that)",
+            "{} ({} per thread, {} of that)",
             show::bytes(self.used as u64),
             show::bytes(each),
             show::share(self.used / self.reserved)
@@ -92,8 +92,8 @@ impl Size {
         /// A share that nobody would call using it.
         const SMALL: f64 = 0.05;
         if self.used < SMALL * self.reserved {
-            ": a reserved stack is not used memory, and counts only where the kernel promises no more \
-             than there is (vm.overcommit_memory = 2)"
+            ": reserved stack is not used memory; it counts only if the kernel does not overcommit memory \
+             (vm.overcommit_memory = 2)"
         } else {
             ""
         }
@@ -139,10 +139,10 @@ mod tests {
         assert_eq!(
             told(&[small, large]),
             [
-                "threads: 200 threads with a stack of 8 MiB each reserve 1.56 GiB of addresses and use 2.5 \
-              MiB (12.8 KiB a thread, 0.16 % of that); with 256 KiB they reserve 50 MiB and use 2.5 MiB \
-              (12.8 KiB a thread, 5 % of that): a reserved stack is not used memory, and counts only \
-              where the kernel promises no more than there is (vm.overcommit_memory = 2)."
+                "threads: 200 threads with a stack of 8 MiB each reserve 1.56 GiB of address space and use 2.5 MiB \
+              (12.8 KiB per thread, 0.16% of that); with 256 KiB they reserve 50 MiB and use 2.5 MiB (12.8 KiB per \
+              thread, 5% of that): reserved stack is not used memory; it counts only if the kernel does not \
+              overcommit memory (vm.overcommit_memory = 2)."
             ]
         );
     }
@@ -151,7 +151,7 @@ mod tests {
     fn the_lesson_is_drawn_where_the_numbers_show_it() {
         let all_used = (8 * MIB, 1600.0 * MIB as f64, 1600.0 * MIB as f64);
         let [told] = told(&[all_used]).try_into().unwrap();
-        assert!(told.ends_with("8 MiB a thread, 100 % of that)."), "{told}");
+        assert!(told.ends_with("8 MiB per thread, 100% of that)."), "{told}");
         assert!(super::tests::told(&[]).is_empty());
     }
 }

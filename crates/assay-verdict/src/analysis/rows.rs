@@ -227,7 +227,7 @@ fn judged(
     }
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // A bundle without its site cannot be judged, and what is not judged is not trusted.
-        let text = "the record does not tell what the target stands on".to_owned();
+        let text = "the record does not contain the target's devices".to_owned();
         let told = vec![("device-bytes", Remark::of(Trust::Suspect, text))];
         return Some((told, Unquiet::default()));
     };

@@ -37,15 +37,14 @@ const MOST_INVALID: usize = 2;
 const FIRST_COMPARED: usize = 2;
 
 /// Of a drive that is none there is nothing to tell its owner.
-const SIMULATED: &str =
-    "Simulated: the numbers show what the tool makes of the law that was put in, and no drive.";
+const SIMULATED: &str = "Simulated: the numbers describe the simulated drive, not a real one.";
 
 /// What comes before all numbers of a machine that a program makes up.
 fn emulated(story: &Story<'_>) -> Option<Sentence> {
     let name = story.environment.machine.emulator()?;
     let text = format!(
-        "Emulated: {name} carried out each instruction in the place of a processor. Times and rates are \
-         those of the emulator and say nothing of hardware."
+        "Emulated: {name} executed the instructions instead of a CPU. Times and rates describe the emulator, not \
+         hardware."
     );
     Some(Sentence::new(Said::Emulated, text))
 }
@@ -153,10 +152,11 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
 }
 
 /// What stands where fresh trials do not show what the first ones did.
-const NOT_CONFIRMED: &str = "Not confirmed: the fresh trials do not show the setting to be better.";
+const NOT_CONFIRMED: &str =
+    "Not confirmed: the configuration is not better in fresh trials (95% confidence).";
 
 /// Where there is more to say than fits above the tables.
-const MORE: &str = "More workloads are judged in the tables below.";
+const MORE: &str = "The tables below have more workloads.";
 
 /// What comparing arms says: each factor of a grid first, the bench, then who ranks first in each workload.
 pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
@@ -298,16 +298,16 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
         ("cached", false) => "it measures memory, not the drive",
         ("unwritten", true) => "they measure reads of blocks that were never written",
         ("unwritten", false) => "it measures reads of blocks that were never written",
-        (WRONG_DATA, true) => "data that they wrote were lost or changed, whatever their speed",
-        (WRONG_DATA, false) => "data that it wrote were lost or changed, whatever its speed",
+        (WRONG_DATA, true) => "written data were lost or changed, whatever their speed",
+        (WRONG_DATA, false) => "written data were lost or changed, whatever its speed",
         ("device-bytes", _) => "not all of the bytes went through the device in that time",
         ("link-ceiling", true) => "they are faster than the link to the drive",
         ("link-ceiling", false) => "it is faster than the link to the drive",
         ("io-limit", true) => "they measure a limit of a control group, not the drive",
         ("io-limit", false) => "it measures a limit of a control group, not the drive",
-        ("clock", _) => "the trace has no times, so rates and latencies are not known",
-        (_, true) => "they are not what they say they are",
-        (_, false) => "it is not what it says it is",
+        ("clock", _) => "the trace has no times, so rates and latencies are unknown",
+        (_, true) => "they do not measure what they claim",
+        (_, false) => "it does not measure what it claims",
     };
     format!("{who} {} invalid: {what}.", if many { "are" } else { "is" })
 }
@@ -437,7 +437,7 @@ fn trust(story: &Story<'_>) -> String {
             );
         }
         if given == 0 && are_of_one_trial(story.found) {
-            return "No rule is triggered, but each number is of one trial: its spread is not known."
+            return "No trust rule was triggered, but each number is from one trial, without spread."
                 .to_owned();
         }
         if given == 0 {

@@ -130,8 +130,8 @@ fn cut_short(row: &Row<'_>) -> Option<String> {
     let (cut, fewest) = (reached.iter().filter(|one| **one < places).count(), reached.iter().min());
     fewest.filter(|_| cut > 0).map(|fewest| {
         format!(
-            "the time of {} ended {cut} of {} trials early, after {} of {} places at the \
-             earliest: a longer time shows the rest",
+            "the time of {} ended {cut} of {} trials early, after {} of {} positions at the earliest: use a longer \
+             time",
             show::duration(row.workload.time_ns as f64),
             reached.len(),
             show::count(*fewest),
@@ -319,8 +319,8 @@ mod tests {
         assert_eq!(
             found.note.as_deref(),
             Some(
-                "the time of 800 ms ended 2 of 3 trials early, after 45 of 100 places at the \
-                 earliest: a longer time shows the rest"
+                "the time of 800 ms ended 2 of 3 trials early, after 45 of 100 positions at the earliest: use a \
+                 longer time"
             )
         );
         let none = bench().each(|trial| testing::counted(trial).sample_latencies_ns.truncate(20));

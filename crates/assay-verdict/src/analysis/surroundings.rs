@@ -95,9 +95,8 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
         _ => ("other studies ran", "processes"),
     };
     let text = format!(
-        "{which} on this machine meanwhile ({whose} {}): each disturbs the other in what they share, at \
-         least the processors; trials in which that was seen are marked, and one study after the other \
-         has none of it",
+        "{which} on this machine at the same time ({whose} {}): they disturb each other through shared resources, at \
+         least the CPUs; Assay marks trials with visible disturbance. Run studies one after the other to avoid it",
         processes.join(", ")
     );
     Some(Check::new("studies", text))
@@ -108,14 +107,14 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
 fn wear(drive: &DriveHealth, started: &str) -> Option<String> {
     let wrote = drive.written_bytes.map(|bytes| {
         let (bytes, date) = (show::bytes(bytes), started.split('T').next().unwrap_or(started));
-        format!("{bytes} were written to {} since the study began, on {date}", drive.drive)
+        format!("programs wrote {bytes} to {} since the study began, on {date}", drive.drive)
     });
     let wear = drive.used_percent.map(|[before, after]| {
         let whose = if wrote.is_some() { "its".to_owned() } else { format!("{}'s", drive.drive) };
         if before == after {
-            format!("{whose} wear stayed at {before} %")
+            format!("{whose} wear stayed at {before}%")
         } else {
-            format!("{whose} wear went from {before} % to {after} %")
+            format!("{whose} wear rose from {before}% to {after}%")
         }
     });
     let parts: Vec<String> = wrote.into_iter().chain(wear).collect();
@@ -389,11 +388,11 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let wear =
-            "wear: 2 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear ";
-        assert_eq!(told(health(3 << 30, 4, 0)), [format!("{wear}went from 3 % to 4 %")]);
+            "wear: programs wrote 2 GiB to nvme0n1 since the study began, on 2026-07-30; its wear ";
+        assert_eq!(told(health(3 << 30, 4, 0)), [format!("{wear}rose from 3% to 4%")]);
         let worse = told(health(3 << 30, 3, 2));
         let errors = "drive-health: nvme0n1 counted more: media errors 2".to_owned();
-        assert_eq!(worse, [format!("{wear}stayed at 3 %"), errors]);
+        assert_eq!(worse, [format!("{wear}stayed at 3%"), errors]);
         assert!(told(Presence::absent("gone")).is_empty());
     }
 
@@ -420,7 +419,7 @@ mod tests {
         bench.environment.surroundings.studies = [4711].into();
         let one = told(&bench).unwrap();
         assert!(
-            one.starts_with("another study ran on this machine meanwhile (process 4711)"),
+            one.starts_with("another study ran on this machine at the same time (process 4711)"),
             "{one}"
         );
         bench.environment.surroundings.studies = [4711, 12].into();

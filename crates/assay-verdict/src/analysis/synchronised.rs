@@ -31,7 +31,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
             levels if levels.is_empty() => "Each member".to_owned(),
             levels => format!("{levels}: each member"),
         };
-        let text = format!("{which} is brought in line with {}.", told.join(", "));
+        let text = format!("{which} resyncs at {}.", told.join(", "));
         (!told.is_empty()).then(|| Sentence::new(Said::Synchronised, text))
     };
     arms.into_iter().filter_map(of_arm).collect()
@@ -49,7 +49,7 @@ fn of_workload(cell: &Cell, found: &Findings) -> Option<String> {
     };
     let rate = show::mb_per_s(cell.value()?);
     let whole = found.measurements.iter().find(is_beside).and_then(Cell::value);
-    let whole = whole.map(|s| format!(" (the whole in {})", show::duration(s * 1e9)));
+    let whole = whole.map(|s| format!(" (total {})", show::duration(s * 1e9)));
     let (whole, doubt) = (whole.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
     Some(format!("{rate} MB/s while {:?} runs{whole}{doubt}", cell.workload))
 }
@@ -85,8 +85,8 @@ mod tests {
         let own = found.sentences().filter(|(said, _)| **said == Said::Synchronised);
         let told: Vec<&String> = own.map(|(_, text)| text).collect();
         assert_eq!(told.len(), 1, "{told:?}");
-        let rest = "Each member is brought in line with 10 MB/s while \"idle\" runs (the whole in 20 s), 2 \
-                    MB/s while \"write\" runs (the whole in 100 s).";
+        let rest = "Each member resyncs at 10 MB/s while \"idle\" runs (total 20 s), 2 MB/s while \"write\" runs \
+            (total 100 s).";
         assert!(told[0] == rest, "{told:?}");
     }
 }

@@ -128,7 +128,7 @@ impl Bench {
     pub fn findings(&self) -> Findings {
         let study = StudyFacts {
             id: "20260730-120000-abcd".to_owned(),
-            title: "What can this storage really do?".to_owned(),
+            title: "How fast is this storage?".to_owned(),
             kind: "check".to_owned(),
             plan_sha256: self.plan.sha256.clone(),
             started: self.environment.started.clone(),
@@ -289,7 +289,7 @@ fn every_trial_is_a_row_and_only_those_that_count_count() {
             "3 replicates, each in a random order of its own, seed 42",
             "3 of 4 planned trials were run",
             "1 of 3 trials was disturbed and still counts: steal",
-            "1 of 3 trials failed and does not count"
+            "1 of 3 trials failed and is excluded"
         ]
     );
 }
@@ -311,7 +311,7 @@ fn rows_without_a_number_say_why() {
         reason: "the file is only read".to_owned(),
     });
     let found = bench.findings();
-    assert_eq!(reason(&found, "random-read-q1", None), "no trial of it was run");
+    assert_eq!(reason(&found, "random-read-q1", None), "none of its trials ran");
     assert_eq!(reason(&found, "sync-write", None), "every trial failed: no space left");
     assert_eq!(reason(&found, "random-write-q1", None), "not measured: the file is only read");
     let iops = cell(&found, "sync-write", "iops");
@@ -372,7 +372,7 @@ fn amplification_counts_what_came_after_the_clock_as_well() {
     let blind = bench.each(|trial| trial.evidence.disk = Presence::absent("NFS"));
     assert_eq!(
         reason(&blind.findings(), "sync-write", Some("write_amplification")),
-        "nothing below tells its bytes"
+        "no device below counts bytes"
     );
 }
 
@@ -418,8 +418,8 @@ fn what_a_probe_did_not_read_is_absent_with_its_reason() {
         ("kernel_cpu_s_per_gib", "a container"),
         ("cpu_s", "a container"),
         ("machine_cpu_s_per_gib", "no /proc/stat"),
-        ("device_requests_per_operation", "nothing below tells its bytes"),
-        ("device_busy_s_per_gib", "nothing below tells its bytes"),
+        ("device_requests_per_operation", "no device below counts bytes"),
+        ("device_busy_s_per_gib", "no device below counts bytes"),
     ] {
         assert_eq!(reason(&found, "sync-write", Some(metric)), why, "{metric}");
     }
@@ -460,9 +460,8 @@ fn targets_are_compared_with_the_first_one() {
     assert_eq!(
         found.summary,
         [
-            "random-write-q1: /mnt/b has 1.04 times the operations per second of /mnt/a (95 % \
-             interval 1.01 to 1.07).",
-            "sequential-read: /mnt/b has 2 times the bandwidth of /mnt/a (95 % interval 2 to 2).",
+            "random-write-q1: /mnt/b has 1.04 times the operations per second of /mnt/a (95% CI 1.01 to 1.07).",
+            "sequential-read: /mnt/b has 2 times the bandwidth of /mnt/a (95% CI 2 to 2).",
             "All 4 rows are trusted: no trust rule was triggered.",
         ]
     );
@@ -479,10 +478,7 @@ fn synced_writes_of_two_disks_are_told_as_what_a_database_waits_for() {
     };
     let told = bench().findings().summary;
     let wanted = "sync-write, for which a database waits at each commit: /mnt/b has 2";
-    assert!(
-        told[0].starts_with(wanted) && told[0].contains(" of /mnt/a (95 % interval"),
-        "{told:?}"
-    );
+    assert!(told[0].starts_with(wanted) && told[0].contains(" (ratio "), "{told:?}");
     let mut borrowed = bench();
     for drive in borrowed.environment.sites.iter_mut().flat_map(|site| &mut site.drives) {
         drive.bus = Presence::Present("virtio".to_owned());
@@ -550,7 +546,7 @@ fn facts_name_the_drive_and_the_options_that_matter() {
     assert_eq!(bench.findings().environment.targets[0].drive, "simulated");
     bench.environment.sites[0].kind = TargetKind::Directory;
     bench.environment.sites[0].backing = Backing::Memory;
-    assert_eq!(bench.findings().environment.targets[0].drive, "memory, no drive");
+    assert_eq!(bench.findings().environment.targets[0].drive, "memory, not a drive");
 }
 
 /// 1,000 rewrites of 64 KiB a second, in three trials on a device that writes twice as much.

@@ -40,8 +40,8 @@ impl Time {
         let share = |part: u64| format!("{:.0}%", 100.0 * part as f64 / self.whole as f64);
         let told = self.measuring + self.around + self.resting + self.between;
         Some(format!(
-            "{} in all: {} measuring, {} warm-ups and ramps, {} rest before trials, {} preparing \
-             and storing, {} waiting for writes to end and reading counters",
+            "{} in all: {} measuring, {} warm-ups and ramps, {} rest before trials, {} preparing and storing, {} \
+             waiting for writes to end and reading counters",
             show::duration(self.whole as f64),
             share(self.measuring),
             share(self.around),
@@ -74,9 +74,9 @@ mod tests {
             time.add(&trial);
         }
         let text = time.text().unwrap();
-        assert!(text.starts_with("3 s in all: 40 % measuring, 30 % warm-ups and ramps"), "{text}");
+        assert!(text.starts_with("3 s in all: 40% measuring, 30% warm-ups and ramps"), "{text}");
         assert!(
-            text.contains("0 % rest before trials, 10 % preparing and storing, 20 % waiting"),
+            text.contains("0% rest before trials, 10% preparing and storing, 20% waiting"),
             "{text}"
         );
     }

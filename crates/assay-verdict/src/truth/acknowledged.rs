@@ -36,35 +36,29 @@ const SURELY: f64 = 0.9;
 const COSTLESS: f64 = 1.25;
 
 /// What cannot be told.
-const UNSEEN: &str = "whether that outlives a power cut cannot be seen from here";
+const UNSEEN: &str = "power-loss protection is unknown";
 
 pub struct Acknowledged;
 
 static ABOUT: About = About {
     name: NAME,
-    summary: "syncs end before the medium can hold what was written: a cache answers for it",
-    text: "Says what the numbers of synced writes rest on, where that is surely not the medium. It \
-           takes no trust away: the speed is what was asked for. Looked at are writes of the kind \
-           io that are synced, one in flight and as fast as they end, and from three trials on the \
-           whole 95 % interval of their time has to be more than 10 % below what the medium needs. \
-           On tmpfs, on zram, on a RAM disk and on a loop device whose file lies in memory, memory \
-           answers. Platters need a turn until the next place in line comes by (of several disks, \
-           which may take turns, its share), and half a turn on average for a random one; of \
-           writes in line that are larger than 64 KiB nothing is said, as they reach the ends of \
-           tracks. Of a disk that does not tell its rate nothing is said either: virtual disks, \
-           controllers with flash behind them and sticks call themselves disks. Of \
-           drives that somebody lends (see host-cache), whatever they announce, a sync is faster \
-           than flash below 75 us: no flash is known to program a page in less (Kouchi et al., \
-           ISSCC 2020). Of an NVMe, SATA, SCSI, USB or MMC drive of this machine that announces a \
-           cache which a flush empties, it \
-           takes both: syncs that are faster than flash, and the same writes in the same setting \
-           without a sync, beside which they take at most 1.25 times as long, by the whole interval \
-           of the ratio. So no flush reached flash. A cache that answers may well be \
-           protected: a drive with capacitors, a controller with a battery, a disk that keeps what \
-           it is given on tracks of its own or in flash, and a drive that drops flushes look the \
-           same from outside, and so does memory that is neither flash nor disk \
-           (3D XPoint). Of a drive of this machine that announces no cache nothing is said: that \
-           may be so, or its cache is protected. Silence proves nothing.",
+    summary: "syncs complete before the medium can store the data: a cache acknowledges them",
+    text: "Shows what acknowledges synced writes if it is not the medium (95% confidence). The number stays trusted: \
+           the speed is what you asked for. Applies to synced writes of the kind io at queue depth 1 without a rate \
+           limit. From three trials on, the whole 95% CI of their time must be more than 10% below what the medium \
+           needs. On tmpfs, zram, RAM disks and loop devices whose file is in memory, memory answers. Platters need \
+           one turn until the next sequential position arrives (its share, if several disks take turns), and half a \
+           turn on average for a random one. Assay ignores sequential writes larger than 64 KiB, because they reach \
+           the ends of tracks. It also ignores disks that do not report their rotation rate: virtual disks, \
+           controllers with flash behind them and sticks call themselves disks. On virtual drives (see host-cache), \
+           whatever they announce, a sync below 75 us is faster than flash: no known flash programs a page in less \
+           (Kouchi et al., ISSCC 2020). An NVMe, SATA, SCSI, USB or MMC drive of this machine that announces a cache \
+           with flushes must show both of two signs. Its syncs are faster than flash, and they take at most 1.25 \
+           times as long as the same writes without a sync, by the whole CI of the ratio. So no flush reached flash. \
+           The cache may be protected: capacitors, a controller battery, a disk that stores the data on its own \
+           tracks or in flash, and a drive that drops flushes look the same from outside. So does memory that is \
+           neither flash nor disk (3D XPoint). Assay does not judge a drive of this machine that announces no cache: \
+           it may have none, or a protected one. An untriggered rule proves nothing.",
 };
 
 impl TruthRule for Acknowledged {
@@ -84,9 +78,7 @@ impl TruthRule for Acknowledged {
         let io = case.io().filter(|_| !case.trials.is_empty() && !is_simulated(case))?;
         io.sync.every().filter(|_| case.workload.writes())?;
         if let Some(memory) = memory(case.site) {
-            return Some(Remark::note(format!(
-                "syncs are acknowledged by memory, with nothing behind it: {memory}"
-            )));
+            return Some(Remark::note(format!("volatile memory acknowledges syncs: {memory}")));
         }
         // Times of an emulator say nothing of a medium.
         let times =
@@ -95,7 +87,7 @@ impl TruthRule for Acknowledged {
         let (mean, [low, high]) = times.told()?;
         (high < SURELY * needed.least_ns).then(|| {
             Remark::note(format!(
-                "syncs are acknowledged by a cache: one ends every {} (95 % interval {} to {}), \
+                "a cache acknowledges syncs: one ends every {} (95% CI {} to {}), \
                  and {}; {UNSEEN}",
                 show::duration(mean),
                 show::duration(low),
@@ -111,7 +103,7 @@ fn memory(site: &Site) -> Option<String> {
     let is_memory = |drive: &Drive| is_on(drive, &["zram", "ram"]);
     match site.drives.first() {
         _ if site.backing == Backing::Memory => {
-            Some(format!("{} keeps its files there", site.filesystem()))
+            Some(format!("{} stores its files in memory", site.filesystem()))
         }
         _ if is_loop_in_memory(site) => Some(LOOP_IN_MEMORY.to_owned()),
         Some(first) if site.drives.iter().all(is_memory) => {
@@ -144,11 +136,11 @@ impl Needed {
         let announces = match () {
             () if lent.writes_through() => "which announces no cache",
             () if lent.announces_a_cache() => "which announces a cache",
-            () => "which does not tell whether it has a cache",
+            () => "whose cache is unknown",
         };
         let words = format!(
-            "the fastest flash programs a page in {}: whoever serves {}, {announces}, has it in \
-             memory by then, or on something faster than flash",
+            "the fastest flash programs a page in {}: the host of {}, {announces}, caches it in memory or on a medium \
+             faster than flash",
             show::duration(PROGRAM_NS),
             lent.name
         );
@@ -164,17 +156,17 @@ impl Needed {
         let several = drives.len() > 1;
         let (least_ns, place) = match io.pattern {
             Pattern::Sequential if io.size_bytes() > MOST_OF_A_TRACK => return None,
-            Pattern::Sequential if several => {
-                (turn_ns / drives.len() as f64, "the next place of one of them comes by after")
-            }
-            Pattern::Sequential => (turn_ns, "the next place comes by after"),
-            Pattern::Random => (turn_ns / 2.0, "a place comes by on average after"),
+            Pattern::Sequential if several => (
+                turn_ns / drives.len() as f64,
+                "the next position of one of them passes the head after",
+            ),
+            Pattern::Sequential => (turn_ns, "the next position passes the head after"),
+            Pattern::Random => (turn_ns / 2.0, "a position passes the head on average after"),
             Pattern::Stride | Pattern::Spaced => return None,
         };
-        let who = if several { "disks, or what stands before them, have" } else { DISK_HAS };
+        let who = if several { "disks or their controllers have" } else { DISK_HAS };
         let words = format!(
-            "at {} turns a minute {place} {}: the {who} it in a cache by then, be it memory, flash or \
-             tracks set aside",
+            "at {} rpm {place} {}: the {who} it in a cache by then (memory, flash or reserved tracks)",
             show::count(turns),
             show::duration(least_ns)
         );
@@ -183,7 +175,7 @@ impl Needed {
 }
 
 /// Who has what was written where there is one disk.
-const DISK_HAS: &str = "disk, or what stands before it, has";
+const DISK_HAS: &str = "disk or its controller has";
 
 /// Turns a minute of a disk of this machine; none where it may have no platters. What does not tell them may be
 /// flash behind a controller, or another machine's.
@@ -260,11 +252,10 @@ pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<R
     }
     let [ratio, least, most] = show::ratios(apart.difference.exp(), ends);
     Some(Remark::note(format!(
-        "syncs are acknowledged by a cache: with a sync a write takes {ratio} times as long as \
-         without one (95 % interval {least} to {most}), {} in all, and the fastest flash programs \
-         a page in {}; {drive} announces a cache that a flush empties, and no flush reached \
-         flash: a cache that is protected against power cuts, and memory that is faster than flash \
-         and keeps what it has, look the same, so that {UNSEEN}",
+        "a cache acknowledges syncs: a write with a sync takes {ratio} times as long as one without (95% CI {least} \
+         to {most}), {} in all, and the fastest flash programs a page in {}; {drive} announces a cache that a flush \
+         empties, but no flush reached flash: a protected cache and fast nonvolatile memory look the same, so \
+         {UNSEEN}",
         show::duration(mean),
         show::duration(PROGRAM_NS)
     )))

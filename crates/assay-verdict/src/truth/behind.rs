@@ -15,15 +15,14 @@ pub struct Behind;
 
 static ABOUT: About = About {
     name: "late-submission",
-    summary: "operations were not issued when they were meant to start",
-    text: "In an open loop operations start by the clock. Where more than 0.5 % of them were handed \
-           over more than 1 ms late it is told, and why. All places in flight were taken: the drive was \
-           behind, the response times show it, and it is no reason to distrust them. A place was free: \
-           this machine was behind, its own delay is in the response times, and they are suspect. Where \
-           more than 0.5 % of what was scheduled was not issued at all until a quarter of the time after \
-           its end, response times are suspect too: what was never issued stands among them with the \
-           time that it had waited, which is less than what it would have taken. 1 ms, because a thread \
-           that sleeps wakes up within a tenth of that on a machine that has a processor for it.",
+    summary: "operations did not start at their intended time",
+    text: "In an open loop the clock starts operations. If more than 0.5% of them start more than 1 ms late, Assay \
+           reports it and the reason. If all slots were in flight, the drive was behind: response times include the \
+           wait and stay trusted. If a slot was free, this machine was behind: its own delay is in the response \
+           times, and they are suspect. Response times are suspect, too, if more than 0.5% of the schedule was not \
+           issued until a quarter of the time after its end. Such operations count with their wait so far, which is \
+           less than what they would have taken. The limit is 1 ms because a sleeping thread wakes within a tenth of \
+           that if a CPU is free.",
 };
 
 impl TruthRule for Behind {
@@ -56,8 +55,8 @@ fn share(part: u64, pace: &Pace) -> Option<String> {
 fn unissued(pace: &Pace) -> Option<Remark> {
     let missing = share(pace.unissued(), pace)?;
     Some(Remark::suspect(format!(
-        "of {} operations that were scheduled {} ({missing}) were never issued: the rate is more than was \
-         carried, and response times are at least what is shown",
+        "of {} scheduled operations, {} ({missing}) were never issued: the rate exceeds what the target carried, and \
+         response times are lower bounds",
         show::count(pace.scheduled),
         show::count(pace.unissued())
     )))
@@ -66,7 +65,7 @@ fn unissued(pace: &Pace) -> Option<Remark> {
 fn late(pace: &Pace) -> Option<Remark> {
     let late = share(pace.late, pace)?;
     let what = format!(
-        "of {} operations that were scheduled {} ({late}) were issued more than {} late, at most {}",
+        "of {} scheduled operations, {} ({late}) were issued more than {} late, at most {}",
         show::count(pace.scheduled),
         show::count(pace.late),
         tolerance(),
@@ -76,11 +75,11 @@ fn late(pace: &Pace) -> Option<Remark> {
     let idle = pace.late.saturating_sub(pace.full);
     Some(match share(idle, pace) {
         None => Remark::note(format!(
-            "{what}, as all places in flight were taken: response times count that, service times do not"
+            "{what}, because all slots were in flight: response times include the wait, service times do not"
         )),
         Some(idle) => Remark::suspect(format!(
-            "{what}, {idle} although a place was free: this machine did not keep up, and its delay is in the \
-             response times"
+            "{what}, {idle} of them although a slot was free: this machine was too slow, and response times include \
+             its delay"
         )),
     })
 }
@@ -120,8 +119,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(
             remark.text,
-            "of 3,000 operations that were scheduled 600 (20 %) were issued more than 1 ms late, at most \
-             2.15 s, as all places in flight were taken: response times count that, service times do not"
+            "of 3,000 scheduled operations, 600 (20%) were issued more than 1 ms late, at most 2.15 s, because all \
+             slots were in flight: response times include the wait, service times do not"
         );
     }
 
@@ -129,7 +128,7 @@ mod tests {
     fn a_machine_that_is_behind_takes_trust_away() {
         let remark = paced(|pace| (pace.late, pace.full) = (200, 100)).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert!(remark.text.contains("10 % although a place was free"), "{}", remark.text);
+        assert!(remark.text.contains("10% of them although a slot was free"), "{}", remark.text);
     }
 
     #[test]
@@ -138,8 +137,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "of 3,000 operations that were scheduled 300 (10 %) were never issued: the rate is more than was \
-             carried, and response times are at least what is shown"
+            "of 3,000 scheduled operations, 300 (10%) were never issued: the rate exceeds what the target carried, \
+             and response times are lower bounds"
         );
     }
 }

@@ -17,12 +17,12 @@ pub struct BufferedWrites;
 static ABOUT: About = About {
     name: "buffered-writes",
     summary: "direct writes went through the page cache",
-    text: "btrfs accepts direct I/O and copies what is written into the page cache all the same, from Linux 6.15 to \
-           7.2 and in files with checksums. The kernel counts pages that become dirty (nr_dirtied). If they make \
-           up at least 90 % of the written bytes, both while the area was filled and in every trial, rows \
-           that write are suspect: they measure copying and write-back. Page caches of loop devices below are \
-           subtracted. 90 %, because writes past the page cache dirty only metadata. Other file systems are not \
-           judged: other programs dirty pages, too.",
+    text: "btrfs accepts direct I/O but copies the data through the page cache, from Linux 6.15 to 7.2 and in files \
+           with checksums. The kernel counts pages that become dirty (nr_dirtied). If they make up at least 90% of \
+           the written bytes, both during the fill and in every trial, writing rows are suspect: they measure copying \
+           and write-back. Assay subtracts the page caches of loop devices below. The threshold is 90% because direct \
+           writes dirty only metadata pages. Assay does not judge other filesystems, because other programs dirty \
+           pages, too.",
 };
 
 impl TruthRule for BufferedWrites {
@@ -56,8 +56,8 @@ impl TruthRule for BufferedWrites {
         }
         (written >= MIB).then(|| {
             Remark::suspect(format!(
-                "direct writes went through the page cache: {} became dirty for {} written; btrfs \
-                 does this with checksums: set chattr +C on the directory, or mount with nodatasum",
+                "direct writes went through the page cache: {} became dirty for {} written; btrfs does this with \
+                 checksums: set chattr +C on the directory, or mount with nodatasum",
                 show::bytes(dirtied),
                 show::bytes(written)
             ))

@@ -46,21 +46,18 @@ pub struct Cached;
 static ABOUT: About = About {
     name: "cached",
     summary: "the bytes came from memory and not from the device",
-    text: "Files on tmpfs are memory. Elsewhere, when the device delivered less than half \
-           of the bytes that were read (less than 1 % under compression), the page cache \
-           answered. Small reads in random order through the page cache count as the whole \
-           pages that it would have to fetch. Where no device tells its counters and the \
-           page cache was not bypassed, more than 10 % of cached pages are enough. A loop \
-           device is followed to the drives below its file; one whose file lies in memory is \
-           told to be memory. Of a drive that somebody lends (see host-cache) and that announces no cache of \
-           what is written, pieces that are not ours are read twice beforehand: where the second reading is at \
-           least 2.5 times as fast, the host's memory answers reads, and the speed of what is read is suspect. \
-           What is written there, and how much was moved, keep their trust. Half is \
-           far from both: a device that is read delivers all, and a cache that answers lets \
-           it deliver next to nothing; what stands between is metadata and read-ahead that \
-           was there. Imported numbers are judged by what the file of the tool says: the disks counted less than half \
-           of the requests, reads are a hundred times as fast as the same writes, or more than SATA carries moved \
-           through the page cache in a run that fits into memory.",
+    text: "Files on tmpfs are memory. Elsewhere, the rule triggers if the device delivered less than half of the \
+           bytes read (less than 1% under compression): the page cache served the rest. Small random reads through \
+           the page cache count as the whole pages that it fetches. If no device has counters and the page cache was \
+           not bypassed, more than 10% of cached pages trigger the rule. Assay follows a loop device to the drives \
+           below its file; a file in memory counts as memory. If a virtual drive (see host-cache) announces no write \
+           cache, Assay reads parts outside the test area twice before the study. If the second reading is at least \
+           2.5 times as fast, the host's memory serves reads, and the read speed is suspect. Write speeds and byte \
+           counts stay trusted. The threshold is half because a device that serves reads delivers all bytes, and a \
+           cache leaves it next to nothing. Metadata and earlier read-ahead are in between. Assay judges imported \
+           numbers by the tool's file: the disks counted less than half of the requests, reads are a hundred times as \
+           fast as the same writes, or a run that fits into memory moved more through the page cache than SATA \
+           carries.",
 };
 
 impl TruthRule for Cached {
@@ -82,7 +79,7 @@ impl TruthRule for Cached {
         }
         if case.site.backing == Backing::Memory {
             return Some(Remark::invalid(format!(
-                "memory, not a drive: {} keeps its files in memory",
+                "memory, not a drive: {} stores its files in memory",
                 case.site.filesystem()
             )));
         }
@@ -111,7 +108,7 @@ fn idle_disks(own: &ImportEvidence) -> Option<String> {
     let ImportEvidence::Disk { counted, needed, what } = *own else { return None };
     (counted < LEAST_SHARE * needed).then(|| {
         format!(
-            "the disks counted {} {what}, the runs needed at least {}: memory served the rest, not the disk",
+            "the disks counted {} {what}, but the runs needed at least {}: memory served the rest, not the disk",
             show::count(counted as u64),
             show::count(needed as u64)
         )
@@ -134,8 +131,8 @@ fn outrun(read: f64, written: f64) -> Option<String> {
 fn buffered(bytes: f64, bytes_per_s: f64) -> Option<String> {
     (bytes_per_s > SATA && bytes < MEMORY).then(|| {
         format!(
-            "{} of {} is more than SATA carries, and nothing shows that the page cache was bypassed (direct) or \
-             flushed (fsync): the bytes may have stayed in memory",
+            "{} of {} is more than SATA carries, and nothing shows that the tool bypassed the page cache (direct) or \
+             flushed it (fsync): memory may have absorbed the bytes",
             show::rate(bytes_per_s),
             show::bytes(bytes as u64)
         )
@@ -157,7 +154,7 @@ pub(super) fn is_loop_in_memory(site: &Site) -> bool {
 /// A host that writes through has written what it says is written, and keeps what it read all the same.
 fn from_the_host(case: &Case<'_>) -> Option<Remark> {
     let again = ReadAgain::of(case).filter(|again| again.drive.writes_through())?;
-    let text = format!("{}: reads are answered from the memory of the host", again.words());
+    let text = format!("{}: the host's memory serves reads", again.words());
     Some(Remark::suspect(text).of_reads().of_speed())
 }
 
@@ -172,17 +169,15 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
     let reads =
         trials.iter().map(|t| (t.device.run.read_bytes, fetched(case, t.claims.read.bytes)));
     let short = Share::below(limit, reads)?;
-    let delivered =
-        if short.moved == 0 { "none".to_owned() } else { show::percent(short.percent()) };
+    let delivered = if short.moved == 0 { "0%".to_owned() } else { show::percent(short.percent()) };
     let what = if is_scattered(case) { "pages" } else { "bytes" };
     let elsewhere = match () {
-        () if is_taken_away => " or was taken away by its own trims and zeroing",
-        () if partly_unwritten(case) => " or was never written",
+        () if is_taken_away => ", or the trial's own trims and zeroing removed it",
+        () if partly_unwritten(case) => ", or it was never written",
         () => "",
     };
     Some(Remark::invalid(format!(
-        "{} delivered {delivered} of the {what} that were read{}: the rest came from \
-         memory{elsewhere}{}",
+        "{} delivered {delivered} of the {what} read{}: the rest came from memory{elsewhere}{}",
         mover(&trials),
         in_trials(short.trials, case),
         cached_words(case)
@@ -230,7 +225,7 @@ fn from_pages(case: &Case<'_>) -> Option<Remark> {
     let most = shares.iter().copied().fold(0.0, f64::max);
     (hit > 0).then(|| {
         Remark::invalid(format!(
-            "up to {} of the area was in the page cache{}, and no device tells what it delivered",
+            "up to {} of the area was in the page cache{}, and no device counts what it delivered",
             show::percent(100.0 * most),
             in_trials(hit, case)
         ))
@@ -279,8 +274,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "the device delivered 3 % of the bytes that were read, in 2 of 3 trials: the rest came \
-             from memory (up to 97 % of the area was in the page cache beforehand)"
+            "the device delivered 3% of the bytes read, in 2 of 3 trials: the rest came from memory (up to 97% of \
+             the area was in the page cache beforehand)"
         );
     }
 
@@ -292,7 +287,7 @@ mod tests {
             .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
         assert_eq!(
             bench.judge(&Cached).unwrap().text,
-            "the device delivered 22 % of the pages that were read: the rest came from memory"
+            "the device delivered 22% of the pages read: the rest came from memory"
         );
         let linear = bench.io(|io| io.pattern = Pattern::Sequential);
         assert_eq!(linear.judge(&Cached), None);
@@ -308,8 +303,7 @@ mod tests {
         });
         assert_eq!(
             bench.judge(&Cached).unwrap().text,
-            "the device delivered 0% of the bytes read: the rest came from memory or \
-             was never written"
+            "the device delivered 0% of the bytes read: the rest came from memory, or it was never written"
         );
     }
 
@@ -321,7 +315,7 @@ mod tests {
         };
         let remark = read(false).judge(&Cached).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
-        assert!(remark.text.ends_with("or was taken away by its own trims and zeroing"));
+        assert!(remark.text.ends_with("or the trial's own trims and zeroing removed it"));
         assert_eq!(read(true).judge(&Cached), None);
     }
 
@@ -351,8 +345,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "the drive below the loop device delivered 3 % of the bytes that were read: the rest \
-             came from memory"
+            "the drive below the loop device delivered 3% of the bytes read: the rest came from memory"
         );
         assert_eq!(on_a_loop(Bench::read(), MOVED, 0).judge(&Cached), None);
         // What others read there as well takes nothing from it.
@@ -364,7 +357,7 @@ mod tests {
         assert!(late.text.contains("still in memory when the clock stopped"), "{}", late.text);
         let lost = writes(0, MOVED / 4).unwrap();
         assert!(
-            lost.text.starts_with("the drive below the loop device took only"),
+            lost.text.starts_with("the drive below the loop device received only"),
             "{}",
             lost.text
         );
@@ -382,7 +375,7 @@ mod tests {
         });
         let remark = bench.judge(&Cached).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert_eq!(remark.text, "memory, not a drive: the loop device's file lies in memory");
+        assert_eq!(remark.text, "memory, not a drive: the loop device's file is in memory");
         assert_eq!(bench.judge(&DeviceBytes), None);
     }
 
@@ -407,7 +400,7 @@ mod tests {
         let remark = buffered(45).judge(&Cached).unwrap();
         assert_eq!(
             remark.text,
-            "up to 45 % of the area was in the page cache, in 1 of 3 trials, and no device tells \
+            "up to 45% of the area was in the page cache, in 1 of 3 trials, and no device counts \
              what it delivered"
         );
         assert_eq!(buffered(10).judge(&Cached), None);
@@ -444,7 +437,7 @@ mod tests {
         let bench = bench.site(|site| {
             let own = &mut site.drives[0];
             own.bus = Presence::Present("virtio".to_owned());
-            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.link = Presence::absent("a virtual disk has no link");
             own.write_cache = Presence::Present(cache.to_owned());
         });
         bench.survey(|survey| {
@@ -462,8 +455,8 @@ mod tests {
             let remark = lent(kind, "write through", 3).judge(&Cached).unwrap();
             assert_eq!(
                 remark.text,
-                "pieces of the drive were read 3 times as fast the second time, past the page cache of this \
-                 machine: reads are answered from the memory of the host"
+                "the second reading of parts of the drive was 3 times as fast as the first, past the page cache: the \
+                 host's memory serves reads"
             );
             for side in [Side::Reads, Side::Both] {
                 assert_eq!(remark.because_of("cached", side).trust, Trust::Suspect);

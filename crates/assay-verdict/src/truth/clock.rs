@@ -18,11 +18,10 @@ pub struct Clock;
 static ABOUT: About = About {
     name: "clock",
     summary: "the wall clock was set, or the machine slept, during the trial",
-    text: "The wall clock and the one that measures are read together before and after a \
-           trial. A step of more than 10 ms between them, or a sleep of the machine, marks \
-           the trial disturbed: time went on for drives and other programs in which nothing \
-           was measured. 10 ms are what a correction of the clock may step by without \
-           anybody setting it. A trace of requests without times is invalid.",
+    text: "Assay reads the wall clock and the measuring clock together before and after a trial. A step of more than \
+           10 ms between them, or a sleep of the machine, marks the trial disturbed: time passed unmeasured for \
+           drives and other programs. A clock correction may step by 10 ms without anybody setting the clock. A trace \
+           of requests without times is invalid.",
 };
 
 impl TruthRule for Clock {
@@ -55,7 +54,7 @@ pub(super) fn of_recording(trials: &[&TrialRecord]) -> Option<Remark> {
         let counted = trial.measured.as_ref().and_then(io::Detail::of);
         let recorded = counted.and_then(|counted| counted.requests.as_ref());
         if recorded.is_some_and(|own| own.span_ns == 0 && own.requests > 0) {
-            let text = "the trace has no times: its rates and latencies are not known";
+            let text = "the trace has no times: its rates and latencies are unknown";
             return Some(Remark::invalid(text));
         }
     }

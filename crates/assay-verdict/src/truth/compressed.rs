@@ -16,11 +16,10 @@ pub struct Compressed;
 
 static ABOUT: About = About {
     name: "compressed",
-    summary: "compression is on and made the bytes fewer",
-    text: "Where the file system or the device compresses and the content lets itself be \
-           compressed, or the device moved less than 90 % of the bytes, the number is the \
-           speed of this content and not of the drive: suspect. With content that does not \
-           compress, or of which the study states how much does, it is only a note. A tenth is what metadata may add or spare.",
+    summary: "compression is on and reduced the bytes",
+    text: "If the filesystem or device compresses compressible content, or the device moved less than 90% of the \
+           bytes, the number describes this content and not the drive: suspect. Incompressible content, or content \
+           whose compressibility the study states, gets only a note. A tenth is what metadata may add or save.",
 };
 
 impl TruthRule for Compressed {
@@ -49,12 +48,12 @@ impl TruthRule for Compressed {
             case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
         if let Some(content) = stated {
             let moved = fewer(&witnessed(case)).map_or_else(
-                || "no fewer bytes than were asked".to_owned(),
+                || "all of the requested bytes".to_owned(),
                 |share| format!("only {} of the bytes", show::percent(share.percent())),
             );
             return Some(Remark::note(format!(
-                "{compression} is on and the device moved {moved}, of a content that is stated: \
-                 {content} of it compress"
+                "{compression} is on and the device moved {moved}; the study states the content: {content} of it \
+                 compress"
             )));
         }
         Some(match fewer(&witnessed(case)) {
@@ -104,7 +103,7 @@ mod tests {
             zstd(Bench::write()).first(2, |trial| device(trial).run.write_bytes = MOVED * 3 / 100);
         assert_eq!(
             write.judge(&Compressed).unwrap().text,
-            "compression (zstd) is on and the device moved only 3 % of the bytes, in 2 of 3 trials"
+            "compression (zstd) is on and the device moved only 3% of the bytes, in 2 of 3 trials"
         );
         let read = zstd(Bench::read()).each(|trial| device(trial).run.read_bytes = MOVED / 2);
         assert_eq!(read.judge(&Compressed).unwrap().trust, Trust::Suspect);
@@ -114,7 +113,7 @@ mod tests {
     fn what_a_stated_content_saves_is_told_and_no_fault() {
         let half = |share: u64| {
             zstd(Bench::write())
-                .io(|io| io.compressibility = "50 %".parse().unwrap())
+                .io(|io| io.compressibility = "50%".parse().unwrap())
                 .each(move |trial| device(trial).run.write_bytes = MOVED * share / 100)
                 .judge(&Compressed)
                 .unwrap()
@@ -123,10 +122,10 @@ mod tests {
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(
             remark.text,
-            "compression (zstd) is on and the device moved only 55 % of the bytes, of a content \
-             that is stated: 50 % of it compress"
+            "compression (zstd) is on and the device moved only 55% of the bytes; the study states the content: 50 % \
+             of it compress"
         );
-        assert!(half(100).text.contains("no fewer bytes than were asked"));
+        assert!(half(100).text.contains("all of the requested bytes"));
     }
 
     #[test]
@@ -144,7 +143,7 @@ mod tests {
                 coverage
             });
         });
-        assert!(bench.judge(&Compressed).unwrap().text.contains("told by the file's extents"));
+        assert!(bench.judge(&Compressed).unwrap().text.contains("according to the file's extents"));
     }
 
     #[test]

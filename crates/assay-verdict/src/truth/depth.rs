@@ -24,15 +24,13 @@ pub struct Depth;
 
 static ABOUT: About = About {
     name: "low-queue-depth",
-    summary: "the device had far fewer operations in flight than was asked for",
-    text: "The kernel sums the time that requests spend at the device; divided by the time \
-           of the run that is the mean number in flight. Below half of what was asked for, \
-           the number is suspect: it is one of a smaller depth. The same holds when most \
-           operations are complete as soon as their submission returns. What the engine \
-           believes is no evidence. Half, because a device that keeps up answers some of \
-           its queue at once; and over all trials together, because one that the processors \
-           were late for says nothing of the depth. Of imported numbers of fio, its iodepth_level \
-           decides.",
+    summary: "the device had far fewer operations in flight than requested",
+    text: "The kernel sums the time that requests spend at the device; divided by the run time, it is the mean number \
+           in flight. Below half of the requested depth the number is suspect: it describes a smaller depth. The same \
+           applies if most operations complete before their submission returns. The I/O engine's own count is not \
+           evidence. The threshold is half because a device that keeps up answers part of its queue at once. Assay \
+           judges all trials together, because a trial that the CPUs delayed does not show the depth. For imported \
+           numbers of fio, its iodepth_level decides.",
 };
 
 impl TruthRule for Depth {
@@ -128,8 +126,8 @@ fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
         .count();
     (hit > 0).then(|| {
         Remark::suspect(format!(
-            "queue depth {asked} requested, but completions were already there when \
-             submit returned{}: the operations ran one after another",
+            "queue depth {asked} requested, but operations completed before their submission returned{}: they ran one \
+             after another",
             in_trials(hit, case)
         ))
     })
@@ -181,8 +179,8 @@ mod tests {
             .first(1, |trial| counted(trial).already_complete = 900);
         assert_eq!(
             bench.judge(&Depth).unwrap().text,
-            "queue depth 32 requested, but completions were already there when \
-             submit returned, in 1 of 3 trials: the operations ran one after another"
+            "queue depth 32 requested, but operations completed before their submission returned, in 1 of 3 trials: \
+             they ran one after another"
         );
         let few = Bench::write().each(|trial| {
             counted(trial).looked_at = 7;

@@ -23,16 +23,15 @@ pub struct DeviceBytes;
 
 static ABOUT: About = About {
     name: "device-bytes",
-    summary: "the device moved fewer bytes than are claimed, or nothing tells how many it moved",
-    text: "The counters of the topmost block devices, and of the drives below the file of a \
-           loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
-           then the rule `compressed` speaks, or the content is stated to hold duplicates: so much less is \
-           asked of it. Of a device that is trimmed the discards are counted alike. Writes must have \
-           arrived when the clock stopped. More bytes than asked for are write amplification: told, and no fault. \
-           On NFS and SMB the bytes that crossed the network are compared with them; what the server \
-           keeps in its memory does not show. Where no counter exists (other networks, some FUSE \
-           programs) the number is suspect. A tenth is what a few blocks in the drive's own queue, or in the last moment of a \
-           trial, may hide; more is missing work.",
+    summary: "the device moved fewer bytes than claimed, or has no counter",
+    text: "Assay compares the counters of the topmost block devices, and of the drives below a loop device's file, \
+           with the bytes of the operations. Below 90% the number is invalid, unless compression explains the gap \
+           (rule `compressed`) or the declared content contains duplicates, which lowers the expected amount. \
+           Discards count alike on devices that are trimmed. Writes must arrive before the clock stops. More bytes \
+           than requested are write amplification, which Assay reports without distrust. On NFS and SMB Assay \
+           compares the bytes that crossed the network; the server's cache is invisible. Without a counter (other \
+           networks, some FUSE programs) the number is suspect. The drive's own queue or the last moment of a trial \
+           may hide a tenth; a larger gap is missing work.",
 };
 
 impl TruthRule for DeviceBytes {
@@ -56,7 +55,7 @@ impl TruthRule for DeviceBytes {
         if trials.is_empty() {
             let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
             return Some(Remark::suspect(format!(
-                "nothing below tells its bytes, so the number cannot be checked{}",
+                "no device below counts bytes, so Assay cannot check the number{}",
                 why.unwrap_or_default()
             )));
         }
@@ -87,7 +86,7 @@ fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
     let short = Share::below(LEAST_SHARE, reads)?;
     Some(Remark::invalid(format!(
-        "{} delivered only {} of the bytes that were read{}",
+        "{} delivered only {} of the bytes read{}",
         mover(trials),
         show::percent(short.percent()),
         in_trials(short.trials, case)
@@ -118,7 +117,7 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     }
     let lost = Share::below(limit, trials.iter().map(|t| (in_all(t), claimed(t))))?;
     Some(Remark::invalid(format!(
-        "{} took only {} of the bytes that were written, even after a sync{}",
+        "{} received only {} of the bytes written, even after a sync{}",
         mover(trials),
         show::percent(lost.percent()),
         in_trials(lost.trials, case)
@@ -138,7 +137,7 @@ fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     };
     let short = Share::below(LEAST_SHARE, trials.iter().map(|t| (told(t), t.claims.trim.bytes)))?;
     Some(Remark::invalid(format!(
-        "{} was told of only {} of the trims{}",
+        "{} received only {} of the trims{}",
         mover(trials),
         show::percent(short.percent()),
         in_trials(short.trials, case)
@@ -150,7 +149,7 @@ fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
     by_server.then(|| {
         Remark::note(format!(
-            "the bytes crossed the network ({}); what the server keeps in its memory does not show",
+            "the bytes crossed the network ({}); the server's cache is invisible",
             case.site.filesystem()
         ))
     })
@@ -165,7 +164,7 @@ fn amplified(trials: &[Witnessed]) -> Option<Remark> {
     let factor = written as f64 / claimed as f64;
     (claimed > 0 && factor > AMPLIFIED).then(|| {
         let (who, times) = (mover(trials), show::times(factor));
-        Remark::note(format!("{who} wrote {times} times as much as was asked"))
+        Remark::note(format!("{who} wrote {times} times the requested bytes"))
     })
 }
 
@@ -192,7 +191,7 @@ mod tests {
     fn speaks_of_writes_that_came_late() {
         let remark = writes(MOVED / 4, MOVED).judge(&DeviceBytes).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
-        assert_eq!(remark.text, "75 % of the bytes were still in memory when the clock stopped");
+        assert_eq!(remark.text, "75% of the bytes were still in memory when the clock stopped");
     }
 
     #[test]
@@ -201,7 +200,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "the device took only 25 % of the bytes that were written, even after a sync"
+            "the device received only 25% of the bytes written, even after a sync"
         );
     }
 
@@ -209,7 +208,7 @@ mod tests {
     fn speaks_of_reads_that_the_device_did_not_deliver_unless_cached_does() {
         let remark = reads(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
-        assert_eq!(remark.text, "the device delivered only 70 % of the bytes that were read");
+        assert_eq!(remark.text, "the device delivered only 70% of the bytes read");
         assert_eq!(reads(MOVED / 10).judge(&DeviceBytes), None);
     }
 
@@ -227,7 +226,7 @@ mod tests {
         };
         let told = trimmed(TargetKind::Device, MOVED).unwrap();
         assert_eq!(told.trust, Trust::Invalid);
-        assert_eq!(told.text, "the device was told of only 50 % of the trims");
+        assert_eq!(told.text, "the device received only 50% of the trims");
         // What it wrote is what was written.
         assert_eq!(trimmed(TargetKind::Device, 0).unwrap().trust, Trust::Invalid);
         assert_eq!(trimmed(TargetKind::Device, 2 * MOVED), None);
@@ -238,13 +237,13 @@ mod tests {
     fn stated_copies_may_be_spared_and_no_more() {
         let took = |share: u64| {
             let bench = writes(MOVED * share / 100, 0);
-            bench.io(|io| io.duplicates = "30 %".parse().unwrap()).judge(&DeviceBytes)
+            bench.io(|io| io.duplicates = "30%".parse().unwrap()).judge(&DeviceBytes)
         };
         assert_eq!(took(70), None);
-        assert!(took(50).unwrap().text.starts_with("the device took only 50 %"));
-        let late = writes(MOVED / 2, MOVED / 2).io(|io| io.duplicates = "60 %".parse().unwrap());
+        assert!(took(50).unwrap().text.starts_with("the device received only 50%"));
+        let late = writes(MOVED / 2, MOVED / 2).io(|io| io.duplicates = "60%".parse().unwrap());
         let told = late.judge(&DeviceBytes).unwrap().text;
-        assert!(told.starts_with("50 % of the bytes were still in memory"), "{told}");
+        assert!(told.starts_with("50% of the bytes were still in memory"), "{told}");
     }
 
     #[test]
@@ -255,7 +254,7 @@ mod tests {
             });
             bench.judge(&DeviceBytes)
         };
-        assert!(zeroed(0).unwrap().text.contains("3 times as much"));
+        assert!(zeroed(0).unwrap().text.contains("3 times the requested bytes"));
         assert_eq!(zeroed(2 * MOVED), None);
     }
 
@@ -267,9 +266,8 @@ mod tests {
         });
         assert_eq!(
             bench.judge(&DeviceBytes).unwrap().text,
-            "the device delivered only 60 % of the bytes that were read, in 1 of 3 trials; the \
-             device took only 50 % of the bytes that were written, even after a sync, in 1 of 3 \
-             trials"
+            "the device delivered only 60% of the bytes read, in 1 of 3 trials; the device received only 50% of the \
+             bytes written, even after a sync, in 1 of 3 trials"
         );
     }
 
@@ -277,7 +275,7 @@ mod tests {
     fn more_is_amplification_and_no_fault() {
         let remark = writes(MOVED, 32 * MOVED).judge(&DeviceBytes).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert_eq!(remark.text, "the device wrote 33 times as much as was asked");
+        assert_eq!(remark.text, "the device wrote 33 times the requested bytes");
     }
 
     #[test]
@@ -285,7 +283,7 @@ mod tests {
         let blind = Bench::read().each(|trial| trial.evidence.disk = Presence::absent("NFS"));
         let remark = blind.judge(&DeviceBytes).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(remark.text, "nothing below tells its bytes, so the number cannot be checked");
+        assert_eq!(remark.text, "no device below counts bytes, so Assay cannot check the number");
         let remote = Bench::write().site(|site| {
             site.backing = Backing::Remote;
             site.counted.clear();
@@ -293,7 +291,7 @@ mod tests {
         let remote = remote.site(|site| site.backing_reason = Some("a 9p server".to_owned()));
         assert_eq!(
             remote.judge(&DeviceBytes).unwrap().text,
-            "nothing below tells its bytes, so the number cannot be checked (a 9p server)"
+            "no device below counts bytes, so Assay cannot check the number (a 9p server)"
         );
     }
 
@@ -320,11 +318,11 @@ mod tests {
         assert_eq!(whole.trust, Trust::Trusted);
         assert_eq!(
             whole.text,
-            "the bytes crossed the network (nfs4); what the server keeps in its memory does not show"
+            "the bytes crossed the network (nfs4); the server's cache is invisible"
         );
         let short = served(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
         assert_eq!(short.trust, Trust::Invalid);
-        assert!(short.text.starts_with("the server delivered only 70 % of the bytes"), "{short:?}");
+        assert!(short.text.starts_with("the server delivered only 70% of the bytes"), "{short:?}");
         // Without its counters nothing can be checked, as before.
         let blind = served(MOVED).each(|trial| {
             trial.evidence.mount_traffic = Presence::absent("no such file");

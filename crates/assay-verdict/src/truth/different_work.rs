@@ -18,9 +18,9 @@ const FACTOR: f64 = 1.1;
 const DIGITS: usize = 12;
 
 /// What is said where a command prints its number among what is compared.
-const NUMBER_PRINTED: &str = "; the number that is read from what it prints is a part of that, and may be \
-                              all that differs: compare a file or a directory that it writes \
-                              (same-output = \"PATH\")";
+const NUMBER_PRINTED: &str = "; the number that Assay reads from the output is part of it and may be the only \
+                              difference: compare a file or a directory that the command writes (same-output = \
+                              \"PATH\")";
 
 pub struct DifferentWork;
 
@@ -28,12 +28,11 @@ pub const NAME: &str = "output-mismatch";
 
 static ABOUT: About = About {
     name: NAME,
-    summary: "commands that were to produce the same did not",
-    text: "With same-output (--same-output) a hash is made of what each run of a command produces. Where \
-           runs of one command differ, or commands that are compared do, one may be faster because it did \
-           less: their numbers are invalid, and there is no verdict. Without it a note tells where they \
-           end with different exit codes, or read or write amounts that differ by more than a tenth (of \
-           1 MiB and more).",
+    summary: "commands that must produce the same output did not",
+    text: "With same-output (--same-output) Assay hashes what each run of a command produces. If the runs of one \
+           command differ, or the compared commands do, one may be faster because it did less: their numbers are \
+           invalid, and Assay gives no verdict. Without it, a note reports different exit codes, and read or written \
+           amounts that differ by more than a tenth (of 1 MiB and more).",
 };
 
 impl TruthRule for DifferentWork {
@@ -55,7 +54,7 @@ impl TruthRule for DifferentWork {
             let count = show::count(sums.len() as u64);
             let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
             Remark::invalid(format!(
-                "its runs were to produce the same and did not: there are {count} different results{why}"
+                "its runs must produce the same output, but gave {count} different results{why}"
             ))
         })
     }
@@ -121,7 +120,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
             format!("{} of {}", &sum[..end], side.name)
         });
         found.push(Remark::invalid(format!(
-            "what was compared did different work: the hash of what it produced is {}",
+            "the compared commands did different work: the hash of the output is {}",
             several(each)
         )));
     }
@@ -131,7 +130,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
             let own: Vec<&str> = side.endings.iter().map(String::as_str).collect();
             format!("{} of {}", own.join(" and "), side.name)
         });
-        found.push(Remark::note(format!("what was compared ended differently: {}", several(each))));
+        found.push(Remark::note(format!("the commands ended differently: {}", several(each))));
     }
     let amounts: [(&str, Amount); 2] =
         [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
@@ -145,7 +144,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
         let Some((least, most)) = least.zip(most) else { continue };
         if most.0 >= LEAST_BYTES && most.0 > FACTOR * least.0 {
             found.push(Remark::note(format!(
-                "what was compared {what} different amounts: {} a run of {}, {} of {}",
+                "the compared commands {what} different amounts: {} per run of {}, {} of {}",
                 show::bytes(least.0 as u64),
                 least.1,
                 show::bytes(most.0 as u64),
@@ -224,7 +223,7 @@ mod tests {
             bench.judge(&DifferentWork).unwrap().text
         };
         let printed = || command::Produced::Printed(true);
-        assert!(said(printed(), None).contains("2 different results; the number that is read"));
+        assert!(said(printed(), None).contains("2 different results; the number that Assay reads"));
         for own in
             [said(printed(), Some("out")), said(command::Produced::At("out".to_owned()), None)]
         {
@@ -242,8 +241,7 @@ mod tests {
         assert_eq!(said[0].trust, Trust::Invalid);
         assert_eq!(
             said[0].text,
-            "what was compared did different work: the hash of what it produced is 0123456789ab of a, \
-             fedcba987654 of b"
+            "the compared commands did different work: the hash of the output is 0123456789ab of a, fedcba987654 of b"
         );
         assert!(between(&[&one, &worked("b", long, "exit code 0", 0)]).is_empty());
         assert!(between(&[&one]).is_empty());
@@ -271,8 +269,8 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "what was compared ended differently: exit code 0 of a, exit code 1 of b",
-                "what was compared wrote different amounts: 10 MiB a run of a, 12 MiB of b"
+                "the compared commands ended differently: exit code 0 of a, exit code 1 of b",
+                "the compared commands wrote different amounts: 10 MiB per run of a, 12 MiB of b"
             ]
         );
         for bytes in [[10 * MIB, 11 * MIB], [1, MIB - 1]] {

@@ -17,14 +17,12 @@ pub struct Emptied;
 
 static ABOUT: About = About {
     name: "trimmed-area",
-    summary: "its own trims or zeroing took away what the work was to find",
-    text: "Before each trial that trims or zeroes the area is written anew. Where a trial without writes takes \
-           away more bytes than its area holds, or than the part that they go to most (by a law of access, or \
-           by halves apart), the later of its trims find nothing, and what is gone already costs less to take \
-           away; and where its reads come back to blocks that are gone, the device is not asked for them: \
-           from a tenth of the bytes on, as with other bytes that a device did not deliver. Either way the \
-           number is suspect: a larger area, or a number of operations that the area has room for, is what \
-           helps.",
+    summary: "the workload's own trims or zeroing removed the data that it was to access",
+    text: "Assay rewrites the area before each trial that trims or zeroes. A trial without writes may trim more bytes \
+           than the area contains, or than its most accessed part (under an access distribution or separate halves). \
+           Later trims then find nothing and cost less. Reads of trimmed blocks do not reach the device; the rule \
+           triggers from a tenth of the bytes on, as for other bytes that a device did not deliver. Both make the \
+           number suspect. Use a larger area, or fewer operations than the area has room for.",
 };
 
 impl TruthRule for Emptied {
@@ -68,9 +66,9 @@ fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     };
     let above: Vec<f64> = case.trials.iter().filter_map(rounds).collect();
     let most = above.iter().copied().reduce(f64::max)?;
-    let what = if share < 1.0 { "the part holds that they go to most" } else { "the area holds" };
+    let what = if share < 1.0 { "the most accessed part contains" } else { "the area contains" };
     Some(Remark::suspect(format!(
-        "its trims and zeroing took away up to {} times what {what}{}: the later ones found nothing",
+        "its trims and zeroing removed up to {} times what {what}{}: the later trims found nothing",
         show::times(most),
         in_trials(above.len(), case)
     )))
@@ -82,8 +80,7 @@ fn holes_read(case: &Case<'_>) -> Option<Remark> {
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
     let short = Share::below(LEAST_SHARE, reads)?;
     Some(Remark::suspect(format!(
-        "{} delivered {} of the bytes that were read{}: of blocks that its trims and zeroing took away \
-         nothing is asked of a drive",
+        "{} delivered {} of the bytes read{}: reads of trimmed or zeroed blocks do not reach the drive",
         mover(&trials),
         show::percent(short.percent()),
         in_trials(short.trials, case)
@@ -118,8 +115,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "its trims and zeroing took away up to 3 times what the area holds, in 2 of 3 trials: the \
-             later ones found nothing"
+            "its trims and zeroing removed up to 3 times what the area contains, in 2 of 3 trials: the later trims \
+             found nothing"
         );
     }
 
@@ -129,7 +126,7 @@ mod tests {
         let remark = read("read/50:trim/50").judge(&Emptied).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert!(
-            remark.text.starts_with("the device delivered 25 % of the bytes that were read:"),
+            remark.text.starts_with("the device delivered 25% of the bytes read:"),
             "{}",
             remark.text
         );
@@ -149,9 +146,9 @@ mod tests {
         };
         assert_eq!(trims(Apart::None, "uniform"), None);
         for (apart, access, told) in [
-            (Apart::Halves, "uniform", "took away up to 1.76 times what the part"),
-            (Apart::None, "zoned:80/20:20/80", "took away up to 3.52 times what the part"),
-            (Apart::None, "zipf:1.2", "times what the part holds that they go to most, in 2 of 3"),
+            (Apart::Halves, "uniform", "up to 1.76 times what the most accessed"),
+            (Apart::None, "zoned:80/20:20/80", "up to 3.52 times what the most accessed"),
+            (Apart::None, "zipf:1.2", "times what the most accessed part contains, in 2 of 3"),
         ] {
             let remark = trims(apart, access).unwrap();
             assert!(remark.text.contains(told), "{}", remark.text);

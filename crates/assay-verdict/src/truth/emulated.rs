@@ -10,12 +10,11 @@ pub struct Emulated;
 
 static ABOUT: About = About {
     name: "emulated",
-    summary: "a program carries out each instruction in the place of a processor",
-    text: "An emulator (QEMU without KVM) shows its signature to the processor's own question (CPUID), \
-           or the name of a processor that it makes up. What is measured there is its speed and that of \
-           the machine around it: good to see that something works and how much memory it takes, and no \
-           statement on hardware. Times and rates get no verdict, no place in an order and no yardstick, \
-           neither within a result nor against another one; amounts of memory do.",
+    summary: "an emulator executes the instructions instead of a CPU",
+    text: "Assay recognizes an emulator (QEMU without KVM) by its CPUID signature or by the CPU name that it invents. \
+           Its numbers describe the emulator and the machine around it, not hardware. Use them to check that \
+           something works and how much memory it takes. Times and rates get no verdict and no rank, and Assay does \
+           not compare them within a result or with another one. Amounts of memory remain comparable.",
 };
 
 impl TruthRule for Emulated {
@@ -34,7 +33,7 @@ impl TruthRule for Emulated {
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let emulator = case.emulator.filter(|_| !case.trials.is_empty())?;
         Some(Remark::suspect(format!(
-            "the machine is emulated ({emulator}): its times and rates say nothing of hardware"
+            "the machine is emulated ({emulator}): its times and rates do not describe hardware"
         )))
     }
 }
@@ -53,7 +52,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "the machine is emulated (qemu tcg): its times and rates say nothing of hardware"
+            "the machine is emulated (qemu tcg): its times and rates do not describe hardware"
         );
     }
 

@@ -12,11 +12,11 @@ pub const NAME: &str = "missing-hosts";
 
 static ABOUT: About = About {
     name: NAME,
-    summary: "not all hosts of a fleet were in all trials",
-    text: "A sum over three hosts is not one over four. Where hosts were lost and the others went on, how many \
-           trials have how many hosts is told, and the number is suspect: it is the mean of different sums. Trials of \
-           the replicate in which a host was lost do not count. A host that did not tell at the end what the rules \
-           say of its own evidence is named here, too: it may have been disturbed, and nobody knows.",
+    summary: "not all hosts took part in all trials",
+    text: "A sum over three hosts is not one over four. If hosts were lost and the others continued, Assay reports \
+           how many trials have how many hosts. The number is suspect: it is the mean of different sums. Trials of \
+           the replicate in which a host was lost do not count. Assay also names a host that did not send its rule \
+           results at the end: it may have been disturbed.",
 };
 
 impl TruthRule for FewerHosts {
@@ -41,7 +41,7 @@ impl TruthRule for FewerHosts {
         let fewer: Vec<&(usize, usize)> = counts.iter().filter(|(there, of)| there < of).collect();
         let (least, of) = fewer.iter().min()?;
         Some(Remark::suspect(format!(
-            "{least} of {of} hosts in {} of {} trials: the others were lost, and the sum is over those that were left",
+            "{least} of {of} hosts in {} of {} trials: the others were lost, and the sum covers the remaining hosts",
             fewer.len(),
             counts.len()
         )))

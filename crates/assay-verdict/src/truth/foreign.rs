@@ -27,16 +27,13 @@ pub struct Foreign;
 static ABOUT: About = About {
     name: "foreign-io",
     summary: "other programs used the device right before or during the trial",
-    text: "Judged where the tool itself moves nothing: in the idle gap before each trial, \
-           on every device that is shared, and by the direction that the workload does not \
-           use. More than 1 MiB/s and 1 % of the trial's own traffic marks the trial \
-           disturbed. Reads are judged beside its own reads, too: the kernel accounts to \
-           each process what it fetched, read-ahead included, and what a device read beyond \
-           that and beyond the claim is others', from a quarter of the claim on. Not so \
-           with writes (a file system writes more than it is given) and under compression, and not \
-           so with what an array's synchronisation moves where the study looks at that. \
-           1 % of the traffic changes a rate by about as much, a fifth of the usual margin; \
-           1 MiB/s is what journals and logs of a quiet machine write.",
+    text: "Assay looks where it moves nothing itself: in the idle gap before each trial, on every shared device, and \
+           in the direction that the workload does not use. More than 1 MiB/s and 1% of the trial's own traffic marks \
+           the trial disturbed. Assay also checks reads next to its own: the kernel accounts fetched bytes to each \
+           process, read-ahead included. Bytes that a device read beyond those and beyond the claim belong to others, \
+           from a quarter of the claim on. Writes are exempt (a filesystem writes more than it is given), and so are \
+           compression and the resync traffic of an array that the study observes. 1% of the traffic changes a rate \
+           by about as much, a fifth of the usual margin; 1 MiB/s is what journals and logs of a quiet machine write.",
 };
 
 impl TruthRule for Foreign {
@@ -143,7 +140,7 @@ fn same_direction(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
     let allowed = (MIB as f64 * seconds(run.span_ns)).max(MOST_SHARE_SAME_WAY * claimed as f64);
     (foreign >= MIB && foreign as f64 > allowed).then(|| {
         format!(
-            "the device read {} during the trial where {} were claimed",
+            "the device read {} during the trial, but the workload claims {}",
             show::bytes(run.read_bytes),
             show::bytes(claimed)
         )
@@ -219,7 +216,7 @@ mod tests {
         };
         assert_eq!(
             twice(MOVED).disturbances(&Foreign)[0].as_deref(),
-            Some("the device read 128 MiB during the trial where 64 MiB were claimed")
+            Some("the device read 128 MiB during the trial, but the workload claims 64 MiB")
         );
         // Its own read-ahead.
         assert_eq!(twice(2 * MOVED).judge(&Foreign), None);

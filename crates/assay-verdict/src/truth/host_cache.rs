@@ -33,21 +33,18 @@ pub struct HostCache;
 
 static ABOUT: About = About {
     name: LENT,
-    summary: "the drive is lent by another machine or a file, whose caches cannot be seen from here",
-    text: "Of drives of virtual machines (virtio, Xen, Hyper-V), of network block devices, of loop \
-           devices and of network file systems nothing tells what caches them on the other side, and no sign proves that nothing \
-           does: their numbers are those of what this machine is given, and never called the drive's \
-           own. What is said of databases that wait for a sync falls away. Loud signs make rows \
-           suspect. Writing that keeps less than 70 % of its rate when the flush at its end is counted \
-           (both rates are told). A flush that takes under 1 % of the time of the writing, though the \
-           drive announces a cache, where writing was more than 1.25 times as fast as any workload read \
-           the drive: a flush that does nothing, which speaks against all rows that write there. \
-           Pieces of the drive that are not ours, read twice before anything is written, of which the \
-           second reading is at least 2.5 times as fast in the median: so a host keeps what passes it, \
-           written or read. Where the drive announces no cache of what is written (write through), the \
-           same sign tells of reads alone, and the rule cached tells it. \
-           That writing is faster than reading, and what kind of cache is announced, tell nothing by \
-           themselves.",
+    summary: "the drive is virtual: another machine or a file provides it, and their caches are invisible",
+    text: "Virtual drives are drives of virtual machines (virtio, Xen, Hyper-V), network block devices, loop devices \
+           and network filesystems. They do not reveal caches on the other side, and no sign rules one out. Their \
+           numbers describe what this machine gets, never the drive itself, and Assay draws no conclusion about \
+           databases that wait for a sync. Three signs make rows suspect. First, writing keeps less than 70% of its \
+           rate if the final flush counts (Assay reports both rates). Second, a flush takes under 1% of the writing \
+           time although the drive announces a cache. Writing must also be more than 1.25 times as fast as any \
+           workload's reads. Such a flush does nothing, so all rows that write there are suspect. Third, Assay reads \
+           parts of the drive outside the test area twice before any write, and the second reading is at least 2.5 \
+           times as fast (median): the host caches what passes through it, written or read. If the drive announces no \
+           write cache (write through), the third sign concerns reads only, and rule cached reports it. Writes that \
+           are faster than reads, or the kind of cache announced, prove nothing alone.",
 };
 
 /// Whether what caches a drive on the other side cannot be seen.
@@ -76,14 +73,14 @@ impl TruthRule for HostCache {
         }
         if case.site.backing == Backing::Remote {
             return Some(Remark::note(
-                "what the server caches cannot be seen from here; an export with async acknowledges writes \
-                 before they are stored",
+                "the server's cache is invisible to this client; an export with async acknowledges writes before it \
+                 stores them",
             ));
         }
         lent(case)?;
         // A host that writes through has written what it says is written: rule `cached` tells of its reads.
         let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
-        let again = kept_by_host.map(|again| format!("{}: the host keeps them", again.words()));
+        let again = kept_by_host.map(|again| format!("{}: the host caches them", again.words()));
         let loud = again.or_else(|| kept(case)).map(Remark::suspect);
         Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
     }
@@ -113,7 +110,7 @@ impl<'a> ReadAgain<'a> {
 
     pub fn words(&self) -> String {
         format!(
-            "pieces of the drive were read {} times as fast the second time, past the page cache of this machine",
+            "the second reading of parts of the drive was {} times as fast as the first, past the page cache",
             show::three_digits(self.times)
         )
     }
@@ -159,7 +156,7 @@ fn kept(case: &Case<'_>) -> Option<String> {
     let sum = |of: fn(&Writing) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
     let bytes = sum(|one| one.bytes as f64);
     Some(format!(
-        "{} while it wrote, {} with the flush at its end: the rest lay in a cache, of the drive or of the host{}",
+        "{} while it wrote, {} with the final flush: a cache of the drive or of the host contained the rest{}",
         show::rate(bytes / sum(|one| one.wrote_s)),
         show::rate(bytes / sum(|one| one.wrote_s + one.flush_s)),
         in_trials(late.len(), case)
@@ -191,8 +188,8 @@ impl IdleFlush {
     pub fn beside(&self, writing: f64, reading: f64) -> Option<Remark> {
         (writing > FASTER * reading).then(|| {
             Remark::suspect(format!(
-                "the flush after {} took {}, though the drive announces a cache, and writing at {} is {} \
-                 times as fast as reading: the host keeps what is written, and what a sync means is not known",
+                "the flush after {} took {}, though the drive announces a cache, and writing at {} is {} times as \
+                 fast as reading: the host caches writes, and the effect of a sync is unknown",
                 show::bytes(self.bytes),
                 show::duration(self.flush_ns),
                 show::rate(writing),
@@ -219,7 +216,7 @@ mod tests {
         let bench = bench.site(|site| {
             let own = &mut site.drives[0];
             own.bus = Presence::Present(bus.to_owned());
-            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.link = Presence::absent("a virtual disk has no link");
             own.write_cache = Presence::Present("write back".to_owned());
         });
         bench.each(|trial| {
@@ -284,7 +281,7 @@ mod tests {
             });
             let (trust, text) = told(&remote).unwrap();
             assert_eq!(trust, Trust::Trusted);
-            assert!(text.contains("what the server caches cannot be seen"), "{text}");
+            assert!(text.contains("the server's cache is invisible"), "{text}");
         }
         let unknown = Bench::read().site(|site| {
             (site.backing, site.drives) = (Backing::Unknown, Vec::new());
@@ -310,8 +307,8 @@ mod tests {
         assert_eq!(trust, Trust::Suspect);
         assert_eq!(
             text,
-            "64 MiB/s while it wrote, 32.8 MiB/s with the flush at its end: the rest lay in a cache, of the drive or of the host, \
-             in 2 of 3 trials"
+            "64 MiB/s while it wrote, 32.8 MiB/s with the final flush: a cache of the drive or of the host contained \
+             the rest, in 2 of 3 trials"
         );
         // Syncs after each write leave nothing to a flush, and a flush after little has its own time.
         let synced =
@@ -328,7 +325,7 @@ mod tests {
             let kind = read_twice(bench(kind, "nbd", [100; 3]), &[[60, 10], [20, 19], [75, 25]]);
             let (trust, text) = told(&kind).unwrap();
             assert_eq!(trust, Trust::Suspect);
-            assert!(text.contains("read 3 times as fast the second time"), "{text}");
+            assert!(text.contains("was 3 times as fast as the first"), "{text}");
         }
     }
 
@@ -347,11 +344,11 @@ mod tests {
         }
         let (trust, text) = through(Bench::write(), 900).unwrap();
         assert_eq!(trust, Trust::Suspect);
-        assert!(text.contains("with the flush at its end"), "{text}");
+        assert!(text.contains("with the final flush"), "{text}");
         // Nobody knows what a drive does that announces nothing at all.
         let (trust, text) = told(&on(Bench::write(), Presence::absent("not told"), 100)).unwrap();
         assert_eq!(trust, Trust::Suspect);
-        assert!(text.ends_with("the host keeps them"), "{text}");
+        assert!(text.ends_with("the host caches them"), "{text}");
     }
 
     #[test]

@@ -17,11 +17,11 @@ pub struct IoLimits;
 
 static ABOUT: About = About {
     name: "io-limit",
-    summary: "a limit of the control group was reached",
+    summary: "the row reached an I/O limit of the control group",
     text: "Control groups can limit bytes and requests per second of a device: `io.max` (version 2, also set by \
-           containers and systemd) and `blkio.throttle.*` (version 1). If a device of the target moved at least \
-           80 % of such a limit per second in a trial, the row measures the limit: invalid, with its value and the \
-           file that sets it. 80 %, because the kernel grants shares of the limit in slices of time.",
+           containers and systemd) and `blkio.throttle.*` (version 1). If a device of the target moved at least 80% \
+           of such a limit per second in a trial, the row measures the limit: invalid, with its value and the file \
+           that sets it. The threshold is 80% because the kernel grants the limit in time slices.",
 };
 
 impl TruthRule for IoLimits {
@@ -47,7 +47,7 @@ impl TruthRule for IoLimits {
             let hit = rates.filter(|rate| *rate >= NEAR * limit.per_s as f64).count();
             if is_of_row && hit > 0 {
                 return Some(Remark::invalid(format!(
-                    "a limit and not the drive: {} allows {} of {}{}",
+                    "the row measures a limit, not the drive: {} allows {} of {}{}",
                     limit.place.display(),
                     words(limit),
                     limit.device,
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "a limit and not the drive: /sys/fs/cgroup/box/io.max allows writing 64 MiB/s of sda"
+            "the row measures a limit, not the drive: /sys/fs/cgroup/box/io.max allows writing 64 MiB/s of sda"
         );
     }
 

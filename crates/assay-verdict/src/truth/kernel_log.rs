@@ -17,12 +17,11 @@ pub struct KernelLog;
 
 static ABOUT: About = About {
     name: "kernel-log",
-    summary: "the kernel logged errors of hardware, resets or hung tasks during the trial",
-    text: "Of the warnings and errors that the kernel logs during a trial these mark it disturbed: \
-           I/O errors, aborted and failed commands, resets of controllers and buses, links that \
-           went down or became slower, tasks that hung, lockups, machine checks, heat, clocks that \
-           went wrong. Lines about block devices that the target does not stand on, and about \
-           ports of ATA or USB that do not lead to its drives, are passed over, and so is everything else that is logged.",
+    summary: "the kernel logged hardware errors, resets or hung tasks during the trial",
+    text: "These kernel warnings and errors mark a trial disturbed: I/O errors, aborted and failed commands, resets \
+           of controllers and buses, links that went down or became slower, hung tasks, lockups, machine checks, heat \
+           and clock faults. Assay ignores lines about block devices outside the target's device stack, about ATA or \
+           USB ports that do not lead to its drives, and all other messages.",
 };
 
 impl TruthRule for KernelLog {

@@ -20,12 +20,11 @@ pub struct LinkCeiling;
 
 static ABOUT: About = About {
     name: "link-ceiling",
-    summary: "the rate is above what the link to the drive can carry",
-    text: "The kernel tells the speed of SATA, USB and PCIe links; what is left of it after \
-           line coding is a ceiling for each direction. A rate more than 1 % above it did \
-           not come from the drive. Several drives carry the sum of their links; one drive \
-           without a known link silences the rule. 1 %, because clocks and windows are not \
-           perfect, and no medium reaches its ceiling.",
+    summary: "the rate exceeds what the link to the drive can carry",
+    text: "The kernel reports the speed of SATA, USB and PCIe links; the speed after line coding is the ceiling per \
+           direction. A rate more than 1% above it did not come from the drive. Several drives carry the sum of their \
+           links; one drive without a known link disables the rule. The tolerance is 1% because clocks and windows \
+           are inexact, and no medium reaches its ceiling.",
 };
 
 impl TruthRule for LinkCeiling {
@@ -57,7 +56,7 @@ impl TruthRule for LinkCeiling {
         let fastest = rates.into_iter().fold(0.0, f64::max);
         (hit > 0).then(|| {
             Remark::invalid(format!(
-                "{} is more than {} can carry ({}){}",
+                "{} exceeds what {} can carry ({}){}",
                 show::rate(fastest),
                 link_words(case),
                 show::rate(ceiling),
@@ -118,7 +117,7 @@ mod tests {
     fn speaks_above_the_ceiling() {
         let remark = at(1_200_000_000).judge(&LinkCeiling).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
-        assert_eq!(remark.text, "1.12 GiB/s is more than SATA 6.0 Gbit/s can carry (572 MiB/s)");
+        assert_eq!(remark.text, "1.12 GiB/s exceeds what SATA 6.0 Gbit/s can carry (572 MiB/s)");
     }
 
     #[test]

@@ -13,9 +13,9 @@ pub struct PowerSupply;
 static ABOUT: About = About {
     name: "power-supply",
     summary: "the machine was plugged in or unplugged during the trial",
-    text: "Machines with a battery change clocks, and often the power saving of their drives, with \
-           the plug. When it was there before a trial and not afterwards, or the other way round, \
-           the trial is disturbed. Trials on battery among trials on mains get a note.",
+    text: "Machines with a battery change CPU clocks, and often the power saving of their drives, with the plug. If \
+           mains power appears or disappears during a trial, the trial is disturbed. Trials on battery among trials \
+           on mains get a note.",
 };
 
 impl TruthRule for PowerSupply {

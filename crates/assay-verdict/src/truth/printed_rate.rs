@@ -23,14 +23,13 @@ pub struct PrintedRate;
 
 static ABOUT: About = About {
     name: "printed-rate",
-    summary: "storage moved less than the rate takes that a program prints",
-    text: "A rate in bytes that a command prints (`reads`) is compared with the bytes that the kernel counted for \
-           its processes and with those of the device. Under half of rate times printed time, or a tenth \
-           where only the time of the run is known, the page cache answered: suspect. The same if the device \
-           moved them after the runs, or if compression is on and it moved less than 90 % of them. Of \
-           several rates the lowest counts. Output of a storage tool (a format) is always judged; \
-           of a number that a pattern or a pointer finds no more than its system calls read or wrote is asked for, \
-           so that a rate of computing stays trusted.",
+    summary: "storage moved less than the printed rate requires",
+    text: "Assay compares a byte rate that a command prints (`reads`) with the bytes that the kernel counted for its \
+           processes and for the device. Below half of rate times printed time, or a tenth if only the run time is \
+           known, the page cache answered: suspect. The same applies if the device moved the bytes after the runs, or \
+           if compression is on and it moved less than 90% of them. The lowest of several rates counts. Assay always \
+           judges the output of a storage tool (a format). For a number that a pattern or pointer finds, it expects \
+           no more bytes than the command's system calls read or wrote, so a computing rate stays trusted.",
 };
 
 impl TruthRule for PrintedRate {
@@ -121,8 +120,7 @@ fn from_memory(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
     let short = Share::below(1.0, pairs.clone().map(|one| (one.moved, one.claimed)))?;
     let rate = pairs.map(|one| one.rate).fold(0.0, f64::max);
     Some(format!(
-        "it prints {}, and only {} of the {} that this takes came from storage or went there{}: the rest is the \
-         speed of memory",
+        "it prints {}, but only {} of the required {} came from storage or went there{}: memory served the rest",
         show::rate(rate),
         show::bytes(short.moved),
         show::bytes(short.claimed),
@@ -199,8 +197,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "it prints 5 GiB/s, and only 0 B of the 768 MiB that this takes came from storage or went \
-             there: the rest is the speed of memory"
+            "it prints 5 GiB/s, but only 0 B of the required 768 MiB came from storage or went there: memory served \
+             the rest"
         );
         assert!(bench("dd", 120 * MIB, DD).judge(&PrintedRate).is_some());
         assert_eq!(bench("dd", 136 * MIB, DD).judge(&PrintedRate), None);
@@ -245,7 +243,7 @@ mod tests {
         };
         assert_eq!(
             zeros(8 * MIB).judge(&PrintedRate).unwrap().text,
-            "compression (zstd) is on and the device moved only 3 % of the bytes"
+            "compression (zstd) is on and the device moved only 3% of the bytes"
         );
         assert_eq!(zeros(250 * MIB).judge(&PrintedRate), None);
     }
@@ -260,7 +258,7 @@ mod tests {
         };
         assert_eq!(
             late(MIB).judge(&PrintedRate).unwrap().text,
-            "the device moved only 0.4 % of its bytes before the runs ended, in 2 of 3 trials: the rest was \
+            "the device moved only 0.4% of its bytes before the runs ended, in 2 of 3 trials: the rest was \
              still in memory"
         );
         assert_eq!(late(130 * MIB).judge(&PrintedRate), None);

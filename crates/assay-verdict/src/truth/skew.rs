@@ -15,10 +15,10 @@ pub struct Skew;
 
 static ABOUT: About = About {
     name: "host-skew",
-    summary: "hosts of a fleet did not measure at the same time",
-    text: "Rates of hosts add up where all of them were at work. Windows are cut to what all share; where that is \
-           less than 95 % of the longest one, hosts were at work while others were not, the storage was met by fewer \
-           of them for a while, and the sum is suspect. When the first and the last were done is told.",
+    summary: "the hosts did not measure at the same time",
+    text: "Rates of hosts add up only while all of them run. Assay cuts the windows to their common part. If that is \
+           less than 95% of the longest window, fewer hosts loaded the storage for a while, and the sum is suspect. \
+           Assay reports when the first and the last host finished.",
 };
 
 impl TruthRule for Skew {
@@ -46,8 +46,8 @@ impl TruthRule for Skew {
             format!("{name} {} after the start", show::duration(share.ended_ns() as f64))
         };
         Some(Remark::suspect(format!(
-            "in {} of {} trials the windows of the hosts share less than 95 % of the longest one, at least {}: \
-             there the first was done {}, the last {}",
+            "in {} of {} trials the windows of the hosts overlap by less than 95% of the longest one, at least {}; \
+             finished first: {}, last: {}",
             apart.len(),
             own.len(),
             show::percent(100.0 * least),
@@ -91,7 +91,7 @@ mod tests {
     fn silent_where_windows_lie_above_each_other() {
         assert_eq!(Bench::read().judge(&Skew), None);
         assert_eq!(bench(0).judge(&Skew), None);
-        assert_eq!(bench(S / 2).judge(&Skew), None, "95 % are enough");
+        assert_eq!(bench(S / 2).judge(&Skew), None, "95% are enough");
     }
 
     #[test]
@@ -99,10 +99,10 @@ mod tests {
         let remark = bench(2 * S).judge(&Skew).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         let text = remark.text;
-        assert!(text.contains("at least 80 %"), "{text}");
+        assert!(text.contains("at least 80%"), "{text}");
         assert!(
             text.ends_with(
-                "rank 0 (n0) 10 s after the start, the last rank 1 (n1) 12 s after the start"
+                "rank 0 (n0) 10 s after the start, last: rank 1 (n1) 12 s after the start"
             ),
             "{text}"
         );

@@ -17,10 +17,10 @@ pub struct SlowHost;
 
 static ABOUT: About = About {
     name: "slow-host",
-    summary: "one host of a fleet is half as fast as the others, or less",
-    text: "The sum over hosts is right whoever is slow, and says nothing of who it is. Where a host has half the rate of \
-           the median of the others, or less, in four of five trials (three trials at least), it is named: a \
-           cable, a port, a path or a disk of that host is worth a look. It takes nothing from the number.",
+    summary: "one host is at most half as fast as the others",
+    text: "The sum over hosts is correct but does not show which host is slow. Assay names a host with at most half \
+           the median rate of the others in four of five trials (three trials at least). Check its cable, port, path \
+           and disk. The number stays trusted.",
 };
 
 impl TruthRule for SlowHost {
@@ -59,10 +59,10 @@ fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
     Some(if least.is_finite() {
         let times = show::times(least);
         format!(
-            "{name} is slow: the other hosts have {times} times its rate or more in {hit} of {of} trials"
+            "{name} is slow: the other hosts have at least {times} times its rate in {hit} of {of} trials"
         )
     } else {
-        format!("{name} stands still while the others work, in {hit} of {of} trials")
+        format!("{name} makes no progress while the others work, in {hit} of {of} trials")
     })
 }
 

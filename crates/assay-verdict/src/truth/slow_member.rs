@@ -25,21 +25,18 @@ pub struct SlowMember;
 
 static ABOUT: About = About {
     name: "slow-member",
-    summary: "one member of an array takes much longer for a request than the others",
-    text: "A mirror waits for the last of its members, and a stripe is as fast as its slowest. The \
-           mean time of a request of each member (md, btrfs, bcachefs, parts of a mapped device \
-           that are alike in size) is compared with the median of the others, reads with reads \
-           and writes with writes: by the kernel's counters, or by the time that the driver had \
-           the request where the probe block-latency was on. Slow is twice the others or more, \
-           by request and by byte, of at least 32 requests each: drives of one kind differ by \
-           less, and a mean of 32 is known well enough to tell twice from once. A member that \
-           did more than a quarter more than the others is never named, for its queue is longer; \
-           and as reads may be pinned to one side of a mirror, the time in which it had \
-           anything to do must be twice as long per request, too. The same member must be the \
-           slow one in at least 3 trials and two thirds of those that can be judged, and so \
-           often that members that are all alike would be named in less than one study of \
-           twenty even if in half of all trials one of them, whichever, were held up. A note: \
-           the number is that of the array as it is. ZFS does not tell its members.",
+    summary: "one member of an array takes much longer per request than the others",
+    text: "A mirror waits for its last member, and a stripe is as fast as its slowest. Assay compares the mean \
+           request time of each member with the median of the others, separately for reads and writes. Members are \
+           those of md, btrfs and bcachefs, and parts of a mapped device of similar size. Assay uses the kernel's \
+           counters, or the driver's time per request if the probe block-latency was on. A slow member takes at least \
+           twice as long as the others, per request and per byte, over at least 32 requests each. Drives of one kind \
+           differ by less, and a mean of 32 separates twice from once. Assay never names a member that did more than \
+           a quarter more than the others, because its queue is longer. Reads may be pinned to one half of a mirror, \
+           so the busy time per request must be twice as long, too. The same member must be slow in at least 3 trials \
+           and two thirds of those that can be judged. The count must also exclude chance: identical members, one of \
+           them delayed in half of all trials, must be named in less than one study of twenty. The rule is a note: \
+           the number describes the array as it is. ZFS does not report its members.",
 };
 
 impl TruthRule for SlowMember {
@@ -74,8 +71,7 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
     };
     let first = named.first()?;
     Some(Remark::note(format!(
-        "{} is the slow member of {}: {} a request, {} times the median of the others ({}), in {} of \
-         {} trials",
+        "{} is the slow member of {}: {} per request, {} times the median of the others ({}), in {} of {} trials",
         told(case, &first.device),
         array.words(),
         show::duration(middle(|one| one.mean_ns)),

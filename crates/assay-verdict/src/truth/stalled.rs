@@ -20,14 +20,13 @@ pub struct Stalled;
 
 static ABOUT: About = About {
     name: "stalled",
-    summary: "one operation took more than a fifth of the trial, or nothing ended for a second",
-    text: "The tool always keeps its operations in flight, so a second in which none of them ends, \
-           or one operation that takes more than a fifth of the counted time, is a target that \
-           stood still: frozen, recovering, or busy with itself. It must be ten times what an \
-           operation takes on average; a slow drive is no stall. The mean over such a trial tells \
-           how long the stall was and not how fast the drive is: suspect. A fifth of the time is \
-           four times the usual margin. Work by the clock or with pauses has seconds with nothing to do: of \
-           it only the one operation is looked at. Histograms and figures show when it was.",
+    summary: "one operation took more than a fifth of the trial, or none completed for a second",
+    text: "Assay always has operations in flight. If none completes for a second, or one takes more than a fifth of \
+           the measured time, the target hung: frozen, recovering or busy with itself. The time must also be ten \
+           times the mean of an operation; a slow drive is not a stall. The mean of such a trial describes the stall, \
+           not the speed of the drive: suspect. A fifth of the time is four times the usual margin. Open-loop \
+           workloads and workloads with pauses have idle seconds, so Assay checks only the single operation there. \
+           Histograms and figures show the moment.",
 };
 
 impl TruthRule for Stalled {
@@ -49,7 +48,7 @@ impl TruthRule for Stalled {
         let longest = stalls.iter().max()?;
         let up_to = if stalls.len() > 1 { "up to " } else { "" };
         Some(Remark::suspect(format!(
-            "nothing was done for {up_to}{}{}: the mean tells of the stall",
+            "no operation completed for {up_to}{}{}: the mean describes the stall",
             show::duration(*longest as f64),
             in_trials(stalls.len(), case)
         )))
@@ -99,7 +98,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "nothing was done for up to 200 ms, in 2 of 3 trials: the mean tells of the stall"
+            "no operation completed for up to 200 ms, in 2 of 3 trials: the mean describes the stall"
         );
         assert_eq!(bench(160, 0).judge(&Stalled), None);
     }
@@ -108,7 +107,7 @@ mod tests {
     fn speaks_of_a_second_without_an_end() {
         let long = bench(900, 1).each(|trial| measured(trial).window_ns = 5_000 * MS);
         let text = long.judge(&Stalled).unwrap().text;
-        assert!(text.starts_with("nothing was done for up to 1 s"), "{text}");
+        assert!(text.starts_with("no operation completed for up to 1 s"), "{text}");
         let none = bench(900, 0).each(|trial| measured(trial).window_ns = 5_000 * MS);
         assert_eq!(none.judge(&Stalled), None);
     }
@@ -121,7 +120,7 @@ mod tests {
         };
         assert_eq!(by_the_clock(900).judge(&Stalled), None);
         let text = by_the_clock(1_100).judge(&Stalled).unwrap().text;
-        assert!(text.starts_with("nothing was done for up to 1.1 s"), "{text}");
+        assert!(text.starts_with("no operation completed for up to 1.1 s"), "{text}");
     }
 
     #[test]

@@ -38,20 +38,18 @@ pub struct Starved;
 
 static ABOUT: About = About {
     name: "cpu-starved",
-    summary: "other programs had the processors while the measuring threads wanted them",
-    text: "The kernel counts how long each thread was ready to run and waited for a processor \
-           (/proc/PID/schedstat). Above 10 % of the time of a trial, while others used the \
-           processors, the number is suspect: it tells of the queue before the processors and not \
-           of the drive; 10 % of the time is about 10 % of the rate, twice the usual margin. Where \
-           the tool's own threads wait for each other the number is one of the processors as \
-           well: told, and no fault. Of a command the waiting of its processes counts, that of whoever sees its \
-           end, and that of the start of the shell that is taken off. Processes that it waits for itself \
-           are not among them. So commands, and results without that record, are judged by the \
-           pressure of processors (/proc/pressure/cpu) as well: above 50 % of the time, with others at work, where \
-           the work itself used a tenth of a processor, because what sleeps waits for none; above 90 % \
-           in any case, because whoever waits that long uses none. A gate makes \
-           no statement by such numbers, so that in a study with a gate such a trial is disturbed: it is \
-           run again, and where enough others are left it counts for nothing.",
+    summary: "other programs used the CPUs while the measuring threads waited for them",
+    text: "The kernel counts how long each ready thread waited for a CPU (/proc/PID/schedstat). Above 10% of a \
+           trial's time, while other programs used the CPUs, the number is suspect: it measures the CPU queue and not \
+           the drive. 10% of the time is about 10% of the rate, twice the usual margin. If the tool's own threads \
+           wait for each other, the number also depends on the CPUs; Assay reports that without distrust. For a \
+           command, Assay counts the waits of its processes, of the thread that sees its end, and of the shell start \
+           that it subtracts. Processes that the command itself waits for are not included. So Assay also judges \
+           commands, and results without that record, by CPU pressure (/proc/pressure/cpu). The limit is 50% of the \
+           time with other programs active, if the workload itself used a tenth of a CPU, because a sleeping workload \
+           waits for none. The limit is 90% in any case, because a workload that waits that long uses none. A gate is \
+           inconclusive for such numbers. In a study with a gate, Assay therefore marks such a trial disturbed, runs \
+           it again, and ignores it if enough others remain.",
 };
 
 impl TruthRule for Starved {
@@ -93,7 +91,7 @@ impl TruthRule for Starved {
             let own: Vec<Wait> = own.into_iter().map(|(_, wait)| wait).collect();
             let most = most(&own, |wait| wait.share)?;
             let waited = show::percent(100.0 * most);
-            let text = format!("its own threads waited up to {waited} of the time for a processor");
+            let text = format!("its own threads waited for a CPU for up to {waited} of the time");
             // Pressure alone may be anybody's.
             return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
         }
@@ -103,7 +101,7 @@ impl TruthRule for Starved {
         let text = told(&others, Some(case));
         if are_left_out {
             let which = if others.len() == 1 { "which is" } else { "which are" };
-            return Some(Remark::note(format!("{text}, {which} left out")));
+            return Some(Remark::note(format!("{text}, {which} excluded")));
         }
         Some(Remark::suspect(text))
     }
@@ -128,7 +126,7 @@ fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
     let up_to = if of.is_some() { "up to " } else { "" };
     let share = |of: fn(&Wait) -> f64| most(waits, of).unwrap_or_default();
     format!(
-        "{} waited {up_to}{} of the time for a processor while others used {up_to}{}{}",
+        "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{}{}",
         if waits.iter().any(|wait| wait.is_own) { "it" } else { "programs" },
         show::percent(100.0 * share(|wait| wait.share)),
         processors(share(|wait| wait.others)),
@@ -198,7 +196,7 @@ fn most(waits: &[Wait], of: impl Fn(&Wait) -> f64) -> Option<f64> {
 }
 
 fn processors(count: f64) -> String {
-    format!("{} processors", show::three_digits(count))
+    format!("{} CPUs", show::three_digits(count))
 }
 
 #[cfg(test)]
@@ -229,8 +227,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "it waited up to 79 % of the time for a processor while others used up to 1.85 \
-             processors, in 2 of 3 trials"
+            "it waited for a CPU for up to 79% of the time while other programs used up to 1.85 CPUs, in 2 of 3 trials"
         );
     }
 
@@ -238,7 +235,7 @@ mod tests {
     fn its_own_threads_waiting_for_each_other_are_a_note() {
         let remark = bench(150, Some(400)).judge(&Starved).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert_eq!(remark.text, "its own threads waited up to 40 % of the time for a processor");
+        assert_eq!(remark.text, "its own threads waited for a CPU for up to 40% of the time");
         let of_four = bench(1_950, Some(390)).io(|io| io.threads = 4);
         assert_eq!(of_four.judge(&Starved), None);
     }
@@ -256,8 +253,8 @@ mod tests {
         };
         assert_eq!(
             pressed(996, 1_950).judge(&Starved).unwrap().text,
-            "programs waited up to 100 % of the time for a processor while others used up to \
-             1.85 processors, in 2 of 3 trials"
+            "programs waited for a CPU for up to 100% of the time while other programs used up to 1.85 CPUs, \
+             in 2 of 3 trials"
         );
         assert_eq!(pressed(400, 1_950).judge(&Starved), None);
         assert_eq!(pressed(996, 150).judge(&Starved), None);
@@ -286,7 +283,7 @@ mod tests {
         // Ten runs of 82 ms, of which 10 ms are sleep: nothing of the processor is used.
         let sleep = command(820, 5, 700, 600).unwrap();
         assert_eq!(sleep.trust, Trust::Suspect);
-        assert!(sleep.text.starts_with("it waited up to 86 % of the time"), "{}", sleep.text);
+        assert!(sleep.text.contains("up to 86% of the time"), "{}", sleep.text);
         // A tenth of what is left without the shell's own starts.
         assert!(command(820, 5, 82, 0).is_some());
         assert_eq!(command(820, 5, 80, 0), None);
@@ -316,7 +313,7 @@ mod tests {
         assert_eq!(bench.disturbances(&Starved), [None, None, None]);
         assert_eq!(disturbed(&bench, None), None);
         let told = disturbed(&bench, Some("iops")).unwrap();
-        let said = "it waited 79 % of the time for a processor while others used 1.85 processors";
+        let said = "it waited for a CPU for 79% of the time while other programs used 1.85 CPUs";
         assert_eq!(told, said);
         // What is held, and how much was written, does not hang on who waited.
         assert_eq!(disturbed(&bench, Some("peak_memory_bytes")), None);
@@ -342,7 +339,7 @@ mod tests {
         repeated.trials.push(again);
         let note = repeated.judge(&Starved).unwrap();
         assert_eq!(note.trust, Trust::Trusted);
-        assert!(note.text.ends_with(", in 1 of 4 trials, which is left out"), "{}", note.text);
+        assert!(note.text.ends_with(", in 1 of 4 trials, which is excluded"), "{}", note.text);
         // One that nobody left out is one too many.
         repeated.trials[1].status = Status::Ok;
         measured(&mut repeated.trials[1]).waited_ns = Some(500 * MS);

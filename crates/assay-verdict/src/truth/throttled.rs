@@ -14,13 +14,11 @@ pub struct Throttled;
 
 static ABOUT: About = About {
     name: "throttled",
-    summary: "a processor or drive slowed down for heat, or a control group held the tool back",
-    text: "The kernel counts thermal throttle events of processors (where the driver tells) \
-           and the periods in which a control group's processor limit stopped this process. \
-           Either of them during a trial marks it disturbed, and so does a sensor that \
-           reaches the temperature from which its processor or drive slows down, where it \
-           names one. One is enough: a clock that was lowered once stays low for a while, \
-           and the counter does not tell how far.",
+    summary: "a CPU or drive slowed down for heat, or a control group limited the tool",
+    text: "The kernel counts thermal throttle events of CPUs (if the driver reports them) and the periods in which a \
+           CPU limit of the control group stopped this process. One such event during a trial marks it disturbed. So \
+           does a sensor that reaches the slowdown temperature of its CPU or drive, if it states one. One event is \
+           enough: a lowered clock stays low for a while, and the counter does not show by how much.",
 };
 
 impl TruthRule for Throttled {
@@ -68,7 +66,7 @@ fn hot(trial: &TrialRecord) -> Option<String> {
     let (above, name, most) = above.max_by_key(|(above, ..)| *above)?;
     let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
     let (most, limit) = (degrees(most), degrees(most.saturating_sub(above)));
-    Some(format!("{name} was {most} \u{b0}C hot and slows down from {limit} \u{b0}C on"))
+    Some(format!("{name} reached {most} \u{b0}C and slows down from {limit} \u{b0}C on"))
 }
 
 /// Throttle events by heat and by the control group.
@@ -81,8 +79,8 @@ fn events(trial: &TrialRecord) -> (u64, u64) {
 fn words(heat: u64, group: u64) -> String {
     let heat_words = match heat {
         0 => None,
-        1 => Some("the processor throttled once for heat".to_owned()),
-        _ => Some(format!("the processor throttled {} times for heat", show::count(heat))),
+        1 => Some("the CPU throttled once for heat".to_owned()),
+        _ => Some(format!("the CPU throttled {} times for heat", show::count(heat))),
     };
     let group_words = match group {
         0 => None,
@@ -106,10 +104,10 @@ mod tests {
             Bench::read().first(1, |t| throttling(t).throttle_events = Presence::Present(5));
         let remark = bench.judge(&Throttled).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(remark.text, "the processor throttled 5 times for heat, in 1 of 3 trials");
+        assert_eq!(remark.text, "the CPU throttled 5 times for heat, in 1 of 3 trials");
         assert_eq!(
             bench.disturbances(&Throttled),
-            [Some("the processor throttled 5 times for heat".to_owned()), None, None]
+            [Some("the CPU throttled 5 times for heat".to_owned()), None, None]
         );
     }
 
@@ -135,7 +133,7 @@ mod tests {
                     Presence::Present(Temperature { sensors, slow_processors: None });
             })
         };
-        let said = "nvme0 Composite was 82.5 \u{b0}C hot and slows down from 81.8 \u{b0}C on";
+        let said = "nvme0 Composite reached 82.5 \u{b0}C and slows down from 81.8 \u{b0}C on";
         assert_eq!(at(82_500).disturbances(&Throttled)[0].as_deref(), Some(said));
         let judged = at(82_500).judge(&Throttled).unwrap().text;
         assert_eq!(judged, format!("{said}, in 1 of 3 trials"));

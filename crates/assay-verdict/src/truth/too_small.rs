@@ -17,10 +17,9 @@ pub struct TooSmall;
 
 static ABOUT: About = About {
     name: "too-small",
-    summary: "the area is under 16 MiB, or there were under 30 operations",
-    text: "A drive's own memory can hold a small area, and a handful of operations says \
-           little about the next ones. 16 MiB is what small drives have as memory of their \
-           own; the mean of 30 operations whose times spread like their mean is known to a \
+    summary: "the area is smaller than 16 MiB, or fewer than 30 operations ran",
+    text: "A drive's internal memory can contain a small area, and a few operations predict little. Small drives have \
+           16 MiB of internal memory. The mean of 30 operations whose times spread like their mean is known to a \
            third.",
 };
 
@@ -55,11 +54,11 @@ fn small_area(case: &Case<'_>) -> Option<String> {
     let length = show::bytes(area.length);
     Some(if area.asked > area.length {
         format!(
-            "the area is {length} of {} asked for: a drive's own memory can hold it",
+            "the area is {length} of {} requested: a drive's own memory can contain it",
             show::bytes(area.asked)
         )
     } else {
-        format!("the area is {length}: a drive's own memory can hold it")
+        format!("the area is {length}: a drive's own memory can contain it")
     })
 }
 
@@ -86,12 +85,12 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "the area is 4 MiB of 1 GiB asked for: a drive's own memory can hold it"
+            "the area is 4 MiB of 1 GiB requested: a drive's own memory can contain it"
         );
         let file = bench.survey(|survey| survey.area.asked = 4 << 20);
         assert_eq!(
             file.judge(&TooSmall).unwrap().text,
-            "the area is 4 MiB: a drive's own memory can hold it"
+            "the area is 4 MiB: a drive's own memory can contain it"
         );
     }
 

@@ -12,7 +12,7 @@ pub struct ToolFault;
 
 static ABOUT: About = About {
     name: "tool-fault",
-    summary: "another tool printed the number, and this version of the tool has a known fault",
+    summary: "the version of the tool that printed the number has a known fault",
     text: "This rule judges imported numbers. KDiskMark before 3.3.0 can print half the rate of a test \
            with several threads.",
 };

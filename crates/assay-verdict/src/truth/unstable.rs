@@ -22,16 +22,14 @@ pub struct Unstable;
 
 static ABOUT: About = About {
     name: "unstable",
-    summary: "the undisturbed trials differ so much that their mean says little",
-    text: "Looks at operations per second (the bandwidth goes with them; tails of latency may \
-           jump), and in others' work (`observe`) at the mean latency of each class, which is what is \
-           compared there. Up to four undisturbed trials: the largest is at least 3 times the smallest. \
-           From five on: the 95 % interval of their geometric mean is wider than 40 % to a side. \
-           In 50 quick checks of a quiet virtual drive (350 rows) six rows of sequential reads \
-           had a trial that was 1.8 to 2.7 times as fast as another: that is how such a drive is, \
-           and the spread beside the number tells it. This is about how well a number is known, not \
-           about whether it was measured right, and says so where that is all too little. The number is suspect: run more replicates, \
-           or quiet the machine (rule R4c of the method).",
+    summary: "the undisturbed trials differ too much for a useful mean",
+    text: "Judges IOPS (bandwidth follows; latency tails may jump) and, for live workloads (`observe`), the mean \
+           latency of each class, which Assay compares there. Up to four undisturbed trials: the largest is at least \
+           3 times the smallest. From five on: the 95% CI of their geometric mean is wider than 40% per side. In 50 \
+           quick checks of a quiet virtual drive (350 rows), six rows of sequential reads had a trial that was 1.8 to \
+           2.7 times as fast as another. Such drives vary that much, and the reported spread shows it. The rule \
+           judges the precision of a number, not its correctness. The number is suspect: run more replicates, or \
+           quiet the machine (rule R4c of the method).",
 };
 
 impl TruthRule for Unstable {
@@ -57,8 +55,7 @@ impl TruthRule for Unstable {
                 show::three_digits(ratio)
             ))),
             Spread::Wide { least, most, half_width } => Some(Remark::suspect(format!(
-                "{} trials lie between {} and {} operations per second: their mean is known to {} \
-                 only",
+                "{} trials are between {} and {} IOPS: their mean is known to {} only",
                 rates.len(),
                 show::per_second(least),
                 show::per_second(most),
@@ -102,7 +99,7 @@ pub fn of_latencies(values: &[f64]) -> Option<Remark> {
             show::three_digits(ratio)
         ),
         Spread::Wide { least, most, half_width } => format!(
-            "the mean latencies of {} trials lie between {} and {}: their mean is known to {} only",
+            "the mean latencies of {} trials are between {} and {}: their mean is known to {} only",
             values.len(),
             show::duration(least),
             show::duration(most),
@@ -152,8 +149,7 @@ mod tests {
         let wide = bench(&[400, 1200, 500, 1100, 800]).judge(&Unstable).unwrap();
         assert_eq!(
             wide.text,
-            "5 trials lie between 500 and 1,500 operations per second: their mean is known to 82 % \
-             only"
+            "5 trials are between 500 and 1,500 IOPS: their mean is known to 82% only"
         );
         // Twice as fast once in ten trials: an outlier, and the mean is known well enough.
         let once = bench(&[800, 800, 810, 790, 1600, 800, 805, 795, 800, 800]);
@@ -167,7 +163,7 @@ mod tests {
         assert_eq!(of_latencies(&[1e6, 2.9e6, 1.1e6]), None);
         let wide = of_latencies(&[4e5, 12e5, 5e5, 11e5, 8e5]).unwrap();
         let text =
-            "the mean latencies of 5 trials lie between 400 us and 1.2 ms: their mean is known";
+            "the mean latencies of 5 trials are between 400 us and 1.2 ms: their mean is known";
         assert!(wide.text.starts_with(text), "{}", wide.text);
         assert_eq!(of_latencies(&[8e5, 8.1e5, 7.9e5, 8e5, 8e5]), None);
     }

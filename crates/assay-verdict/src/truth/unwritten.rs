@@ -14,12 +14,10 @@ pub struct Unwritten;
 
 static ABOUT: About = About {
     name: "unwritten",
-    summary: "the area holds blocks that were never written, or only zeros",
-    text: "A file system answers reads of holes and of space that was allocated but never \
-           written with zeros, without asking the drive; many drives do the same for blocks \
-           of zeros. Above 5 % of the area the speed of reads is invalid. Reads of the rest \
-           could be off by as much as the usual margin, and blocks that were never written \
-           answer many times as fast.",
+    summary: "the area contains blocks that were never written or contain only zeros",
+    text: "Filesystems answer reads of holes and unwritten extents with zeros, without asking the drive. Many drives \
+           do the same for blocks of zeros. Above 5% of the area, the read speed is invalid: unwritten blocks answer \
+           many times faster, and 5% of them shift the speed by as much as the usual margin.",
 };
 
 impl TruthRule for Unwritten {
@@ -54,7 +52,7 @@ fn never_written(case: &Case<'_>) -> Option<Remark> {
     let share = show::percent(percent);
     Some(if percent > MOST_PERCENT {
         Remark::invalid(format!(
-            "{share} of the area was never written ({} of {}): reading it does not touch the drive",
+            "{share} of the area was never written ({} of {}): reads of it do not reach the drive",
             show::bytes(missing),
             show::bytes(area)
         ))
@@ -70,8 +68,7 @@ fn zeros(case: &Case<'_>) -> Option<Remark> {
     let (zeros, of) = (coverage.zero_blocks, coverage.sampled_blocks);
     (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(of)).then(|| {
         Remark::invalid(format!(
-            "{zeros} of {of} sampled blocks hold only zeros: those can be answered without the \
-             medium"
+            "{zeros} of {of} sampled blocks contain only zeros: a drive can answer such reads without its medium"
         ))
     })
 }
@@ -105,8 +102,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "50 % of the area was never written (512 MiB of 1 GiB): reading it does not touch the \
-             drive"
+            "50% of the area was never written (512 MiB of 1 GiB): reads of it do not reach the drive"
         );
     }
 
@@ -114,7 +110,7 @@ mod tests {
     fn speaks_of_zeros() {
         let remark = judge(Bench::read(), 0, 31).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
-        assert!(remark.text.starts_with("31 of 64 sampled blocks hold only zeros"));
+        assert!(remark.text.starts_with("31 of 64 sampled blocks contain only zeros"));
         assert_eq!(judge(Bench::read(), 10 << 20, 31).unwrap().trust, Trust::Invalid);
     }
 
@@ -122,7 +118,7 @@ mod tests {
     fn a_little_is_a_note() {
         let remark = judge(Bench::read(), 10 << 20, 0).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert_eq!(remark.text, "1 % of the area was never written (10 MiB)");
+        assert_eq!(remark.text, "1% of the area was never written (10 MiB)");
     }
 
     #[test]

@@ -16,12 +16,11 @@ pub struct WrongData;
 
 static ABOUT: About = About {
     name: NAME,
-    summary: "blocks that were written did not hold what was written into them",
-    text: "Speaks of work with verify = true, whose blocks are read again after each trial. Where one of \
-           them is torn, stale, misplaced, zeroed, has turned bits, cannot be read or holds what no \
-           write of the trial put there, nothing of the trial counts, however fast it was: invalid, and \
-           the command ends with exit code 1. What could not be read again at all is suspect, and what \
-           the pass could not tell is a note. Silent where every block is as it was written.",
+    summary: "blocks read back differ from what the trial wrote",
+    text: "Applies to workloads with verify = true: Assay reads their blocks again after each trial. One block that \
+           is torn, stale, misplaced, zeroed, bit-flipped, unreadable or foreign makes the number invalid, however \
+           fast it was, and the command exits with code 1. If an area could not be read back at all, the number is \
+           suspect. Blocks that the pass could not judge get a note. Intact blocks do not trigger the rule.",
 };
 
 impl TruthRule for WrongData {
@@ -57,8 +56,7 @@ fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     };
     let example = first.first.first().map(|own| format!(": {}", verify::example(own)));
     Some(Remark::invalid(format!(
-        "{} of {} blocks that were read again are not as they were written{}; in the first of these trials \
-         {}{}",
+        "{} of {} blocks that Assay read back differ from what the trial wrote{}; the first of these trials has {}{}",
         sum(|own| own.corrupt.all()),
         sum(|own| own.read),
         in_trials(bad.len(), case),
@@ -72,7 +70,7 @@ fn unread(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     let reasons: Vec<&String> = details.iter().filter_map(|own| own.unverified.as_ref()).collect();
     let first = reasons.first()?;
     let trials = in_trials(reasons.len(), case);
-    Some(Remark::suspect(format!("what was written could not be read again{trials}: {first}")))
+    Some(Remark::suspect(format!("Assay could not read back the written blocks{trials}: {first}")))
 }
 
 /// What the passes could not tell.
@@ -82,7 +80,7 @@ fn untold(case: &Case<'_>, details: &[&Detail], is_direct: bool) -> Option<Remar
     let with = told.iter().filter(|own| !own.is_empty()).count();
     let first = told.into_iter().find(|own| !own.is_empty())?;
     Some(Remark::note(format!(
-        "every block was as it was written, as far as can be told{}: {}",
+        "every block is as written, as far as Assay can judge{}: {}",
         in_trials(with, case),
         first.join("; ")
     )))
@@ -129,9 +127,9 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "4 of 2,000 blocks that were read again are not as they were written, in 2 of 3 trials; in the \
-             first of these trials 2 stale: at byte 4,096 an older write lies there, and the last one is \
-             lost; operation 8 of thread 1 belongs there; operation 2 of thread 1 lies there"
+            "4 of 2,000 blocks that Assay read back differ from what the trial wrote, in 2 of 3 trials; the first of \
+             these trials has 2 stale: at byte 4,096 an older write lies there, and the last one is lost; operation \
+             8 of thread 1 belongs there; operation 2 of thread 1 lies there"
         );
     }
 
@@ -143,7 +141,7 @@ mod tests {
         });
         let remark = bench.judge(&WrongData).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(remark.text, "what was written could not be read again: no memory");
+        assert_eq!(remark.text, "Assay could not read back the written blocks: no memory");
     }
 
     #[test]

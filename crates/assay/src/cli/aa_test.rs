@@ -14,32 +14,32 @@ const DEFAULT_COPIES: u32 = 4;
 
 /// Measure the noise floor with identical configurations
 ///
-/// Runs a study with copies of its baseline instead of its configurations. Whatever differs between the copies is noise,
-/// and a significant difference is a false positive of this machine.
+/// Runs a study with copies of its baseline. Differences between the copies are noise; a significant difference is
+/// a false positive of this machine.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay aa-test                       the workloads of assay check, in this directory
+  assay aa-test                       the workloads of assay check, here
   assay aa-test check /mnt/card       the same on a card
   assay aa-test depth.toml /mnt/card  the workloads of a study file
   assay aa-test --copies 6 --replicates 10")]
 pub struct Arguments {
-    /// A study file, or the name of a shipped study
+    /// Study file or preset
     #[arg(value_name = "STUDY", default_value = "check")]
     study: String,
-    /// Directory, file or block device instead of the study's own
+    /// Directory, file or block device [default: the study's]
     #[arg(value_name = "TARGET")]
     target: Option<String>,
     /// Number of identical configurations
     #[arg(long, value_name = "N", default_value_t = DEFAULT_COPIES)]
     copies: u32,
-    /// Complete passes over all settings
+    /// Run N complete passes
     #[arg(long, value_name = "N", default_value_t = assay_study::study::DEFAULT_REPLICATES)]
     replicates: u32,
-    /// Seed of order, offsets and content; drawn where it is not given
+    /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device: its ID, and +NAME for all it carries; assay plan tells both
+    /// Overwrite this device: ID and +NAMEs, as assay plan prints them
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

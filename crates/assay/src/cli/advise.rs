@@ -22,26 +22,25 @@ use assay_system::system::System;
 
 /// Recommend settings; confirm, apply and undo them
 ///
-/// Each advice stands with the comparisons that it rests on, their intervals and how far their
-/// numbers can be trusted. Nothing is changed.
+/// Shows each recommendation with its comparisons, their CIs and trust. Changes nothing.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  assay advise                          of the newest result
+  assay advise                          for the latest result
   assay advise 20261120-1031 --json     for scripts
-  assay advise confirm 20261120-1031    fresh trials of the best setting
-  assay advise apply 20261120-1204      what would be written (--yes does it)
-  assay advise undo                     undo what was applied last"
+  assay advise confirm 20261120-1031    run fresh trials of the best setting
+  assay advise apply 20261120-1204      show the changes (--yes applies them)
+  assay advise undo                     undo the last applied changes"
 )]
 pub struct Arguments {
     #[command(subcommand)]
     step: Option<Step>,
-    /// Id, or the beginning of one [default: the newest]
+    /// Result ID or a unique prefix [default: the latest]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// One JSON document instead of text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -104,7 +103,7 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         let id = &findings.study.id;
         let why = no_advice(&findings);
         text = format!(
-            "{id} advises nothing: {why}; all of its comparisons: assay show --full {id}\n"
+            "no advice from {id}: {why}; see all comparisons with assay show --full {id}\n"
         );
         // What a grid was run for is answered all the same.
         text.extend(of_factors(&findings).map(|told| format!("{told}\n")));
@@ -198,10 +197,10 @@ impl Standing {
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
     if stored.environment.fleet.is_some() {
         return Err(Failure::refused(
-            "it was measured by several hosts together, and nothing of that is set: do it by hand on each",
+            "several hosts measured it together; change each host by hand",
         ));
     }
-    let nowhere = || Failure::refused("the result does not tell where the setting was measured");
+    let nowhere = || Failure::refused("the result does not name the target of the setting");
     let planned = stored.plan.workloads.iter().find(|work| work.arm == best.configuration);
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
@@ -257,7 +256,7 @@ impl Entry<'_> {
                 let _ = match self.advice.status {
                     _ if proposal.settings.is_empty() && proposal.files.is_empty() => Ok(()),
                     AdviceStatus::Confirmed => {
-                        writeln!(text, "  assay advise apply {id} makes it permanent")
+                        writeln!(text, "  assay advise apply {id} applies it permanently")
                     }
                     AdviceStatus::Candidate => {
                         writeln!(
@@ -268,7 +267,7 @@ impl Entry<'_> {
                 };
             }
             Some(Err(failure)) => {
-                let _ = writeln!(text, "  cannot be made permanent here: {}", failure.message);
+                let _ = writeln!(text, "  cannot apply permanently here: {}", failure.message);
             }
             None => {}
         }
@@ -305,8 +304,8 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {
         return Err(Failure::mistake(format!(
-            "{id} is not confirmed, and the best of many looks better than it is: run assay \
-             advise confirm {id}, then assay advise apply with the result of that"
+            "{id} is not confirmed, and the best of many looks better than it is; run assay advise confirm {id}, then \
+             apply that result"
         )));
     }
     let own = |advice: &&Advice| match advice.kind {
@@ -325,9 +324,9 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     }
     let torn = confirmed.clone().find(|advice| advice.kind == AdviceKind::TradeOff);
     Err(Failure::mistake(match torn {
-        Some(advice) => format!("{} Name the work with --workload", advice.text),
+        Some(advice) => format!("{} Select the workload with --workload", advice.text),
         None => {
-            format!("{id}: fresh trials did not confirm that a setting is better: nothing to apply")
+            format!("{id}: fresh trials did not confirm a better configuration; nothing to apply")
         }
     }))
 }

@@ -16,36 +16,35 @@ use assay_study::findings::Trust;
 use assay_study::results::vouch::Purpose;
 use assay_system::system::System;
 
-/// Make the confirmed setting permanent; shown first, done with --yes
+/// Show the confirmed settings; make them permanent with --yes
 ///
-/// Only what fresh trials confirmed is applied, measured here and by root: run assay advise confirm
-/// with sudo first, and give its result. How far its numbers can be trusted is shown: suspect ones are applied
-/// with --accept-suspect alone, invalid ones never. Each setting is written now, and a file brings it back at
-/// each start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies
-/// below /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is
-/// not edited: their lines are shown. assay advise undo undoes it.
+/// Applies only what root confirmed with fresh trials on this machine: run assay advise confirm with sudo first,
+/// and give its result ID. Assay shows the trust of its numbers: suspect ones need --accept-suspect, and invalid
+/// ones are never applied. Assay writes each setting now and a file that restores it at each boot: a udev rule for
+/// a drive (by serial number), sysctl.d for /proc/sys, tmpfiles.d for other kernel files. It does not create
+/// filesystems or edit fstab; it shows the lines. assay advise undo reverts the changes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay advise apply 20261120-1031         what would be written
-  assay advise apply 20261120-1031 --yes   write it (root)
-  assay advise undo                       undo it")]
+  assay advise apply 20261120-1031         show the changes
+  assay advise apply 20261120-1031 --yes   apply them (root)
+  assay advise undo                        undo them")]
 pub struct Arguments {
-    /// Id of the result of assay advise confirm, or the beginning of it
+    /// Result ID of assay advise confirm, or a unique prefix
     #[arg(value_name = "ID")]
     result: String,
-    /// Do it
+    /// Apply; without it only show the changes
     #[arg(long)]
     yes: bool,
-    /// Take the winner though its numbers are suspect, for the reasons that are given
+    /// Apply a result with suspect numbers
     #[arg(long)]
     accept_suspect: bool,
-    /// The work that matters, where workloads disagree
+    /// Choose the workload if workloads disagree
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
     #[command(flatten)]
     allowed: Allowed,
-    /// One JSON document instead of text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -75,7 +74,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     if arguments.yes && empty {
         return Err(Failure::refused(
-            "nothing of it is a setting that assay can make permanent: do it by hand",
+            "assay cannot apply any of these settings permanently; change them by hand",
         ));
     }
     let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
@@ -89,12 +88,11 @@ fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
     let words = standing.words();
     match standing.trust {
         Trust::Suspect if !accepted => Err(Failure::mistake(format!(
-            "the numbers of this winner are {words}; measure it again with `assay advise confirm {id}`, or \
-             take it as it is with --accept-suspect"
+            "the numbers of this winner are {words}; run `assay advise confirm {id}`, or accept them with \
+             --accept-suspect"
         ))),
         Trust::Invalid => Err(Failure::refused(format!(
-            "the numbers of this winner are {words}; they are no reason to change anything: measure it again \
-             with `assay advise confirm {id}`"
+            "the numbers of this winner are {words} and do not justify a change; run `assay advise confirm {id}`"
         ))),
         Trust::Trusted | Trust::Suspect => Ok(()),
     }
@@ -154,11 +152,13 @@ fn tell(
 fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
     match done {
         Some(Applied::Now) => format!("done; assay advise undo {id} undoes it"),
-        Some(Applied::Before) => "everything was so already".to_owned(),
-        None if proposal.settings.is_empty() && proposal.files.is_empty() => {
-            "nothing of it is a setting that assay can make permanent".to_owned()
+        Some(Applied::Before) => {
+            "nothing to change: all settings already have these values".to_owned()
         }
-        None => "nothing was changed: `assay advise apply --help` says how it is done".to_owned(),
+        None if proposal.settings.is_empty() && proposal.files.is_empty() => {
+            "assay cannot apply any of these settings permanently".to_owned()
+        }
+        None => "nothing was changed; see `assay advise apply --help`".to_owned(),
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     fn what_was_only_shown_says_where_it_stands_how_it_is_done() {
         let mut proposal = Proposal::default();
         let of = |proposal: &Proposal| outcome("20261120-1031", proposal, None);
-        assert!(of(&proposal).starts_with("nothing of it is a setting"));
+        assert!(of(&proposal).starts_with("cannot apply any of these settings"));
         proposal.files.push(("/etc/sysctl.d/61-assay.conf".into(), "vm.x = 1\n".to_owned()));
         let told = of(&proposal);
         assert!(told.contains("`assay advise apply --help`"), "{told}");

@@ -11,24 +11,24 @@ use assay_system::system::System;
 
 /// Show published claims, checked against their own numbers
 ///
-/// All claims with a verdict: supported, contradicted, not shown, or no data. Each is computed from
-/// the published numbers; a test of Assay computes it again. Needs no hardware.
+/// Shows every claim with a verdict: supported, contradicted, not shown, or no data. Assay computes each verdict
+/// from the published numbers, and a test recomputes it. Needs no hardware.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay articles               all claims with their verdicts
   assay articles 004           one article in full, with its numbers
-  assay articles schedulers    the same by a word of its title or its data
-  assay articles -o a.html     all of them as one page
+  assay articles schedulers    an article by a word of its title or data
+  assay articles -o a.html     all articles as one page
   assay articles --json        for scripts, with the published tables")]
 pub struct Arguments {
-    /// Number of an article, or a word of its title or its data
+    /// Article number, or a word of its title or data
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Write an HTML page, too; - for standard output
+    /// Write a page with figures; - for standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
-    /// One JSON document instead of the text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }

@@ -16,15 +16,15 @@ const BUILD: &str = "--build";
 /// What is built, for studies that build a tree.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct BuildArguments {
-    /// Build a copy of this tree instead of the generated one; the tree itself is only read
+    /// Build a copy of this tree instead of the generated one
     #[arg(long, value_name = "DIR")]
     source: Option<String>,
-    /// A line for the shell instead of make: what is timed; {jobs} is the number of processors
+    /// Time this build command instead of make; {jobs} is the number of CPUs
     ///
-    /// With --rev, what builds the tree of each revision, once and not timed.
+    /// With --rev, builds each commit once, untimed.
     #[arg(long, value_name = "LINE")]
     build: Option<String>,
-    /// A line before each build, in the copy, that takes away what was built; not timed
+    /// Clean the copy before each build, untimed
     #[arg(long, value_name = "LINE")]
     clean: Option<String>,
 }
@@ -46,7 +46,7 @@ impl BuildArguments {
         };
         if let Some(option) = self.used().find(|option| !takes(option)) {
             return Err(Failure::mistake(format!(
-                "{option} is for studies that build a tree, such as compile: this one does not"
+                "{option}: this study does not build a tree; use a study such as compile"
             )));
         }
         let source = self.directory(system)?.map(|path| path.display().to_string());
@@ -75,8 +75,7 @@ impl BuildArguments {
         };
         let Some(target) = targets.iter().find(inside) else { return Ok(()) };
         Err(Failure::mistake(format!(
-            "{target} lies in the tree {}, of which a copy is made there: name another directory to \
-             build in, such as /var/tmp",
+            "{target} is in the tree {}, which Assay copies there; build in another directory, such as /var/tmp",
             source.display()
         )))
     }
@@ -102,7 +101,7 @@ impl BuildArguments {
         let path = system.canonical(Path::new(source)).map_err(|error| wrong(&error))?;
         let found = system.status(&path).map_err(|error| wrong(&error))?;
         if found.kind != FileKind::Directory {
-            return Err(wrong(&"this is no directory"));
+            return Err(wrong(&"not a directory"));
         }
         Ok(Some(path))
     }

@@ -21,9 +21,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let path = arguments.output.clone().unwrap_or_else(|| parcel::usual_name(&directory));
     let is_piped = path == Path::new("-");
     if is_piped && output::is_terminal() {
-        return Err(Failure::mistake(
-            "a bundle is no text for a terminal: name a file with -o FILE.assay",
-        ));
+        return Err(Failure::mistake("a bundle is binary; write it to a file with -o FILE.assay"));
     }
     if !is_piped {
         output::may_be_written(system, &path)?;
@@ -35,13 +33,13 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         output::file(system, &path, &packed.bytes)?;
     }
     for name in &packed.left_out {
-        output::message(&format!("{name} is no part of a result and was left out"));
+        output::message(&format!("{name} is not part of a result; skipped"));
     }
     if !is_piped {
         output::text(&path.display().to_string());
     }
     output::message(&format!(
-        "{} files, {} in {}; names of the machine and serial numbers are in it",
+        "{} files, {} in {}; contains machine names and serial numbers",
         packed.files,
         show::bytes(packed.unpacked_bytes),
         show::bytes(packed.bytes.len() as u64)

@@ -26,7 +26,7 @@ pub struct ByPlace {
     /// Name the platform of a result [default: the detected one]
     #[arg(long, value_name = "ID=NAME", requires = "by")]
     platform: Vec<String>,
-    /// Choose the baseline platform, by its name or a result [default: bare metal, else the first]
+    /// Choose the baseline platform or result [default: bare metal or first]
     #[arg(long, value_name = "ID", requires = "by")]
     baseline: Option<String>,
     /// Add a published table, e.g. article-000
@@ -76,13 +76,13 @@ fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
     let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));
     let (id, name) = parts
         .filter(|(id, name)| !id.is_empty() && !name.is_empty())
-        .ok_or_else(|| mistake("say ID=NAME, such as 20261120-1031=\"KVM guest\""))?;
+        .ok_or_else(|| mistake("use ID=NAME, such as 20261120-1031=\"KVM guest\""))?;
     let own = |at: &usize| words[*at] == id || brought[*at].findings.study.id.starts_with(id);
     let found: Vec<usize> = (0..words.len()).filter(own).collect();
     match found.as_slice() {
         [one] => brought[*one].label = Some(name.to_owned()),
-        [] => return Err(mistake("none of the results that are compared is called so")),
-        _ => return Err(mistake("several of the results are called so: type more of the id")),
+        [] => return Err(mistake("no compared result has this ID")),
+        _ => return Err(mistake("several results match; type more of the ID")),
     }
     Ok(())
 }

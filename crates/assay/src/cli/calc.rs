@@ -17,20 +17,20 @@ use assay_system::system::System;
 
 /// Compute display modes, RAID, zram, memory maps, test times
 ///
-/// Each calculation only computes and prints: no privileges, no device is touched, nothing is set.
+/// Only computes and prints: needs no privileges, touches no device and sets nothing.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = false,
     after_help = "\
 Examples:
   assay calc modeline 3840x2400 --clock 165 --h 31-105 --v 12-60
-                                            the highest refresh in these limits
+      highest refresh rate in these limits
   assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB
-                                            capacity, and what one write moves
-  assay calc zram --memory 512MiB           a size, what it costs, its settings
+      capacity, and the bytes moved per write
+  assay calc zram --memory 512MiB           size, memory cost and settings
   assay calc memmap mem=448M@0M mem=48M@464M --before 448M
-                                            regions: sum, gaps, overlaps
-  assay calc flash-time --iops 1,19,90      how long a pass over 512 MiB takes"
+      sum, gaps and overlaps of regions
+  assay calc flash-time --iops 1,19,90      time of a pass over 512 MiB"
 )]
 pub struct Arguments {
     #[command(subcommand)]

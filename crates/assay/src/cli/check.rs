@@ -19,42 +19,41 @@ const COMPARED: u32 = 6;
 
 /// Benchmark a directory, file or block device (about 1 minute)
 ///
-/// Writes an area of its own with random data, then reads and writes in it with seven workloads,
-/// three times each in random order (six times where targets are compared), and says how far each number
-/// can be trusted. Needs no root.
-/// In a directory it makes its own file and removes it; an existing file or a block device is only
-/// read, unless --destroy names the device.
+/// Assay fills a test file with random data, then runs seven read and write workloads three times each, in random
+/// order (six times to compare targets). Assay rates the trust of every number. Needs no root. In a directory,
+/// Assay creates and removes its own file. Assay only reads an existing file or a block device, unless --destroy
+/// names the device.
 #[derive(Debug, Args)]
 #[command(after_help = check_options::examples())]
 pub struct Arguments {
-    /// Directories, files or block devices; several are compared [default: .]
+    /// Directories, files or block devices to compare [default: .]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// About 15 s instead of a minute
+    /// Finish in about 15 s
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
-    /// Time for each target, such as 5m [default: 60 s]
+    /// Limit the time per target [default: 60s]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Judge whether it is good enough for this, such as etcd (assay list requirements), or by a study file
+    /// Check published requirements, e.g. etcd (exit 0, 1 or 5)
     ///
-    /// Bounds that somebody published, compared with the intervals of what is measured: exit code 0 where
-    /// all surely hold, 1 where one surely does not, else 5. A file of one's own has fit = "..." and questions
-    /// of the kind bound; `assay run FILE` judges it alike.
+    /// Compares published bounds (assay list requirements) with the measured CIs. Exit code 0: all hold (95%
+    /// confidence); 1: one fails; 5: inconclusive. A study file with fit = "..." and questions of the kind bound
+    /// works, too; `assay run FILE` judges it alike.
     #[arg(id = "for", long = "for", value_name = "USE", conflicts_with_all = ["quick", "budget", "mix"])]
     fit: Option<String>,
-    /// Bytes to write and measure in, such as 4GiB [default: 1 GiB or a tenth of the free space]
+    /// Set the test file size [default: 1GiB or 10% of free space]
     #[arg(long, value_name = "SIZE")]
     area: Option<String>,
     #[command(flatten)]
     of_kinds: KindOptions,
-    /// Add a row of mixed random reads and writes, in percent, such as 70/30
+    /// Add a mixed random workload, e.g. 70/30
     #[arg(long, value_name = "READ/WRITE")]
     mix: Option<String>,
-    /// Seed of order, offsets and content; drawn where it is not given
+    /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device: its ID, and +NAME for all it carries; assay plan tells both
+    /// Overwrite this device: ID and +NAMEs, as assay plan prints them
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
@@ -67,8 +66,8 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     if arguments.of_kinds.takes_all() && arguments.targets.is_empty() {
         let typed = arguments.of_kinds.typed();
         return Err(Failure::mistake(format!(
-            "this takes all the free space of a directory, or all of a device: name which, as in \
-             `assay check {typed} /media/card`"
+            "this uses all free space of a directory, or a whole device; name the target, as in `assay check {typed} \
+             /media/card`"
         )));
     }
     let request = runner::Request {

@@ -20,18 +20,15 @@ const LINE_COLUMNS: usize = 35;
 const MARGIN: &str = "  ";
 
 const FIRST: &[Example] = &[
-    Example { line: "assay check", does: "this directory" },
-    Example { line: "assay check --quick /media/card", does: "a card, in about 15 s" },
-    Example {
-        line: "assay check /mnt/a /mnt/b",
-        does: "two places, compared: which for a database? the line sync-write",
-    },
-    Example { line: "assay check --mix 70/30", does: "with a row of mixed reads and writes" },
-    Example { line: "assay check --for etcd /var/lib", does: "good enough for it? 0, 1 or 5 says" },
-    Example { line: "assay check /dev/sdX", does: "a drive, only read (as root)" },
+    Example { line: "assay check", does: "check this directory" },
+    Example { line: "assay check --quick /media/card", does: "check a card in about 15 s" },
+    Example { line: "assay check /mnt/a /mnt/b", does: "compare; for databases, see sync-write" },
+    Example { line: "assay check --mix 70/30", does: "add a row of mixed reads and writes" },
+    Example { line: "assay check --for etcd /var/lib", does: "good enough? exit code 0, 1 or 5" },
+    Example { line: "assay check /dev/sdX", does: "read a drive (root)" },
     Example {
         line: "assay check /dev/sdX --destroy ID",
-        does: "a drive, overwritten; ID from: assay plan check /dev/sdX",
+        does: "overwrite it; assay plan prints the ID",
     },
 ];
 const LAST: Example = Example { line: "assay check --json | jq .cells", does: "for scripts" };
@@ -155,7 +152,7 @@ impl Given {
         let mut study = studies::preset(name)?;
         if let (Some(values), Some(value)) = (&self.option.values, &self.value) {
             set(values, value, &mut study)
-                .map_err(|hint| Failure::mistake(format!("--{name}={value}: say {hint}")))?;
+                .map_err(|hint| Failure::mistake(format!("--{name}={value}: use {hint}")))?;
         }
         Ok(study)
     }
@@ -277,7 +274,9 @@ mod tests {
     fn examples_stand_in_two_columns_and_the_last_is_for_scripts() {
         let text = examples();
         assert!(
-            text.starts_with("Examples:\n  assay check                        this directory\n")
+            text.starts_with(
+                "Examples:\n  assay check                        check this directory\n"
+            )
         );
         assert!(text.ends_with("for scripts"));
         for line in text.lines().skip(1) {

@@ -15,22 +15,22 @@ use assay_system::system::System;
 
 /// Maintain a table of many drives
 ///
-/// A collection is a folder of small files, one a row, that git merges without conflicts: a community
-/// keeps one by pull requests. Whose device and machine it was is left out unless that is asked for.
+/// A collection is a folder of small files, one per row, that git merges without conflicts. A community can
+/// maintain it with pull requests. Assay omits the owners of devices and machines unless you ask for them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay collection add 20261120-1031 --device \"SanDisk 32 GB\" --rated A1
-  assay collection build -o cards.html              one page that sorts and filters
+  assay collection build -o cards.html              one sortable page
   assay collection export -o cards.csv
   assay collection export --format markdown -o cards.md
 
-The first rows are those that the source articles print, marked as published.
-A folder of one's own is named with --dir; without it, it lies beside the results.")]
+The first rows come from the source articles and are marked as published.
+--dir names your own folder; the default is next to the results.")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Folder of the collection
+    /// Use the collection in this directory
     #[arg(long = "dir", value_name = "DIR", global = true)]
     folder: Option<PathBuf>,
 }
@@ -54,10 +54,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// Names what is no row.
 fn tell_refused(index: &Index) {
     for one in &index.refused {
-        output::message(&format!("{} was left out: {}", one.file, one.why));
+        output::message(&format!("{} was skipped: {}", one.file, one.why));
     }
     let more = index.refused_in_all - index.refused.len();
     if more > 0 {
-        output::message(&format!("{more} more files are no rows and were left out"));
+        output::message(&format!("{more} more files are not rows and were skipped"));
     }
 }

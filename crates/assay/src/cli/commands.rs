@@ -19,44 +19,43 @@ const REPLICATES: u32 = 10;
 /// Commands to measure, in place of a study file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct CommandArguments {
-    /// A line to be timed (again to compare)
+    /// Time a command (repeat to compare)
     ///
-    /// The shell runs it again and again; say --command again for each command that is compared.
+    /// The shell runs it repeatedly. Give --command once per command to compare.
     #[arg(long = "command", value_name = "LINE")]
     lines: Vec<String>,
-    /// What a command is called (again for the next)
+    /// Name a command (repeat for the next)
     #[arg(short = 'n', long = "name", value_name = "NAME", requires = "lines")]
     names: Vec<String>,
-    /// What {NAME} in a line stands for in turn
+    /// Replace {NAME} in commands
     ///
-    /// A factor of the study; again for more.
+    /// The values are levels of a factor. Repeat for more factors.
     #[arg(short = 'L', long = "levels", num_args = 2, value_names = ["NAME", "VALUE,VALUE"])]
     levels: Vec<String>,
-    /// Levels of a variable of its environment, such as THREADS=1,4
+    /// Vary an environment variable, e.g. THREADS=1,4
     ///
-    /// A factor of the study; again for more.
+    /// The values are levels of a factor. Repeat for more factors.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL", requires = "lines")]
     env: Vec<String>,
-    /// Commits of git to compare, such as main,HEAD
+    /// Compare git commits (baseline first), e.g. main,HEAD
     ///
-    /// Of the repository of this directory, or of TARGET. A tree of each is made below ASSAY_HOME, --build LINE
-    /// builds it once, and the commands run in it; the repository is only read. The first is the baseline.
+    /// Uses the repository of this directory, or of TARGET, and only reads it. Assay creates a tree of each commit
+    /// below ASSAY_HOME, builds it once with --build LINE, and runs the commands in it.
     #[arg(long = "rev", value_name = "REV,REV", requires = "lines")]
     revisions: Option<String>,
-    /// A number that it prints: PATTERN:UNIT:higher, or a format
+    /// Read a metric: PATTERN:UNIT:higher|lower, or a format
     ///
-    /// The pattern is a regular expression whose groups are numbers: 'tps = ([0-9.]+):tps:higher', with
-    /// lower for what is better small. /a/b:ms:lower is a place in JSON, fio-json and others are formats
-    /// (assay list importers); go-bench::higher states the direction of numbers whose names do not tell it.
-    /// Verdicts are about the first number; again for more.
+    /// The pattern is a regular expression whose groups are numbers: 'tps = ([0-9.]+):tps:higher'. /a/b:ms:lower is
+    /// a JSON pointer. fio-json and others are formats (assay list importers); go-bench::higher states the
+    /// direction of numbers whose names do not imply it. Verdicts use the first number. Repeat for more numbers.
     #[arg(long, value_name = "SPEC", requires = "lines")]
     reads: Vec<String>,
-    /// A file that it writes those numbers to, anew in each run
+    /// Read those numbers from this file, rewritten in each run
     #[arg(long, value_name = "FILE", requires = "reads")]
     reads_from: Option<String>,
-    /// No verdict where commands print other things than each other
+    /// Withhold the verdict if the commands' outputs differ
     ///
-    /// With =PATH: where they write another file, or other things into a directory.
+    /// With =PATH, Assay compares the file or directory that they write.
     #[arg(
         long,
         value_name = "PATH",
@@ -66,38 +65,38 @@ pub struct CommandArguments {
         requires = "lines"
     )]
     same_output: Option<String>,
-    /// A line before the runs of each trial, not measured
+    /// Run before the runs of each trial, untimed
     #[arg(long, value_name = "LINE", requires = "lines")]
     setup: Option<String>,
-    /// A line once for each command, before its first run of all
+    /// Run once per command, untimed
     ///
-    /// And once more where the study is resumed: the machine may have been restarted meanwhile.
+    /// Runs before the first run, and again after assay resume, because the machine may have restarted.
     #[arg(long, value_name = "LINE", requires = "lines")]
     setup_once: Option<String>,
-    /// A line before each run, not measured
+    /// Run before each run, untimed
     #[arg(long, value_name = "LINE", requires = "lines")]
     prepare: Option<String>,
-    /// A line after each run, not measured
+    /// Run after each run, untimed
     ///
-    /// Also after one that failed.
+    /// Runs even if the run failed.
     #[arg(long, value_name = "LINE", requires = "lines")]
     cleanup: Option<String>,
-    /// An empty page cache before each run (as root)
+    /// Empty the page cache before each run (root)
     #[arg(long, requires = "lines")]
     cold: bool,
-    /// Start the program itself: the line is its words
+    /// Start the program directly, without a shell
     #[arg(long, requires = "lines")]
     no_shell: bool,
-    /// Count runs that end with an error too
+    /// Count runs that end with an error, too
     #[arg(long, requires = "lines")]
     ignore_failure: bool,
-    /// End a run that takes longer, with all that it started
+    /// Kill a run and its children after this time
     #[arg(long, value_name = "TIME", requires = "lines")]
     timeout: Option<String>,
-    /// A file that the commands read as their standard input
+    /// Read the commands' standard input from this file
     #[arg(long, value_name = "FILE", requires = "lines")]
     input: Option<String>,
-    /// Runs of a trial: by default again until its second is over
+    /// Set the runs per trial [default: as many as fit into a second]
     #[arg(long, value_name = "N", requires = "lines")]
     runs: Option<u64>,
 }
@@ -155,7 +154,7 @@ impl CommandArguments {
     pub fn study(&self) -> Outcome<Study> {
         if let Some(twice) = self.twice() {
             return Err(Failure::mistake(format!(
-                "--command '{twice}' stands there twice: each command is compared with the others"
+                "--command '{twice}' is given twice; give each command once"
             )));
         }
         self.check_names()?;
@@ -170,8 +169,9 @@ impl CommandArguments {
             "factors": factors,
             "workload": [{ "name": COMMAND, "command": self.work()? }],
         });
-        from_value(&study)
-            .map_err(|error| Failure::mistake(format!("the commands make no study: {error}")))
+        from_value(&study).map_err(|error| {
+            Failure::mistake(format!("cannot create a study from the commands: {error}"))
+        })
     }
 
     /// The options of them that were typed, with the keys that they set.
@@ -216,13 +216,13 @@ impl CommandArguments {
     fn title(&self) -> String {
         let revisions = self.levels_of_revisions().len();
         if revisions > 1 && self.lines.len() == 1 {
-            let best = if self.reads.is_empty() { "takes least time" } else { "is best" };
+            let best = if self.reads.is_empty() { "takes the least time" } else { "is best" };
             return format!("Which of {revisions} revisions {best}: {}", self.lines[0]);
         }
         match (self.lines.as_slice(), self.reads.is_empty()) {
-            ([one], true) => format!("How long does this take: {one}"),
-            ([one], false) => format!("What does this tell of itself: {one}"),
-            (several, true) => format!("Which of {} commands takes least time?", several.len()),
+            ([one], true) => format!("How long does this command take: {one}"),
+            ([one], false) => format!("What does this command report: {one}"),
+            (several, true) => format!("Which of {} commands takes the least time?", several.len()),
             (several, false) => format!("Which of {} commands is best?", several.len()),
         }
     }
@@ -234,15 +234,17 @@ impl CommandArguments {
         }
         let wrong = |told: String| Err(Failure::mistake(told));
         if self.lines.len() < 2 {
-            return wrong("-n: a command that is compared with nothing needs no name".to_owned());
+            return wrong("-n: a single command needs no name; leave -n out".to_owned());
         }
         if let Some(name) = self.names.get(self.lines.len()) {
-            return wrong(format!("-n {name}: there are fewer commands than names"));
+            return wrong(format!("-n {name}: more names than commands; leave it out"));
         }
         let called = self.called();
         let mut twice = called.iter().enumerate();
         match twice.find(|(index, name)| called[..*index].contains(name)) {
-            Some((_, name)) => wrong(format!("-n {name}: two commands are called so")),
+            Some((_, name)) => {
+                wrong(format!("-n {name}: two commands have this name; use distinct names"))
+            }
             None => Ok(()),
         }
     }
@@ -267,7 +269,7 @@ impl CommandArguments {
         let variable = |text: &'s String| -> Outcome<(&'s str, Vec<&'s str>)> {
             let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
             let (name, levels) = parts.ok_or_else(|| {
-                Failure::mistake(format!("--env {text}: write it like --env THREADS=1,4"))
+                Failure::mistake(format!("--env {text}: use the form --env THREADS=1,4"))
             })?;
             Ok((name, levels.split(',').map(str::trim).collect()))
         };
@@ -324,17 +326,19 @@ impl CommandArguments {
             let placeholder = format!("{{{name}}}");
             if !texts().any(|text| text.contains(&placeholder)) {
                 return Err(Failure::mistake(format!(
-                    "-L {name}: no line has {placeholder} in it, which stands for its values"
+                    "-L {name}: no command contains {placeholder}; add it where the values belong"
                 )));
             }
             let levels: Vec<&str> = values.split(',').map(str::trim).collect();
             if factors.insert(name.clone(), json!(levels)).is_some() {
-                return Err(Failure::mistake(format!("-L {name} stands there twice")));
+                return Err(Failure::mistake(format!("-L {name} is given twice; give it once")));
             }
         }
         for (name, levels) in self.variables()? {
             if factors.insert(name.to_owned(), json!(levels)).is_some() {
-                return Err(Failure::mistake(format!("--env {name}: it is a factor already")));
+                return Err(Failure::mistake(format!(
+                    "--env {name}: already a factor; leave it out"
+                )));
             }
         }
         if let Some(text) = &self.revisions

@@ -18,33 +18,31 @@ use assay_verdict::analysis::gate::{self, Gate, Gated};
 
 /// Compare results from different days or machines
 ///
-/// The first result is what the others are compared with.
+/// The first result is the baseline.
 ///
-/// What differs around the results is shown first. Where both ran the same baseline, settings are
-/// compared by their ratio to it; else the plain numbers are, and a change of the machine, the
-/// kernel or the ambient conditions looks like a difference: with one result a side nothing is
-/// suggested, only the detectable difference is shown. Three results or more on each side tell days from differences:
-/// then one may be better, worse or equivalent.
+/// Assay shows differences of the environment first. If both results have the same baseline, Assay compares ratios
+/// to it; otherwise the plain numbers. A change of the machine, kernel or ambient conditions then looks like a
+/// difference. One result per side is inconclusive: Assay shows only the detectable difference. Three or more
+/// results per side separate days from differences, so a side may be better, worse or equivalent.
 ///
-/// --by platform makes one table of many machines: each workload in each place, in per cent of the
-/// baseline place. Places with fewer than three results suggest no direction; emulated places have
-/// numbers, but no verdict. There is no mean over workloads: no
-/// single number says what a place costs.
+/// --by platform prints one table of many machines: each workload per platform, in percent of the baseline
+/// platform. Platforms with fewer than three results suggest no direction; emulated platforms get numbers, but no
+/// verdict. Assay computes no mean over workloads, because no single number describes a platform.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay compare 20261120-1031 20261121-0915              then and now
-  assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
-                                                         undetectable
-  assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%  each result is one number
-  assay compare --by platform BARE GUEST CONTAINER          per cent of bare metal, by workload
-  assay compare --by platform A B --platform B=\"KVM, 2 CPUs\" --published article-000")]
+  assay compare OLD NEW                      then and now
+  assay compare OLD NEW --gate 5%            exit 1 on a regression
+  assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%   one number per result
+  assay compare --by platform BARE GUEST CONTAINER        percent of bare metal
+  assay compare --by platform A B --platform B=KVM --published article-000")]
 pub struct Arguments {
-    /// Ids, the beginnings of some, or paths of bundles: the first one is the baseline, unless
-    /// --against names it
+    /// Result IDs, unique prefixes or bundles; the first is the baseline
     #[arg(value_name = "ID", num_args = 1.., required = true)]
     results: Vec<String>,
-    /// The results of the baseline side; with three or more on each side each result is one number
+    /// Use these results as the baseline side
+    ///
+    /// With three or more per side, each result is one number.
     #[arg(long, value_name = "BASE", num_args = 1..)]
     against: Vec<String>,
     #[command(flatten)]
@@ -53,15 +51,17 @@ pub struct Arguments {
     junit: Junit,
     #[command(flatten)]
     places: ByPlace,
-    /// What counts as equivalent where each side has three results or more (default: the margin of
-    /// the gate, or of the studies)
+    /// Set the equivalence margin
+    ///
+    /// For three or more results per side. The default is that of the gate or studies.
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
-    /// How far single results of different days scatter (default: as five or more earlier results of
-    /// this study do, else 3%)
+    /// Assume this day-to-day standard deviation [default: 3%]
+    ///
+    /// With five or more earlier results of this study, the default is theirs.
     #[arg(long, value_name = "SHARE")]
     between_day_sd: Option<String>,
-    /// One JSON document instead of the tables
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -80,7 +80,7 @@ impl Gating {
 /// What becomes of a result that has just been measured: it is compared with an earlier one, and CI is told.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Against {
-    /// Compare with this earlier result, too
+    /// Compare with an earlier result, too
     #[arg(id = "against", long = "against", value_name = "ID")]
     earlier: Option<String>,
     /// The gate of the line, which is then that of this comparison and not the study's own.
@@ -119,8 +119,7 @@ impl Against {
     pub fn check_race(&self, study: &Study) -> Outcome<()> {
         if self.earlier.is_some() && study.stop.rule == StopRule::Best {
             return Err(Failure::mistake(
-                "--against: a race is compared with nothing: leave it out, and compare the fresh trials of the \
-                 winner",
+                "--against: a race cannot be compared; leave it out and compare the fresh trials of the winner",
             ));
         }
         Ok(())
@@ -181,7 +180,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
         return Err(Failure::mistake(format!(
-            "{} is named twice: a result cannot be compared with itself",
+            "{} is named twice; a result cannot be compared with itself",
             twice.study.id
         )));
     }
@@ -212,8 +211,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn by_place(system: &dyn System, arguments: &Arguments, days: Option<Days>) -> Outcome<()> {
     if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
         return Err(Failure::mistake(
-            "--by platform has no sides and no gate: leave out --against and --gate; --baseline names \
-             the place that the others are per cent of",
+            "--by platform has no sides and no gate; leave out --against and --gate; --baseline sets the platform that \
+             is 100%",
         ));
     }
     let margin = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
@@ -249,14 +248,13 @@ fn compare_sides(
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(Failure::mistake(
-            "several results after --against are taken together where each side has three or more, \
-             or by a gate: add results, or --gate 5%",
+            "--against: several baselines need three results per side, or a gate; add results, or --gate 5%",
         ));
     }
     if arguments.margin.is_some() {
         return Err(Failure::mistake(
-            "--margin needs three results or more on each side: one day hides in its own numbers, \
-             so that nothing can be called equivalent",
+            "--margin needs at least three results per side; with fewer, day-to-day variation is unknown and \
+             equivalence cannot be shown",
         ));
     }
     let baseline = earlier.first().cloned();
@@ -276,11 +274,11 @@ fn sides(system: &dyn System, arguments: &Arguments) -> Outcome<(Vec<Findings>, 
         return Ok((read(&arguments.against)?, read(&arguments.results)?));
     }
     match arguments.results.as_slice() {
-        [_] => Err(Failure::mistake(
-            "one result is compared with nothing: name a second one, or --against BASE",
-        )),
+        [_] => {
+            Err(Failure::mistake("compare needs two results; add a second ID or --against BASE"))
+        }
         [first, later @ ..] => Ok((read(std::slice::from_ref(first))?, read(later)?)),
-        [] => Err(Failure::mistake("no result is named")),
+        [] => Err(Failure::mistake("no result given; add two IDs")),
     }
 }
 

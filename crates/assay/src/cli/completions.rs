@@ -14,7 +14,7 @@ Examples:
   assay completions zsh > ~/.zfunc/_assay        with ~/.zfunc in $fpath
   assay completions fish > ~/.config/fish/completions/assay.fish")]
 pub struct Arguments {
-    /// bash, zsh or fish
+    /// Shell: bash, zsh or fish
     #[arg(value_name = "SHELL", value_parser = ["bash", "zsh", "fish"])]
     shell: String,
 }

@@ -20,29 +20,29 @@ use assay_study::results::vouch::Purpose;
 use assay_study::study::Study;
 use assay_system::system::System;
 
-/// Fresh replicates of the best setting of a study against its baseline
+/// Run fresh trials of the best configuration and its baseline
 ///
-/// The best of many settings looks better than it is, because luck helped to make it the best. Fresh
-/// trials of it and the baseline alone have no such luck.
+/// The best of many configurations looks better than it is, because luck helped. Fresh trials of it and the
+/// baseline remove that bias.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay advise confirm                    the best setting of the newest result
+  assay advise confirm                    the best setting of the latest result
   assay advise confirm 20261120-1031 --replicates 10")]
 pub struct Arguments {
-    /// Id, or the beginning of one [default: the newest]
+    /// Result ID or a unique prefix [default: the latest]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Complete passes over both settings [default: as the study, at least 6]
+    /// Run N complete passes [default: as the study, at least 6]
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
-    /// The best setting of this workload, where workloads disagree
+    /// Choose the workload if workloads disagree
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
-    /// Seed of order, offsets and content; drawn where it is not given
+    /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device, as the study did: its id and +NAME for all it carries now
+    /// Overwrite this device: ID and +NAMEs of its contents now
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

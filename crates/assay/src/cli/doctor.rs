@@ -14,7 +14,7 @@ use assay_system::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  assay doctor")]
 pub struct Arguments {
-    /// One JSON document instead of the table
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -41,11 +41,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) {
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
     let columns = table::columns(&["ability", "here", "what and how"]);
     output::text(&table::table(&columns, &rows, output::columns(system)));
-    let columns = [Column::left("hardware here"), Column::left("what is known of it").words()];
+    let columns =
+        [Column::left("hardware here"), Column::left("what Assay knows about it").words()];
     let hardware = table::table(&columns, &inventory.rows(), output::columns(system));
     output::text(&format!("\n{hardware}"));
     let next = next(&abilities).map(|words| words.map(str::to_owned).to_vec());
-    let columns = table::columns(&["next command here", "what it tells"]);
+    let columns = table::columns(&["next command here", "what it shows"]);
     output::text(&format!("\n{}", table::table(&columns, &next, output::columns(system))));
 }
 
@@ -62,12 +63,12 @@ fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
             ["assay restore --dry-run", "what a killed run left behind"]
         },
         if has("block devices") && has("file systems") {
-            ["assay run schedulers --lab --quick", "on loop devices of its own: nothing is touched"]
+            ["assay run schedulers --lab --quick", "on its own loop devices; changes nothing else"]
         } else {
-            ["assay run queue-depth --quick", "how many operations in flight?"]
+            ["assay run queue-depth --quick", "which queue depth?"]
         },
         if has("block latency") {
-            ["assay watch", "what the disks do at this moment"]
+            ["assay watch", "live disk activity"]
         } else {
             ["assay list presets", "which questions it can answer"]
         },

@@ -133,7 +133,7 @@ fn is_told(what: &str, ended: Outcome<()>, fake: &Fake) {
     let id = results(fake).into_iter().next().expect("a result");
     let told = &failure.message;
     assert!(told.contains("trials failed (the first: "), "{what}: {told}");
-    assert!(told.ends_with(&format!("kept as {id}: assay show {id}")), "{what}: {told}");
+    assert!(told.ends_with(&format!("stored as {id}: assay show {id}")), "{what}: {told}");
 }
 
 /// That something ended well: what memory answers for on a machine in memory may leave it without a statement.
@@ -244,8 +244,8 @@ fn so_it_does_under_others_work_and_with_3_where_the_drive_is_another() {
         assert_eq!(failure.kind.exit_code(), 3, "{what}: {failure}");
         // It is seen before the trial is run.
         let kept = match results(&fake).first() {
-            Some(id) if at > 0 => format!("; {at} finished trials are kept: assay show {id}"),
-            _ => "; nothing is kept".to_owned(),
+            Some(id) if at > 0 => format!("; {at} finished trials are stored: assay show {id}"),
+            _ => "; nothing is stored".to_owned(),
         };
         assert!(failure.message.contains(&kept), "{what}: {failure}");
         assert_eq!(begun, at + 1, "{what}");
@@ -379,5 +379,5 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
     let id = results(&fake).into_iter().next().unwrap();
     let ended = run(&fake, &format!("assay resume --quiet {id}")).unwrap_err();
     assert_eq!(ended.kind, Kind::Gate, "{ended}");
-    assert!(ended.message.starts_with("the gate of 5% failed: read (depth 1): "), "{ended}");
+    assert!(ended.message.starts_with("gate failed (limit 5%): read (queue_depth 1): "), "{ended}");
 }

@@ -45,7 +45,7 @@ fn tell(
 ) -> Outcome<()> {
     if plan.workloads.iter().any(|workload| workload.work.is_only_watched()) {
         return Err(Failure::mistake(format!(
-            "{word}: nothing was run, what others did was watched: there is no command line for that"
+            "{word}: Assay ran nothing and only observed; there is no command line"
         )));
     }
     if names == Names::Typed && arms::makes_on_device(&study) {
@@ -75,7 +75,7 @@ fn tell(
         lines.extend(broken(text.split(' '), "", "", width));
         lines.push(String::new());
     }
-    lines.push("What the lines do not say:".to_owned());
+    lines.push("Not expressed in these lines:".to_owned());
     for remark in &remarks {
         lines.extend(broken(std::iter::once("-").chain(remark.split(' ')), "  ", "", width));
     }
@@ -135,7 +135,7 @@ fn without_now(mut study: Study) -> Study {
 fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcome<Explained> {
     if let Some(target) = target {
         return Err(Failure::mistake(format!(
-            "a stored result has its own target: leave `{target}` out"
+            "a stored result has its own target; leave `{target}` out"
         )));
     }
     let stored = bundle::read(system, directory)?;

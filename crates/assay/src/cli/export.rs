@@ -16,27 +16,26 @@ use assay_system::system::System;
 
 /// Export a result as CSV, JSON, JUnit, fio JSON or a bundle
 ///
-/// The numbers of the trials that count, without names of hosts, serial numbers and paths. What a
-/// format cannot say is left out: assay list exporters. A bundle is the whole result, with all that was
-/// recorded, names and serial numbers as well: who gets it takes it in with assay import.
+/// Exports the numbers of the trials that count, without host names, serial numbers and paths. Each format omits
+/// what it cannot express (assay list exporters). A bundle contains the complete result, names and serial numbers
+/// included; recipients read it with assay import.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay export --format trials-csv                the newest result as a table
-  assay export 20261120-1031 --format fio-json    for what plots results of fio
+  assay export --format trials-csv                the latest result as a table
+  assay export 20261120-1031 --format fio-json    for programs that plot fio
   assay export --format benchstat -o new.txt      then benchstat new.txt
   assay export --format junit -o gate.xml         the gate of a study, for CI
-  assay export busy --format fio-iolog -o busy.log
-                                                  recorded requests, for fio --read_iolog
+  assay export busy --format fio-iolog -o busy.log        for fio --read_iolog
   assay export 20261120-1031 -o card.assay        all of it, for another assay")]
 pub struct Arguments {
-    /// Id, the beginning of one, or the path of a bundle; the newest by default
+    /// Result ID, unique prefix or bundle [default: the latest]
     #[arg(value_name = "ID|PATH")]
     result: Option<String>,
-    /// Which format; a file that ends in .assay is a bundle
+    /// Choose the format (assay list exporters); .assay files are bundles
     #[arg(long, value_name = "FORMAT", value_parser = names(), required_unless_present = "output")]
     format: Option<String>,
-    /// File to write instead of standard output (a bundle always makes one, unless it is -)
+    /// Write to this file; - for standard output (bundles: a file by default)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -53,7 +52,7 @@ fn format(arguments: &Arguments) -> Outcome<&str> {
         Some(format) => Ok(format),
         None if ending.is_some_and(|ending| ending == parcel::ENDING) => Ok(parcel::ENTRY.name),
         None => Err(Failure::mistake(
-            "which format? --format FORMAT (assay list exporters), or -o FILE.assay for all of the result",
+            "no format; use --format FORMAT (assay list exporters), or -o FILE.assay for the complete result",
         )),
     }
 }
@@ -68,7 +67,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return requests(system, arguments);
     }
     let exporter = exporters::find(format)
-        .ok_or_else(|| Failure::mistake(format!("there is no format {format}")))?;
+        .ok_or_else(|| Failure::mistake(format!("unknown format {format}")))?;
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;
     let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
@@ -79,8 +78,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn requests(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let mut log = iolog::Iolog::open(system, &directory)?;
-    let failed =
-        |error: io::Error| Failure::refused(format!("the recording cannot be told: {error}"));
+    let failed = |error: io::Error| Failure::refused(format!("cannot read the recording: {error}"));
     if let Some(path) = arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
         output::may_be_written(system, path)?;
         system.write_stream(path, &mut log).map_err(failed)?;
@@ -96,7 +94,7 @@ fn requests(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     if log.left_out > 0 {
         output::message(&format!(
-            "{} requests have no line: fio has no word for zeroing, and some were not seen to arrive",
+            "{} requests have no line: fio cannot express zeroing, and the arrival of some was not observed",
             show::count(log.left_out)
         ));
     }
@@ -119,7 +117,7 @@ pub fn write(
     }
     let nothing = || {
         Failure::mistake(format!(
-            "{} has no numbers that {} can hold: assay list exporters tells what each takes",
+            "{} has no numbers that {} can contain; see assay list exporters",
             findings.study.id, exporter.about.name
         ))
     };

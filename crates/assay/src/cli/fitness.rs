@@ -19,8 +19,8 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
             let names: Vec<&str> = presets::fitness().map(|(name, _)| name).collect();
             return Err(Failure {
                 message: format!(
-                    "nobody published what `{word}` needs, as far as is known here: there is {}; or \
-                     name a study file with fit = \"{word}\" and bounds of your own",
+                    "no known published requirements for `{word}`; use {}; or give a study file with fit = \"{word}\" \
+                     and your own bounds",
                     names.join(", ")
                 ),
                 ..failure
@@ -30,8 +30,8 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     };
     if study.requirements.is_none() {
         return Err(Failure::mistake(format!(
-            "{word} does not say what a place is to be good enough for: give it fit = \"...\" and \
-             questions of the kind bound, or run it with: assay run {word}"
+            "{word} has no requirements to check; give it fit = \"...\" and questions of the kind bound, or run it \
+             with: assay run {word}"
         )));
     }
     Ok(study.settled())
@@ -74,11 +74,8 @@ mod tests {
         for (word, told) in [
             ("/other.toml", "/other.toml does not say what a place is to be good enough for"),
             ("queue-depth", "queue-depth does not say"),
-            (
-                "postgres",
-                "nobody published what `postgres` needs, as far as is known here: there is etcd,",
-            ),
-            ("/no/such.toml", "there is no file `/no/such.toml` here"),
+            ("postgres", "no known published requirements for `postgres`; use etcd,"),
+            ("/no/such.toml", "no file `/no/such.toml` here"),
         ] {
             let failure = study(&fake, word).unwrap_err();
             assert!(failure.message.starts_with(told), "{failure}");

@@ -41,7 +41,7 @@ impl FromStr for Loss {
         match text {
             "end" => Ok(Self(OnLoss::End)),
             "continue" => Ok(Self(OnLoss::Continue)),
-            _ => Err("it is end, or continue".to_owned()),
+            _ => Err("use end or continue".to_owned()),
         }
     }
 }
@@ -49,26 +49,26 @@ impl FromStr for Loss {
 /// Which host of several this is.
 #[derive(Debug, Default, Args)]
 pub struct FleetArguments {
-    /// Together with the same command on other hosts: where rank 0 listens, and the others dial it
+    /// Run with other hosts; rank 0 listens here
     ///
-    /// Start the same line once on each host, by srun, mpirun, an indexed Job of Kubernetes or ssh. All of
-    /// them know a token, in ASSAY_FLEET_TOKEN or in the file that ASSAY_FLEET_TOKEN_FILE names. One plan,
-    /// a barrier before each trial, one result of all at rank 0; each host keeps its own as well.
+    /// Start the same command once per host, with srun, mpirun, an indexed Job of Kubernetes or ssh. All need the
+    /// same token, in ASSAY_FLEET_TOKEN or in the file that ASSAY_FLEET_TOKEN_FILE names. The hosts share one plan
+    /// and a barrier before each trial. Rank 0 reports one result of all; each host stores its own as well.
     #[arg(long, value_name = "HOST:PORT")]
     fleet: Option<String>,
-    /// Which host of how many this is, such as 2/4, counted from 0 [default: as the launcher tells]
+    /// Set 0-based rank and host count, e.g. 2/4 [default: the launcher's]
     #[arg(long, value_name = "I/N", requires = "fleet")]
     rank: Option<String>,
-    /// How many hosts there are, where the launcher tells the rank alone
+    /// Set the number of hosts if the launcher sets only the rank
     #[arg(long, value_name = "N", requires = "fleet")]
     ranks: Option<u32>,
-    /// When a host is lost the others end, or continue without it [default: end]
+    /// End, or continue without a lost host [default: end]
     #[arg(long, value_name = "WHAT", requires = "fleet")]
     lost: Option<Loss>,
-    /// How much longer than twice the expected time a host is waited for [default: 10s]
+    /// Wait for a host beyond twice the expected time [default: 10s]
     #[arg(long, value_name = "TIME", requires = "fleet")]
     grace: Option<Time>,
-    /// How long hosts wait for each other before there is a plan [default: 10min]
+    /// Wait for all hosts this long before the plan [default: 10min]
     #[arg(long, value_name = "TIME", requires = "fleet")]
     fleet_wait: Option<Time>,
 }
@@ -98,7 +98,7 @@ impl FleetArguments {
         };
         match self.fleet {
             Some(_) => Err(Failure::mistake(format!(
-                "{option} is for one host: leave it out with --fleet"
+                "{option} is for one host; leave it out with --fleet"
             ))),
             None => Ok(()),
         }
@@ -111,7 +111,7 @@ impl FleetArguments {
     pub fn not_recorded(&self) -> Outcome<()> {
         match self.fleet {
             Some(_) => Err(Failure::mistake(
-                "this study is of what one machine has recorded: leave --fleet out, and see compare",
+                "this study reads the records of one machine; leave --fleet out, and see compare",
             )),
             None => Ok(()),
         }
@@ -174,7 +174,7 @@ impl Own<'_> {
     ) -> Outcome<Member<'static>> {
         let token = token::of_fleet(system).map_err(Failure::mistake)?.ok_or_else(|| {
             Failure::mistake(format!(
-                "a fleet wants a token that all hosts know: put it into {FLEET_TOKEN_VARIABLE}, or name a file with it in {FLEET_TOKEN_FILE_VARIABLE}"
+                "--fleet: no shared token; set {FLEET_TOKEN_VARIABLE}, or {FLEET_TOKEN_FILE_VARIABLE} to its file"
             ))
         })?;
         let span =
@@ -222,7 +222,7 @@ impl Own<'_> {
             return Err(Failure::partial(format!("{self}: {trials}: {why}")));
         }
         if !quiet {
-            output::message(&format!("{self}: {trials}; rank 0 has the result of all"));
+            output::message(&format!("{self}: {trials}; rank 0 has the combined result"));
         }
         Ok(())
     }

@@ -18,22 +18,23 @@ use assay_system::system::System;
 /// What fails a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct Gating {
-    /// Exit code 1 where a row is surely worse by more than this
+    /// Exit 1 if a row regresses by more (95% confidence)
     ///
-    /// And 5 where none is, but a row makes no statement. Each setting of a study is judged against the
-    /// baseline of the same study; with --against the later result against the earlier one.
+    /// Exit code 5: no row regresses by more, but one is inconclusive. Assay judges each configuration of a study
+    /// against its baseline; with --against, the later result against the earlier one.
     #[arg(long, value_name = "SHARE")]
     pub gate: Option<String>,
-    /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
-    /// beyond a gate above 5%)
+    /// Treat a row as inconclusive if it cannot detect this regression [default: 30%]
+    ///
+    /// For a gate above 5%, the default is as far beyond the gate.
     #[arg(long, value_name = "SHARE", requires = "gate")]
     pub must_detect: Option<String>,
-    /// Rows that make no statement do not fail a gate
+    /// Count inconclusive rows as passing
     #[arg(long, requires = "gate")]
     pub allow_inconclusive: bool,
-    /// Exit code in the place of 5, such as 125, which git bisect run skips
+    /// Replace exit code 5 if inconclusive, e.g. 125 for git bisect
     ///
-    /// By a code above 127 git bisect run aborts.
+    /// A code above 127 aborts git bisect run.
     #[arg(long, value_name = "CODE", requires = "gate",
         value_parser = clap::value_parser!(u8).range(1..))]
     pub exit_inconclusive: Option<u8>,
@@ -42,10 +43,9 @@ pub struct Gating {
 /// What pages of CI are told of a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct Junit {
-    /// Write the rows of the gate as JUnit's XML, too
+    /// Write the gate as JUnit XML
     ///
-    /// A test case each: failed, skipped where it makes no statement. Of a stored study: assay export
-    /// --format junit.
+    /// One test case per row: failed, or skipped if inconclusive. For a stored study: assay export --format junit.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -58,20 +58,18 @@ impl Junit {
     pub fn check(&self, system: &dyn System, has_gate: bool) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         if !has_gate {
-            return Err(Failure::mistake(
-                "--junit is about a gate, and there is none: add --gate 5%",
-            ));
+            return Err(Failure::mistake("--junit reports a gate; add --gate 5%"));
         }
         if path.as_os_str() == "-" {
             return Err(Failure::mistake(
-                "--junit -: standard output is for the result itself: name a file",
+                "--junit -: standard output is for the result; give a file name",
             ));
         }
         output::may_be_written(system, path)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| system.status(folder).is_err()) {
             return Err(Failure::mistake(format!(
-                "--junit {}: there is no directory for it",
+                "--junit {}: its directory does not exist; create it first",
                 path.display()
             )));
         }
@@ -93,10 +91,10 @@ impl Junit {
 pub struct GateArguments {
     #[command(flatten)]
     gating: Gating,
-    /// The metric that the gate judges, such as peak_memory_bytes
+    /// Choose the metric of the gate, e.g. peak_memory_bytes
     ///
-    /// By default the one that verdicts are about. A count that may be zero, such as major_faults, has an
-    /// amount as its gate: --gate +10 allows ten more.
+    /// The default is the metric of the verdicts. A count that may be zero, such as major_faults, needs an amount:
+    /// --gate +10 allows ten more.
     #[arg(long, value_name = "METRIC", requires = "gate")]
     gate_metric: Option<String>,
 }
@@ -109,7 +107,7 @@ impl GateArguments {
     pub fn give_away(&mut self) -> Outcome<Gating> {
         if let Some(name) = &self.gate_metric {
             return Err(Failure::mistake(format!(
-                "--gate-metric {name}: with --against the primary metric is judged: leave one of the two out"
+                "--gate-metric {name}: --against judges the primary metric; leave one of the two out"
             )));
         }
         Ok(std::mem::take(&mut self.gating))
@@ -167,7 +165,7 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     }
     if let Some(asked) = recorded::asked(study) {
         return Err(Failure::mistake(format!(
-            "a gate compares settings that took turns, and {} came as they came: leave --gate out",
+            "a gate needs interleaved configurations, and {} were only observed; leave --gate out",
             asked.records.recording().many
         )));
     }
@@ -179,14 +177,14 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::mistake(
-        "a gate compares the settings of a study with its baseline, and this study has a single setting: \
-         add a second one (--command again, or --set with two levels), or an earlier result: --against ID",
+        "a gate compares configurations with a baseline, and this study has only one; add one (--command again, or \
+         --set with two levels), or an earlier result: --against ID",
     ))
 }
 
 /// What to do about a gate that could not see.
-const WAY_ON: &str = "what to do: measure again on a quiet machine, with more replicates where trials \
-                      are too few or too far apart (--allow-inconclusive lets such rows pass unjudged)";
+const WAY_ON: &str = "next: measure again on a quiet machine, with more replicates if trials are too few or too \
+                      variable (--allow-inconclusive passes inconclusive rows)";
 
 /// How a gate ends a command: 1 where a row failed, 5 where none did and one makes no statement.
 ///
@@ -315,7 +313,9 @@ mod tests {
         assert!(told("/here/new.xml", false).unwrap_err().contains("add --gate 5%"));
         assert!(told("-", true).unwrap_err().starts_with("--junit -: standard output"));
         assert!(told("/here", true).unwrap_err().contains("/here is no file"));
-        assert!(told("/nowhere/new.xml", true).unwrap_err().contains("there is no directory"));
+        assert!(
+            told("/nowhere/new.xml", true).unwrap_err().contains("its directory does not exist")
+        );
         assert_eq!(told("new.xml", true), Ok(()));
         assert_eq!(Junit::default().check(&fake, false), Ok(()));
     }
@@ -359,6 +359,6 @@ mod tests {
         assert!(blind.contains(": few; what to do: measure again"), "{blind}");
         assert!(told(Vec::new()).ends_with("nothing to compare"), "{}", told(Vec::new()));
         let failed = told(vec![Gated::bare("a".to_owned(), Ended::Fail)]);
-        assert!(!failed.contains("what to do"), "{failed}");
+        assert!(!failed.contains("next"), "{failed}");
     }
 }

@@ -196,7 +196,7 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
                 silent(name, line);
             }
             told += lines.len();
-            if !lines.iter().any(|line| line.contains("cannot run as it stands")) {
+            if !lines.iter().any(|line| line.contains("cannot run unchanged")) {
                 continue;
             }
             let request = Request::bare(study, targets);

@@ -18,7 +18,7 @@ pub struct Arguments {
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let job: Job = serde_json::from_str(&arguments.job)
-        .map_err(|error| Failure::mistake(format!("that is no job: {error}")))?;
+        .map_err(|error| Failure::mistake(format!("not a job: {error}")))?;
     hold(system, &job, &mut |line| output::text(line))
-        .map_err(|error| Failure::refused(format!("the pages cannot be had: {error}")))
+        .map_err(|error| Failure::refused(format!("cannot allocate the pages: {error}")))
 }

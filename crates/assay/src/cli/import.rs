@@ -31,71 +31,71 @@ const LARGEST_BYTES: u64 = 1 << 30;
 
 /// Import results of fio, hyperfine and other tools
 ///
-/// Reads what other tools wrote (assay list importers), or tables of trials, compares the settings with
-/// the baseline as a study of assay does, and keeps that as a result. The files of another tool are
-/// one study; each table is one by itself.
+/// Reads files of other tools (assay list importers) or tables of trials, compares the configurations with the
+/// baseline as a study does, and stores the result. The files of another tool form one study; each table is a
+/// study.
 ///
-/// Requests one by one (blkparse, fio-iolog) become a recording, as assay watch --record-trace makes
-/// one: shown and played again.
+/// Assay stores single requests (blkparse, fio-iolog) as a trace like assay watch --record-trace, to show and
+/// replay.
 ///
-/// A file of assay export --format bundle is a whole result. It is kept and marked as foreign: shown,
-/// compared and collected, and never applied, confirmed or gone on with. It never takes the name of a
-/// result of yours, and is never the newest.
+/// A file of assay export --format bundle is a complete result. Assay stores it and marks it as foreign: you can
+/// show, compare and collect it, but not apply, confirm or resume it. It never replaces one of your results, and is
+/// never the latest.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay import run*.json              results of fio: what differs is compared
+  assay import run*.json              compare the fio options that differ
   assay import --set scheduler=bfq b1.json --set scheduler=none n1.json n2.json
   assay import --filename-pattern {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
   assay import trials.csv --primary-metric duration_s --title cards
-  assay import trace.txt              blkparse's text or fio's iolog: recorded requests
-  assay import card.assay             a whole result, then it is in assay list
+  assay import trace.txt              a trace: blkparse text or fio iolog
+  assay import card.assay             a complete result, for assay list
 
-A table for it, one row for each trial and metric:
+A table of trials has one row per trial and metric:
   replicate,order,workload,metric,value,status,factor:filesystem
   1,1,build,duration_s:lower,61.4,ok,ext4
   1,2,build,duration_s:lower,58.9,ok,xfs
   2,3,build,duration_s:lower,58.1,ok,xfs
   2,4,build,duration_s:lower,,failed: no space,ext4
 
-Columns may stand in any order; order and status may be missing. A replicate
-is one pass over all settings; order says when the trial ran. A status is ok,
-failed, disturbed or lead-in, with a reason after a colon. There may be any
-number of factor:NAME columns.
+Columns may have any order; order and status are optional. A replicate is one
+pass over all configurations; order states when the trial ran. A status is ok,
+failed, disturbed or lead-in, with a reason after a colon. Use one factor:NAME
+column per factor.
 
-The name of a metric tells which direction is better (latency, ops/s, errors),
-else write it: score:higher, depth:lower, or use --better score=higher.
-A metric with a zero is compared by differences (errors:lower:difference).
+The name of a metric implies the better direction (latency, ops/s, errors);
+otherwise write it: score:higher, depth:lower, or use --better score=higher.
+Assay compares a metric with zeros by differences (errors:lower:difference).
 Values are plain numbers. Lines that begin with # are comments.")]
 pub struct Arguments {
     #[command(flatten)]
     named: Named,
-    /// Levels from the names of files, such as {scheduler}-qd{depth}-*.json
+    /// Read levels from file names, e.g. {scheduler}-qd{depth}-*.json
     #[arg(long, value_name = "PATTERN")]
     filename_pattern: Option<String>,
-    /// The files were made in the order in which they are named
+    /// Files are given in the order of measurement
     #[arg(long)]
     in_order: bool,
-    /// Level that the others are compared with, once for each factor [default: the first row's]
+    /// Set the baseline level, per factor [default: that of the first row]
     #[arg(long, value_name = "FACTOR=VALUE")]
     baseline: Vec<String>,
-    /// Difference that does not matter, such as 2% [default: 5%]
+    /// Set the equivalence margin [default: 5%]
     #[arg(long, value_name = "PERCENT")]
     margin: Option<String>,
-    /// Metric that verdicts are about [default: the first one of each workload]
+    /// Choose the metric of the verdicts [default: the first per workload]
     #[arg(long, value_name = "METRIC")]
     primary_metric: Option<String>,
-    /// Better direction of a metric, such as score=higher
+    /// State the better direction of a metric, e.g. score=higher
     #[arg(long, value_name = "METRIC=DIRECTION")]
     better: Vec<String>,
-    /// Title of the result [default: the file's name]
+    /// Set the title [default: the file name]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// One JSON document instead of the tables
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// No message about where the result is kept
+    /// Hide the path of the stored result
     #[arg(long, short)]
     quiet: bool,
 }
@@ -132,7 +132,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     for (given, option) in [(arguments.title.is_some(), "--title"), (arguments.json, "--json")] {
         if given && read.len() > 1 {
             return Err(Failure::mistake(format!(
-                "{option} is for one file: import the files one by one"
+                "{option} is for one file; import the files one by one"
             )));
         }
     }
@@ -148,11 +148,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         show(system, arguments, &findings);
         match kept {
             Ok(()) if arguments.quiet => {}
-            Ok(()) => output::message(&format!("kept as {}", stored.id)),
+            Ok(()) => output::message(&format!("stored as {}", stored.id)),
             // What was printed is all that there is, as with trials that were measured here.
             Err(failure) => {
                 let (file, why) = (&stored.about.file, &failure.message);
-                let own = Failure::partial(format!("{file}: the result is not kept: {why}"));
+                let own = Failure::partial(format!("cannot store the result of {file}: {why}"));
                 unkept = Some(both(unkept.take(), own));
             }
         }
@@ -168,7 +168,7 @@ fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Pat
     let Some(first) = parcels.first() else { return Ok(None) };
     if let Some(other) = others.first() {
         return Err(Failure::mistake(format!(
-            "{} is a whole result and {} is not: import them apart",
+            "{} is a complete result and {} is not; import them separately",
             first.display(),
             other.display()
         )));
@@ -176,7 +176,7 @@ fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Pat
     let titled = arguments.title.is_some().then_some("--title");
     match of_numbers(arguments, parcels.len() > 1).or(titled) {
         Some(option) => Err(Failure::mistake(format!(
-            "{} is a whole result, which is taken in as it is: leave {option} out",
+            "{} is a complete result, which is imported unchanged; leave {option} out",
             first.display()
         ))),
         None => Ok(Some(parcels)),
@@ -237,7 +237,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         *failed = Some(both(
             failed.take(),
             Failure::mistake(format!(
-                "{} is taken for {} and {} is not: import them apart",
+                "{} is read as {} and {} is not; import them separately",
                 tables[0].name, importer.about.name, runs[0].name
             )),
         ));
@@ -247,7 +247,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         *failed = Some(both(
             failed.take(),
             Failure::mistake(format!(
-                "{first} and {again} hold the same run, and a run counts once: leave one of them out"
+                "{first} and {again} contain the same run; leave one of them out"
             )),
         ));
         return Vec::new();
@@ -276,7 +276,7 @@ fn named_arms(arguments: &Arguments) -> Outcome<Vec<(String, Arm)>> {
             let name = last(file);
             let Some(levels) = pattern::levels(pattern, &name)? else {
                 return Err(Failure::mistake(format!(
-                    "--filename-pattern {pattern}: the name {name} does not fit it"
+                    "--filename-pattern {pattern}: the name {name} does not match"
                 )));
             };
             // `{run}` tells runs of one arm apart and is no setting.
@@ -316,12 +316,12 @@ fn baseline(words: &[String]) -> Outcome<Arm> {
             parts.filter(|(name, level)| !name.is_empty() && !level.is_empty())
         else {
             return Err(Failure::mistake(format!(
-                "--baseline {word}: say FACTOR=VALUE, such as filesystem=ext4"
+                "--baseline {word}: use FACTOR=VALUE, such as filesystem=ext4"
             )));
         };
         if let Some(other) = arm.insert(name.to_owned(), level.to_owned()) {
             return Err(Failure::mistake(format!(
-                "--baseline names two levels of {name}, {other} and {level}: name one"
+                "--baseline names two levels of {name}, {other} and {level}; name one"
             )));
         }
     }
@@ -359,7 +359,7 @@ fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
         text.parse().map_err(|error| Failure::mistake(format!("--margin: {error}")))?;
     if margin.0 <= 0.0 {
         return Err(Failure::mistake(format!(
-            "--margin {text}: say a difference above 0 %, such as 5 %"
+            "--margin {text}: use a difference above 0%, such as 5%"
         )));
     }
     Ok(Some(margin.fraction()))
@@ -368,7 +368,7 @@ fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
 /// What a file holds. One that is too large for its format is not read.
 fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     let path = Path::new(file);
-    let refused = |error| Failure::refused(format!("{file} cannot be read: {error}"));
+    let refused = |error| Failure::refused(format!("cannot read {file}: {error}"));
     let status = system.status(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::mistake(format!("there is no file {file}")),
         _ => refused(error),
@@ -376,11 +376,11 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     match status.kind {
         FileKind::File => {}
         FileKind::Directory => {
-            return Err(Failure::mistake(format!("{file} is a directory: name a file in it")));
+            return Err(Failure::mistake(format!("{file} is a directory; name a file in it")));
         }
         _ => {
             return Err(Failure::mistake(format!(
-                "{file} is no regular file: save the table as a file first"
+                "{file} is not a regular file; save the table as a file first"
             )));
         }
     }
@@ -392,8 +392,7 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
         let importer = importers::of_bytes(file, &head)?;
         if matches!(importer.reads, Reads::Runs(_)) {
             return Err(Failure::mistake(format!(
-                "{file} is {} of {}; at most {} of it are read: leave out what is not needed, such \
-                 as logs within it, or import parts",
+                "{file} is {} of {}; the limit is {}; remove unneeded parts, such as logs, or import parts",
                 importer.about.name,
                 Bytes(status.size_bytes),
                 Bytes(LARGEST_RUNS_BYTES)
@@ -402,7 +401,7 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     }
     if status.size_bytes > LARGEST_BYTES {
         return Err(Failure::mistake(format!(
-            "{file} has more than {}, which no table of trials needs; leave out what is not needed",
+            "{file} has more than {}, the limit for a table of trials; remove unneeded parts",
             Bytes(LARGEST_BYTES)
         )));
     }
@@ -432,8 +431,7 @@ fn about(
     let first_arm = files.iter().find(|file| is_table && !file.arm.is_empty());
     if let Some((name, level)) = first_arm.and_then(|file| file.arm.iter().next()) {
         return Err(Failure::mistake(format!(
-            "{}: a table says itself what it compares: give it a column factor:{name} with {level} \
-             in it, and say nothing of it here",
+            "{}: a table names its own factors; add a column factor:{name} with {level} to it and leave --set out",
             files[0].name
         )));
     }
@@ -478,7 +476,7 @@ fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
     let directory = results.join(&stored.id);
     imported::write(system, &directory, &stored.about, &stored.contents).map_err(|error| {
         Failure::refused(format!(
-            "{} cannot be written: {error}; set ASSAY_HOME to a directory of yours",
+            "cannot write {}: {error}; set ASSAY_HOME to a directory that you own",
             directory.display()
         ))
     })
@@ -517,7 +515,7 @@ impl Args for Named {
         let arm = Arg::new(ARM)
             .long("set")
             .value_name("FACTOR=VALUE")
-            .help("Level of a setting in the files that follow, as far as the next --set")
+            .help("Set a level for the files that follow, up to the next --set")
             .action(ArgAction::Append);
         command.arg(file).arg(arm)
     }
@@ -554,7 +552,7 @@ impl FromArgMatches for Named {
             let Some((name, level)) =
                 parts.filter(|(name, level)| !name.is_empty() && !level.is_empty())
             else {
-                let told = format!("--set {word}: say FACTOR=VALUE, such as scheduler=bfq\n");
+                let told = format!("--set {word}: use FACTOR=VALUE, such as scheduler=bfq\n");
                 return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, told));
             };
             arm.insert(name.to_owned(), level.to_owned());

@@ -14,7 +14,7 @@ pub struct Arguments {}
 pub fn run(system: &dyn System, _: &Arguments) -> Outcome<()> {
     if !virtual_machine::is_one(system) {
         return Err(Failure::mistake(
-            "this is what runs in a virtual machine: say assay run durability --set method=kill",
+            "this command runs inside a virtual machine; use assay run durability --set method=kill",
         ));
     }
     place::obey().map_err(Failure::refused)

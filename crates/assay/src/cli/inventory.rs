@@ -171,8 +171,8 @@ mod tests {
         assert_eq!(told[0], "graphics -: no graphics device is visible here");
         assert_eq!(
             told[1],
-            "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 turns a \
-             minute; health unknown: it sleeps, and is not woken to be asked"
+            "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 turns a minute; health \
+             unknown: it sleeps, and Assay does not wake it"
         );
         assert!(told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 of it"), "{}", told[2]);
         assert_eq!(told[3], "array btrfs: btrfs of sda and sdb");
@@ -185,18 +185,18 @@ mod tests {
         let expected = [
             "graphics 0000:00:04.0: Cirrus Logic GD 5446; driver cirrus",
             "graphics 0000:02:00.0: Red Hat, Inc. Virtio 1.0 GPU; no driver has it; PCIe 1.0 x1",
-            "drive mmcblk0: QEMU! (maker 0x0000aa); 256 MiB; firmware 0x1; link: the kernel tells a \
-             card's bus speed only in debugfs; SD, maker 0x0000aa, oem 0x5859, made 02/2006; health \
-             unknown: SD cards and old MMC cards do not tell their health",
+            "drive mmcblk0: QEMU! (maker 0x0000aa); 256 MiB; firmware 0x1; link: the kernel reports a card's bus speed \
+             only in debugfs; SD, maker 0x0000aa, oem 0x5859, made 02/2006; health unknown: SD cards and old MMC cards \
+             do not report their health",
             "drive nvme0n1: QEMU NVMe Ctrl; 256 MiB; firmware 7.2.22; PCIe 1.0 x1; health: passed, 0 \
-             % worn, 50 \u{b0}C, 0 % spare, 0 hours, 0 B written",
+             % worn, 50 \u{b0}C, 0% spare, 0 hours, 0 B written",
             "drive sda: Lab disk; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; 7,200 turns a minute; \
              health: passed, 31 \u{b0}C, 1 hour",
             "drive sdb: QEMU HARDDISK; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; health: passed, 31 \
              \u{b0}C, 1 hour",
-            "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; speaks USB 3.00; \
-             rotational: page 0xb1 of it is not there (it has none, or Linux is older than 5.18); \
-             health unknown: /dev/sdc: Unknown USB bridge [0x46f4:0x0001 (0x000)]",
+            "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; speaks USB 3.00; rotational: page \
+             0xb1 is missing (not supported, or Linux is older than 5.18); health unknown: /dev/sdc: Unknown USB \
+             bridge [0x46f4:0x0001 (0x000)]",
         ];
         assert_eq!(told, expected);
     }

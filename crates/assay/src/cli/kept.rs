@@ -13,14 +13,14 @@ use super::commands::CommandArguments;
 /// How a command is judged after its power went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct KeptArguments {
-    /// After power cuts of virtual machines: is what --command promised there?
+    /// Check the acknowledged writes of --command after a VM power loss
     ///
-    /// Each line that the command prints is a promise. This line is run after each cut, with the lines that were
-    /// printed in the file $ASSAY_PROMISED; exit code 0 says that all of it is there. --set write_to=xfs is another
-    /// file system, --set method=kill takes the power of a machine for each cut. docs/howto/durability.md has the contract.
+    /// Each line that the command prints acknowledges a write. After each crash, Assay runs this line with the
+    /// printed lines in $ASSAY_PROMISED; exit code 0 means that nothing is lost. --set write_to=xfs selects another
+    /// filesystem, --set method=kill kills a machine per crash. docs/howto/durability.md has the contract.
     #[arg(long, value_name = "LINE", requires = "lines")]
     check: Option<String>,
-    /// Programs and files that --command and --check need there, such as sqlite3,./fill.sh
+    /// Programs and files for --command and --check, e.g. sqlite3,./fill.sh
     #[arg(long, value_name = "NAME,NAME", requires = "check", value_delimiter = ',')]
     needs: Vec<String>,
 }
@@ -34,13 +34,13 @@ impl KeptArguments {
         let check = self.check.as_ref()?;
         let Some(line) = commands.alone() else {
             return Some(Err(Failure::mistake(
-                "--check: the power of one --command goes, and nothing of it is timed: leave out the other \
-                 commands and the options that time them",
+                "--check cuts the power of one --command and times nothing; leave out the other commands and the \
+                 timing options",
             )));
         };
         let study = json!({
             "format": study::FORMAT,
-            "title": format!("Is what this promises there after a power cut: {line}"),
+            "title": format!("Do acknowledged writes survive a power loss: {line}"),
             "replicates": 1,
             "warmup_trial": "none",
             "workload": [{
@@ -56,9 +56,9 @@ impl KeptArguments {
             }],
         });
         let study = from_value(&study);
-        Some(
-            study.map_err(|error| Failure::mistake(format!("the command makes no study: {error}"))),
-        )
+        Some(study.map_err(|error| {
+            Failure::mistake(format!("cannot create a study from the command: {error}"))
+        }))
     }
 
     /// The options that were typed, with the keys that they set; nothing where the command is timed.

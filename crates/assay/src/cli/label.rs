@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   assay note 20261120-1031 \"with the new cable\"
   assay note 20261120-1031 --title \"SanDisk card, slot 2\"
-  assay note 20261120-1031 --platform \"KVM, 2 processors\"   what compare --by platform calls it";
+  assay note 20261120-1031 --platform \"KVM, 2 CPUs\"";
 
 /// What a kind says of labels for its trials.
 fn labels() -> Option<&'static RecordLabels> {
@@ -31,7 +31,7 @@ fn long_about() -> String {
 
 fn ids() -> String {
     let of_trials = labels().map_or_else(String::new, |labels| format!("; {}", labels.ids));
-    format!("Id, or the beginning of one{of_trials}")
+    format!("Result ID or a unique prefix{of_trials}")
 }
 
 fn examples() -> String {
@@ -61,7 +61,7 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
         let more = arguments.platform.is_some() || arguments.title.is_some();
         let Some(text) = arguments.text.filter(|_| !more) else {
             return Err(Failure::mistake(format!(
-                "a {} has a label, but no --platform and no --title",
+                "a {} has a label but no platform or title; leave out --platform and --title",
                 recording.one
             )));
         };

@@ -28,9 +28,9 @@ const MOST_LOOKED: usize = 50_000;
 /// Files that stand for the content.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct LikeArguments {
-    /// Content that compresses as your files below DIR do (they are only read)
+    /// Write data that compresses like the files below DIR
     ///
-    /// At most 32 MiB of them are looked at, evenly spaced.
+    /// Assay reads at most 32 MiB of them, evenly spaced.
     #[arg(long, value_name = "DIR")]
     like: Option<String>,
 }
@@ -69,19 +69,17 @@ impl LikeArguments {
         let asked: Vec<&mut io::Asked> = asked.filter(stated).collect();
         if asked.is_empty() {
             return Err(Failure::mistake(
-                "--like is for studies that state how much of the content compresses, such as \
-                 compression: this one does not",
+                "--like: this study does not set a compression ratio; use a study such as compression",
             ));
         }
         let sample = sample(system, directory)?;
         let percent = sample.saved_percent();
         let content = match percent {
             0 => Content::Random,
-            percent => format!("{} %", percent.min(99)).parse().map_err(Failure::mistake)?,
+            percent => format!("{}%", percent.min(99)).parse().map_err(Failure::mistake)?,
         };
         output::message(&format!(
-            "--like {directory}: of {} of {} files, packing them saves {percent} %; that much of the content \
-             compresses",
+            "--like {directory}: of {} of {} files, compressing them saves {percent}%; the content is as compressible",
             show::bytes(sample.bytes),
             show::count(sample.files as u64)
         ));
@@ -100,9 +98,7 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
     let files = files_below(system, &path);
     let all: u64 = files.iter().map(|(_, bytes)| bytes).sum();
     if all == 0 {
-        return Err(wrong(
-            &"no file with anything in it that can be read: name a directory with files",
-        ));
+        return Err(wrong(&"no readable file with content; name a directory with files"));
     }
     let pieces = all.div_ceil(PIECE as u64).min(PIECES);
     let mut sample = Sample { files: files.len(), ..Sample::default() };
@@ -123,7 +119,7 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
         }
     }
     if sample.bytes == 0 {
-        return Err(wrong(&"none of its files can be read by this user"));
+        return Err(wrong(&"this user cannot read any of its files"));
     }
     Ok(sample)
 }
@@ -197,7 +193,7 @@ mod tests {
         let fake = Fake::new();
         fake.put("/home/me/a.txt", "all the same ".repeat(40_000));
         let study = liked(&fake, "compression").unwrap();
-        let percent: u32 = content(&study).strip_suffix(" %").unwrap().parse().unwrap();
+        let percent: u32 = content(&study).strip_suffix('%').unwrap().parse().unwrap();
         assert!(percent > 90, "{percent}");
         // What is stated as random stays so.
         assert_eq!(
@@ -207,7 +203,7 @@ mod tests {
         // As much again that saves little brings it to about half.
         fake.put("/home/me/below/b.bin", scrambled(520_000));
         let mixed = content(&liked(&fake, "compression").unwrap());
-        let percent: u32 = mixed.strip_suffix(" %").unwrap().parse().unwrap();
+        let percent: u32 = mixed.strip_suffix('%').unwrap().parse().unwrap();
         assert!((40..=65).contains(&percent), "{percent}");
     }
 

@@ -27,8 +27,8 @@ pub(super) fn put(study: &mut Study, text: &str) -> Outcome<()> {
     let limited = study.workload.iter_mut().map(|own| own.work.limit_memory(most));
     if limited.filter(|limited| *limited).count() == 0 {
         return Err(wrong(
-            "nothing in this study has a limit: memory has one in work of the kind pages, as in small-memory, \
-             and the response in load-limit"
+            "this study has no limit; memory has one in workloads of kind pages, as in small-memory, and the response \
+             in load-limit"
                 .to_owned(),
         ));
     }
@@ -52,7 +52,7 @@ mod tests {
         let before = presets::find("small-memory").unwrap().unwrap();
         assert_ne!(with("small-memory", "32MiB").unwrap().workload, before.workload);
         for (name, limit, told) in [
-            ("max-rate", "64MiB", "--limit: `64MiB` is no limit of a response"),
+            ("max-rate", "64MiB", "--limit: `64MiB` is not a response limit"),
             ("small-memory", "p99<2ms", "--limit: "),
             ("queue-depth", "64MiB", "--limit: nothing in this study has a limit"),
         ] {

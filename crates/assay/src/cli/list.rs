@@ -28,29 +28,29 @@ use assay_verdict::truth;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay list                        results, newest first
+  assay list                        results, latest first
   assay list --drive vda            only results of this drive
-  assay list drives                 drives, their health and their IDs for --destroy
-  assay list requirements           published requirements, their bounds and sources
+  assay list drives                 drives, their health and IDs for --destroy
+  assay list requirements           published requirements, bounds and sources
   assay list factors                settings that a study can vary
-  assay list probes                 what is read around each trial
+  assay list probes                 what Assay reads around each trial
   assay list rules                  rules that rate each number
   assay list glossary               terms of reports
   assay list schema findings        JSON Schema of assay show --json")]
 pub struct Arguments {
-    /// What to list
+    /// Kind of list
     #[arg(value_enum, default_value_t = Kind::Results)]
     kind: Kind,
-    /// With schema: the document to print the JSON Schema of [default: study]
+    /// With schema: print the JSON Schema of this document [default: study]
     #[arg(value_enum, value_name = "DOCUMENT")]
     document: Option<schemas::Document>,
-    /// Only results of this drive, file system or target; a part of the name is enough
+    /// Only results of this drive, filesystem or target (or part of the name)
     #[arg(long, value_name = "NAME")]
     drive: Option<String>,
     /// Only results of this preset
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// One JSON document instead of the table
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -71,7 +71,7 @@ enum Kind {
     Factors,
     /// Metrics and their units
     Metrics,
-    /// What is read around each trial
+    /// What Assay reads around each trial
     Probes,
     /// Rules that rate how far to trust each number
     Rules,
@@ -201,9 +201,9 @@ fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
             .collect(),
         items: listed.iter().map(|entry| json!(entry)).collect(),
         empty: if arguments.drive.is_some() || arguments.preset.is_some() {
-            "no result is of that drive and preset: assay list shows all".to_owned()
+            "no result for this drive and preset; assay list shows all".to_owned()
         } else {
-            format!("no result in {} yet: assay check makes one", directory.display())
+            format!("no result in {} yet; assay check creates one", directory.display())
         },
     })
 }
@@ -244,7 +244,7 @@ fn presets_listed() -> Outcome<Listing> {
         named.collect::<Vec<_>>().join(", ")
     };
     let asks = |study: &Study| {
-        let lost = if arms::gives_up_data(study) { " (the device's data are lost)" } else { "" };
+        let lost = if arms::gives_up_data(study) { " (erases the device)" } else { "" };
         format!("{}{lost}", study.title)
     };
     Ok(Listing {

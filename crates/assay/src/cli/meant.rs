@@ -68,10 +68,9 @@ const OPTIONS: &[(&str, &[&str])] = &[
 ];
 
 /// Why what other tools need to be told is left out here.
-const NOTHING_IS_FORCED: &str =
-    "nothing is forced here; what may be overwritten or changed is said by name.";
-const RUN_ONCE_BEFORE: &str = "each command is run once before anything counts: leave it out.";
-const NOTHING_IS_ASKED: &str = "this command asks nothing: leave it out.";
+const NOTHING_IS_FORCED: &str = "Assay has no force option; name what it may overwrite or change.";
+const RUN_ONCE_BEFORE: &str = "each command has one warm-up run; leave it out.";
+const NOTHING_IS_ASKED: &str = "this command asks no questions; leave it out.";
 
 /// What other tools need to be told and this one does by itself; some of it only beside an option of ours.
 const NEEDLESS: &[(&str, Option<&str>, &str)] = &[
@@ -209,7 +208,9 @@ mod tests {
         // Other slips are helped with as ever.
         assert!(told("assay check --quik").unwrap().contains("--quick"));
         let told = told("assay advise undo --yes").unwrap();
-        assert!(told.contains("this command asks nothing: leave it out. See assay advise undo"));
+        assert!(
+            told.contains("this command asks no questions; leave it out. See assay advise undo")
+        );
     }
 
     /// What a text says that was meant.

@@ -20,8 +20,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Outcome<()> {
     let name = &arguments.operation;
-    let operation = Micro::find(name)
-        .ok_or_else(|| Failure::mistake(format!("there is no operation `{name}`")))?;
+    let operation =
+        Micro::find(name).ok_or_else(|| Failure::mistake(format!("unknown operation `{name}`")))?;
     let done = repeat(operation, arguments.time_ns)
         .map_err(|error| Failure::refused(format!("{name}: {error}")))?;
     output::json(&done);

@@ -115,14 +115,14 @@ Benchmark storage; compare settings, commands and commits. Start with:
 const EXAMPLES: &str = "\
 Examples:
   assay check                    benchmark this directory
-  assay check --quick /mnt/card  the same for a card, in about 15 s
+  assay check --quick /mnt/card  benchmark a card in about 15 s
   assay run queue-depth          run a study that compares settings
-  assay plan queue-depth         what that would run, change and detect
-  assay import trials.csv        import numbers of your own
-  assay show                     the latest result again
-  assay watch                    live I/O latency and throughput
-  assay list presets             the studies that come with Assay
-  assay articles                 published claims, checked
+  assay plan queue-depth         show what it would run, change and detect
+  assay import trials.csv        import your own numbers
+  assay show                     show the latest result
+  assay watch                    show live I/O latency and throughput
+  assay list presets             list the studies that come with Assay
+  assay articles                 show published claims, checked
 ";
 
 /// Columns of pages that are kept, and of help where there is no terminal.

@@ -67,7 +67,7 @@ type Table = &'static [(&'static str, &'static [Row])];
 /// What stands before the options of kinds.
 const FIRST: Table = &[
     (
-        "What is compared",
+        "Configurations",
         &[
             first("set", every),
             first("baseline", every),
@@ -83,7 +83,7 @@ const FIRST: Table = &[
         ],
     ),
     (
-        "How long",
+        "Duration",
         &[
             first("quick", trials),
             first("budget", trials),
@@ -99,7 +99,7 @@ const FIRST: Table = &[
         ],
     ),
     (
-        "Where",
+        "Target",
         &[
             first("lab", trials),
             first("destroy", storage),
@@ -120,7 +120,7 @@ const FIRST: Table = &[
         ],
     ),
     (
-        "Commands instead of a study",
+        "Timed commands",
         &[
             first("command", commands),
             own("name", commands),
@@ -144,7 +144,7 @@ const FIRST: Table = &[
             own("needs", commands),
         ],
     ),
-    ("Studies that build a tree", &[own("source", tree), own("build", builds), own("clean", tree)]),
+    ("Builds", &[own("source", tree), own("build", builds), own("clean", tree)]),
 ];
 
 /// What stands behind them.
@@ -159,7 +159,7 @@ const LAST: Table = &[
         ],
     ),
     (
-        "What is told",
+        "Output",
         &[
             first("commands", trials),
             first("watch", trials),
@@ -285,8 +285,9 @@ pub(super) fn arranged(command: Command) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
     let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
     let command = command.version(VERSION).disable_help_flag(true).disable_version_flag(true);
-    let command =
-        command.arg(help.help("This; --help tells more")).arg(version.help("The version"));
+    let command = command
+        .arg(help.help("Print this help; --help prints more"))
+        .arg(version.help("Print the version"));
     command.mut_args(|arg| match find(&arg) {
         Some((heading, at, row)) => {
             arg.help_heading(heading).display_order(at).hide_short_help(row.shown != Shown::Always)
@@ -347,11 +348,11 @@ mod tests {
         assert_eq!(rows.collect::<BTreeSet<_>>(), seen, "a row without an option");
         // No heading of a flattened struct comes to what stands behind it.
         for (name, heading) in [
-            ("lab", "Where"),
-            ("meter", "What is compared"),
-            ("watch", "What is told"),
-            ("gate", "What is told"),
-            ("quiet", "What is told"),
+            ("lab", "Target"),
+            ("meter", "Configurations"),
+            ("watch", "Output"),
+            ("gate", "Output"),
+            ("quiet", "Output"),
             ("vm-cpus", "Virtual machine"),
         ] {
             let run = &commands()[0];

@@ -99,7 +99,7 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// Refuses to call a command done whose result nobody got.
 pub fn kept() -> Outcome<()> {
     if LOST.load(Ordering::Relaxed) {
-        return Err(Failure::refused("standard output could not be written: is its disk full?"));
+        return Err(Failure::refused("cannot write standard output; free space on its disk"));
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ pub fn may_be_written(system: &dyn System, path: &Path) -> Outcome<()> {
     let other = system.status(path).is_ok_and(|there| there.kind != FileKind::File);
     if other || path.file_name().is_none() {
         return Err(Failure::mistake(format!(
-            "{} is no file: name one, or - for standard output",
+            "{} is not a regular file; give a file name, or - for standard output",
             path.display()
         )));
     }
@@ -138,15 +138,16 @@ pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
     may_be_written(system, path)?;
     system
         .write_whole(path, content)
-        .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
+        .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Refuses what is a file: pages in a folder cannot be written into it.
 pub fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
     match system.status(path) {
-        Ok(there) if there.kind != FileKind::Directory => {
-            Err(Failure::mistake(format!("{} is no folder: name one", path.display())))
-        }
+        Ok(there) if there.kind != FileKind::Directory => Err(Failure::mistake(format!(
+            "{} is not a directory; give a directory",
+            path.display()
+        ))),
         _ => Ok(()),
     }
 }
@@ -156,7 +157,7 @@ pub fn page_below(system: &dyn System, folder: &Path, name: &str, page: &str) ->
     let path = folder.join(name);
     let parent = path.parent().unwrap_or(folder);
     system.create_directory(parent).map_err(|error| {
-        Failure::refused(format!("{} cannot be made: {error}", parent.display()))
+        Failure::refused(format!("cannot create {}: {error}", parent.display()))
     })?;
     file(system, &path, page.as_bytes())
 }

@@ -148,13 +148,12 @@ fn sentence(paragraph: &str) -> String {
 
 fn formats() -> String {
     let mut page = format!(
-        "{MADE}# Formats of other tools\n\n## In: `assay import FILE...`\n\nThe format is told by the \
-         beginning of a file; packed with gzip and UTF-16 are understood. All files of another tool \
-         are one study: what differs among the runs of a workload is compared, equal runs are \
-         replicates, and the order is that of their times. Runs in lumps, or in an order that is \
-         not told, have ratios and no verdicts; `--in-order` says that the files are named in the \
-         order in which they were made. `--set FACTOR=VALUE` and `--filename-pattern PATTERN` say what the files \
-         do not. A file of another tool may have {} at most.\n",
+        "{MADE}# Formats of other tools\n\n## In: `assay import FILE...`\n\nAssay detects the format from the start \
+         of a file, and reads gzip and UTF-16. All files of one other tool form one study: Assay compares what \
+         differs among the runs of a workload, treats equal runs as replicates, and orders them by time. Runs in \
+         blocks, or in an unknown order, get ratios but no verdicts; `--in-order` states that you name the files in \
+         the order of measurement. `--set FACTOR=VALUE` and `--filename-pattern PATTERN` add what the files do not \
+         contain. A file of another tool may have {} at most.\n",
         Bytes(LARGEST_RUNS_BYTES)
     );
     let entries = |page: &mut String, does: &str, abouts: &mut dyn Iterator<Item = About>| {
@@ -170,26 +169,25 @@ fn formats() -> String {
         &mut EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES),
     );
     page.push_str(
-        "\n## Job files of fio: `assay run JOBS.fio`\n\nThe study that a job file comes to is shown \
-         with what is done otherwise; what cannot be done is named with its line and what it would \
-         have meant, and then nothing runs. `assay plan JOBS.fio --commands` goes back to lines of fio. \
-         Nothing of a job file is ever executed; files that it names are left alone, as Assay makes \
-         its own beside them; a device passes the same consent as in any study. Two jobs that run \
-         at once become a workload with a load beside it; of more, those that do the same are one work, \
-         and what is left beyond two is refused. With `--partly` keys and jobs that cannot be done are \
-         left out, each named with its line.\n",
+        "\n## Job files of fio: `assay run JOBS.fio`\n\nAssay shows the study that results from a job file and its \
+         differences from fio. If something is unsupported, Assay names its line and meaning, and runs nothing. \
+         `assay plan JOBS.fio --commands` converts back to fio commands. Assay executes nothing from a job file, \
+         leaves the files that it names alone and creates its own next to them. Devices need the same consent as in \
+         any study. Two jobs that run at once become a workload with a background load. Of more jobs, Assay merges \
+         equal ones and refuses more than two that differ. With `--partly` Assay skips unsupported keys and jobs, and \
+         names each with its line.\n",
     );
     let keys = |page: &mut String, title: &str, keys: &[&str]| {
         let _ = write!(page, "\n{title}: `{}`.\n", keys.join("`, `"));
     };
     keys(&mut page, "Translated", &fio_job::CORE);
-    keys(&mut page, "As Assay does it anyway", &fio_job::SAME);
-    keys(&mut page, "Passed over, and told", &fio_job::ONLY_TOLD);
+    keys(&mut page, "Always so in Assay", &fio_job::SAME);
+    keys(&mut page, "Ignored, with a note", &fio_job::ONLY_TOLD);
     page
 }
 
 fn words() -> String {
-    let mut page = format!("{MADE}# Words\n\nWhat the words of reports mean.\n");
+    let mut page = format!("{MADE}# Words\n\nTerms of reports and their meanings.\n");
     for Word { about, .. } in WORDS {
         let _ = write!(page, "\n## {}\n\n{}. {}\n", about.name, about.summary, about.text);
     }
@@ -198,7 +196,7 @@ fn words() -> String {
 
 fn rules() -> String {
     let mut page = format!(
-        "{MADE}# Trust rules\n\nEach number is trusted, suspect or invalid; these rules say why.\n"
+        "{MADE}# Trust rules\n\nAssay rates each number as trusted, suspect or invalid, by these rules.\n"
     );
     for about in truth::RULES.iter().map(|rule| rule.about()) {
         let _ = write!(
@@ -261,10 +259,10 @@ fn metrics() -> String {
 
 fn probes() -> String {
     let mut page = format!(
-        "{MADE}# Probes\n\nEach trial on a real target is watched by all of these; `drive-health` looks at the drives\nbefore and \
-         after the study. They read before and after a trial, never inside the measured time; `assay\nshow --full` \
-         tells how long their readings took. A record keeps what they observed under their names; `*` in the\ntables \
-         is the name of a device or the like, or a place in a list.\n"
+        "{MADE}# Probes\n\nAll probes observe each trial on a real target; `drive-health` reads the drives before and \
+         after the\nstudy. Probes read before and after a trial, never inside the measured time; `assay show --full` \
+         prints\ntheir cost. Records store observations under their names; `*` in the tables is a device name, a \
+         similar name or an index.\n"
     );
     for probe in probes::by_name() {
         let about = probe.about;
@@ -287,8 +285,8 @@ fn probes() -> String {
 
 fn figures() -> String {
     let mut page = format!(
-        "{MADE}# Figures\n\nWhat reports draw, in the order of reading; each where the result has what it \
-         needs. Under each\nstands a table with the same numbers.\n"
+        "{MADE}# Figures\n\nReports draw these figures in this order if the result has the data. A table below each \
+         figure\ncontains the same numbers.\n"
     );
     for About { name, summary, text } in FIGURES.iter().map(|kind| kind.about()) {
         let _ = write!(page, "\n## {name}\n\nShows {summary}.\n{text}\n");
@@ -299,25 +297,26 @@ fn figures() -> String {
 fn factors() -> String {
     let mut page = format!(
         "{MADE}# Factors\n\nA key of `factors` in a study file, or `--set NAME=LEVEL,LEVEL`, with the levels that are \
-         compared.\nWhat is changed is written to a journal first and put back however the study ends; after a\n\
-         `kill -9` or a power cut `assay restore` does it.\n\n## Of the work\n"
+         compared.\nAssay journals each change first and restores it however the study ends; after a\n\
+         `kill -9` or a power loss, `assay restore` does it.\n\n## Of the work\n"
     );
     for parameter in work::parameters() {
         entry(&mut page, &parameter.about, parameter.example, None);
     }
     let _ = write!(
         page,
-        "\n### target\n\nWhere the work is done.\nLevels, for example: `{TARGET_EXAMPLE}`.\n"
+        "\n### target\n\nWhere the workload runs.\nLevels, for example: `{TARGET_EXAMPLE}`.\n"
     );
     page.push_str("\n## Of the machine\n");
     for factor in factors::all() {
         entry(&mut page, factor.about(), factor.example(), Some(factor.role().undone()));
         let name = factor.about().name;
         let live = match factor.not_live(name) {
-            _ if name.contains(':') => "queues of block devices, what is written back when \
-                (`vm.dirty_*`), reclaim, and limits of control groups for devices; others with \
-                `--allow-tunable`"
-                .to_owned(),
+            _ if name.contains(':') => {
+                "queues of block devices, writeback (`vm.dirty_*`), reclaim, and control group \
+                limits for devices; others with `--allow-tunable`"
+                    .to_owned()
+            }
             None => "yes".to_owned(),
             Some(why) => format!("no, {why}"),
         };
@@ -343,8 +342,8 @@ fn capital(text: &str) -> String {
 
 fn study_file() -> String {
     let mut page = format!(
-        "{MADE}# Study file\n\nA study is a TOML file: a target, work, and what varies. `assay plan FILE` reads one \
-         and tells\nall mistakes at once; `assay list schema` prints a JSON Schema for editors.\n\n\
+        "{MADE}# Study file\n\nA study is a TOML file: a target, workloads and factors. `assay plan FILE` reads one \
+         and reports\nall mistakes at once; `assay list schema` prints a JSON Schema for editors.\n\n\
          ```toml\n{}```\n\nAmounts are text with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5%\"`.\n",
         file::EXAMPLE
     );

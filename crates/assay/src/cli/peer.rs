@@ -17,26 +17,24 @@ use assay_system::system::network::{BitRate, Token, protocol, token};
 
 /// Serve network and power-loss tests of another machine
 ///
-/// It waits for an assay that knows the same token, sends its datagrams back and loads the link with it. For
-/// a study of power cuts (durability with grade = "plug") it keeps how many promises it was told of, in memory
-/// alone: up to 256 trials, each for a day.
-/// It listens on loopback unless it is told otherwise, answers only at the address that somebody came
-/// from, never with more bytes than came, and holds to its limits: it cannot be used against others.
-/// The token stands in a file that nobody else may read, or in ASSAY_PEER_TOKEN; never on the line.
+/// Waits for an assay with the same token, returns its datagrams and loads the link with it. For power-loss studies
+/// (durability with grade = "plug") it counts acknowledged writes in memory only: up to 256 trials, each for a day.
+/// It listens on loopback by default. It cannot attack others: it answers only the sender's address, never with
+/// more bytes than it received, and obeys its limits. The token is in a private file or in ASSAY_PEER_TOKEN, never
+/// on the command line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay peer --token-file token                        for a try on this machine
-  assay peer --listen 192.168.1.2:7710 --token-file token
-                                                       for another machine
-  assay peer --listen [::]:7710 --duration 2h               on all addresses, for two hours
+  assay peer --token-file token                   for a test on this machine
+  assay peer --listen 192.168.1.2:7710 --token-file token      for another one
+  assay peer --listen [::]:7710 --duration 2h     all addresses, for two hours
 
-A token: (umask 077; head -c 24 /dev/urandom | base64 > token)")]
+Create a token: (umask 077; head -c 24 /dev/urandom | base64 > token)")]
 pub struct Arguments {
-    /// Where it listens, for connections and datagrams
+    /// Listen here, for connections and datagrams
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7710")]
     listen: String,
-    /// A file with the token, which nobody else may read
+    /// Read the token from this private file
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Exit after this time
@@ -50,7 +48,7 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let address: SocketAddr = arguments.listen.parse().map_err(|_| {
         Failure::mistake(format!(
-            "--listen {}: write it like 192.168.1.2:{}, with an IPv6 address in brackets",
+            "--listen {}: use the form 192.168.1.2:{}, with an IPv6 address in brackets",
             arguments.listen,
             protocol::PORT
         ))
@@ -65,13 +63,13 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         .map_err(|error| Failure::mistake(format!("--max-rate: {error}")))?;
     let token = known(system, arguments)?;
     let limits = Limits { bytes_per_s: (most.0 / 8).max(1) };
-    let refused = |error| Failure::refused(format!("{address} cannot be listened at: {error}"));
+    let refused = |error| Failure::refused(format!("cannot listen on {address}: {error}"));
     let peer = Peer::bind(address, token, limits).map_err(refused)?;
     let own = peer.address().map_err(refused)?;
     let caught = signals::catch(|times| (times > 1).then_some(130));
     let asked =
-        caught.map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))?;
-    output::text(&format!("listening at {own}; Ctrl-C ends it\n"));
+        caught.map_err(|error| Failure::refused(format!("cannot catch signals: {error}")))?;
+    output::text(&format!("listening at {own}; press Ctrl-C to stop\n"));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -25,39 +25,39 @@ const MOST_LOOKED_AT: usize = 20;
 
 /// Show what a study would run, change and detect
 ///
-/// Changes nothing. The smallest detectable difference is computed from the spread of an earlier
-/// result of the same study where there is one.
+/// Changes nothing. Assay computes the smallest detectable difference from the spread of an earlier result of the
+/// same study, if one exists.
 #[derive(Debug, Args)]
 #[command(
     after_help = "More: assay plan STUDY --help (that study's), assay plan --help (all)",
     after_long_help = "\
 Examples:
-  assay plan depth.toml                   before running it
-  assay plan check /dev/sdX               what that drive carries, its ID
-  assay plan filesystems --lab            what would be made, and taken down
+  assay plan depth.toml                   preview a study
+  assay plan check /dev/sdX               show the contents and ID of a drive
+  assay plan filesystems --lab            show what it would create and remove
   assay plan durability --set method=kill
-                                          what it would cut in virtual machines
-  assay plan depth.toml --replicates 12   what more replicates would show
+                                          show which VMs it would kill
+  assay plan depth.toml --replicates 12   show the gain of more replicates
   assay plan depth.toml /mnt/x --fleet n0:7711
-                                          started once on each host: what each would do
-  assay plan check --commands             the same work in fio's words
-  assay plan 20261120-1031 --commands     a stored result, as it ran"
+                                          on each host: show the actions of all
+  assay plan check --commands             print the fio commands
+  assay plan 20261120-1031 --commands     print those of a stored result"
 )]
 pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
     #[command(flatten)]
     of_records: RecordArguments,
-    /// The lines of fio and others that do the same work
+    /// Print the equivalent fio commands
     ///
-    /// Of a study, or of a stored result as it ran (its id in the place of STUDY).
+    /// For a study, or for a stored result as it ran (give its ID as STUDY).
     #[arg(long)]
     commands: bool,
     #[command(flatten)]
     vm: VmArguments,
     #[command(flatten)]
     of_fleet: Box<FleetArguments>,
-    /// One JSON document instead of the text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -91,7 +91,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     };
     if let Some(own) = own.filter(|own| !own.place.leads()) {
         if !arguments.json {
-            output::message(&format!("{own}: its plan is that of all, which rank 0 shows"));
+            output::message(&format!("{own}: all ranks share one plan, which rank 0 shows"));
         }
         return Ok(());
     }

@@ -119,7 +119,7 @@ impl Progress {
         let [expected, most] = [expected_ns, most_ns].map(time);
         let several = if trials == 1 { "" } else { "s" };
         self.warn(&format!(
-            "{text}: {trials} trial{several}, about {expected}, and at most {most} to the end"
+            "{text}: {trials} trial{several}, about {expected}, at most {most} in total"
         ));
         if let Some(bar) = &self.bar {
             bar.set_length((done + trials) as u64);
@@ -153,7 +153,7 @@ fn of_them(warm_ups: usize) -> String {
 /// Why trials run that no plan had, with those of them that do not count.
 fn again(warm_ups: usize) -> String {
     let comma = if warm_ups == 0 { "" } else { "," };
-    format!("{}{comma} run again, because others were disturbed", of_them(warm_ups))
+    format!("{}{comma} repeated, because others were disturbed", of_them(warm_ups))
 }
 
 /// Whole seconds below two minutes, larger units above.
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_runs_again_tells_its_warm_ups_apart_from_what_a_result_counts() {
-        assert_eq!(again(4), ", 4 of them warm-ups, run again, because others were disturbed");
-        assert_eq!(again(0), " run again, because others were disturbed");
+        assert_eq!(again(4), ", 4 of them warm-ups, repeated, because others were disturbed");
+        assert_eq!(again(0), " repeated, because others were disturbed");
     }
 }

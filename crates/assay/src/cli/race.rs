@@ -14,22 +14,22 @@ use assay_study::study::{Stop, StopRule, Study};
 /// Whether a study is run as a race.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct RaceArguments {
-    /// As a race: settings that are surely behind leave, until one is left
+    /// Run a race: eliminate losing configurations until one remains
     ///
-    /// For many settings and one workload. From the third replicate on those leave that are surely behind the
-    /// leader, at 5% for all of them and all replicates together; the baseline stays. At most 20 replicates,
-    /// or --replicates. A race gives no verdicts: its winner is to be confirmed. Of others' work (live) those win
-    /// that serve reads soonest, or by --primary, and what harms is rolled back and leaves.
+    /// For many configurations and one workload. From the third replicate on, Assay eliminates those that are
+    /// significantly behind the leader, at 5% over all of them and all replicates; the baseline stays. At most 20
+    /// replicates, or --replicates. A race gives no verdicts: confirm its winner. For live workloads, the lowest
+    /// read latency (or --primary) wins, and Assay rolls back and eliminates harmful configurations.
     #[arg(long, conflicts_with_all = ["until", "gate", "quick"])]
     race: bool,
-    /// How near to the best the winner of a race has to be, such as 2% [default: the margin]
+    /// Set how close to the best the winner must be [default: the margin]
     #[arg(long, value_name = "SHARE")]
     closeness: Option<String>,
-    /// Before a race of more than 40 settings, let levels leave by their main effects
+    /// Screen levels by main effects before a race of more than 40
     ///
-    /// Some of the settings run first, in which the levels of each factor come equally often. A level that is
-    /// surely behind another one of its factor leaves with all its settings, at 5% for all levels together.
-    /// Interactions are not looked at: a setting that is good only together with such a level is lost.
+    /// Assay first runs a balanced part of the configurations. It eliminates a level that is significantly behind
+    /// another of its factor, with all its configurations, at 5% over all levels. It ignores interactions: a
+    /// configuration that is good only with such a level is lost.
     #[arg(long)]
     screen: bool,
 }
@@ -42,7 +42,7 @@ impl RaceArguments {
     pub fn put(&self, study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
         if self.race && study.finds_rate() {
             return Err(Failure::mistake(
-                "--race: this study looks for the most load, and not for the setting that wins: leave it out",
+                "--race: this study searches for the highest load and has no winner; leave it out",
             ));
         }
         if self.race {
@@ -84,10 +84,10 @@ impl RaceArguments {
 /// What follows a race at once.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Confirming {
-    /// Confirm the winner of a race at once: fresh trials of it and of the baseline
+    /// Confirm the winner of a race with fresh trials
     ///
-    /// As assay advise confirm does it; what these give is the answer. With --json the race itself is shown by
-    /// assay show.
+    /// Works like assay advise confirm, and its result is the answer. With --json, assay show shows the race
+    /// itself.
     #[arg(long)]
     confirm: bool,
 }
@@ -105,13 +105,12 @@ impl Confirming {
     pub fn check(self, study: &Study, is_watched: bool) -> Outcome<()> {
         if self.confirm && is_watched {
             return Err(Failure::mistake(
-                "--confirm runs two studies, and --watch has the page of one: leave one of the two out",
+                "--confirm runs two studies, and --watch shows one; leave one of the two out",
             ));
         }
         if self.confirm && study.stop.rule != StopRule::Best {
             return Err(Failure::mistake(
-                "--confirm is for the winner of a race: add --race, or confirm the result later with assay \
-                 advise confirm",
+                "--confirm needs --race; add it, or confirm the result later with assay advise confirm",
             ));
         }
         Ok(())
@@ -198,7 +197,7 @@ mod tests {
     fn the_most_load_is_no_race() {
         let mut study = presets::find("max-rate").unwrap().unwrap();
         let failure = asked(true, None).put(&mut study, None).unwrap_err();
-        assert!(failure.message.contains("most load"), "{failure}");
+        assert!(failure.message.contains("highest load"), "{failure}");
         assert!(asked(false, None).put(&mut study, None).is_ok());
     }
 

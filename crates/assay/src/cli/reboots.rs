@@ -20,18 +20,17 @@ pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outc
     let results = identity::results_directory(system)?;
     let proposal = reboots::propose(system, study, boots, results)?;
     let mut text = format!(
-        "restarts this machine {boots} times; each boot is recorded as it ends starting up, in the result {}\n\
-         until then this unit is there, as {}:\n\n{}\n",
+        "restarts this machine {boots} times and records each boot when startup ends, in the result {}\n\
+         until then this unit exists as {}:\n\n{}\n",
         proposal.id,
         proposal.path().display(),
         proposal.unit
     );
     text.extend(proposal.cautions.iter().flat_map(|caution| ["- ", caution, "\n"]));
-    text +=
-        "- it is gone after the last boot, after anything that goes wrong, and by assay restore\n";
+    text += "- Assay removes it after the last boot and after any failure; so does assay restore\n";
     output::text(&text);
     if !is_sure {
-        output::text("nothing was changed: `assay run --help` says how it is done");
+        output::text("nothing was changed; see `assay run --help`");
         return Ok(());
     }
     let mut tell = |event| {

@@ -105,8 +105,7 @@ impl RecordArguments {
         let Recording { many, options, .. } = records.recording();
         if has_targets {
             return Err(Failure::mistake(format!(
-                "{many} are of a machine and not on a target: leave TARGET out (of another machine: --{} \
-                 FILE)",
+                "{many} belong to a machine, not to a target; leave TARGET out (for another machine: --{} FILE)",
                 options.source.name
             )));
         }
@@ -159,14 +158,14 @@ pub fn preview(system: &dyn System, study: Study, arguments: &RecordArguments) -
     let records = runner::asked(&study)?.records;
     let Recording { many, told_by, .. } = records.recording();
     let mut text = format!(
-        "reads {} {many} from {told_by} ({} older ones are left) and changes nothing\n",
+        "reads {} {many} from {told_by} (skips {} older ones) and changes nothing\n",
         found.records.len(),
         found.older
     );
     let groups = runner::groups(&found.records).into_iter();
     let by = records.factor();
     text.extend(groups.map(|(group, count)| format!("  {by} {group}: {count}\n")));
-    text += "nobody drew their order: differences between groups suggest, and get no verdict\n";
+    text += "their order was not randomized: differences between groups get no verdict\n";
     output::text(&text);
     Ok(())
 }

@@ -40,11 +40,15 @@ fn is_command(line: &str) -> bool {
 
 /// Lines that are refused, with what is said and the next command.
 const REFUSED: [(&str, &str, &str); 12] = [
-    ("check /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
-    ("plan queue-depth /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
+    ("check /proc", "a virtual filesystem that stores nothing", "assay check --quick /mnt/card"),
+    (
+        "plan queue-depth /proc",
+        "a virtual filesystem that stores nothing",
+        "assay check --quick /mnt/card",
+    ),
     ("run /bin/tool", "is a program, not a study", "assay run --command /bin/tool"),
-    ("plan jobs.fio", "there is no file `jobs.fio` here", "assay list presets"),
-    ("run xyzzy", "no preset and no file called `xyzzy`", "assay list presets"),
+    ("plan jobs.fio", "no file `jobs.fio` here", "assay list presets"),
+    ("run xyzzy", "no preset or file named `xyzzy`", "assay list presets"),
     (
         "run large-files /small",
         "/small has 95 MiB free, less than the area of",
@@ -55,15 +59,11 @@ const REFUSED: [(&str, &str, &str); 12] = [
         "/small has 95 MiB free, less than the area of",
         "assay check /small --area 47MiB",
     ),
-    ("check --sustained", "takes all the free space", "assay check --sustained /media/card"),
-    (
-        "check --capacity=full",
-        "takes all the free space",
-        "assay check --capacity=full /media/card",
-    ),
+    ("check --sustained", "uses all free space", "assay check --sustained /media/card"),
+    ("check --capacity=full", "uses all free space", "assay check --capacity=full /media/card"),
     (
         "plan schedulers /home/me",
-        "scheduler alone is compared where it is",
+        "to compare only scheduler",
         "assay run production /home/me --set scheduler=none,mq-deadline,kyber,bfq",
     ),
     (

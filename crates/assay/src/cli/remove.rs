@@ -13,14 +13,14 @@ use assay_system::system::{System, identity};
 #[command(after_help = "\
 Examples:
   assay remove 20261120-103107-a3f9
-  assay remove --builds                what runs with --rev have built")]
+  assay remove --builds                delete the builds of runs with --rev")]
 pub struct Arguments {
-    /// Ids, or beginnings that fit one result only
+    /// Result IDs or unique prefixes
     #[arg(value_name = "ID", required_unless_present = "builds")]
     results: Vec<String>,
     /// Delete the cached builds of --rev
     ///
-    /// They are built again by the next one; those that are in use stay.
+    /// Assay rebuilds them on demand and keeps builds that are in use.
     #[arg(long)]
     builds: bool,
 }
@@ -31,7 +31,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         arguments.results.iter().map(|id| store::find_kept(system, id)).collect();
     for directory in found? {
         system.remove_directory(&directory).map_err(|error| {
-            Failure::refused(format!("{} cannot be removed: {error}", directory.display()))
+            Failure::refused(format!("cannot remove {}: {error}", directory.display()))
         })?;
         output::message(&format!("{} removed", directory.display()));
     }
@@ -48,15 +48,14 @@ fn trees(system: &dyn System) -> Outcome<()> {
         match revisions::remove(system, &tree) {
             Removal::Removed => output::message(&format!("{path} removed")),
             Removal::InUse => stays.push(format!("{path} is in use")),
-            Removal::Failed(why) => stays.push(format!("{path} cannot be removed: {why}")),
+            Removal::Failed(why) => stays.push(format!("cannot remove {path}: {why}")),
         }
     }
     match stays.first() {
         None => Ok(()),
         Some(first) if stays.len() == 1 => Err(Failure::refused(first.clone())),
-        Some(first) => Err(Failure::refused(format!(
-            "{first}, and {} others are not removed",
-            stays.len() - 1
-        ))),
+        Some(first) => {
+            Err(Failure::refused(format!("{first}; {} others were not removed", stays.len() - 1)))
+        }
     }
 }

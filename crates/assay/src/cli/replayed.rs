@@ -41,7 +41,7 @@ fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
     }
     if !is_kept {
         return Err(Failure::mistake(format!(
-            "the recording {} is not among the results that are kept: name one of assay list results",
+            "no stored recording {}; choose one from assay list results",
             work.trace
         )));
     }
@@ -50,7 +50,7 @@ fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
         .map_err(|why| Failure::mistake(format!("the recording {}: {why}", work.trace)))?;
     if work.source.as_ref().is_some_and(|meant| *meant != found) {
         return Err(Failure::refused(format!(
-            "the recording {} is another one than the study was made with: leave source out to take this one",
+            "the recording {} differs from the study's recording; leave source out to use this one",
             work.trace
         )));
     }

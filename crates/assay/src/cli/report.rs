@@ -17,32 +17,32 @@ use assay_system::system::System;
 
 /// Write results as HTML or Markdown pages
 ///
-/// The page is one file that loads nothing and is complete without its script. Several results are
-/// compared first and told one after the other. Above 2,000 trials their values lie in a file beside
-/// the page, which links to it. With --all, a folder gets a page for each result and an index of them,
-/// index.html, that sorts and filters: a site for any web server, or opened from disk.
+/// The page is one file without external resources, complete without its script. Several results are compared
+/// first, then shown one by one. Above 2,000 trials, a linked file next to the page contains their values. With
+/// --all, Assay writes a folder with a page per result and a sortable index, index.html, for any web server or for
+/// opening from disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay report                          the newest result, as assay-ID.html
-  assay report 20261120-1031 -o a.html  one result, in a file of that name
-  assay report 20261120 20261119        two results: compared, then each
-  assay report --by platform BARE GUEST    places in per cent of bare metal, then each
-  assay report --all -o site            a page of each result, and an index
-  assay report --format markdown        text for a wiki, with its figures beside it")]
+  assay report                          the latest result, as assay-ID.html
+  assay report 20261120-1031 -o a.html  one result, in this file
+  assay report 20261120 20261119        compare two results, then show each
+  assay report --by platform BARE GUEST all in percent of bare metal, then each
+  assay report --all -o site            a page per result and an index
+  assay report --format markdown        text for a wiki, figures as SVG files")]
 pub struct Arguments {
-    /// Ids, beginnings of ids, or paths of bundles; the newest result by default
+    /// Result IDs, unique prefixes or bundles [default: the latest]
     #[arg(value_name = "ID|PATH")]
     results: Vec<String>,
-    /// Write a page for each stored result and an index of them into a folder
+    /// Write a page per result and an index (with -o DIR)
     #[arg(long, requires = "output", conflicts_with_all = ["results", "by", "format"])]
     all: bool,
     #[command(flatten)]
     places: ByPlace,
-    /// File to write, with --all the folder; - for standard output
+    /// Write to this file (--all: folder); - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What to write
+    /// Choose the format
     #[arg(long, value_enum, default_value_t = Format::Html)]
     format: Format,
 }
@@ -52,7 +52,7 @@ pub struct Arguments {
 enum Format {
     /// One page
     Html,
-    /// Text with SVG files beside it
+    /// Text with separate SVG files
     Markdown,
 }
 
@@ -81,7 +81,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         }
         Format::Markdown if standard => {
             return Err(Failure::mistake(
-                "figures are written beside the text: name a file with -o FILE.md",
+                "figures are written next to the text; give a file with -o FILE.md",
             ));
         }
         Format::Markdown => {
@@ -101,7 +101,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// Writes a page for each stored result, then the index that leads to them.
 fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     if folder == Path::new("-") {
-        return Err(Failure::mistake("--all writes several files: name a folder with -o FOLDER"));
+        return Err(Failure::mistake(
+            "--all writes several files; give a directory with -o FOLDER",
+        ));
     }
     output::may_be_folder(system, folder)?;
     let mut entries: Vec<SiteEntry> = Vec::new();
@@ -128,7 +130,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
         entries.push(SiteEntry { id, listed });
     }
     if entries.is_empty() {
-        return Err(Failure::mistake("there is no result yet: assay check makes one"));
+        return Err(Failure::mistake("no result yet; run assay check"));
     }
     output::page_below(system, folder, site::INDEX, &site::index(&entries))?;
     output::text(&folder.join(site::INDEX).display().to_string());
@@ -157,7 +159,7 @@ fn read(system: &dyn System, directory: &Path) -> Outcome<SiteResult> {
 fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<Vec<Evidence>> {
     let wanted: Vec<Option<&str>> = match words {
         [] if places.is_asked() => {
-            return Err(Failure::mistake("--by platform needs results: name one for each place"));
+            return Err(Failure::mistake("--by platform needs results; give one per platform"));
         }
         [] => vec![None],
         some => some.iter().map(|word| Some(word.as_str())).collect(),

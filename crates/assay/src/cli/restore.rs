@@ -26,18 +26,18 @@ const NETWORK_SPACES: &str = "network-name-spaces";
 
 /// Restore settings, mounts and devices after a crash
 ///
-/// Undoes, last change first, what the journals of runs that are gone tell: settings, mounts, loop
-/// devices, files. What is as it was already is left alone, so it can be run again at any time.
+/// Reverts the changes in the journals of ended runs, last change first: settings, mounts, loop devices, files. It
+/// leaves restored items alone, so you can run it at any time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay restore             put everything back, and say what
-  assay restore --dry-run   only say what would be put back")]
+  assay restore             restore everything and list the changes
+  assay restore --dry-run   only list what would change")]
 pub struct Arguments {
-    /// Only say what would be put back
+    /// Show what would be restored; change nothing
     #[arg(long)]
     dry_run: bool,
-    /// One JSON document instead of text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -140,7 +140,7 @@ fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>,
         Err(HoldError::Held { process, .. }) => {
             let process = process.map_or_else(String::new, |id| format!(" (process {id})"));
             let id = &journal.id;
-            Err(format!("another assay{process} has name spaces of the names that {id} had"))
+            Err(format!("another assay{process} uses the network namespaces of {id}"))
         }
         free => Ok(free.ok()),
     }
@@ -190,7 +190,9 @@ fn trees(system: &dyn System, home: &Path, dry_run: bool, told: &mut Restored) {
         }
         match removed(system, &tree) {
             Removal::Removed => told.done.push(what),
-            Removal::InUse => told.running.push(format!("another assay makes the tree {path}")),
+            Removal::InUse => {
+                told.running.push(format!("another assay is creating the tree {path}"))
+            }
             Removal::Failed(why) => told.failed.push(format!("{what}: {why}")),
         }
     }
@@ -215,7 +217,7 @@ fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
         }
     }
     let named = found.iter().map(|(path, id)| {
-        format!("{}, which assay resume {id} judges and removes", path.display())
+        format!("{}, which assay resume {id} evaluates and removes", path.display())
     });
     Ok(named.collect())
 }
@@ -254,8 +256,8 @@ impl Restored {
     fn ending(&self) -> Outcome<()> {
         if !self.failed.is_empty() {
             return Err(Failure::not_restored(format!(
-                "{} of {} cannot be put back: free what holds it, or restart the machine, which resets \
-                 settings; then run assay restore again",
+                "cannot restore {} of {}; free what uses it, or restart the machine, which resets settings; then run \
+                 assay restore again",
                 self.failed.len(),
                 self.failed.len() + self.done.len() + self.nothing.len()
             )));
@@ -263,7 +265,7 @@ impl Restored {
         match self.running.first() {
             None => Ok(()),
             Some(running) => Err(Failure::refused(format!(
-                "{running}: it puts back what it changed when it ends; wait for it"
+                "{running}: it restores its changes when it ends; wait for it"
             ))),
         }
     }
@@ -284,14 +286,14 @@ impl Restored {
             return;
         }
         // What is as it was already is seen when it is undone.
-        let word = if arguments.dry_run { "to look at" } else { "put back" };
+        let word = if arguments.dry_run { "to check" } else { "put back" };
         let lines = done.iter().map(|line| format!("{word}: {line}\n"));
         let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
-        let lines = lines.chain(failed.iter().map(|line| format!("NOT put back: {line}\n")));
-        let lines = lines.chain(running.iter().map(|line| format!("NOT looked at: {line}\n")));
+        let lines = lines.chain(failed.iter().map(|line| format!("NOT restored: {line}\n")));
+        let lines = lines.chain(running.iter().map(|line| format!("NOT checked: {line}\n")));
         let lines = lines.chain(kept.iter().map(|line| format!("kept: {line}\n")));
         let text: String = lines.collect();
-        let text = if text.is_empty() { "everything is as it was\n".to_owned() } else { text };
+        let text = if text.is_empty() { "everything is restored\n".to_owned() } else { text };
         output::text(&text);
     }
 }

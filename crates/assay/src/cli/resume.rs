@@ -16,17 +16,17 @@ use assay_system::system::System;
 
 /// Continue an interrupted study
 ///
-/// The plan stays the one that was made before the first trial. The target must be what it was.
+/// Assay keeps the plan from before the first trial. The target must be unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay resume                  the newest result
-  assay resume 20261120-1031    the one whose id begins so")]
+  assay resume                  the latest result
+  assay resume 20261120-1031    the result with this ID prefix")]
 pub struct Arguments {
-    /// Id, or the beginning of one [default: the newest]
+    /// Result ID or a unique prefix [default: the latest]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Overwrite the block device, as the study did: its id and +NAME for all it carries now
+    /// Overwrite this device: ID and +NAMEs of its contents now
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     /// What the unit of assay run boot --reboots says
@@ -47,13 +47,16 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let acting = acting::open(system, arguments.result.as_deref(), Purpose::GoOn)?;
     unfinished(&acting.stored)?;
     if bundle::is_running(system, &acting.directory) {
-        return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
+        return Err(Failure::refused(format!(
+            "{} is running; wait until it ends",
+            acting.stored.id
+        )));
     }
     if acting.stored.plan.is_only_watched() {
         let id = &acting.stored.id;
         return Err(Failure::refused(format!(
-            "{id} is a recording that was cut, which cannot be resumed: record again with assay watch, and delete \
-             this one with assay remove {id}"
+            "cannot resume {id}: it is a truncated recording; record again with assay watch, and delete this one with \
+             assay remove {id}"
         )));
     }
     if plan::recorded::asked(&acting.stored.study).is_some() {
@@ -68,7 +71,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
     if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {
         return Err(Failure::mistake(format!(
-            "{} has ended: assay show {} shows it, and assay run starts it anew",
+            "{} has ended; see it with assay show {}, or run the study again with assay run",
             stored.id, stored.id
         )));
     }
@@ -90,5 +93,5 @@ pub(super) fn hint(system: &dyn System) -> Option<String> {
         && plan::recorded::asked(&stored.study).is_none()
         && !bundle::is_running(system, &directory);
     let id = stored.id;
-    is_left.then(|| format!("{id} is unfinished; go on with: assay resume {id}"))
+    is_left.then(|| format!("{id} is unfinished; continue with assay resume {id}"))
 }

@@ -43,7 +43,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     };
     if let Some(other) = other {
         return Err(Failure::mistake(format!(
-            "the work of this study runs in trees of commits, in {}: leave {other} out",
+            "this study runs in trees of commits, in {}; leave {other} out",
             place.display()
         )));
     }
@@ -75,7 +75,7 @@ fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Ou
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
     if !work.commits.iter().all(by_digits) && repository.is_changed()? {
         output::message(&format!(
-            "changes in {path} that are not committed are not measured: a revision is a commit"
+            "uncommitted changes in {path} are not measured; a revision is a commit"
         ));
     }
     work.repository = Some(path);
@@ -121,8 +121,7 @@ pub fn make<'s>(
     if let Some(program) = identical {
         let levels = request.study.factors.get(REVISION).map(|all| all.join(" and "));
         return Err(Failure::needless(format!(
-            "the builds of {} are identical ({program}, byte by byte): nothing was measured, because no difference \
-             could be theirs",
+            "the builds of {} are identical ({program}, byte by byte); nothing was measured",
             levels.unwrap_or_default()
         )));
     }

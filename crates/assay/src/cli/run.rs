@@ -21,21 +21,21 @@ use assay_verdict::analysis;
 /// The examples of the help; that of recorded work stands among them.
 const FIRST: &str = "\
 Examples:
-  assay plan queue-depth                 what it would do, how long, what it detects
+  assay plan queue-depth                 show actions, time and sensitivity
   assay run queue-depth                  run it in this directory
-  assay run depth.toml /mnt/card         a study file, there
+  assay run depth.toml /mnt/card         run a study file there
   assay run queue-depth --set queue_depth=1,4  other levels, or another factor
-  assay run queue-depth --budget 10m     end with the replicate nearest to 10 min
-  assay run queue-depth --gate 5%        exit code 1 where a setting is worse
-  assay run --rev main,HEAD --command X  two commits, each in its own tree
-  assay run queue-depth --watch          with a live page of the device meanwhile
+  assay run queue-depth --budget 10m     stop at the replicate nearest to 10 min
+  assay run queue-depth --gate 5%        exit 1 if a configuration regresses
+  assay run --rev main,HEAD --command X  compare two commits
+  assay run queue-depth --watch          show live device statistics
   assay run durability --set method=kill
-                                         cuts the power of virtual machines
+                                         kill VMs to test durability
   srun -N4 --ntasks-per-node=1 assay run queue-depth /mnt/x --fleet n0:7711
-                                         on four hosts at once
+                                         run on four hosts at once
 ";
-const LAST: &str = "  assay run small-memory --help          the options of that study alone
-  assay list factors                     what can vary";
+const LAST: &str = "  assay run small-memory --help          show the options of this study
+  assay list factors                     list what can vary";
 
 /// Where a study is run that needs no place.
 const HERE: &str = ".";
@@ -50,10 +50,10 @@ fn examples() -> String {
 
 /// Run a study: compare settings, commands or commits
 ///
-/// A study file says what to compare: a target, workloads, factors with their levels. The trials
-/// run in random order, six replicates of each setting by default, each setting is compared with
-/// the baseline within its replicate, and every comparison ends with one of four verdicts: better,
-/// worse, equivalent within the margin, or inconclusive.
+/// A study file names a target, workloads, and factors with their levels. Trials run in random order, with six
+/// replicates of each configuration by default. Assay compares each configuration with the baseline of the same
+/// replicate. Every comparison ends with one of four verdicts: better, worse, equivalent within the margin, or
+/// inconclusive.
 #[derive(Debug, Args)]
 #[command(
     after_help = "More: assay run STUDY --help (that study's), assay run --help (all)",
@@ -62,9 +62,9 @@ fn examples() -> String {
 pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
-    /// The page of `assay watch` meanwhile
+    /// Show live device statistics
     ///
-    /// With how far the study is.
+    /// With the progress of the study.
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
     #[command(flatten)]
@@ -107,7 +107,9 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     arguments.confirming.check(&study, arguments.watch)?;
     if study.makes_machines() {
         if arguments.watch {
-            return Err(Failure::mistake("--watch: virtual machines have no device here to watch"));
+            return Err(Failure::mistake(
+                "--watch: virtual machines have no device to watch here; leave it out",
+            ));
         }
         arguments.vm.see_machines(system, &study, true)?;
         // They are made from here, one after the other.

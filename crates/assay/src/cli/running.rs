@@ -30,19 +30,19 @@ use crate::watch::Strip;
 use assay_runner::real::signals;
 
 /// What a result says of the page of `run --watch`.
-const WITH_PAGE: &str = "the page of assay watch was drawn by this process while trials ran, once \
-                         a second until it was left: it took processor time";
+const WITH_PAGE: &str = "this process drew the page of assay watch during trials, once per second until it was closed: \
+                         it used CPU time";
 
 /// How a result is told.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Printing {
-    /// One JSON document instead of the tables
+    /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Markdown for a comment instead of the tables
+    /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// No progress
+    /// Hide progress
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -73,10 +73,10 @@ impl Unended {
 /// Whether what another study holds is waited for.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Waiting {
-    /// Wait so long for what another study holds, such as 30m
+    /// Wait for a device in use, e.g. 30m
     ///
-    /// Without it such a study is refused at once. With progress; what is still in use at the end of that
-    /// time is refused as well.
+    /// Without it, Assay refuses such a study at once. It shows progress, and fails if the device is still in use
+    /// at the end.
     #[arg(long, value_name = "TIME")]
     wait: Option<Time>,
 }
@@ -129,8 +129,7 @@ pub(super) fn run_stoppable(
 pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         Failure::mistake(
-            "--watch draws a page and needs a terminal: leave it out, or look from another terminal \
-             with: assay watch",
+            "--watch needs a terminal; leave it out, or run assay watch in another terminal",
         )
     })?;
     let stop = stop_on_signals(&PUTS_BACK)?;
@@ -246,7 +245,7 @@ pub fn end(
 fn wrong_data(findings: &Findings) -> Option<Failure> {
     let mut said = findings.measurements.iter().flat_map(|cell| &cell.reasons);
     let found = said.find(|own| own.rule == WRONG_DATA && own.trust == Trust::Invalid)?;
-    Some(Failure::gate(format!("data that were written are wrong: {}", found.text)))
+    Some(Failure::gate(format!("written data are corrupt: {}", found.text)))
 }
 
 /// Fails where what a kind of work tells of its own is a failure, such as a promise that was lost (exit code 1).
@@ -306,7 +305,10 @@ pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printi
         output::colour(system),
     ));
     if is_kept && !how.quiet {
-        output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
+        output::message(&format!(
+            "stored as {}; show it again with: assay show",
+            findings.study.id
+        ));
     }
 }
 
@@ -327,17 +329,17 @@ fn unkept(finished: &Finished) -> Option<Failure> {
     if finished.directory.is_some() || trials == 0 {
         return None;
     }
-    let why = finished.unkept.as_ref().map_or("no directory for it is known", |it| it.why.as_str());
+    let why = finished.unkept.as_ref().map_or("no directory for it is set", |it| it.why.as_str());
     let kept = finished.unkept.as_ref().map_or(0, |it| it.trials);
     let began = if finished.interrupted { "interrupted; " } else { "" };
     let id = &finished.id;
     Some(Failure::partial(match kept {
         0 => format!(
-            "{began}none of the {trials} trials are kept: {why}; set ASSAY_HOME to a directory with room"
+            "{began}none of the {trials} trials are stored: {why}; set ASSAY_HOME to a directory with free space"
         ),
         _ => format!(
-            "{began}the first {kept} of {trials} trials are kept as {id}: {why}{}",
-            onward(finished, "; make room there, then run the others again with")
+            "{began}the first {kept} of {trials} trials are stored as {id}: {why}{}",
+            onward(finished, "; free space there, then run the others again with")
         ),
     }))
 }
@@ -356,14 +358,14 @@ fn lost(finished: &Finished) -> Option<Failure> {
     let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
         format!(
-            "a level was rolled back because it harmed the work: {failed} of {all} trials have no number"
+            "a level was rolled back because it harmed the workload: {failed} of {all} trials have no number"
         )
     } else {
         format!("{failed} of {all} trials failed (the first: {first})")
     };
-    let what = if failed == all { "there is no number" } else { "the result stands without them" };
+    let what = if failed == all { "no numbers" } else { "the result excludes them" };
     let kept = match &finished.directory {
-        Some(_) => format!(", kept as {id}: assay show {id}", id = finished.id),
+        Some(_) => format!(", stored as {id}: assay show {id}", id = finished.id),
         None => String::new(),
     };
     Some(Failure::partial(format!("{why}; {what}{kept}")))
@@ -391,10 +393,10 @@ fn gone(finished: &Finished) -> Option<Failure> {
     let (id, trials) = (&finished.id, finished.trials.len());
     Some(Failure::refused(match &finished.directory {
         Some(_) if trials > 0 => format!(
-            "{why}, and the study ended there; {trials} finished trials are kept: assay show {id}{}",
-            onward(finished, ", or, with the device back in its place, go on with")
+            "{why}, and the study ended; {trials} finished trials are stored: assay show {id}{}",
+            onward(finished, ", or reconnect the device and continue with")
         ),
-        _ => format!("{why}, and the study ended there; nothing is kept"),
+        _ => format!("{why}, and the study ended; nothing is stored"),
     }))
 }
 
@@ -403,11 +405,11 @@ fn interrupted(finished: &Finished) -> Failure {
     let (id, trials) = (&finished.id, finished.trials.len());
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(
-            "interrupted; {trials} finished trials are kept: assay show {id}{}",
-            onward(finished, ", or go on with")
+            "interrupted; {trials} finished trials are stored: assay show {id}{}",
+            onward(finished, ", or continue with")
         ),
         Some(_) => {
-            format!("interrupted before the first trial{}", onward(finished, "; go on with"))
+            format!("interrupted before the first trial{}", onward(finished, "; continue with"))
         }
         None => "interrupted; nothing is left behind".to_owned(),
     })
@@ -430,7 +432,7 @@ fn onward(finished: &Finished, by: &str) -> String {
 pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathBuf>> {
     match identity::results_directory(system) {
         Err(failure) if failure.kind == Kind::Mistake => {
-            output::message(&format!("the result is not kept: {}", failure.message));
+            output::message(&format!("cannot store the result: {}", failure.message));
             Ok(None)
         }
         found => found.map(Some),
@@ -448,11 +450,14 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let findings = analysis::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
     let why = match analysis::enough(&findings, &plan.design.stopping)? {
-        Enough::Decided => "every comparison had its verdict".to_owned(),
+        Enough::Decided => "every comparison had a verdict".to_owned(),
         Enough::Gated => "every row of the gate was decided".to_owned(),
-        Enough::GatedBut => "more replicates would decide no other row of the gate".to_owned(),
+        Enough::GatedBut => "more replicates would not decide another row of the gate".to_owned(),
         Enough::Narrow(wanted) => {
-            format!("every interval was within {} of its middle", show::percent(100.0 * wanted))
+            format!(
+                "every confidence interval was within {} of its center",
+                show::percent(100.0 * wanted)
+            )
         }
     };
     Some(format!("ended after replicate {replicates}: {why}"))
@@ -467,14 +472,14 @@ pub(super) struct Patience {
 
 /// Of a command that makes or changes something.
 pub(super) const PUTS_BACK: Patience = Patience {
-    again: "putting back, a moment; once more ends it at once and leaves that to assay restore",
-    over: || Failure::not_restored("ended before everything was put back: run assay restore"),
+    again: "restoring settings; press again to exit now and run assay restore later",
+    over: || Failure::not_restored("exited before everything was restored; run assay restore"),
 };
 
 /// Of a command that only looks.
 pub(super) const LOOKS: Patience = Patience {
-    again: "ending, a moment; once more ends it at once",
-    over: || Failure::interrupted("ended at once; what was seen is not kept"),
+    again: "stopping; press again to exit now",
+    over: || Failure::interrupted("exited immediately; observations are not stored"),
 };
 
 /// What is made of a signal.
@@ -515,7 +520,7 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
             Some(output::told(&failure))
         }
     });
-    caught.map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))
+    caught.map_err(|error| Failure::refused(format!("cannot catch signals: {error}")))
 }
 
 #[cfg(test)]
@@ -607,7 +612,7 @@ mod tests {
                 .message
         };
         assert!(!told(fleet).contains("resume"));
-        assert!(told(begun()).contains("go on with: assay resume"));
+        assert!(told(begun()).contains("continue with: assay resume"));
         assert!(!told(finished()).contains("resume"), "no trial is left");
     }
 
@@ -627,10 +632,10 @@ mod tests {
         let finished = full_after(3);
         let id = finished.id.clone();
         let (_, told) = code_and_words(finished);
-        assert!(told.starts_with("the first 3 of 6 trials are kept"), "{told}");
+        assert!(told.starts_with("the first 3 of 6 trials are stored"), "{told}");
         assert!(told.ends_with(&format!("assay resume {id}")), "{told}");
         let (code, told) = code_and_words(full_after(0));
-        assert!(code == 5 && told.starts_with("none of the 6 trials are kept"), "{told}");
+        assert!(code == 5 && told.starts_with("none of the 6 trials are stored"), "{told}");
         let homeless = Finished { directory: None, ..self::finished() };
         assert_eq!(code_and_words(homeless).0, 5);
     }
@@ -642,10 +647,10 @@ mod tests {
         let kept = Finished { gone: gone(), ..begun() };
         let (id, count) = (kept.id.clone(), kept.trials.len());
         let (code, told) = code_and_words(kept);
-        assert!(told.contains(&format!("{count} finished trials are kept: assay show {id}")));
+        assert!(told.contains(&format!("{count} finished trials are stored: assay show {id}")));
         assert!(code == 3 && told.ends_with(&format!("assay resume {id}")), "{told}");
         let (code, told) = code_and_words(lost(0));
-        assert!(code == 3 && told.ends_with("nothing is kept"), "{told}");
+        assert!(code == 3 && told.ends_with("nothing is stored"), "{told}");
         let left = Some(Failure::not_restored("run assay restore"));
         assert_eq!(code_and_words(Finished { left, ..lost(0) }).0, 4);
     }
@@ -663,16 +668,13 @@ mod tests {
         let id = finished.id.clone();
         let told = lost(&finished).unwrap().message;
         assert!(told.starts_with("1 of 5 trials failed (the first: input/output error)"), "{told}");
-        let kept = format!("the result stands without them, kept as {id}: assay show {id}");
+        let kept = format!("the result excludes them, stored as {id}: assay show {id}");
         assert!(told.ends_with(&kept), "{told}");
         finished.trials.iter_mut().skip(1).for_each(fail);
         let told = lost(&finished).unwrap().message;
-        assert!(
-            told.contains("5 of 5 trials failed") && told.contains("there is no number"),
-            "{told}"
-        );
+        assert!(told.contains("5 of 5 trials failed") && told.contains("no numbers"), "{told}");
         let unkept = Finished { directory: None, ..finished };
-        assert!(!lost(&unkept).unwrap().message.contains("kept as"));
+        assert!(!lost(&unkept).unwrap().message.contains("stored as"));
     }
 
     #[test]
@@ -693,7 +695,7 @@ mod tests {
     fn the_second_asking_is_answered_and_the_third_ends_it() {
         assert_eq!(PUTS_BACK.answer(1), Answer::Stop);
         let Answer::Tell(text) = PUTS_BACK.answer(2) else { panic!("the second") };
-        assert!(text.starts_with("putting back, a moment"), "{text}");
+        assert!(text.starts_with("restoring settings"), "{text}");
         let Answer::End(failure) = PUTS_BACK.answer(3) else { panic!("the third") };
         assert_eq!(failure.kind, Kind::NotRestored);
         assert!(failure.message.ends_with("run assay restore"), "{failure}");

@@ -12,22 +12,22 @@ use assay_system::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay show                  the newest result
-  assay show 20261120-1031    the one whose id begins so
+  assay show                  the latest result
+  assay show 20261120-1031    the result with this ID prefix
   assay show --full           with every comparison, metric, device and probe
-  assay show --forum          findings first, as wide as a phone, to be pasted
-  assay show --json           as findings for scripts")]
+  assay show --forum          findings first, narrow, to paste into a forum
+  assay show --json           findings for scripts")]
 pub struct Arguments {
-    /// Id, the beginning of one, or the path of a bundle
+    /// Result ID, unique prefix or bundle [default: the latest]
     #[arg(value_name = "ID|PATH")]
     result: Option<String>,
-    /// Every comparison, every metric, every device below and the cost of the probes, too
+    /// Show every comparison, metric, device and probe cost
     #[arg(long)]
     full: bool,
-    /// Findings first and as wide as a phone, to be pasted into a forum or a mail
+    /// Print narrow text for a forum or mail
     #[arg(long, conflicts_with_all = ["full", "json"])]
     forum: bool,
-    /// One JSON document instead of the table
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }

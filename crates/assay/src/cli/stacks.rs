@@ -22,8 +22,7 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let Arguments { threads, limit_bytes } = *arguments;
     let held = stacks::hold(system, threads, limit_bytes);
-    let held =
-        held.map_err(|error| Failure::refused(format!("a thread could not be started: {error}")))?;
+    let held = held.map_err(|error| Failure::refused(format!("cannot start a thread: {error}")))?;
     output::json(&held);
     Ok(())
 }

@@ -19,7 +19,7 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
 pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
     if Path::new(word).extension().is_none_or(|end| end != FIO) {
         return Err(Failure::mistake(format!(
-            "--partly is for job files of fio (FILE.fio), and `{word}` is none: leave it out"
+            "--partly: `{word}` is not a fio job file (FILE.fio); leave it out"
         )));
     }
     look(system, word, true, &mut |line| output::message(line))
@@ -43,17 +43,17 @@ fn look(
     if status.is_ok_and(|status| status.size_bytes > LARGEST_STUDY) {
         let most = Bytes(LARGEST_STUDY);
         return Err(Failure::mistake(format!(
-            "`{word}` is no study file: it has more than {most}"
+            "`{word}` is not a study file: it has more than {most}"
         )));
     }
     let text = system.read_text(Path::new(word)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unknown(word),
         ErrorKind::IsADirectory => {
-            Failure::mistake(format!("`{word}` is a directory: name the study file in it"))
+            Failure::mistake(format!("`{word}` is a directory; name the study file in it"))
         }
         ErrorKind::InvalidData => no_text(system, word),
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
-            Failure::mistake(format!("`{word}` is no study file: {error}"))
+            Failure::mistake(format!("`{word}` is not a study file: {error}"))
         }
         _ => Failure::refused(format!("{word}: {error}")),
     })?;
@@ -66,7 +66,7 @@ fn look(
     }
     if is_json(&text) {
         return Err(Failure::mistake(format!(
-            "`{word}` looks like results, not like a study: assay import {word}"
+            "`{word}` contains results, not a study; use assay import {word}"
         )));
     }
     file::parse(word, &text)
@@ -89,9 +89,7 @@ fn no_text(system: &dyn System, word: &str) -> Failure {
     Failure::mistake(if status.is_ok_and(|status| status.mode & ANY_MAY_RUN != 0) {
         format!("`{word}` is a program, not a study; to time it: `assay run --command {word}`")
     } else {
-        format!(
-            "`{word}` is no study file: it holds more than text; `assay list presets` has studies"
-        )
+        format!("`{word}` is not a study file: it is binary; see `assay list presets`")
     })
 }
 
@@ -101,7 +99,7 @@ const FIO: &str = "fio";
 /// A job file of fio, with the study that it comes to and what is done otherwise.
 fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
     let translated = fio_job::translate(word, text, way).map_err(|failure| {
-        let advice = if way.partly { "" } else { "\n--partly leaves out what cannot be done" };
+        let advice = if way.partly { "" } else { "\n--partly skips what is unsupported" };
         Failure { message: format!("{}{advice}", failure.message), ..failure }
     })?;
     for line in translated.study.lines().filter(|line| !line.is_empty()) {
@@ -120,7 +118,7 @@ fn is_json(text: &str) -> bool {
 }
 
 /// Where all of them stand.
-const ALL: &str = "`assay list presets` names the shipped studies";
+const ALL: &str = "`assay list presets` lists the included studies";
 
 /// A shipped study by its name.
 pub fn preset(word: &str) -> Outcome<Study> {
@@ -130,15 +128,15 @@ pub fn preset(word: &str) -> Outcome<Study> {
 fn unknown(word: &str) -> Failure {
     if word.contains(char::is_whitespace) {
         return Failure::mistake(format!(
-            "there is no study called `{word}`; to time a command: `assay run --command '{word}'`"
+            "no study named `{word}`; to time a command: `assay run --command '{word}'`"
         ));
     }
     if word.contains(['/', '.']) {
-        return Failure::mistake(format!("there is no file `{word}` here; {ALL}"));
+        return Failure::mistake(format!("no file `{word}` here; {ALL}"));
     }
     let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
     let advice = words::did_you_mean(word, &names).unwrap_or_else(|| ALL.to_owned());
-    Failure::mistake(format!("there is no preset and no file called `{word}`: {advice}"))
+    Failure::mistake(format!("no preset or file named `{word}`: {advice}"))
 }
 
 #[cfg(test)]
@@ -163,12 +161,12 @@ mod tests {
         assert!(near.contains("did you mean \"check\"?"), "{near}");
         let far = load(&fake, "xyzzy").unwrap_err().message;
         assert!(
-            far.ends_with("called `xyzzy`: `assay list presets` names the shipped studies"),
+            far.ends_with("called `xyzzy`: `assay list presets` lists the included studies"),
             "{far}"
         );
         for file in ["/no/such.toml", "jobs.fio"] {
             let gone = load(&fake, file).unwrap_err().message;
-            assert!(gone.starts_with(&format!("there is no file `{file}` here;")), "{gone}");
+            assert!(gone.starts_with(&format!("no file `{file}` here;")), "{gone}");
         }
     }
 
@@ -180,6 +178,6 @@ mod tests {
         assert!(told.ends_with("`assay run --command /bin/tool`"), "{told}");
         fake.put("/data.bin", b"a\0b").add("mode /data.bin 644").unwrap();
         let told = load(&fake, "/data.bin").unwrap_err().message;
-        assert!(told.contains("it holds more than text") && !told.contains('\0'), "{told}");
+        assert!(told.contains("it is binary") && !told.contains('\0'), "{told}");
     }
 }

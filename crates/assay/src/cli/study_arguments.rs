@@ -30,7 +30,7 @@ use assay_system::system::System;
 /// taken from a study file or a result.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct Allowed {
-    /// Let `tunable:PATH` write to this file of the kernel, which is not on the list (again for more)
+    /// Let `tunable:PATH` write this unlisted kernel file (repeatable)
     #[arg(long = "allow-tunable", value_name = "PATH")]
     paths: Vec<String>,
 }
@@ -44,7 +44,7 @@ impl Allowed {
         let path = |text: &String| {
             factors::setting_path(text).ok_or_else(|| {
                 Failure::mistake(format!(
-                    "--allow-tunable {text}: name a file below /sys or /proc/sys, without .."
+                    "--allow-tunable {text}: use a file below /sys or /proc/sys, without .."
                 ))
             })
         };
@@ -57,7 +57,7 @@ impl Allowed {
 pub struct Permitted {
     #[command(flatten)]
     settings: Allowed,
-    /// Under sudo, run the study's commands as root too, and not as the user who called sudo
+    /// Run commands as root under sudo [default: as the calling user]
     #[arg(long)]
     as_root: bool,
 }
@@ -74,89 +74,89 @@ impl Permitted {
 }
 
 /// What `--until` asks.
-const UNTIL: &str = "decided, or gate: end as soon as that is sure";
+const UNTIL: &str = "Stop when the verdicts (decided) or the gate are decided";
 
 /// The same, with what it means for trials that are recorded.
 fn until_help() -> String {
     let recorded = recorded::kind().map_or("", |(_, recording)| recording.until);
-    let text = "After the first replicate with which every comparison has its verdict, or every setting is \
-                surely beyond the gate or within it.";
+    let text = "Assay stops after the first replicate that decides every comparison, or that shows every \
+                configuration beyond the gate or within it (95% confidence).";
     format!("{UNTIL}\n\n{text} {recorded}").trim_end().to_owned()
 }
 
 /// A study as the command line asks for it.
 #[derive(Debug, Default, PartialEq, Args)]
 pub struct StudyArguments {
-    /// A study file, or the name of a shipped study; none with --command
+    /// Study file or preset; none with --command
     #[arg(value_name = "STUDY", required_unless_present = "lines")]
     study: Option<String>,
-    /// Where: directories, files or block devices (several are compared)
+    /// Directories, files or block devices to compare
     ///
-    /// They stand for the study's own. Where the study has the key members, several are those of one place.
+    /// Overrides the study's target. If the study has the key members, several targets form one array.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Levels of a factor, such as queue_depth=1,4,16
+    /// Set a key; vary a factor, e.g. queue_depth=1,4,16
     ///
-    /// Again for another factor; assay list factors has their names. A setting may have the level now: what it is
-    /// at when the study begins.
+    /// Repeat for more factors (assay list factors). For settings, the level now is the value at the start of the
+    /// study.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
     set: Vec<String>,
-    /// Complete passes over all settings
+    /// Run N complete passes
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
-    /// Seed of order, offsets and content; drawn where it is not given
+    /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Time for each target, such as 10m
+    /// Limit the time per target, e.g. 10m
     ///
-    /// The study ends with the replicate that is nearest.
+    /// Assay stops after the nearest replicate.
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Of a job file of fio, what can be done
+    /// Run the supported part of a fio job file
     ///
-    /// Keys and jobs that cannot be done are left out; each is named.
+    /// Assay skips unsupported keys and jobs, and names each.
     #[arg(long, conflicts_with = "lines")]
     partly: bool,
-    /// Short trials: a first look, with every level
+    /// Shorten trials; keep every configuration
     ///
-    /// Two minutes for most studies; assay plan STUDY --quick tells.
+    /// Two minutes for most studies; assay plan STUDY --quick shows the time.
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
-    /// Time of a trial that is counted, such as 10s or 2min
+    /// Set the measured time per trial, e.g. 10s or 2min
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Roll a level back that harms others' work so much (2x, or off)
+    /// Roll back a level that harms live workloads (2x, or off)
     ///
-    /// From so many times the worst of the baseline on.
+    /// The limit is this multiple of the worst of the baseline.
     #[arg(long, value_name = "FACTOR")]
     harm: Option<String>,
     #[arg(long, value_name = "WHEN", help = UNTIL, long_help = until_help())]
     until: Option<String>,
-    /// Baseline of comparisons, such as queue_depth=1
+    /// Set the baseline level, e.g. queue_depth=1
     ///
-    /// Again for another factor.
+    /// Repeat for more factors.
     #[arg(long, value_name = "NAME=LEVEL")]
     baseline: Vec<String>,
-    /// What may not be exceeded: 384MiB, or 'p99 < 2ms'
+    /// Limit memory (384MiB) or latency ('p99 < 2ms')
     ///
-    /// The memory that the work may have; of load-limit, what a percentile of the response stays below (p50,
-    /// p90, p99, p99.9), counted from the intended start of each operation.
+    /// The memory that the workload may use; for load-limit, the bound of a percentile of the response time (p50,
+    /// p90, p99, p99.9), which includes the wait since the intended start.
     #[arg(long, value_name = "LIMIT")]
     limit: Option<String>,
-    /// What counts as equivalent, such as 5%
+    /// Set the equivalence margin, e.g. 5%
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
-    /// The metric that verdicts are about
+    /// Choose the metric of the verdicts
     ///
-    /// assay list metrics has their names.
+    /// assay list metrics shows the names.
     #[arg(long, value_name = "METRIC")]
     primary: Option<String>,
-    /// Overwrite this block device (assay plan tells its ID)
+    /// Overwrite this device (`plan` prints the ID)
     ///
-    /// Its id and +NAME for all it carries.
+    /// Its ID and +NAME for all that it contains.
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
-    /// Bytes to write and measure in, such as 256MiB
+    /// Set the test area size, e.g. 256MiB
     #[arg(long, value_name = "SIZE")]
     area: Option<String>,
     #[command(flatten)]
@@ -173,20 +173,20 @@ pub struct StudyArguments {
     pub gate: GateArguments,
     #[command(flatten)]
     race: RaceArguments,
-    /// On a loop device made for it, removed afterwards (as root)
+    /// Use a temporary loop device (root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
-    /// A power meter's file, to report energy
+    /// Read energy from this power meter's file
     ///
-    /// A time and watts in each line.
+    /// Each line contains a time and watts.
     #[arg(long, value_name = "FILE")]
     meter: Option<String>,
-    /// What is printed on the card, such as "95 MB/s, V30, A1"
+    /// Ratings printed on the card, e.g. "95 MB/s, V30, A1"
     ///
-    /// Its row of the flash table says how much of that it does.
+    /// The flash table compares the card with them.
     #[arg(long, value_name = "CLAIMS")]
     claimed: Option<String>,
-    /// What the card costs, such as "12.50 GBP"
+    /// Set the price of the card, e.g. "12.50 GBP"
     #[arg(long, value_name = "PRICE")]
     price: Option<String>,
 }
@@ -298,8 +298,7 @@ impl StudyArguments {
             [one] => one.clone(),
             _ => {
                 return Err(Failure::mistake(
-                    "--rev: TARGET is the repository of the revisions: name one, or none for that of this \
-                     directory",
+                    "--rev: TARGET is the repository of the revisions; give one, or none to use this directory's",
                 ));
             }
         };
@@ -409,7 +408,7 @@ impl StudyArguments {
         }
         if let (Some(count), StopRule::Interim) = (self.replicates, study.stop.rule) {
             return Err(Failure::mistake(format!(
-                "--replicates {count}: the looks of this study say how many there are"
+                "--replicates {count}: the interim analyses of this study set the number; leave it out"
             )));
         }
         study.replicates = self.replicates.unwrap_or(study.replicates);
@@ -441,7 +440,7 @@ impl StudyArguments {
         if let Some(text) = &self.area {
             if !study.needs_area() {
                 return Err(Failure::mistake(
-                    "--area: no work of this study writes and measures in an area: leave it out",
+                    "--area: no workload of this study uses a test area; leave it out",
                 ));
             }
             study.area.size = Some(area(text)?);
@@ -459,7 +458,7 @@ impl StudyArguments {
                 study.workload.iter_mut().filter_map(|own| observe::Asked::of_mut(&mut own.work));
             let Some(first) = others.next() else {
                 return Err(Failure::mistake(
-                    "--harm is for others' work, which this study does not look at: leave it out",
+                    "--harm protects a production workload, which this study does not observe; leave it out",
                 ));
             };
             first.rollback_threshold = harm;
@@ -477,13 +476,11 @@ impl StudyArguments {
             return Ok(study);
         }
         if revisions::are_in(&study) {
-            return Err(Failure::mistake(
-                "the work of this study runs in trees of commits: leave TARGET out",
-            ));
+            return Err(Failure::mistake("this study runs in trees of commits; leave TARGET out"));
         }
         if study.factors.contains_key(TARGET) {
             return Err(Failure::mistake(
-                "the study compares targets of its own: leave TARGET out, or say --set target=A,B",
+                "this study names its own targets; leave TARGET out, or use --set target=A,B",
             ));
         }
         study.target = None;
@@ -516,10 +513,10 @@ fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
         "decided" => Ok(StopRule::Decided),
         "gate" if has_gate => Ok(StopRule::Gate),
         "gate" => Err(Failure::mistake(
-            "--until gate: the study has no gate of its own: add --gate 5%, without --against",
+            "--until gate: this study has no gate; add --gate 5%, without --against",
         )),
         _ => Err(Failure::mistake(format!(
-            "--until {when}: say --until decided, or --until gate with --gate"
+            "--until {when}: use --until decided, or --until gate with --gate"
         ))),
     }
 }
@@ -528,11 +525,11 @@ fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
 fn in_lab(study: Study) -> Outcome<Study> {
     if revisions::are_in(&study) {
         return Err(Failure::mistake(
-            "--lab: trees of revisions lie on a drive of this machine: leave it out",
+            "--lab: revisions are built on a drive of this machine; leave it out",
         ));
     }
     if study.factors.contains_key(TARGET) {
-        return Err(Failure::mistake("--lab: the study compares targets of its own"));
+        return Err(Failure::mistake("--lab: this study names its own targets; leave it out"));
     }
     Ok(study)
 }
@@ -541,7 +538,7 @@ fn in_lab(study: Study) -> Outcome<Study> {
 fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, String)> {
     let parts = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty());
     let (name, rest) = parts.ok_or_else(|| {
-        Failure::mistake(format!("{option} {text}: write it like {option} {example}"))
+        Failure::mistake(format!("{option} {text}: use the form {option} {example}"))
     })?;
     Ok((name.trim().to_owned(), rest.trim().to_owned()))
 }
@@ -567,7 +564,7 @@ pub fn budget(text: &str) -> Outcome<Time> {
     let budget: Time = read("--budget", text)?;
     if budget < SMALLEST_BUDGET {
         return Err(Failure::mistake(format!(
-            "--budget {text}: that is too short to measure anything; say at least 2 s"
+            "--budget {text}: too short to measure; use at least 2 s"
         )));
     }
     Ok(budget)
@@ -625,7 +622,7 @@ mod tests {
         let told = study(&["queue-depth", "--area", "1KiB"]).unwrap_err().message;
         assert!(told.contains("the smallest area is"), "{told}");
         let told = study(&["--command", "true", "--area", "64MiB"]).unwrap_err().message;
-        assert!(told.starts_with("--area: no work of this study"), "{told}");
+        assert!(told.starts_with("--area: no workload of this study"), "{told}");
     }
 
     /// The user never sees the study that options made: the option is named as it was typed.
@@ -633,7 +630,7 @@ mod tests {
     fn an_option_that_makes_a_study_invalid_is_named_as_it_was_typed() {
         for (words, told) in [
             (vec!["queue-depth", "--set", "queue_depth=1,x"], "--set queue_depth=1,x: "),
-            (vec!["queue-depth", "--set", "depht=1,2"], "--set depht=1,2: there is no factor"),
+            (vec!["queue-depth", "--set", "depht=1,2"], "--set depht=1,2: unknown factor"),
             (vec!["queue-depth", "--replicates", "0"], "--replicates 0: "),
             (vec!["queue-depth", "--primary", "speed"], "--primary speed: "),
             (vec!["queue-depth", "--baseline", "queue_depth=7"], "--baseline queue_depth=7: "),
@@ -692,12 +689,9 @@ mod tests {
         assert_eq!(named.replicates, 7);
         assert_eq!(study(&["queue-depth"]).unwrap().gate, None);
         for (words, told) in [
-            (
-                &["queue-depth", "--until", "gate"][..],
-                "--until gate: the study has no gate of its own",
-            ),
-            (&["queue-depth", "--until", "now"], "--until now: say --until decided"),
-            (&["--command", "true", "--gate", "5%"], "a gate compares the settings of a study"),
+            (&["queue-depth", "--until", "gate"][..], "--until gate: this study has no gate"),
+            (&["queue-depth", "--until", "now"], "--until now: use --until decided"),
+            (&["--command", "true", "--gate", "5%"], "a gate compares configurations"),
             (&["queue-depth", "--gate", "5%", "--must-detect", "x"], "--must-detect: "),
             (
                 &["queue-depth", "--gate", "5%", "--must-detect", "9%", "--until", "gate"],
@@ -722,7 +716,7 @@ mod tests {
             [(&two[..], "iops"), (&["queue-depth"], "peak_memory_bytes"), (&two, "x")]
         {
             let message = of(words, metric).unwrap_err().message;
-            let told = format!("--gate-metric {metric}: nothing in this study has the metric");
+            let told = format!("--gate-metric {metric}: no workload of this study has the metric");
             assert!(message.starts_with(&told) && message.contains("it has "), "{message}");
         }
         assert!(of(&two, "iops").unwrap_err().message.contains("peak_memory_bytes, "));
@@ -744,7 +738,7 @@ mod tests {
         let own = of("reported_ops_per_s").unwrap().gate.unwrap();
         assert_eq!(own.metric.as_deref(), Some("reported_ops_per_s"));
         let message = of("reported_tps").unwrap_err().message;
-        assert!(message.contains("nothing in this study has the metric"), "{message}");
+        assert!(message.contains("no workload of this study has the metric"), "{message}");
     }
 
     #[test]
@@ -759,7 +753,7 @@ mod tests {
         assert!(of("5%", "minor_faults", &[]).is_ok());
         let sees = ["--must-detect", "9%"];
         for (gate, metric, more, told) in [
-            ("+10", "major_faults", &sees[..], "--must-detect 9%: a gate of an amount"),
+            ("+10", "major_faults", &sees[..], "--must-detect 9%: an absolute gate"),
             ("5%", "major_faults", &[], "--gate 5%: major_faults may be zero"),
             ("+10", "minor_faults", &[], "--gate +10: minor_faults is compared by ratios"),
         ] {

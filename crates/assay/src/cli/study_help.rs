@@ -32,8 +32,8 @@ pub(super) fn page(
         .about(of.study.title.clone())
         .long_about(told(&of.study))
         .override_usage(format!("assay {name} {word}{target} [OPTIONS]"))
-        .after_help(format!("assay {name} --help has the options of all studies."))
-        .after_long_help(format!("assay {name} --help has the options of all studies."));
+        .after_help(format!("assay {name} --help shows the options of all studies."))
+        .after_long_help(format!("assay {name} --help shows the options of all studies."));
     let is_long = words.iter().any(|word| word == "--help");
     let page = if is_long { own.render_long_help() } else { own.render_help() };
     Some(page.to_string())

@@ -11,21 +11,21 @@ use assay_system::system::journal::{Report, Unfinished};
 
 /// Undo what assay advise apply made permanent
 ///
-/// The files are removed and each setting gets its former value back. A file that somebody else has
-/// changed since is left alone, and shown.
+/// Assay removes the files and restores each setting. It shows a file that someone else has changed since, and
+/// leaves it alone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay advise undo                          the last one that was applied
-  assay advise undo 20261120-1031 --dry-run  only say what would be undone")]
+  assay advise undo                          undo the last applied changes
+  assay advise undo 20261120-1031 --dry-run  show what would be undone")]
 pub struct Arguments {
-    /// Id of what was applied, or the beginning of it [default: the last one]
+    /// Result ID or a unique prefix [default: the last one applied]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Only say what would be undone
+    /// Show what would be undone; change nothing
     #[arg(long)]
     dry_run: bool,
-    /// One JSON document instead of text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -47,7 +47,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unfinished> {
     let Some(wanted) = wanted else {
         return standing.last().ok_or_else(|| {
-            Failure::mistake("nothing stands that was applied here; root's is seen with sudo")
+            Failure::mistake("nothing is applied here; run with sudo to see root's changes")
         });
     };
     let fitting: Vec<&Unfinished> =
@@ -55,11 +55,11 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unf
     match fitting.as_slice() {
         [one] if !wanted.is_empty() => Ok(one),
         [_, _, ..] => Err(Failure::mistake(format!(
-            "`{wanted}` fits {} of what was applied: type more of the id",
+            "`{wanted}` matches {} applied results; type more of the ID",
             fitting.len()
         ))),
         _ => Err(Failure::mistake(format!(
-            "nothing that was applied is called `{wanted}`: what stands is {}",
+            "no applied result matches `{wanted}`; applied: {}",
             if standing.is_empty() {
                 "nothing".to_owned()
             } else {
@@ -98,5 +98,5 @@ fn tell(arguments: &Arguments, id: &str, report: &Report) {
     let lines = report.done.iter().map(|line| format!("{word}: {line}\n"));
     let text: String =
         lines.chain(report.nothing.iter().map(|line| format!("nothing to do: {line}\n"))).collect();
-    output::text(if text.is_empty() { "nothing was changed by it" } else { &text });
+    output::text(if text.is_empty() { "it changed nothing" } else { &text });
 }

@@ -16,27 +16,26 @@ use assay_system::system::{FileKind, System};
 
 /// Check data that a study wrote with verify = true
 ///
-/// Reads what the last trial of a result wrote to its device and compares it with what the plan says, also
-/// where the study was killed in the middle of it. A file or device alone is read by the stamps on it.
-/// Nothing is written. What lay in a directory is gone with its run: each trial reads again what it wrote.
-/// Exit code 1 where blocks are torn, stale, misplaced, zeroed, flipped, foreign or cannot be read, 5 where
-/// nothing can be told, 3 where it cannot be read.
+/// Reads the data that the last trial of a result wrote to its device and compares it with the plan, even if the
+/// study was killed during that trial. For a file or device, Assay checks the stamps in its blocks. Writes nothing.
+/// Directory tests delete their data at the end; each of their trials verifies its own writes. Exit code 1: blocks
+/// are torn, stale, misplaced, zeroed, flipped, foreign or unreadable; 5: inconclusive; 3: the data cannot be read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay verify                  the device of the newest result
-  assay verify 20261126-0301    that of the result whose id begins so
-  assay verify /dev/DEVICE      by the stamps that lie there, whoever wrote them
+  assay verify                  the device of the latest result
+  assay verify 20261126-0301    the device of the result with this ID prefix
+  assay verify /dev/DEVICE      check the stamps on it, whoever wrote them
   assay verify drive.img --json
   assay verify --markdown")]
 pub struct Arguments {
-    /// Id or path of a result, or a file or device [default: the newest result]
+    /// Result ID or path, or a file or device [default: the latest result]
     #[arg(value_name = "RESULT|AREA")]
     what: Option<String>,
-    /// One JSON document instead of sentences
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Markdown for a comment instead of sentences
+    /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 }
@@ -70,7 +69,7 @@ fn of_result(
     let directory = store::find(system, wanted)?;
     if bundle::is_running(system, &directory) {
         return Err(Failure::refused(format!(
-            "{} is running: what it wrote is looked at when it has ended",
+            "{} is running; verify its data when it has ended",
             directory.display()
         )));
     }
@@ -94,7 +93,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
         )
     } else {
         format!(
-            "{}: {} of {} {unit} that were read hold what was written, and none holds anything wrong",
+            "{}: {} of {} {unit} that were read contain what was written, and none is wrong",
             report.target,
             show::count(found.intact),
             show::count(found.read)
@@ -102,7 +101,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
     };
     let head = if is_markdown { format!("**{head}**\n") } else { head };
     let of = report.trial.iter().map(|own| {
-        let how = if own.ended { "" } else { ", in the middle of which the study was ended" };
+        let how = if own.ended { "" } else { ", during which the study was interrupted" };
         format!(
             "written by trial {} of {} ({}, replicate {}){how}",
             own.trial, own.result, own.workload, own.replicate
@@ -117,7 +116,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
         )
     });
     let first = found.first.iter().map(words::example);
-    let untold = report.unverified.iter().map(|own| format!("not told: {own}"));
+    let untold = report.unverified.iter().map(|own| format!("unknown: {own}"));
     let lines = of.chain(runs).chain(first).chain(untold);
     let mark = if is_markdown { "- " } else { "  " };
     lines.fold(head, |all, line| all + "\n" + mark + &line) + "\n"
@@ -151,9 +150,9 @@ mod tests {
     fn what_is_sound_is_told_with_what_is_not_known() {
         assert_eq!(
             told(&report(), false),
-            "/dev/sdb: 1,500 of 2,000 blocks that were read hold what was written, and none holds anything \
-             wrong\n  written by trial 5 of 20261126-0301 (write, replicate 2), in the middle of which the \
-             study was ended\n  not told: a clause\n"
+            "/dev/sdb: 1,500 of 2,000 blocks that were read contain what was written, and none is wrong\n  \
+             written by trial 5 of 20261126-0301 (write, replicate 2), during which the study was interrupted\n  not \
+             told: a clause\n"
         );
         let bare = told(&Report { trial: None, ..report() }, true);
         assert!(bare.starts_with("**/dev/sdb: 1,500 of 2,000 sectors"), "{bare}");

@@ -19,16 +19,16 @@ const MOST_CPUS: usize = 255;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "clap takes the names of the options from them")]
 pub struct VmArguments {
-    /// Memory of each virtual machine of a durability study [default: 1 GiB]
+    /// Memory of each VM of a durability study [default: 1 GiB]
     #[arg(long, value_name = "SIZE")]
     vm_memory: Option<String>,
-    /// Processors of each [default: 2]
+    /// CPUs of each VM [default: 2]
     #[arg(long, value_name = "N")]
     vm_cpus: Option<usize>,
-    /// An unpacked kernel package with boot and lib/modules, instead of a kernel that is installed
+    /// Use this unpacked kernel package (boot and lib/modules)
     #[arg(long, value_name = "DIR")]
     vm_kernel: Option<PathBuf>,
-    /// Download a kernel by apt where none here has the parts; it is kept in the cache directory
+    /// Download a kernel with apt into the cache if none here fits
     #[arg(long)]
     vm_fetch: bool,
 }
@@ -49,14 +49,14 @@ impl VmArguments {
                 text.parse().map_err(|error| Failure::mistake(format!("--vm-memory: {error}")))?;
             if memory < LEAST_MEMORY {
                 return Err(Failure::mistake(format!(
-                    "--vm-memory {memory}: a kernel and a study need {LEAST_MEMORY} at least"
+                    "--vm-memory {memory}: too small; use at least {LEAST_MEMORY}"
                 )));
             }
             wish.memory_bytes = memory.0;
         }
         if let Some(cpus) = self.vm_cpus {
             if !(1..=MOST_CPUS).contains(&cpus) {
-                return Err(Failure::mistake(format!("--vm-cpus {cpus}: say 1 to {MOST_CPUS}")));
+                return Err(Failure::mistake(format!("--vm-cpus {cpus}: use 1 to {MOST_CPUS}")));
             }
             wish.cpus = cpus;
         }
@@ -73,20 +73,20 @@ impl VmArguments {
         if !study.makes_machines() {
             if self.are_there() {
                 return mistake(
-                    "--vm-...: this study makes no virtual machines: only studies of durability do, with \
-                     --set method=kill or --set write_to=ext4; --lab runs any study on a loop device",
+                    "--vm-...: this study uses no virtual machines; only durability studies do, with --set method=kill \
+                     or --set write_to=ext4; --lab runs any study on a loop device",
                 );
             }
             return Ok(study);
         }
         if study.outlives_cuts() {
             return mistake(
-                "the grade plug cuts the power of this machine: leave out the other grades",
+                "method plug cuts the power of this machine; leave out the other methods",
             );
         }
         if has_places {
             return mistake(
-                "this study writes in virtual machines, not on this one: leave TARGET, --lab and --destroy out",
+                "this study writes in virtual machines, not on this machine; leave TARGET, --lab and --destroy out",
             );
         }
         driven::keep(self.wish()?);

@@ -28,24 +28,21 @@ const SHORTEST: Time = Time(100_000_000);
 
 /// Show live I/O latency and throughput per device
 ///
-/// A page of the terminal that grows while you look: latencies of reads, writes, flushes and
-/// discards, each in its histogram. Nothing is run and nothing is changed. Latency by class needs
-/// root; without it there are rates and means. Through a pipe it prints a line each second, and at
-/// the end (Ctrl-C, or --duration) histograms and a table.
+/// The terminal page shows latency histograms of reads, writes, flushes and discards. Assay starts and changes
+/// nothing. Latency by class needs root; other users get rates and means. Through a pipe, Assay prints one line per
+/// second, and at the end (Ctrl-C, or --duration) histograms and a table.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay watch                        all disks that do something
-  assay watch /home                  the disks below a directory
-  assay watch nvme0n1 --duration 60s      a minute, then histograms and a table
-  assay watch sda --duration 1min --record before
-                                     the same, kept: change something, watch again, then compare
-  assay watch sda --duration 5min --record-trace busy
-                                     the same, and every request with its time, place and size
-  assay watch sda --duration 10s --json   for scripts
-  assay watch sda | tee watch.txt    a line each second")]
+  assay watch                              all active disks
+  assay watch /home                        the disks below a directory
+  assay watch nvme0n1 --duration 60s       one minute, then a summary
+  assay watch sda --duration 1min --record before         store it to compare
+  assay watch sda --duration 5min --record-trace busy     store every request
+  assay watch sda --duration 10s --json    for scripts
+  assay watch sda | tee watch.txt          one line per second")]
 pub struct Arguments {
-    /// Devices (sda, /dev/sda), or directories or files on them; all disks without one
+    /// Devices (sda, /dev/sda), directories or files [default: all disks]
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
     /// Stop after this time and print a summary
@@ -54,16 +51,16 @@ pub struct Arguments {
     /// Set the time between readings
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     interval: String,
-    /// Keep what was seen as a result with this title, or in this directory (with a /)
+    /// Store a summary as result NAME, or in DIR (with a /)
     #[arg(long, value_name = "DIR|NAME")]
     record: Option<String>,
-    /// The same, with every request of the devices: time, class, place and size, no contents (root)
+    /// Store every request as well, without contents (root)
     #[arg(long, value_name = "DIR|NAME", requires = "devices", conflicts_with = "record")]
     record_trace: Option<String>,
-    /// One JSON document at the end instead of the text
+    /// Print one JSON document at the end
     #[arg(long)]
     json: bool,
-    /// Neither page nor lines meanwhile, only what was seen at the end
+    /// Print only the summary at the end
     #[arg(long, short)]
     quiet: bool,
 }
@@ -113,7 +110,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     concluded?;
     match cut.flatten() {
         None => Ok(()),
-        Some(why) => Err(Failure::partial(format!("the recording of requests is cut: {why}"))),
+        Some(why) => {
+            Err(Failure::partial(format!("the recording of requests is truncated: {why}")))
+        }
     }
 }
 
@@ -134,7 +133,7 @@ fn told(system: &dyn System, wish: &Wish, quiet: bool) {
     }
     let id = wish.directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let shown = if is_kept(system, wish) { id.unwrap_or_default() } else { directory_of(wish) };
-    output::message(&format!("kept as {shown}; show it again with: assay show {shown}"));
+    output::message(&format!("stored as {shown}; show it again with: assay show {shown}"));
 }
 
 /// Whether a bundle lies among the results, where its id is enough.
@@ -150,7 +149,7 @@ fn directory_of(wish: &Wish) -> String {
 /// Where what is seen is to be kept: a directory with a slash in its name, else a title.
 fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
     if to.trim().is_empty() {
-        return Err(Failure::mistake("--record: say a title, or a directory with a / in its name"));
+        return Err(Failure::mistake("--record: use a title, or a directory with a / in its name"));
     }
     if to.contains('/') {
         let directory = PathBuf::from(to);
@@ -167,7 +166,7 @@ fn interval(option: &str, text: &str) -> Outcome<Time> {
     let time: Time =
         text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))?;
     if time < SHORTEST {
-        return Err(Failure::mistake(format!("{option} {text}: say at least 100 ms")));
+        return Err(Failure::mistake(format!("{option} {text}: use at least 100 ms")));
     }
     Ok(time)
 }

@@ -35,15 +35,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let report = put_back(system, &arguments.id)?;
     if !report.failed.is_empty() {
         return Err(Failure::not_restored(format!(
-            "{} was killed, and not everything could be put back: {}; free it, then run assay restore",
+            "{} was killed, and some changes could not be restored: {}; free what uses them, then run assay restore",
             arguments.id,
             report.failed.join("; ")
         )));
     }
-    output::message(&format!(
-        "{} was killed; everything that it had changed was put back",
-        arguments.id
-    ));
+    output::message(&format!("{} was killed; all its changes were restored", arguments.id));
     Ok(())
 }
 
@@ -61,7 +58,7 @@ fn put_back(system: &dyn System, id: &str) -> Outcome<Report> {
         return own.map_or_else(|| Ok(Report::default()), |own| journal::restore(system, own));
     }
     Err(Failure::not_restored(format!(
-        "the journal of {id} is still in use by another process: run assay restore when it has ended"
+        "another process uses the journal of {id}; run assay restore when it has ended"
     )))
 }
 

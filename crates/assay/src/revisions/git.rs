@@ -121,7 +121,7 @@ impl<'s> Hands<'s> {
         let executed = self.done(at, words, heard)?;
         if executed.heard.bytes > heard {
             return Err(Error::Refused(format!(
-                "git {} tells more than {heard} bytes in {}: that is not taken in",
+                "git {} prints more than {heard} bytes in {}; output refused",
                 first(words),
                 at.display()
             )));
@@ -145,7 +145,7 @@ impl<'s> Hands<'s> {
             return Ok(executed);
         }
         Err(Error::Refused(format!(
-            "git {} cannot be done in {}: {}",
+            "cannot run git {} in {}: {}",
             first(words),
             at.display(),
             said(&executed)

@@ -53,11 +53,10 @@ impl fmt::Display for Error {
                 if lines.is_empty() {
                     return formatter.write_str(", without a word");
                 }
-                write!(formatter, "; the last that it said:\n{}", lines.join("\n"))
+                write!(formatter, "; its last output:\n{}", lines.join("\n"))
             }
-            Self::Stopped => formatter.write_str(
-                "interrupted while trees of revisions were made; those that are whole are kept",
-            ),
+            Self::Stopped => formatter
+                .write_str("interrupted while creating revision trees; complete ones remain"),
         }
     }
 }

@@ -58,7 +58,7 @@ impl<'s> Repository<'s> {
         let hands = Hands::new(system);
         let none = |why: &dyn std::fmt::Display| {
             let directory = directory.display();
-            Error::Mistake(format!("{directory} is in no repository that git reads: {why}"))
+            Error::Mistake(format!("{directory} is not in a git repository: {why}"))
         };
         let place = system.canonical(directory).map_err(|error| none(&error))?;
         let ask = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
@@ -108,7 +108,7 @@ impl<'s> Repository<'s> {
     pub fn resolve(&self, rev: &str) -> Result<Commit, Error> {
         let none = |why: &str| {
             let (rev, path) = (outside::spelled(rev), self.path.display());
-            Error::Mistake(format!("{rev} is no commit of {path}: {why}"))
+            Error::Mistake(format!("{rev} is not a commit of {path}: {why}"))
         };
         // Git takes it for an option, and no name begins so.
         if rev.is_empty() || rev.starts_with('-') {

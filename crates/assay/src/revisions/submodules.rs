@@ -38,8 +38,7 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
         let executed = hands.git(tree, &words, SHORT)?;
         if ended(&executed).is_some() {
             return Err(Error::Refused(format!(
-                "the submodule {} cannot be fetched: {}; fetch it where the repository is: \
-                 git submodule update --init --recursive",
+                "cannot fetch the submodule {}: {}; run in the repository: git submodule update --init --recursive",
                 own.path,
                 said(&executed)
             )));

@@ -181,7 +181,7 @@ impl<'s> Trees<'s> {
                 }
                 Err(HoldError::Held { .. }) => self.hands.system.sleep(PAUSE),
                 Err(HoldError::Failed(error)) => {
-                    return Err(Error::Refused(format!("{name} cannot be locked: {error}")));
+                    return Err(Error::Refused(format!("cannot lock {name}: {error}")));
                 }
             }
         }
@@ -216,7 +216,7 @@ impl<'s> Trees<'s> {
         let home = self.directory.parent().unwrap_or(&self.directory);
         let made = system.create_own_directory(&guard::journals(home));
         made.and_then(|()| system.create_directory(&self.directory)).map_err(|error| {
-            Error::Refused(format!("{} cannot be made: {error}", self.directory.display()))
+            Error::Refused(format!("cannot create {}: {error}", self.directory.display()))
         })?;
         let made = self.fill(path, commit);
         if made.is_err() {
@@ -276,7 +276,7 @@ impl<'s> Trees<'s> {
         let kib = text.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
         let kib = kib.ok_or_else(|| {
             Error::Refused(format!(
-                "the size of {} is not known: {}",
+                "cannot determine the size of {}: {}",
                 path.display(),
                 said(&executed)
             ))
@@ -286,7 +286,7 @@ impl<'s> Trees<'s> {
 
     fn put_mark(&self, path: &Path, mark: &Mark) -> Result<(), Error> {
         let unwritten = |why: &dyn fmt::Display| {
-            Error::Refused(format!("{} cannot be marked: {why}", path.display()))
+            Error::Refused(format!("cannot mark {}: {why}", path.display()))
         };
         let text = serde_json::to_string_pretty(mark).map_err(|error| unwritten(&error))?;
         let written = self.hands.system.write_whole(&path.join(MARK), (text + "\n").as_bytes());
@@ -317,7 +317,7 @@ fn cleared(system: &dyn System, path: &Path) -> Result<(), Error> {
     }
     system
         .remove_directory(path)
-        .map_err(|error| Error::Refused(format!("{} cannot be removed: {error}", path.display())))
+        .map_err(|error| Error::Refused(format!("cannot remove {}: {error}", path.display())))
 }
 
 /// Places of trees, whole or not: nothing else in that directory is ours.

@@ -60,11 +60,11 @@ fn own(system: &dyn System) -> Outcome<PathBuf> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::refused(format!("{} cannot be read: {error}", path.display()))
+    Failure::refused(format!("cannot read {}: {error}", path.display()))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::refused(format!("{} cannot be written: {error}", path.display()))
+    Failure::refused(format!("cannot write {}: {error}", path.display()))
 }
 
 /// Looks whether a folder is a collection of this format. One's own counts before it is made: the published
@@ -77,7 +77,7 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
     match system.read_text(&path) {
         Ok(text) if text.split_whitespace().eq(ABOUT_TEXT.split_whitespace()) => Ok(()),
         Ok(_) => Err(Failure::mistake(format!(
-            "{} is of another format than assay-collection/1: use the version that wrote it, or a newer one",
+            "{} is not in format assay-collection/1; use the version that wrote it, or a newer one",
             path.display()
         ))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -85,7 +85,7 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
                 return Ok(());
             }
             Err(Failure::mistake(format!(
-                "{} is no collection yet: assay collection add makes it one",
+                "{} is not a collection yet; run assay collection add",
                 folder.display()
             )))
         }
@@ -95,7 +95,7 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
 }
 
 fn no_folder(path: &Path) -> Failure {
-    Failure::mistake(format!("{} is no folder: a collection is one", path.display()))
+    Failure::mistake(format!("{} is not a directory; a collection is a directory", path.display()))
 }
 
 /// Adds rows to a collection, which is made where there is none; gives the file of each, and whether it
@@ -184,7 +184,7 @@ fn shelf_files(system: &dyn System, shelf: &Path) -> Result<Vec<String>, String>
     if system.read_link(shelf).is_ok() {
         return Err("it is a link".to_owned());
     }
-    system.list(shelf).map_err(|_| "it is no row: it lies elsewhere than rows do".to_owned())
+    system.list(shelf).map_err(|_| "not a row: it is outside the directory of rows".to_owned())
 }
 
 /// The row in a file.
@@ -203,7 +203,7 @@ fn text(system: &dyn System, path: &Path) -> Result<String, String> {
     }
     if status.size_bytes > file::MOST_BYTES {
         let most = file::MOST_BYTES;
-        return Err(format!("it has {} bytes, and a row has {most} at most", status.size_bytes));
+        return Err(format!("it has {} bytes; the limit for a row is {most}", status.size_bytes));
     }
     system.read_text(path).map_err(|error| error.to_string())
 }

@@ -59,7 +59,7 @@ pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> 
     };
     system
         .read_text(table)
-        .map_err(|error| Failure::refused(format!("{} cannot be read: {error}", table.display())))
+        .map_err(|error| Failure::refused(format!("cannot read {}: {error}", table.display())))
 }
 
 /// The findings of a stored study, whose trials are read one workload at a time; `look` sees those

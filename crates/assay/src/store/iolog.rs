@@ -14,11 +14,11 @@ use assay_system::system::{BlockClass, BlockRequest, System};
 /// It as a format that results are exported in.
 pub const ENTRY: About = About {
     name: "fio-iolog",
-    summary: "recorded requests as a log that fio plays (read_iolog, version 3)",
-    text: "Of what `assay watch --record-trace` kept: a line a request with its time in microseconds, device, \
-           action (read, write, trim, datasync of a flush), offset and size. fio gives each its time again, and \
-           writes what it likes where the log says write: --replay_redirect=FILE plays it elsewhere. What sets \
-           bytes to zero without sending them, and what nobody saw arrive, has no line.",
+    summary: "recorded requests as a log that fio replays (read_iolog, version 3)",
+    text: "From a trace of `assay watch --record-trace`: one line per request with its time in microseconds, device, \
+           action (read, write, trim, datasync for a flush), offset and size. fio sets each time again and writes its \
+           own data: --replay_redirect=FILE replays it elsewhere. Requests that zero bytes without sending them, or \
+           whose arrival nobody observed, have no line.",
 };
 
 const FIRST: &str = "fio version 3 iolog\n";
@@ -54,9 +54,9 @@ impl<'s> Iolog<'s> {
     pub fn open(system: &'s dyn System, directory: &Path) -> Outcome<Self> {
         let reader = Reader::open(system, directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::mistake(
-                "the result has no recorded requests: assay watch DEVICE --record-trace NAME keeps some",
+                "the result has no recorded requests; record some with assay watch DEVICE --record-trace NAME",
             ),
-            _ => Failure::refused(format!("{FILE} cannot be read: {error}")),
+            _ => Failure::refused(format!("cannot read {FILE}: {error}")),
         })?;
         let mut text = FIRST.as_bytes().to_vec();
         for device in &reader.header.devices {

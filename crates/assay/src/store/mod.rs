@@ -80,7 +80,7 @@ fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
             let ids: Vec<_> =
                 several.iter().filter_map(|one| one.file_name()?.to_str()).take(NAMED).collect();
             Some(Err(Failure::mistake(format!(
-                "`{wanted}` is the title of {} results; name one by its ID: {}",
+                "`{wanted}` is the title of {} results; use an ID: {}",
                 several.len(),
                 ids.join(", ")
             ))))
@@ -102,9 +102,11 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
     newest.cloned().ok_or_else(|| {
         let place = results.display();
         Failure::mistake(if kept.is_empty() {
-            format!("there is no result in {place} yet: assay check makes one")
+            format!("no result in {place} yet; run assay check")
         } else {
-            format!("there is no result of your own in {place}: name one that was added, as assay list has it")
+            format!(
+                "no result of your own in {place}; give the ID of a foreign one, see assay list"
+            )
         })
     })
 }
@@ -123,12 +125,10 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     match matching.as_slice() {
         [directory] if !wanted.is_empty() => Ok(directory.clone()),
         several @ [_, _, ..] => Err(Failure::mistake(format!(
-            "`{wanted}` fits {} results: type more of the id",
+            "`{wanted}` matches {} results; type more of the ID",
             several.len()
         ))),
-        _ => Err(Failure::mistake(format!(
-            "no result is called `{wanted}`: assay list results shows what there is"
-        ))),
+        _ => Err(Failure::mistake(format!("no result named `{wanted}`; see assay list results"))),
     }
 }
 
@@ -143,8 +143,8 @@ pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
 fn brought_here(mark: &Mark) -> Check {
     let [id, file] = [&mark.id, &mark.file].map(|text| outside::spelled(text));
     let text = format!(
-        "foreign: it was measured elsewhere as {id} and added from {file} on {}; nobody here vouches for \
-         its numbers, and nothing of it is applied",
+        "foreign: measured elsewhere as {id} and added from {file} on {}; its numbers are unverified, and Assay does \
+         not apply its settings",
         mark.added.chars().take(10).collect::<String>()
     );
     Check::new("foreign", text)
@@ -220,8 +220,7 @@ pub fn findings_of_run(finished: Finished) -> Findings {
 pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<Imported> {
     let importer = importers::find(&about.importer).ok_or_else(|| {
         Failure::mistake(format!(
-            "{name}: this version of assay has no importer {}: use the version that imported it, \
-             or a newer one",
+            "{name}: this version of assay has no importer {}; use the version that imported it, or a newer one",
             about.importer
         ))
     })?;
@@ -281,11 +280,11 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
 /// Later results against the first one, where days scatter by so much.
 pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
     let Some((first, later)) = results.split_first() else {
-        return Err(Failure::mistake("there is nothing to compare: name two results"));
+        return Err(Failure::mistake("nothing to compare; give two results"));
     };
     if let Some(same) = later.iter().find(|other| other.study.id == first.study.id) {
         return Err(Failure::mistake(format!(
-            "{} is named twice: a result cannot be compared with itself",
+            "{} is named twice; a result cannot be compared with itself",
             same.study.id
         )));
     }
@@ -303,8 +302,8 @@ pub fn comparable(found: &Findings) -> Outcome<()> {
     }
     let id = &found.study.id;
     Err(Failure::mistake(format!(
-        "{id} is a race, whose numbers are compared with nothing: compare the fresh trials of its winner, which \
-         assay advise confirm {id} runs"
+        "{id} is a race and cannot be compared; compare the fresh trials of its winner, which assay advise confirm \
+         {id} runs"
     )))
 }
 
@@ -319,14 +318,13 @@ pub fn compared_sides(
 ) -> Outcome<Findings> {
     earlier.iter().chain(later).try_for_each(comparable)?;
     let found = analysis::compare_sides(earlier, later, margin);
-    something(found.ok_or_else(|| Failure::mistake("there is nothing to compare"))?)
+    something(found.ok_or_else(|| Failure::mistake("nothing to compare"))?)
 }
 
 fn something(found: Findings) -> Outcome<Findings> {
     if found.comparisons.is_empty() {
         return Err(Failure::mistake(
-            "the results have no workload with the same settings in common, so there is nothing \
-             to compare",
+            "nothing to compare: the results share no workload with the same settings",
         ));
     }
     Ok(found)

@@ -32,10 +32,9 @@ use limits::{DIRECTORIES, MOST_FILES};
 /// It as a format that results are exported in.
 pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
     name: "bundle",
-    summary: "all of a result as one compressed file (.assay); assay import takes it in",
-    text: "Everything that was recorded is in it, names of the machine and serial numbers of its drives \
-           as well. What is taken in is marked as foreign: shown, compared and collected, and never \
-           applied, confirmed or gone on with.",
+    summary: "a complete result as one compressed file (.assay), for assay import",
+    text: "The bundle contains all records, including the machine's names and the serial numbers of its drives. assay \
+           import marks it as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
 };
 /// How its file is usually called.
 pub const ENDING: &str = "assay";
@@ -85,7 +84,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     let id = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if bundle::is_running(system, directory) {
         return Err(Failure::refused(format!(
-            "{id} is being measured at this moment: bundle it when it has ended"
+            "{id} is still running; bundle it when it has ended"
         )));
     }
     // Refused before somebody else has to.
@@ -98,7 +97,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
         id: foreign::mark(system, directory).map_or(id, |mark| mark.id),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let failed = |error: io::Error| Failure::refused(format!("it cannot be packed: {error}"));
+    let failed = |error: io::Error| Failure::refused(format!("cannot pack it: {error}"));
     let about = serde_json::to_vec_pretty(&about).unwrap_or_default();
     append(&mut archive, ABOUT, &about).map_err(failed)?;
     let mut unpacked_bytes = 0;
@@ -106,7 +105,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
         let path = directory.join(name);
         let bytes = system.read_bytes(&path);
         let bytes = bytes.map_err(|error| {
-            Failure::refused(format!("{} cannot be read: {error}", path.display()))
+            Failure::refused(format!("cannot read {}: {error}", path.display()))
         })?;
         unpacked_bytes += bytes.len() as u64;
         limits::fits(name, bytes.len() as u64).map_err(|why| no_other(&why))?;
@@ -122,7 +121,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
 
 /// What would be refused elsewhere is not handed on.
 fn no_other(why: &str) -> Failure {
-    Failure::refused(format!("no other assay would take the result: {why}"))
+    Failure::refused(format!("no other assay would accept the result: {why}"))
 }
 
 fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -136,9 +135,9 @@ fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -
 /// The files of a result in the order in which they are written again, and what else lies there.
 fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
     let listed = |path: &Path| {
-        system.list(path).map_err(|error| {
-            Failure::refused(format!("{} cannot be read: {error}", path.display()))
-        })
+        system
+            .list(path)
+            .map_err(|error| Failure::refused(format!("cannot read {}: {error}", path.display())))
     };
     let not_handed_on = [foreign::FILE, "headline.json"];
     let (mut names, mut left_out) = (Vec::new(), Vec::new());
@@ -202,17 +201,17 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
         let again = look(system, path, &mut |name, from| {
             let file = below.join(name);
             system.write_stream(&file, from).map(drop).map_err(|error| {
-                Failure::refused(format!("{} cannot be written: {error}", file.display()))
+                Failure::refused(format!("cannot write {}: {error}", file.display()))
             })
         })?;
         if again.sha256 == seen.sha256 {
             return Ok(());
         }
-        Err(Failure::mistake("it was changed while it was read".to_owned()))
+        Err(Failure::mistake("it changed during reading".to_owned()))
     });
     // The readers name the file where it lay for a moment; the user knows the other one.
     brought.map_err(|failure| Failure {
-        message: format!("{}: {}; nothing of it was added", path.display(), failure.message),
+        message: format!("{}: {}; nothing was added", path.display(), failure.message),
         ..failure
     })?;
     Ok(named(&directory, false))
@@ -243,7 +242,7 @@ pub fn is_one(system: &dyn System, path: &Path) -> bool {
 }
 
 fn bad(path: &Path, how: &str) -> Failure {
-    Failure::mistake(format!("{}: {how}; nothing of it was added", path.display()))
+    Failure::mistake(format!("{}: {how}; nothing was added", path.display()))
 }
 
 /// Reads a file from its beginning to its end and hands on each file of its result.
@@ -255,14 +254,14 @@ fn look(
     let bad = |how: &str| bad(path, how);
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Failure::mistake(format!("there is no file {}", path.display())),
-        _ => Failure::refused(format!("{} cannot be read: {error}", path.display())),
+        _ => Failure::refused(format!("cannot read {}: {error}", path.display())),
     })?;
     if status.kind != FileKind::File {
-        return Err(bad("it is no bundle that assay export wrote"));
+        return Err(bad("not a bundle of assay export"));
     }
     let file = system
         .open_for_reading(path, Caching::Buffered)
-        .map_err(|error| Failure::refused(format!("{} cannot be read: {error}", path.display())))?;
+        .map_err(|error| Failure::refused(format!("cannot read {}: {error}", path.display())))?;
     let source = io::BufReader::with_capacity(1 << 16, Stream::new(system, file));
     let most = limits::unpacked(status.size_bytes);
     let unpacked = Limited { from: GzDecoder::new(source), left: most + (1 << 20) };
@@ -271,7 +270,7 @@ fn look(
         if error.kind() == io::ErrorKind::QuotaExceeded {
             return too_large(path, most);
         }
-        bad(&format!("it is damaged, or no bundle that assay export wrote ({error})"))
+        bad(&format!("damaged, or not a bundle of assay export ({error})"))
     };
     let mut reading = Reading::default();
     // Raw: an archive that names its files by other files, or files with holes, is refused like links.
@@ -280,7 +279,7 @@ fn look(
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let shown = outside::spelled(&name).into_owned();
         if entry.header().entry_type() != EntryType::Regular {
-            return Err(bad(&format!("{shown} is a link, a directory or a device in it")));
+            return Err(bad(&format!("it contains {shown}, a link, a directory or a device")));
         }
         let size = entry.header().entry_size().map_err(|error| unreadable(&error))?;
         if name == ABOUT && reading.about.is_none() && reading.names.is_empty() {
@@ -293,16 +292,16 @@ fn look(
             return Err(too_large(path, most));
         }
         if reading.about.is_none() {
-            return Err(bad("it is no bundle that assay export wrote: it does not say what it is"));
+            return Err(bad("not a bundle of assay export: it does not state its format"));
         }
         if !reading.names.insert(name.clone()) {
-            return Err(bad(&format!("{name} is twice in it")));
+            return Err(bad(&format!("it contains {name} twice")));
         }
         let mut summed = Summed { from: &mut entry, sum: Sum::default(), bytes: 0 };
         take(&name, &mut summed)?;
         io::copy(&mut summed, &mut io::sink()).map_err(|error| unreadable(&error))?;
         if summed.bytes != size {
-            return Err(bad("it is cut off"));
+            return Err(bad("it is truncated"));
         }
         reading.add(&name, size, &summed.sum.finish());
     }
@@ -318,17 +317,17 @@ fn too_large(path: &Path, most: u64) -> Failure {
 fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
     let mut bytes = Vec::new();
     let read = entry.take(MOST_ABOUT_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| bad(path, &format!("{ABOUT} in it cannot be read: {error}")))?;
+    read.map_err(|error| bad(path, &format!("cannot read its {ABOUT}: {error}")))?;
     if bytes.len() as u64 != size {
-        return Err(bad(path, &format!("{ABOUT} in it is cut off, or too long")));
+        return Err(bad(path, &format!("{ABOUT} in it is truncated, or too long")));
     }
     let about: About = json::from_slice(&bytes)
-        .map_err(|error| bad(path, &format!("{ABOUT} in it cannot be read: {error}")))?;
+        .map_err(|error| bad(path, &format!("cannot read its {ABOUT}: {error}")))?;
     if about.format != FORMAT {
         let [own, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
         let how = format!(
-            "it has format {own} of assay {version}, and this version reads {FORMAT}: use the version that \
-             wrote it, or a newer one"
+            "it has format {own} of assay {version}, and this version reads {FORMAT}; use the version that wrote it, \
+             or a newer one"
         );
         return Err(bad(path, &how));
     }
@@ -353,7 +352,7 @@ impl Reading {
     fn seen(self, path: &Path) -> Outcome<Seen> {
         let has = |name: &str| self.names.contains(name);
         let Some(about) = self.about else {
-            return Err(bad(path, "it is no bundle that assay export wrote: it is empty"));
+            return Err(bad(path, "not a bundle of assay export: it is empty"));
         };
         let whole = match LAST.map(has) {
             [true, false] => has("study.toml") && has("environment.json"),

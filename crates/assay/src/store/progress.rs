@@ -65,7 +65,7 @@ impl Odd {
     }
 
     fn sentence(&self, words: &str, all: usize) -> Option<String> {
-        let last = self.last.as_deref().unwrap_or("no reason was kept");
+        let last = self.last.as_deref().unwrap_or("no reason was recorded");
         let text = || format!("{} of {all} trials {words}; the last: {last}", self.count);
         (self.count > 0).then(text)
     }
@@ -146,7 +146,7 @@ impl Watched {
                 Ok(text) => self.take(system, &text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return,
                 Err(error) => {
-                    self.damaged = Some(format!("trials.jsonl cannot be read: {error}"));
+                    self.damaged = Some(format!("cannot read trials.jsonl: {error}"));
                     return;
                 }
             }
@@ -237,7 +237,7 @@ impl Watched {
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }
             if part >= MOST_BYTES {
-                let message = "a line of it has no end";
+                let message = "one of its lines is truncated";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             part *= 4;
@@ -268,8 +268,8 @@ impl Watched {
                 Ok(record) if record.workload < self.plan.workloads.len() => {
                     self.add(system, &record);
                 }
-                Ok(_) => self.damaged = Some("a trial is not of the plan".to_owned()),
-                Err(error) => self.damaged = Some(format!("a trial cannot be read: {error}")),
+                Ok(_) => self.damaged = Some("a trial is not in the plan".to_owned()),
+                Err(error) => self.damaged = Some(format!("cannot read a trial: {error}")),
             }
         }
     }

@@ -48,12 +48,12 @@ pub fn slowest_of(array: &Array, span: &Span) -> Presence<Slowest> {
     let disks = || array.members.iter().filter_map(|at| span.disks.get(*at));
     let counted: Option<Vec<Work>> = disks().map(work).collect();
     let Some(counted) = counted else {
-        return Presence::absent("the counters of a member are not told");
+        return Presence::absent("the counters of a member are not available");
     };
     let traced: Option<Vec<Work>> = disks().zip(&counted).map(traced).collect();
     Presence::from_option(
         slowest(&traced.unwrap_or(counted)),
-        format!("less than two members ended {FEWEST_REQUESTS} reads or writes"),
+        format!("fewer than two members completed {FEWEST_REQUESTS} reads or writes"),
     )
 }
 
@@ -78,7 +78,7 @@ pub fn sentences(state: &State, span: &Span) -> Vec<String> {
         Some(if slowest.is_slow {
             format!("slowest member: {}; of {}", slowest.words(), array.words)
         } else {
-            format!("no member of {} is slow: the slowest is {}", array.words, slowest.words())
+            format!("no slow member in {}: the slowest is {}", array.words, slowest.words())
         })
     });
     told.collect()
@@ -194,7 +194,7 @@ mod tests {
         let state = state(&machine(), [930, 1100]);
         assert_eq!(
             sentences(&state, &state.whole),
-            ["no member of btrfs of sda and sdb is slow: the slowest is sdb, 11 ms a write, 1.18 \
+            ["no slow member in btrfs of sda and sdb: the slowest is sdb, 11 ms a write, 1.18 \
               times the median of the others"]
         );
         assert!(warnings(&state).is_empty());

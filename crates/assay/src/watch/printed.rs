@@ -29,7 +29,7 @@ pub fn printed(state: &State) -> String {
         .map(|at| state.disks[at].name.as_str())
         .collect();
     if !idle.is_empty() {
-        wrapped(&mut text, "nothing happened on ", &idle.join(" "));
+        wrapped(&mut text, "no activity on ", &idle.join(" "));
         text.push('\n');
     }
     for sentence in members::sentences(state, whole) {
@@ -83,12 +83,12 @@ fn traced(text: &mut String, whole: &Span, disk: &DiskSpan, ended: usize) {
         }
     }
     if ended == 0 {
-        wrapped(text, "", &format!("no request ended on {}", disk.name));
+        wrapped(text, "", &format!("no request completed on {}", disk.name));
         text.push('\n');
         return;
     }
     if !none.is_empty() {
-        wrapped(text, "nothing ended of: ", &none.join(", "));
+        wrapped(text, "none completed: ", &none.join(", "));
         text.push('\n');
     }
     let _ = writeln!(
@@ -111,19 +111,19 @@ fn notes(text: &mut String, whole: &Span) {
     let traced = || whole.disks.iter().filter_map(|disk| disk.classes.value());
     let spans = || traced().flat_map(BTreeMap::values);
     if spans().any(|span| span.queued.percentile_ns(0.99).is_none()) {
-        wrapped(text, "", "\"-\": p50 is told from 20 requests on, p99 from 1,000");
+        wrapped(text, "", "\"-\": p50 needs 20 requests, p99 1,000");
     }
     if whole.means == Some(Means::Tracefs) {
-        wrapped(text, "", "seen by the kernel's trace, event by event: it costs each request time");
+        wrapped(text, "", "measured with kernel tracing, event by event: it delays each request");
     }
     for note in &whole.notes {
         wrapped(text, "", note);
     }
     let unseen = match whole.unseen_beginnings {
         0 => return,
-        1 => "of 1 request the beginning was not seen: its wait is not counted".to_owned(),
+        1 => "the start of 1 request was not observed: its wait is not counted".to_owned(),
         many => format!(
-            "of {} requests the beginning was not seen: their wait is not counted",
+            "the start of {} requests was not observed: their wait is not counted",
             show::count(many)
         ),
     };
@@ -192,7 +192,7 @@ fn failed(text: &mut String, disk: &DiskSpan) {
 
 /// A device that was not traced: what the kernel's own counters tell.
 fn counted(text: &mut String, whole: &Span, disk: &DiskSpan, reason: &str) {
-    wrapped(text, "latency by class was not seen: ", reason);
+    wrapped(text, "latency by class not available: ", reason);
     let Some(counters) = disk.counters.value().filter(|_| disk.did_something()) else {
         text.push('\n');
         return;
@@ -297,8 +297,8 @@ fn users(text: &mut String, state: &State) {
             text,
             "",
             &format!(
-                "programs are those that were seen moving bytes at a look, the busiest {MOST_USERS} of them: \
-                 what began and ended between two looks is not listed"
+                "programs: the busiest {MOST_USERS} that did I/O at a sample; programs that started and ended between \
+                 two samples are not listed"
             ),
         );
     }
@@ -307,7 +307,7 @@ fn users(text: &mut String, state: &State) {
         wrapped(
             text,
             "",
-            &format!("{hidden} programs of other users are not seen: root sees them"),
+            &format!("{hidden} programs of other users are hidden; run as root to see them"),
         );
     }
 }

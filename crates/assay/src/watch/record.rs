@@ -39,7 +39,7 @@ use assay_system::system::{System, machine, resolve};
 /// Seconds of which rows are kept.
 const MOST_SECONDS: u64 = 4 * 3600;
 /// Why something is not there.
-const NOTHING_RUN: &str = "nothing was run: what others did was watched";
+const NOTHING_RUN: &str = "Assay ran nothing and only observed";
 
 /// Where and under which title a bundle is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Wish {
 impl Wish {
     /// That nothing can be written there.
     pub fn unwritten(&self, error: &std::io::Error) -> Failure {
-        Failure::refused(format!("{} cannot be written: {error}", self.directory.display()))
+        Failure::refused(format!("cannot write {}: {error}", self.directory.display()))
     }
 }
 
@@ -177,10 +177,7 @@ pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
     if empty || system.status(directory).is_err() {
         return Ok(());
     }
-    Err(Failure::mistake(format!(
-        "{} is there already: name a directory that is not",
-        directory.display()
-    )))
+    Err(Failure::mistake(format!("{} already exists; use a new directory", directory.display())))
 }
 
 fn study(title: &str, probes: &[&str]) -> Outcome<Study> {

@@ -66,13 +66,13 @@ impl<'s> Recording<'s> {
             counter.add(&counted(&request, begun_ns));
             // It is kept with those before it, and tried once more at the end.
             if let Err(error) = writer.add(&request) {
-                *cut = Some((format!("it could not be written: {error}"), 0));
+                *cut = Some((format!("cannot write it: {error}"), 0));
             }
         });
         if let Err(error) = taken
             && self.cut.is_none()
         {
-            self.cut = Some((format!("requests are not told any more: {error}"), 0));
+            self.cut = Some((format!("cannot read further requests: {error}"), 0));
         }
     }
 
@@ -84,13 +84,13 @@ impl<'s> Recording<'s> {
         let span_ns = self.system.monotonic_ns().saturating_sub(self.begun_ns);
         let (mut why, after) = self.cut.take().map_or((None, 0), |(why, after)| (Some(why), after));
         if let Err(error) = self.writer.finish() {
-            why.get_or_insert_with(|| format!("its end could not be written: {error}"));
+            why.get_or_insert_with(|| format!("cannot write its end: {error}"));
         }
         let totals = sampler.totals();
         if totals.lost_events > 0 {
             let lost = totals.lost_events;
             why.get_or_insert_with(|| {
-                format!("the kernel lost {lost} events, and any request may be among them")
+                format!("the kernel lost {lost} events; any request may be affected")
             });
         }
         let beyond = gained.beyond(&totals.devices);

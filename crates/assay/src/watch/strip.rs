@@ -37,7 +37,7 @@ impl From<Progress> for Strip {
 impl Strip {
     /// A study of this process that is about to begin.
     pub fn own(title: &str) -> Self {
-        let now = "looking at the target".to_owned();
+        let now = "checking the target".to_owned();
         Self { title: title.to_owned(), now, own: true, ..Self::default() }
     }
 
@@ -60,7 +60,7 @@ impl Strip {
             Event::Repeating { trials, expected_ns, .. } => {
                 self.planned = self.done + trials;
                 self.left_s = Some(seconds(*expected_ns));
-                "running again what was disturbed".clone_into(&mut self.now);
+                "repeating disturbed trials".clone_into(&mut self.now);
             }
             Event::Racing { text, trials, done, most_ns, .. } => {
                 (self.planned, self.done) = (done + trials, *done);

@@ -27,16 +27,16 @@ pub fn warnings(state: &State, strip: Option<&Strip>) -> Vec<String> {
     let last = &state.last;
     let mut found = Vec::new();
     if last.throttle_events.value().is_some_and(|events| *events > 0) {
-        found.push("a processor was slowed down by heat".to_owned());
+        found.push("a CPU was throttled by heat".to_owned());
     }
     if let Some(memory) = last.memory.value() {
         let moved = memory.swapped_in_bytes + memory.swapped_out_bytes;
         if moved > 0 {
-            found.push(format!("memory is short: {} swapped", rate(last.per_s(moved))));
+            found.push(format!("memory pressure: {} swapped", rate(last.per_s(moved))));
         }
     }
     if let Some(load) = last.load().filter(|load| load.steal > WORTH_STOLEN) {
-        found.push(format!("the hypervisor took {} of the processors", percent(load.steal)));
+        found.push(format!("the hypervisor stole {} of CPU time", percent(load.steal)));
     }
     found.extend(members::warnings(state));
     found.extend(strip.and_then(|strip| disturber(state, strip)));

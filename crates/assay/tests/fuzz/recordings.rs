@@ -144,7 +144,7 @@ fn base() -> &'static Findings {
 
 /// Shows it as a result that has it does.
 fn show(recorded: &Recorded) {
-    let told = json!({ "workload": "watched", "arm": {}, "recorded": recorded, "text": "It was." });
+    let told = json!({ "workload": "watched", "configuration": {}, "recorded": recorded, "text": "It was." });
     let of_kinds = serde_json::from_value(json!({ "requests": [told] })).unwrap();
     let findings = Findings { of_kinds, ..base().clone() };
     let shown = text::render(&document::make(&findings), 80, false);

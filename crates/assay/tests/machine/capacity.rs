@@ -105,7 +105,7 @@ fn all_are_found(lie: Lie, verdict: &str) {
         assert!(found.abs_diff(held) <= 4096, "{found} of {held}: {facts}");
         assert_eq!(facts["announced_bytes"], claimed);
         let first = document["summary"][0].as_str().unwrap();
-        assert!(first.starts_with("The device does not hold what it says."), "{first}");
+        assert!(first.starts_with("The device does not have its claimed capacity."), "{first}");
     });
 }
 
@@ -152,7 +152,7 @@ fn behind_the_page_cache_no_card_is_said_to_hold() {
             if lie == Lie::None {
                 assert_eq!((code, &facts["verdict"]), (5, &Value::from("not-told")), "{facts}");
                 let text = facts["text"].as_str().unwrap();
-                assert!(text.contains("goes through the page cache of its file"), "{text}");
+                assert!(text.contains("uses the page cache of its file"), "{text}");
                 assert_eq!(facts["usable_bytes"], Value::Null, "{facts}");
             }
         }
@@ -173,7 +173,7 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
         assert_eq!(facts["wrong_blocks"], 0);
         let program = program(&card);
         let shown = program.run(&["show"], LIMIT).unwrap();
-        let says = ["holds what it says", "came back as they were"];
+        let says = ["has its claimed capacity", "were intact"];
         let told = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(says.iter().any(|words| told.contains(words)), "{told}");
         let page = word(&card.scratch().path().join("page.html"));
@@ -293,9 +293,9 @@ fn what_must_not_be_overwritten_is_refused() {
     let own = volume.scratch().path().join("own-file");
     std::fs::write(&own, vec![7; 1 << 20]).unwrap();
     for (words, told) in [
-        (["check", "--capacity", &word(&own)], "a file of yours"),
+        (["check", "--capacity", &word(&own)], "an existing file"),
         (["check", "--capacity=slow", &word(volume.directory())], "fast or full"),
-        (["check", "--capacity", "/dev/shm"], "lies in memory"),
+        (["check", "--capacity", "/dev/shm"], "is in memory"),
     ] {
         let ended = assay(&volume).run(&words, LIMIT).unwrap();
         assert_eq!(ended.code, 2, "{words:?}: {}{}", ended.stdout, ended.stderr);
@@ -345,7 +345,7 @@ mod in_full {
             }
             seen.push(course.to_string());
         }
-        not_seen("no fall", &seen);
+        not_seen("did not drop", &seen);
     }
 
     /// The same card with a cache that is empty again after a rest: then it is called one.

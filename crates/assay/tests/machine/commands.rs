@@ -98,5 +98,5 @@ fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
     let length = fs::metadata(&file).unwrap().len();
     fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(length - (2 << 20)).unwrap();
     let begun = refused();
-    assert!(begun.contains("there is no room for a generated tree of 120 C files"), "{begun}");
+    assert!(begun.contains("not enough space for a generated tree of 120 C files"), "{begun}");
 }

@@ -99,7 +99,7 @@ fn mounted_elsewhere(place: &Path) -> Done<Case> {
     command.args(["--mount", "--kill-child", "--fork", "sh", "-c", &script]);
     let mut holder = Running::start(&mut command)?;
     holder.until(Duration::from_secs(20), || place.join("ready").exists())?;
-    let case = Case::new(device.device(), id(&device) + "+ext4", (3, "something holds it"));
+    let case = Case::new(device.device(), id(&device) + "+ext4", (3, "it is in use"));
     Ok(case.keep(holder).keep(device))
 }
 
@@ -196,7 +196,7 @@ fn ext4_journal(place: &Path) -> Done<Case> {
     let outside = format!("device={}", journal.device());
     call("mkfs.ext4", &["-q", "-b", "4096", "-J", &outside, data.device()])?;
     let mount = Mounted::new(&[data.device()], &place.join("mnt"))?;
-    let case = Case::new(journal.device(), id(&journal) + "+jbd", (3, "holds the journal"));
+    let case = Case::new(journal.device(), id(&journal) + "+jbd", (3, "contains the journal"));
     Ok(case.keep(mount).keep(data).keep(journal))
 }
 
@@ -279,7 +279,7 @@ fn id_of_another(place: &Path) -> Done<Case> {
 
 fn spare_name(place: &Path) -> Done<Case> {
     let device = blank(place, "image", MIB)?;
-    let case = Case::new(device.device(), id(&device) + "+ext4", (2, "does not carry"));
+    let case = Case::new(device.device(), id(&device) + "+ext4", (2, "does not contain"));
     Ok(case.keep_device(device))
 }
 
@@ -299,7 +299,7 @@ fn held(place: &Path) -> Done<Case> {
     );
     let mut holder = Running::start(Command::new("python3").args(["-c", &script]))?;
     holder.until(Duration::from_secs(20), || place.join("ready").exists())?;
-    let case = Case::new(device.device(), id(&device), (3, "something holds it"));
+    let case = Case::new(device.device(), id(&device), (3, "it is in use"));
     Ok(case.keep(holder).keep_device(device))
 }
 
@@ -309,7 +309,7 @@ fn expected(place: &Path, table: &str, line: &str, device: LoopDevice, names: &s
     fs::write(&ours, format!("{line}\n")).unwrap();
     let script =
         format!("mount -t tmpfs none /etc && cp {} /etc/{table} && exec \"$@\"", ours.display());
-    let reason = format!("stands in /etc/{table}");
+    let reason = format!("is in /etc/{table}");
     let text = id(&device) + names;
     let mut case = Case::new(device.device(), text, (3, &reason)).keep_device(device);
     case.around = ["unshare", "--mount", "sh", "-c", &script, "sh"].map(str::to_owned).to_vec();

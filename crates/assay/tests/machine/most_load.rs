@@ -48,7 +48,7 @@ mod in_full {
         let document = findings::of(&ended);
         let load = &document["answers"][0]["max_rate"];
         assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
-        let sides = ["holds", "fails"].map(|side| per_s(&load[side]));
+        let sides = ["max_passing_rate", "min_failing_rate"].map(|side| per_s(&load[side]));
         let allowed = f64::from(ALLOWED);
         let [holds, fails] = sides;
         assert!(holds.is_none_or(|rate| rate <= allowed * (1.0 + NEAR)), "holds above: {load}");
@@ -60,7 +60,7 @@ mod in_full {
         let [Some(holds), Some(fails)] = sides else { panic!("one side is missing: {load}") };
         assert!(holds < fails && fails / holds < 1.6, "{load}");
         let first = document["summary"][0].as_str().unwrap();
-        assert!(first.starts_with("p99 < 50 ms: holds at"), "{first}");
+        assert!(first.starts_with("p99 < 50 ms: passes at"), "{first}");
     }
 
     fn per_s(side: &Value) -> Option<f64> {

@@ -159,7 +159,7 @@ fn a_device_without_discard_says_so_and_stays_as_it_is() {
     assert!(!bare.takes_discards());
     for engine in engines() {
         let told = clear("trim", &engine, &bare.file).unwrap_err().to_string();
-        assert!(told.contains("this target knows no trims"), "{}: {told}", engine.name());
+        assert!(told.contains("this target does not support trims"), "{}: {told}", engine.name());
     }
     assert!(bare.image() == content(), "it was changed");
     let study = volume.scratch().path().join("study.toml");
@@ -172,7 +172,7 @@ fn a_device_without_discard_says_so_and_stays_as_it_is() {
     let document = of(&assay.run(&words, LIMIT).unwrap());
     assert!(rate(&document, "synced").is_some(), "{document}");
     assert!(rate(&document, "trims").is_none(), "{document}");
-    assert!(document["absent"].to_string().contains("takes no discard"), "{document}");
+    assert!(document["absent"].to_string().contains("does not support discard"), "{document}");
 }
 
 const TRIMS: &str = r#"

@@ -28,8 +28,7 @@ fn a_directory_without_write_permission() {
     fs::create_dir(&target).unwrap();
     let target = word(&target);
     let reason = format!(
-        "{target} cannot be used: Permission denied (os error 13); \
-         name a directory that you may write to"
+        "cannot use {target}: Permission denied (os error 13); use a directory that you may write to"
     );
     is_refused(&assay_of_nobody(&volume), &["check", &target], &reason);
 }
@@ -43,8 +42,8 @@ fn a_read_only_mount() {
     volume.remount("ro").unwrap();
     let target = word(volume.directory());
     let reason = format!(
-        "{target} cannot be used: Read-only file system (os error 30); \
-         it is mounted read-only: name an existing file on it to measure reads"
+        "cannot use {target}: Read-only file system (os error 30); it is mounted read-only; give an existing file \
+         on it to measure reads"
     );
     is_refused(&assay(&volume), &["check", &target], &reason);
 }
@@ -58,8 +57,8 @@ fn less_free_space_than_the_smallest_area() {
     let target = word(volume.directory());
     let free = in_words(volume.free_bytes().unwrap());
     let reason = format!(
-        "{target} has {free} free; the smallest area is 16 MiB: \
-         make room there or name another directory"
+        "{target} has {free} free; the smallest area is 16 MiB; \
+         free space there or use another directory"
     );
     is_refused(&assay(&volume), &["check", &target], &reason);
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
@@ -84,8 +83,7 @@ fn a_block_device_without_permission() {
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let device = volume.device().unwrap().device();
     let reason = format!(
-        "{device} cannot be used: Permission denied (os error 13); \
-         become root, or name a directory on it instead"
+        "cannot use {device}: Permission denied (os error 13); run as root, or use a directory on it"
     );
     is_refused(&assay_of_nobody(&volume), &["check", device], &reason);
 }
@@ -101,6 +99,6 @@ fn destroying_a_mounted_device() {
     let words = ["check", device.device(), "--destroy", &id, "--quick"];
     // As the mount table has it: without links.
     let point = fs::canonicalize(volume.directory()).unwrap();
-    let reason = format!("{:?} is mounted on {point:?}: unmount it first", device.device());
+    let reason = format!("{:?} is mounted on {point:?}; unmount it first", device.device());
     is_refused(&assay(&volume), &words, &reason);
 }

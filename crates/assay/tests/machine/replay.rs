@@ -92,10 +92,10 @@ fn is_faithful(found: &Value) -> bool {
     let all_there =
         acts.iter().all(|own| ["operations", "bytes"].iter().all(|what| apart(own, what) <= 0.01));
     let count = acts.iter().map(|own| own["recorded"]["operations"].as_f64().unwrap()).sum::<f64>();
-    let left_out = number("left_out");
-    let in_time = number("arrival_distance") <= 0.02
+    let left_out = number("skipped");
+    let in_time = number("ks_distance") <= 0.02
         && number("late_share") <= 0.05
-        && (number("played_ns") / number("recorded_ns") - 1.0).abs() <= 0.005;
+        && (number("replayed_ns") / number("recorded_ns") - 1.0).abs() <= 0.005;
     let in_place = told["adjusted"]["distances_changed"].as_f64().unwrap() <= 0.05;
     let is_faithful = all_there && in_time && in_place && left_out <= 0.01 * (count + left_out);
     assert_eq!(!found.to_string().contains("\"replay-mismatch\""), is_faithful, "{told}");

@@ -175,7 +175,7 @@ fn busy_processors_are_told_first() {
     let document = reads(&volume, "400 ms");
     assert!(says(&document, "it", "cpu-starved", "suspect"), "{}", told(&document));
     let first = document["summary"][0].as_str().unwrap();
-    assert!(first.contains("other programs had the processors"), "{first}");
+    assert!(first.contains("other programs used the CPUs"), "{first}");
 }
 
 /// Where a study has a gate they disturb a trial, which is left out, and without one they make its number suspect.
@@ -201,7 +201,7 @@ fn busy_processors_disturb_the_trials_of_a_gate() {
         let document = assay(&volume).run(&words, LIMIT).unwrap().json().unwrap();
         let trials = cells(&document).iter().flat_map(|cell| cell["trials"].as_array().unwrap());
         let mut disturbed = trials.filter(|trial| trial["status"] == "disturbed");
-        disturbed.any(|trial| trial["reason"].to_string().contains("for a processor"))
+        disturbed.any(|trial| trial["reason"].to_string().contains("for a CPU"))
     };
     assert!(is_starved(&["--gate", "50%"]));
     assert!(!is_starved(&[]));

@@ -164,7 +164,7 @@ fn a_device_or_file_without_room_below_it_ends_the_run_with_its_own_error() {
         let path = volume.directory().join("file");
         fs::write(&path, "").unwrap();
         let told = refusal(&opened(&path, OFlags::empty()), &entry.standard, area_bytes);
-        let is_short = told.contains(" moved ") && told.ends_with(" of 65536 bytes asked for");
+        let is_short = told.contains(" moved ") && told.ends_with(" of 65536 requested bytes");
         let is_clear =
             told.starts_with("write at offset ") && (is_short || told.ends_with("(os error 28)"));
         assert!(is_clear, "{}: {told}", entry.name);
@@ -210,7 +210,7 @@ fn an_area_that_is_cut_short_meanwhile_fails_its_trials_and_the_run_ends() {
     assert!(cut(&running, volume.directory()), "no area is open");
     let ended = running.end(LIMIT).unwrap();
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
-    let told = ended.stderr.lines().find(|line| line.contains(" moved 0 of 65536 bytes asked for"));
+    let told = ended.stderr.lines().find(|line| line.contains(" moved 0 of 65536 requested bytes"));
     assert!(told.is_some_and(|line| line.contains("read at offset ")), "{}", ended.stderr);
     // What was measured before is there.
     let kept = stored(own.home(), "trials.jsonl");

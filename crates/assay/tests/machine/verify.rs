@@ -227,13 +227,13 @@ fn a_directory_is_verified_in_its_trials_and_keeps_nothing() {
         let words = ["run", &file, &word(volume.directory()), "--json"];
         let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
         let told = document["measurements"].to_string();
-        assert!(!told.contains("are not as they were written"), "{told}");
+        assert!(!told.contains("differ from what was written"), "{told}");
         let is_told = told.contains("page cache was asked to forget");
         assert_eq!(is_told, keys.contains("direct = false"), "{told}");
     }
     let ended = assay(&volume).run(&["verify"], LIMIT).unwrap();
     assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stderr.contains("without a name"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("unnamed file"), "{}", ended.stderr);
     is_as_before(&volume, used);
 }
 
@@ -256,7 +256,7 @@ fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
     let words = ["run", &file, device.device(), "--json", "--destroy", &id];
     let ended = assay.run(&words, LIMIT).unwrap();
     assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stderr.contains("data that were written are wrong"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("written data are corrupt"), "{}", ended.stderr);
     let document = ended.json().unwrap();
     let first = document["summary"][0].as_str().unwrap();
     assert!(first.contains("lost or changed"), "{first}");

@@ -215,7 +215,7 @@ fn the_page_beside_a_study_ends_with_it() {
     assert!(page.contains("study  Which depth?"), "{page}");
     let page = terminal.until("of 18,");
     assert!(page.contains("read on") && page.contains("queue"), "{page}");
-    let end = terminal.until("kept as");
+    let end = terminal.until("stored as");
     assert_eq!(terminal.state(), (false, true), "{end}");
     terminal.types("echo code $?");
     terminal.until("code 0");
@@ -260,7 +260,7 @@ fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
         // Before the first trial there is nothing to keep.
         let early = code == '3' && good < 2;
         assert!(early || code == '5', "{good} of {all}: {shown}");
-        assert_eq!(shown.contains("kept as"), code == '5', "{good} of {all}: {shown}");
+        assert_eq!(shown.contains("stored as"), code == '5', "{good} of {all}: {shown}");
     }
 }
 
@@ -328,7 +328,7 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
     let second = bench.assay.run(&words, LIMIT).unwrap();
     assert_eq!(second.code, 0, "{}", second.stderr);
     let again = bench.assay.run(&words, LIMIT).unwrap();
-    assert!(again.code == 2 && again.stderr.contains("is there already"), "{}", again.stderr);
+    assert!(again.code == 2 && again.stderr.contains("already exists"), "{}", again.stderr);
     let list = bench.assay.run(&["list", "results", "--json"], LIMIT).unwrap().json().unwrap();
     assert_eq!(list["items"][0]["title"], "before");
     let id = list["items"][0]["id"].as_str().unwrap();
@@ -345,7 +345,7 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
         assert!(!ended.stdout.is_empty(), "{words:?}");
     }
     let explained = bench.assay.run(&["plan", id, "--commands"], LIMIT).unwrap();
-    assert!(explained.code == 2 && explained.stderr.contains("watched"), "{}", explained.stderr);
+    assert!(explained.code == 2 && explained.stderr.contains("observed"), "{}", explained.stderr);
 }
 
 /// Blocks of 4 KiB that are written and read while a device is watched.
@@ -502,7 +502,7 @@ fn killed_recording_is_a_result_that_was_cut() {
     assert!(shown.code == 0 && shown.stdout.contains("the recording was cut"), "{shown:?}");
     let restored = run(&["restore"]);
     assert!(
-        restored.code == 0 && restored.stdout.contains("everything is as it was"),
+        restored.code == 0 && restored.stdout.contains("everything is restored"),
         "{restored:?}"
     );
     let resumed = run(&["resume", id]);

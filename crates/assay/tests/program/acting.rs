@@ -290,7 +290,7 @@ fn on_another_drive_a_result_says_nothing() {
     let device = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0";
     fake.remove(format!("{device}/vpd_pg80")).put(format!("{device}/wwid"), "naa.5002538d");
     let told = acting::on_the_same_drives(&fake, &stored, &[]).unwrap_err();
-    assert!(told.message.contains("the result says nothing of that"), "{told}");
+    assert!(told.message.contains("the result does not apply"), "{told}");
     let told = acting::on_the_same_drives(&fake, &stored, &["/another".to_owned()]).unwrap_err();
     assert!(told.message.contains("run the study again"), "{told}");
 }

@@ -106,8 +106,7 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     let fresh = home.json(&["advise", "confirm", id(&first), "--seed", "9", "--json"]);
     let page = home.text(&["advise", id(&fresh)]);
     assert!(page.contains("in fresh trials as well") && page.contains(", trusted: "), "{page}");
-    let line =
-        "by hand: queue_depth=4 (a setting of the program that does the work, not of the machine)";
+    let line = "by hand: queue_depth=4 (a setting of the program, not of the machine)";
     assert!(page.contains(line), "{page}");
     // What was simulated says nothing of the machine.
     for words in
@@ -115,5 +114,5 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     {
         assert!(home.refused(3, words).contains("was simulated"), "{words:?}");
     }
-    assert!(home.refused(2, &["advise", "undo"]).contains("nothing stands"));
+    assert!(home.refused(2, &["advise", "undo"]).contains("nothing is applied"));
 }

@@ -72,11 +72,11 @@ fn what_cannot_be_is_told_with_what_to_do() {
     let journal = recorded("container.json");
     let nothing = recorded("none");
     for (words, code, told) in [
-        (&["run", "boot", "--journal", &nothing][..], 2, "there is no such file"),
+        (&["run", "boot", "--journal", &nothing][..], 2, "no such file"),
         (&["run", "boot", "/tmp", "--journal", &journal], 2, "leave TARGET out"),
         (&["run", "queue-depth", "--journal", &journal], 2, "for studies of boots"),
         (&["run", "boot", "--journal", "Cargo.toml"], 2, "no boot is told in it"),
-        (&["run", "queue-depth", "--until", "ssh.service"], 2, "say --until decided"),
+        (&["run", "queue-depth", "--until", "ssh.service"], 2, "use --until decided"),
         (&["run", "boot", "--yes"], 2, "--reboots"),
     ] {
         let ended = home.run(words);

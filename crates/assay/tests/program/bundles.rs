@@ -80,6 +80,8 @@ fn holds(was: &Value, now: &Value, path: &str) {
             let pairs = was.iter().zip(now).enumerate();
             pairs.for_each(|(index, (was, now))| holds(was, now, &format!("{path} {index}")));
         }
+        // Texts may change; numbers, verdicts and trust may not.
+        (Value::String(was), Value::String(_)) if was.contains(' ') => {}
         _ => assert_eq!(was, now, "{path}"),
     }
 }
@@ -108,6 +110,7 @@ fn same(one: &Value, other: &Value) -> bool {
             let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
             (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
         }
+        (Value::String(one), Value::String(_)) if one.contains(' ') => true,
         _ => one == other,
     }
 }

@@ -126,7 +126,7 @@ fn what_cannot_be_is_one_line_and_exit_2() {
         ("modeline", "WIDTHxHEIGHT"),
         ("modeline 3840x2400 --clock 165 --v 40-60", "more than --clock allows"),
         ("modeline 3840x2400 --timing fixed --clock 165", "--blanking"),
-        ("modeline 3840x2400 --blanking 2x2 --clock 165", "say 160x20"),
+        ("modeline 3840x2400 --blanking 2x2 --clock 165", "for example 160x20"),
         ("modeline --line 165", "too few"),
         ("modeline 1920x1080 --edid /missing", "/missing"),
         ("raid --level 7 --disks 4 --size 3TB", "0, 1, 4, 5, 6 or 10"),

@@ -93,7 +93,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     let page = home.file("page.html", "");
     let told = home.run(&["collection", "build", "--dir", &word, "-o", &page]);
     assert_eq!(told.code, 0, "{}", told.stderr);
-    assert_eq!(told.stderr.matches(" was left out: ").count(), 3, "{}", told.stderr);
+    assert_eq!(told.stderr.matches(" was skipped: ").count(), 3, "{}", told.stderr);
     let page = fs::read_to_string(page).unwrap();
     for card in (0..6).map(|index| format!("Card {index}")) {
         assert!(page.contains(&card), "{card}");
@@ -105,7 +105,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     );
     assert!(page.contains("spread of Card 5, 32 GB"));
     assert_eq!(page.matches("<script>").count(), 1, "the page's own");
-    for why in ["markup, a path or a formula", "a row has 65536 at most", "it is no row: "] {
+    for why in ["markup, a path or a formula", "a row has 65536 at most", "not a row: "] {
         assert!(page.contains(why), "{why}");
     }
     assert!(page.len() < 3_000_000 && !page.contains("xxxxxxxxxxxxxxxxxxxx"));
@@ -137,7 +137,7 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
     fs::create_dir_all(rows.join("ab")).unwrap();
     fs::write(rows.join("ab/changed.json"), text(&row("A changed card", 97.0))).unwrap();
     let listed = home.run(&["collection", "export", "--dir", &word]);
-    assert_eq!(listed.stderr.matches(" was left out: ").count(), 4, "{}", listed.stderr);
+    assert_eq!(listed.stderr.matches(" was skipped: ").count(), 4, "{}", listed.stderr);
     for name in ["secret", "loose", "changed"] {
         assert!(!listed.stdout.contains(&format!("A {name} card")), "{}", listed.stdout);
     }
@@ -145,7 +145,7 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
     fs::remove_file(whole.join(added.trim())).unwrap();
     assert!(!home.text(&["collection", "export", "--dir", &word]).contains("A card"));
     fs::write(whole.join("collection.json"), "{ \"format\": \"assay-collection/2\" }").unwrap();
-    assert!(home.refused(2, &["collection", "export", "--dir", &word]).contains("another format"));
+    assert!(home.refused(2, &["collection", "export", "--dir", &word]).contains("not in format"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_result_becomes_rows_without_whose_it_was() {
     let home = home("collection-result");
     let (_, word) = folder(&home, "cards");
     let empty = home.refused(2, &["collection", "export", "--dir", &word]);
-    assert!(empty.contains("is no collection yet"), "{empty}");
+    assert!(empty.contains("is not a collection yet"), "{empty}");
     let other = DRIVE.replace("100us", "200us");
     home.text(&["check", DRIVE, &other, "--quick", "--seed", "7", "--quiet"]);
     let id = home.json(&["show", "--json"])["study"]["id"].as_str().unwrap().to_owned();
@@ -171,8 +171,8 @@ fn a_result_becomes_rows_without_whose_it_was() {
     assert!(page.contains("1440 IOPS read: reached (random reading: "), "claims by interval");
     for (words, told) in [
         (&["add", "no-such-result"][..], "no-such-result"),
-        (&["add", "no-such-result", "--rated", "V31"], "is no claim"),
-        (&["build", "-o", "/proc/x/page.html"], "cannot be written"),
+        (&["add", "no-such-result", "--rated", "V31"], "is not a printed rating"),
+        (&["build", "-o", "/proc/x/page.html"], "cannot write"),
     ] {
         let words = [&["collection"], words, &["--dir", &word]].concat();
         let ended = home.run(&words);
@@ -261,7 +261,7 @@ fn ones_own_collection_begins_with_the_published_rows() {
     let told = home.text(&["collection", "export"]);
     assert!(told.contains("Intel SSD 520") && told.contains("published"), "{told}");
     let refused = home.refused(2, &["collection", "export", "--dir", "nowhere"]);
-    assert!(refused.contains("is no collection yet"), "{refused}");
+    assert!(refused.contains("is not a collection yet"), "{refused}");
     let own = home.scratch.path().join("home/collection");
     assert!(!own.exists(), "who asks writes nothing into it");
 }
@@ -275,11 +275,11 @@ fn what_is_no_folder_no_row_and_no_collection_is_named() {
     for (words, why) in [
         (
             vec!["collection", "add", &notes, "--dir", &word],
-            "is no result, no bundle of assay export",
+            "is not a result, a bundle of assay export",
         ),
-        (vec!["collection", "add", &sent, "--dir", &notes], "is no folder"),
-        (vec!["collection", "export", "--dir", &notes], "is no folder"),
-        (vec!["collection", "build", "-o", &notes], "is no folder"),
+        (vec!["collection", "add", &sent, "--dir", &notes], "is not a directory"),
+        (vec!["collection", "export", "--dir", &notes], "is not a directory"),
+        (vec!["collection", "build", "-o", &notes], "is not a directory"),
     ] {
         let refused = home.refused(2, &words);
         assert!(refused.contains("notes.txt ") && refused.contains(why), "{refused}");

@@ -154,7 +154,7 @@ fn one_command_has_its_row_and_a_comment_is_markdown() {
     let one = ["--command", "sleep 0.01", "--replicates", "3", "--runs", "1"];
     assert!(bench.text(&one).contains("\ncommands\n"));
     let comment = bench.text(&[&one[..], &["--markdown"]].concat());
-    assert!(comment.starts_with("### How long does this take: sleep 0.01\n"), "{comment}");
+    assert!(comment.starts_with("### How long does this command take: sleep 0.01\n"), "{comment}");
     assert!(comment.contains("| workload | mean |"), "{comment}");
 }
 
@@ -170,10 +170,10 @@ fn what_was_measured_before_is_a_gate() {
     let gate = told.split_whitespace().collect::<Vec<_>>().join(" ");
     // On a machine whose processors others have, the gate says that it cannot see.
     let words = if is_kept_from_them(ended.code, &told) {
-        ["gate: no statement about command: ", "the gate of 50% makes no statement"]
+        ["gate: inconclusive: command: ", "gate inconclusive (limit 50%)"]
     } else {
         assert_eq!(ended.code, 1, "{told}");
-        ["gate: command: fail (worse by ", "the gate of 50% failed"]
+        ["gate: command: fail (", "gate failed (limit 50%)"]
     };
     assert!(words.iter().all(|words| gate.contains(words)), "{told}");
     let told = bench.refused(2, &["--command", "true", "--gate", "5%"]);

@@ -51,10 +51,10 @@ fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
         let most = own["lost_share_bound95"].as_f64().unwrap();
         assert!((most - 0.048_703).abs() < 1e-6, "{own}");
         let first = found["summary"][0].as_str().unwrap();
-        assert!(first.contains("0 of 60 cuts") && first.contains("4.88%"), "{first}");
+        assert!(first.contains("0 of 60 crash points") && first.contains("4.88%"), "{first}");
         // Nobody may take the number for one of his drive.
         assert!(first.starts_with("Replayed on an assumed drive"), "{first}");
-        assert!(first.contains("Of the drive that is there this says nothing"), "{first}");
+        assert!(first.contains("It does not describe the real drive"), "{first}");
     }
 }
 
@@ -66,7 +66,7 @@ fn a_loss_fails_the_command_and_tells_its_shortest_story() {
     let own = &found["durability"][0];
     assert!(own["lost"].as_u64().unwrap() > 0, "{own}");
     let story = own["counterexample_text"].as_str().unwrap();
-    assert!(story.contains("the power went after step"), "{story}");
+    assert!(story.contains("the crash is after step"), "{story}");
     assert!(
         own["counterexample"]["acknowledged_step"].as_u64()
             <= own["counterexample"]["crash_step"].as_u64(),
@@ -81,7 +81,7 @@ fn without_a_sync_nothing_is_promised_and_nobody_accused() {
     let own = &found["durability"][0];
     assert_eq!((&own["acknowledged_writes"], &own["lost"]), (&0.into(), &0.into()), "{own}");
     assert_eq!(own["lost_share_bound95"], Value::Null, "{own}");
-    assert!(own["text"].as_str().unwrap().starts_with("Nothing was promised"), "{own}");
+    assert!(own["text"].as_str().unwrap().starts_with("No write was acknowledged"), "{own}");
 }
 
 /// The baseline promises nothing; that is no answer where another setting promised something.
@@ -99,7 +99,7 @@ fn what_promised_something_is_told_before_what_promised_nothing() {
     let told: Vec<&str> =
         found["summary"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     let at = |words: &str| told.iter().position(|text| text.contains(words));
-    let (kept, nothing) = (at("0 of 60 cuts"), at("Nothing was promised"));
+    let (kept, nothing) = (at("0 of 60 crash points"), at("No write was acknowledged"));
     assert!(kept.is_some() && nothing.is_some() && kept < nothing, "{told:?}");
 }
 
@@ -113,11 +113,11 @@ fn the_page_has_the_verdict_and_the_figure_of_cuts() {
     }
     let shown = home.text(&["show"]);
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("0 of 60 cuts lost an acknowledged write"), "{shown}");
-    assert!(shown.contains("nothing of the drive below"), "{shown}");
+    assert!(shown.contains("0 of 60 crash points lost an acknowledged write"), "{shown}");
+    assert!(shown.contains("not the drive below"), "{shown}");
     let page = home.text(&["report", "-o", "-"]);
     assert!(
-        page.contains("how replayed cuts ended") && page.contains("all under way there"),
+        page.contains("how replayed cuts ended") && page.contains("all writes in progress present"),
         "no figure"
     );
 }

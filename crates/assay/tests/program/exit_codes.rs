@@ -52,7 +52,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &[],
         code: 0,
-        says: "The gate of 5% passed: command (new): pass (worse by 2%",
+        says: "Gate passed (limit 5%): command (new): pass (2% worse",
         keeps: Keeps::All,
     },
     much_is_lost: Line {
@@ -60,7 +60,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &[],
         code: 1,
-        says: "the gate of 5% failed: command (new): fail (worse by 20%",
+        says: "gate failed (limit 5%): command (new): fail (20% worse",
         keeps: Keeps::All,
     },
     much_is_lost_and_so_is_a_trial: Line {
@@ -68,7 +68,7 @@ table! {
         commands: ["echo 100 ops/s", "test {replicate} -ne 2 && echo 80 ops/s"],
         more: &[],
         code: 1,
-        says: "the gate of 5% failed",
+        says: "gate failed (limit 5%)",
         keeps: Keeps::All,
     },
     replicates_are_few: Line {
@@ -76,15 +76,15 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2"],
         code: 5,
-        says: "undisturbed pairs with the baseline, and it takes 3",
+        says: "undisturbed pairs with the baseline, and the gate needs 3",
         keeps: Keeps::All,
     },
     trials_lie_apart: Line {
         what: "the trials are too far apart",
-        commands: ["echo 100 ops/s", "echo $((50 + 100 * ({replicate}% 2))) ops/s"],
+        commands: ["echo 100 ops/s", "echo $((50 + 100 * ({replicate} % 2))) ops/s"],
         more: &[],
         code: 5,
-        says: "would have been found, and --must-detect asks for 30%",
+        says: ", must_detect is 30%",
         keeps: Keeps::All,
     },
     what_is_blind_may_have_a_code: Line {
@@ -92,7 +92,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2", "--exit-inconclusive", "125"],
         code: 125,
-        says: "the gate of 5% makes no statement",
+        says: "gate inconclusive (limit 5%)",
         keeps: Keeps::All,
     },
     what_is_blind_may_pass: Line {
@@ -100,7 +100,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2", "--allow-inconclusive"],
         code: 0,
-        says: "The gate of 5% passed",
+        says: "Gate passed (limit 5%)",
         keeps: Keeps::All,
     },
     zero_has_no_ratio: Line {
@@ -108,7 +108,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 0 ops/s"],
         more: &["--until", "gate"],
         code: 5,
-        says: "makes no statement after 4 replicates: command (new): a metric that may be zero has no ratio",
+        says: "gate inconclusive after 4 replicates (limit 5%): command (new): a metric that can be zero has no ratio",
         keeps: Keeps::All,
     },
     until_gate_ends_when_it_is_decided: Line {
@@ -116,7 +116,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &["--until", "gate"],
         code: 0,
-        says: "The gate of 5% passed after",
+        says: "Gate passed after",
         keeps: Keeps::All,
     },
     a_side_is_missing: Line {
@@ -172,7 +172,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 100 ops/s; true"],
         more: &["--same-output"],
         code: 0,
-        says: "The gate of 5% passed",
+        says: "Gate passed (limit 5%)",
         keeps: Keeps::All,
     },
     a_number_is_never_there: Line {
@@ -196,7 +196,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &["--gate-metric", "reported_other"],
         code: 2,
-        says: "nothing in this study has the metric",
+        says: "no workload of this study has the metric",
         keeps: Keeps::Nothing,
     },
     somebody_interrupts_it: Line {
@@ -207,7 +207,7 @@ table! {
         ],
         more: &[],
         code: 130,
-        says: "finished trials are kept",
+        says: "finished trials are stored",
         keeps: Keeps::Begun,
     },
 }

@@ -70,7 +70,7 @@ fn times_of_commands_go_out_as_hyperfine_has_them() {
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers/hyperfine-json/parameters.json");
     let first = home.json(&["import", file, "--json"]);
     let checks = first["checks"].to_string();
-    assert!(checks.contains("lumps"), "{checks}");
+    assert!(checks.contains("in blocks"), "{checks}");
     let id = first["study"]["id"].as_str().unwrap();
     for format in ["hyperfine-json", "benchstat", "trials-csv"] {
         let out = home.text(&["export", id, "--format", format]);
@@ -121,13 +121,13 @@ fn what_comes_in_wrongly_is_told() {
     let home = home("import-mixed");
     let fio = &fio_files()[0];
     let table = home.file("card.csv", CSV);
-    assert!(home.told(2, &["import", fio, &table]).contains("import them apart"));
+    assert!(home.told(2, &["import", fio, &table]).contains("import them separately"));
     let hyperfine =
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers/hyperfine-json/parameters.json");
     let told = home.told(2, &["import", fio, hyperfine]);
     assert!(told.contains("is fio-json and") && told.contains("hyperfine-json"), "{told}");
     let cut = home.file("cut.json", &std::fs::read_to_string(fio).unwrap()[..2000]);
-    assert!(home.told(2, &["import", &cut]).contains("it is truncated"));
+    assert!(home.told(2, &["import", &cut]).contains("is truncated"));
     let other = home.file("other.json", "{\"alpha\": 1}");
     assert!(home.told(2, &["import", &other]).contains("keys `alpha`"));
     let large = home.file("large.json", std::fs::read(fio).unwrap());
@@ -139,7 +139,7 @@ fn what_comes_in_wrongly_is_told() {
     assert!(told.contains("is fio-json of 2 GiB; at most 64 MiB"), "{told}");
     assert!(home.told(2, &["import", "--set", "x", fio]).contains("FACTOR=VALUE"));
     let named = home.told(2, &["import", "--filename-pattern", "{a}-x.json", fio]);
-    assert!(named.contains("does not fit"), "{named}");
+    assert!(named.contains("does not match"), "{named}");
 }
 
 /// Four results of fio as a result of ours.

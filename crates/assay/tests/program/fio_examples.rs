@@ -20,7 +20,7 @@ const PACKAGED: &str = "usr/share/doc/fio/examples";
 /// At least so many of so many run.
 const LEAST: (usize, usize) = (40, 107);
 /// What the drive says to what is verified.
-const FORGETFUL: &str = ": a simulated drive keeps nothing that could be read again";
+const FORGETFUL: &str = ": a simulated drive stores no data to read back";
 
 /// The folder of the examples; none where they cannot be had.
 fn folder(scratch: &Path) -> Option<PathBuf> {
@@ -71,7 +71,7 @@ fn fate(home: &Home, path: &Path) -> Fate {
     let partly = home.run(&["plan", "--partly", &file, DRIVE]);
     if is_planned(&partly) {
         // What is not done is told, or that an area has another size.
-        let told = ["is left out: ", "size is not said"];
+        let told = ["is ignored: ", "size is not said"];
         assert!(told.iter().any(|told| partly.stderr.contains(told)), "{file}: {}", partly.stderr);
         return Fate::Partly;
     }
@@ -109,7 +109,7 @@ fn is_reason_of(reason: &str, line: &str) -> bool {
     let is_key = !key.is_empty() && line.trim_start().to_lowercase().starts_with(key);
     is_key
         || reason.starts_with('[') && reason.contains("]: ")
-        || reason.starts_with("no job of it can be done here: line ")
+        || reason.starts_with("Assay supports none of its jobs: line ")
 }
 
 /// Whether enough of the files run.

@@ -158,7 +158,7 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     for what in ["run", "plan"] {
         let words = [what, "boot", "--fleet", &*address, "--rank", "0/2"];
         let text = told(&mut own.assay.command(&words));
-        assert!(text.contains("what one machine has recorded"), "{text}");
+        assert!(text.contains("the records of one machine"), "{text}");
     }
     let mut late = rank(&own, &address, &["--rank", "0/3", "--fleet-wait", "1s"]);
     let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();

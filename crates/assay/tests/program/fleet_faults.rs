@@ -122,7 +122,7 @@ fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
     for round in 0..count(1, 10) {
         for (fault, why) in [
             (Fault::Dies, " was lost: its connection "),
-            (Fault::StandsStill, " was lost: it did not come within "),
+            (Fault::StandsStill, " was lost: it did not connect within "),
         ] {
             let name = format!("fleet-lost-{round}-{fault:?}");
             let came = lose(&name, 2, fault, (&[], ENDS_BY));
@@ -175,7 +175,7 @@ fn the_others_go_on_without_one_where_that_is_asked_for() {
 fn rank_0_that_dies_or_stands_still_ends_all_others() {
     for round in 0..count(1, 10) {
         for (fault, why) in
-            [(Fault::Dies, "rank 0 is gone"), (Fault::StandsStill, "rank 0 said nothing for ")]
+            [(Fault::Dies, "rank 0 is gone"), (Fault::StandsStill, "rank 0 sent nothing for ")]
         {
             let name = format!("fleet-zero-{round}-{fault:?}");
             let came = lose(&name, 0, fault, (&[], ENDS_BY));

@@ -30,7 +30,7 @@ fn a_whole_result_is_taken_in_as_it_is() {
     let told = other.refused(2, &["import", &path, "--margin", "2%"]);
     assert!(told.contains("--margin"), "{told}");
     let table = other.file("a.csv", "replicate,workload,metric,value\n1,a,iops,1\n");
-    assert!(other.refused(2, &["import", &path, &table]).contains("import them apart"));
+    assert!(other.refused(2, &["import", &path, &table]).contains("import them separately"));
     let found = other.json(&["import", &path, "--json", "--quiet"]);
     assert_eq!(found["study"]["id"].as_str().unwrap(), format!("{id}-foreign"));
     // And what is none is asked for its format as ever.
@@ -139,9 +139,10 @@ fn what_cannot_be_measured_is_told_in_a_line_that_names_the_next_command() {
     let told = home.refused(2, &["run", env!("CARGO_BIN_EXE_assay")]);
     assert!(told.contains("is a program, not a study; to time it: `assay run --command"), "{told}");
     let told = home.refused(2, &["plan", "jobs.fio"]);
-    assert!(told.contains("there is no file `jobs.fio` here") && told.len() < 160, "{told}");
+    assert!(told.contains("no file `jobs.fio` here") && told.len() < 160, "{told}");
     let told = home.refused(2, &["advise", "undo", "--yes"]);
     assert!(
-        told.contains("this command asks nothing: leave it out.") && !told.contains("--destroy")
+        told.contains("this command asks no questions; leave it out.")
+            && !told.contains("--destroy")
     );
 }

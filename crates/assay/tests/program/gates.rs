@@ -52,7 +52,7 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     let (failed, told) = ended(&home, 1, &WORSE);
     assert_eq!(failed["gate"]["outcome"], "fail");
     assert!((rows(&failed)[0]["loss"].as_f64().unwrap() - 0.75).abs() < 0.05);
-    assert!(told.contains("the gate of 20% failed: read (depth 1): fail (worse by 7"), "{told}");
+    assert!(told.contains("gate failed (limit 20%): read (queue_depth 1): fail (7"), "{told}");
     // Each of several rows is judged, and one that fails is enough.
     let (both, _) = ended(&home, 1, &[]);
     let ends: Vec<&str> = rows(&both).iter().map(|row| row["outcome"].as_str().unwrap()).collect();
@@ -71,7 +71,7 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     ended(&home, 1, &[&WORSE[..], &["--exit-inconclusive", "125"]].concat());
     ended(&home, 0, &[&ALIKE[..], &["--exit-inconclusive", "125"]].concat());
     let (few, told) = ended(&home, 5, &[&WORSE[..], &["--replicates", "2"]].concat());
-    assert!(rows(&few)[0]["reason"].as_str().unwrap().contains("it takes 3"), "{told}");
+    assert!(rows(&few)[0]["reason"].as_str().unwrap().contains("needs 3"), "{told}");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn the_answer_is_said_first_and_again() {
     let first = found["summary"][0].as_str().unwrap();
     assert!(first.starts_with("The gate of 20% failed: "), "{first}");
     let answer = &found["answers"][0];
-    assert_eq!(answer["ask"], "Is every setting at most 20% worse than the baseline?");
+    assert_eq!(answer["ask"], "Is every configuration at most 20% worse than the baseline?");
     assert_eq!(answer["verdict"], "contradicted");
     let id = found["study"]["id"].as_str().unwrap();
     // To look at it is no gate.
@@ -94,12 +94,11 @@ fn the_answer_is_said_first_and_again() {
     let file = home.file("depth.toml", STUDY);
     let words = ["run", &file, DRIVE, "--set", "queue_depth=4,8", "--gate", "20%", "--markdown"];
     let comment = home.text(&words);
-    assert!(comment.contains("\n- The gate of 20% passed"), "{comment}");
+    assert!(comment.contains("\n- Gate passed (limit 20%)"), "{comment}");
     let plan = ["plan", &file, DRIVE, "--gate", "20%", "--until", "gate"];
     let plan = home.text(&plan).split_whitespace().collect::<Vec<_>>().join(" ");
-    let told =
-        "gate exit code 1 where a setting is surely worse than the baseline by more than 20%";
-    let ends = "it ends as soon as that is decided, after 4 replicates at the earliest";
+    let told = "gate exit code 1 if a configuration is worse (95% confidence) than the baseline by more than 20%";
+    let ends = "it ends as soon as the gate is decided, after 4 replicates at the earliest";
     assert!(plan.contains(&format!("{told}; {ends}")), "{plan}");
     assert!(!home.text(&["plan", &file, DRIVE]).contains("gate"));
     // Nothing is said of a gate where there is none.
@@ -128,15 +127,15 @@ fn a_gate_is_told_to_pages_of_ci() {
     let both = told(1, &[]);
     assert!(both.contains(&counts(2, 1, 0)), "{both}");
     let (failed, passed) = both.split_once("</testcase>").unwrap();
-    assert!(failed.contains("name=\"read (depth 1): iops\">"), "{both}");
-    assert!(failed.contains("<failure type=\"gate\" message=\"read (depth 1): fail (worse by 7"));
-    assert!(passed.contains("name=\"read (depth 8): iops\">"), "{both}");
+    assert!(failed.contains("name=\"read (queue_depth 1): iops\">"), "{both}");
+    assert!(failed.contains("<failure type=\"gate\" message=\"read (queue_depth 1): fail (7"));
+    assert!(passed.contains("name=\"read (queue_depth 8): iops\">"), "{both}");
     assert!(passed.contains("name=\"replicates\" value=\"6\"/>"), "{both}");
     assert!(passed.contains("name=\"ratio_ci95_low\"") && !passed.contains("<failure"), "{both}");
     // The result says it again.
     assert_eq!(home.text(&["export", "--format", "junit"]), both);
     let blind = told(5, &[&WORSE[..], &["--replicates", "2"]].concat());
-    assert!(blind.contains(&counts(1, 0, 1)) && blind.contains("it takes 3\"/>"), "{blind}");
+    assert!(blind.contains(&counts(1, 0, 1)) && blind.contains("needs 3\"/>"), "{blind}");
     // What says nothing writes nothing.
     std::fs::remove_file(&path).unwrap();
     let file = home.file("depth.toml", STUDY);
@@ -144,7 +143,7 @@ fn a_gate_is_told_to_pages_of_ci() {
     for (words, why) in [
         (&["--junit", &path][..], "add --gate 5%"),
         (&["--gate", "5%", "--junit", "-"], "--junit -: standard output"),
-        (&["--gate", "5%", "--junit", folder], "is no file"),
+        (&["--gate", "5%", "--junit", folder], "is not a regular file"),
     ] {
         let said = home.told(2, &[&["run", &file, DRIVE, "--quiet"], words].concat());
         assert!(said.contains(why), "{words:?}: {said}");
@@ -206,7 +205,7 @@ fn a_gate_of_nothing_is_a_mistake() {
     let home = home("gates-mistakes");
     let file = home.file("depth.toml", STUDY);
     for (words, told) in [
-        (&["--gate", "5%", "--set", "queue_depth=4"][..], "this study has a single setting"),
+        (&["--gate", "5%", "--set", "queue_depth=4"][..], "this study has only one"),
         (&["--until", "gate"], "add --gate 5%"),
         (&["--gate", "much"], "--gate: "),
         (&["--gate", "5%", "--gate-metric", "peak_memory_bytes"], "it has iops, "),
@@ -233,7 +232,7 @@ fn a_gate_of_nothing_is_a_mistake() {
 fn a_machine_that_refuses_is_not_an_inconclusive_gate() {
     let home = home("gates-refused");
     let study = "format = \"assay-study/1\"\ntitle = \"refused\"\n\
-        gate = { max_regression = \"5 %\", exit_inconclusive = 125 }\n\
+        gate = { max_regression = \"5%\", exit_inconclusive = 125 }\n\
         [factors]\nmode = [\"a\", \"b\"]\n[[workload]]\nname = \"echo\"\n\
         command = { run = \"echo {mode}\", needs = [\"no-such-program\"], runs_per_trial = 1 }\n";
     let file = home.file("refused.toml", study);

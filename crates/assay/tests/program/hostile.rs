@@ -82,7 +82,7 @@ fn numbers_that_were_brought_along_are_texts_of_others_too() {
         format!("replicate,workload,factor:cable,metric,value\n{}", rows.collect::<String>())
     };
     let file = home.file("<img src=x>.csv", table(&"x".repeat(hostile::LONG)));
-    assert!(home.told(2, &["import", &file]).contains("no table of trials has such lines"));
+    assert!(home.told(2, &["import", &file]).contains("too long for a table of trials"));
     let file = home.file("<img src=x>.csv", table(&script));
     home.text(&["import", &file, "--baseline", "cable=b"]);
     let results = fs::read_dir(home.assay.home().join("results")).unwrap();

@@ -126,8 +126,8 @@ fn more_than_a_thousand_arms_are_no_arms() {
     assert_eq!(read(&rows(1000)).unwrap().measurements.series.len(), 1000);
     assert_eq!(
         read(&rows(2000)).unwrap_err(),
-        "t.csv:1002:5 (factor:run): up to here there are more than 1000 combinations of \
-         levels, and the rest is not read; remove a column that is no setting: this one has 1001 \
+        "t.csv:1002:5 (factor:run): more than 1000 combinations of \
+         levels; remove a column that is not a setting: this one has 1001 \
          levels"
     );
 }

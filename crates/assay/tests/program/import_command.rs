@@ -72,7 +72,7 @@ fn the_bundle_holds_the_file_as_it_was() {
     let ended = home.run(&words);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let id = results(&home)[0]["id"].as_str().unwrap().to_owned();
-    assert!(ended.stderr.contains(&format!("kept as {id}")), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("stored as {id}")), "{}", ended.stderr);
     let bundle = ["", "results"].map(|part| home.assay.home().join(part).join(&id));
     let bundle = bundle.iter().find(|path| path.is_dir()).expect("no directory has the id's name");
     assert_eq!(fs::read(bundle.join("trials.csv")).unwrap(), windows.as_bytes());
@@ -118,10 +118,10 @@ fn a_result_that_cannot_be_kept_is_printed_and_ends_as_others_do() {
     assert!(
         ended.json().unwrap()["measurements"].as_array().is_some_and(|cells| !cells.is_empty())
     );
-    assert!(ended.stderr.contains("one.csv: the result is not kept"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("cannot store the result of one.csv"), "{}", ended.stderr);
     assert!(ended.stderr.contains("ASSAY_HOME"), "{}", ended.stderr);
     let ended = home.run(&["import", &file, "--json"]);
-    assert_eq!((ended.code, ended.stderr.contains("not kept")), (0, false), "{}", ended.stderr);
+    assert_eq!((ended.code, ended.stderr.contains("cannot store")), (0, false), "{}", ended.stderr);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_same_run_counts_once() {
     let copy = home.file("copy.json", fs::read(run).unwrap());
     for again in [run, &copy] {
         let told = home.told(2, &["import", run, again]);
-        assert!(told.contains("hold the same run"), "{told}");
+        assert!(told.contains("contain the same run"), "{told}");
     }
     assert!(results(&home).is_empty());
 }
@@ -154,7 +154,7 @@ fn what_is_no_table_is_refused() {
     let folder = home.scratch.path().display().to_string();
     assert!(home.told(2, &["import", &folder]).contains("is a directory"));
     assert!(home.told(2, &["import", "no-such.csv"]).contains("there is no file no-such.csv"));
-    assert!(home.told(2, &["import", "/dev/zero"]).contains("no regular file"));
+    assert!(home.told(2, &["import", "/dev/zero"]).contains("not a regular file"));
     let latin = home.file("latin.csv", b"replicate\ncaf\xe9\n");
     assert!(home.told(2, &["import", &latin]).contains("latin.csv:2:1: the text is not UTF-8"));
     let large = home.file("large.csv", "replicate,workload,metric,value\n".repeat(4096));

@@ -27,10 +27,10 @@ fn study(limit: &str) -> String {
 /// The same with keys more of its work.
 fn of_work(limit: &str, more: &str) -> String {
     format!(
-        "format = \"assay-study/1\"\ntitle = \"How much?\"\nseed = 11\n[[workload]]\nname = \"read\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", queue_depth = 1024, runtime = \"2 s\"{more} }}\n\
-         [[question]]\nkind = \"max-rate\"\nask = \"How much can it take?\"\nworkloads = [\"read\"]\n\
-         slo = \"{limit}\"\n"
+        "format = \"assay-study/1\"\ntitle = \"How much?\"\nseed = 11\n[[workload]]\nname = \"read\"\nio = {{ pattern \
+         = \"random\", mix = \"read\", block_size = \"4 KiB\", queue_depth = 1024, runtime = \"2 s\"{more} \
+         }}\n[[question]]\nkind = \"max-rate\"\nask = \"How much can it take?\"\nworkloads = [\"read\"]\nslo = \
+         \"{limit}\"\n"
     )
 }
 
@@ -93,7 +93,7 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     let mut trials = told.measurements.iter().flat_map(|cell| &cell.trials);
     assert!(trials.all(|one| one.replicate > 0), "a trial that searched stands in a cell");
     assert_eq!(told.factors[0].levels, rates);
-    assert!(told.summary[0].contains("p99 < 4 ms: holds at"), "{:?}", told.summary);
+    assert!(told.summary[0].contains("p99 < 4 ms: passes at"), "{:?}", told.summary);
     assert!(told.comparisons.iter().all(|one| one.verdict.is_none()), "rates are no choice");
     let searched = finished.trials.iter().filter(|trial| trial.record.replicate == 0).count();
     assert_eq!(searched, 1 + SEARCHES as usize);
@@ -150,7 +150,7 @@ fn wherever_it_was_interrupted_the_course_is_the_same() {
 fn a_study_that_is_not_done_says_nothing_of_its_limit() {
     let begun = interrupted_after(&machine(), "p99 < 4 ms", 20);
     let told = findings(&begun);
-    assert!(told.answers.is_empty() && !told.summary.iter().any(|text| text.contains("holds at")));
+    assert!(told.answers.is_empty() && !told.summary.iter().any(|text| text.contains("passes at")));
 }
 
 #[test]
@@ -170,5 +170,5 @@ fn a_limit_that_no_rate_holds_is_said_so() {
     let load = found(&told);
     assert_eq!(load.max_passing_rate, None);
     assert!(load.rates.iter().all(|rate| rate.outcome == Standing::Fails), "{load:?}");
-    assert!(told.summary[0].contains("holds at no rate that was tried"), "{:?}", told.summary);
+    assert!(told.summary[0].contains("passes at no rate tried"), "{:?}", told.summary);
 }

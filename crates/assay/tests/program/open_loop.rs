@@ -63,7 +63,7 @@ fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
     let page = home.text(&["show", id]);
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in
-        ["response p50", "service p99", "meant to start", "operations scheduled: all issued"]
+        ["response p50", "service p99", "the intended start", "operations scheduled: all issued"]
     {
         assert!(flat.contains(words), "{words}: {page}");
     }
@@ -74,7 +74,7 @@ fn a_closed_loop_says_nothing_of_responses_and_schedules() {
     let home = home("open-loop-closed");
     let file = home.file("closed.toml", study("", ""));
     let found = home.json(&["run", &file, QUEUE, "--json"]).to_string();
-    for word in ["response_", "\"pace\"", "held_back", "behind"] {
+    for word in ["response_", "\"pace\"", "rate_limited", "behind"] {
         assert!(!found.contains(word), "{word}");
     }
 }

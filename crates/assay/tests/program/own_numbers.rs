@@ -88,7 +88,7 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
     assert_eq!(primary, ["reported_p99_us"]);
     let words = [&words[..4], &["--primary", "reported_p98"]].concat();
     let told = bench.home.told(2, &bench.words(&words));
-    assert!(told.contains("no command of this study tells reported_p98"), "{told}");
+    assert!(told.contains("no command of this study reports reported_p98"), "{told}");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
     let twice =
         ["--command", "touch ran", "--reads", "a([0-9]):x:higher", "--reads", "b([0-9]):x:lower"];
     let said = bench.home.told(2, &bench.words(&twice));
-    assert!(said.contains("two numbers are called reported_x"), "{said}");
+    assert!(said.contains("two metrics have the name reported_x"), "{said}");
     assert!(!fs::exists(bench.path("ran")).unwrap());
 }
 
@@ -230,7 +230,7 @@ fn hostile_output_is_bounded() {
         let result = bench.home.assay.home().join("results").join(id);
         let kept = fs::read(result.join("trials.jsonl")).unwrap();
         assert!(kept.len() < 1 << 20, "{command}: {} bytes", kept.len());
-        let says_so = String::from_utf8(kept).unwrap().contains("no more than the last 64 KiB");
+        let says_so = String::from_utf8(kept).unwrap().contains("only the last 64 KiB");
         assert_eq!(says_so, command != escapes, "{command}");
     }
     let large = "echo '{\"a\": 1}'; head -c 9000000 /dev/zero | tr '\\0' ' '";
@@ -252,7 +252,7 @@ fn gigabytes_are_read_to_their_end_and_not_kept() {
     let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
     assert!(kept.len() < 4 << 20, "{} bytes", kept.len());
-    assert!(kept.contains("no more than the last 64 KiB"), "{}", kept.len());
+    assert!(kept.contains("only the last 64 KiB"), "{}", kept.len());
 }
 
 #[test]
@@ -288,9 +288,9 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
     assert_eq!(fs::read_to_string(bench.path("once")).unwrap(), "once\nonce\n");
     for (words, told) in [
         (&["--env", "THREADS"][..], "--env THREADS=1,4"),
-        (&["--env", "1X=1,2"], "no variable"),
-        (&["-n", "a"], "compared with nothing"),
-        (&["--command", "b", "-n", "a", "-n", "a"], "two commands are called so"),
+        (&["--env", "1X=1,2"], "not a variable"),
+        (&["-n", "a"], "a single command needs no name"),
+        (&["--command", "b", "-n", "a", "-n", "a"], "two commands have this name"),
     ] {
         let words = [&["--command", "touch ran"], words].concat();
         let said = bench.home.told(2, &bench.words(&words));
@@ -318,5 +318,5 @@ fn rate_of_a_warm_file_is_suspect() {
     let found = bench.json(&[&["--command", line, "--reads", "dd"][..], &SHORT].concat());
     let rate = cell(&found, "reported_bandwidth_bytes_per_s", None);
     assert_eq!(rate["trust"], "suspect", "{rate:#}");
-    assert!(rate["reasons"].to_string().contains("speed of memory"), "{rate:#}");
+    assert!(rate["reasons"].to_string().contains("memory served the rest"), "{rate:#}");
 }

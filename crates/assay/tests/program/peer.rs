@@ -64,7 +64,7 @@ fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
     // Whoever comes now takes the place of one of them.
     let until = Instant::now() + LIMIT;
     while answer(address).is_empty() {
-        assert!(Instant::now() < until, "it says nothing any more");
+        assert!(Instant::now() < until, "it sends nothing any more");
     }
     running.signal("INT").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 0);

@@ -57,7 +57,7 @@ fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() 
         assert_eq!(row["value"].as_f64().unwrap().to_string(), seconds);
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("19.06% was printed, but 1042.523 of 8876.945 s are 11.74%"), "{text}");
+    assert!(flat.contains("19.06% was published, but 1042.523 of 8876.945 s are 11.74%"), "{text}");
     let mut narrow = home.assay.command(&["compare", "--by", "platform", &id]);
     let narrow = run(narrow.env("COLUMNS", "40"), Duration::from_secs(100)).unwrap().stdout;
     assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
@@ -98,7 +98,7 @@ fn places_are_named_by_labels_and_notes_and_published_rows_stand_beside() {
     assert_eq!(found["comparisons"][0]["verdict"], "inconclusive");
     let text = home.text(&[&words[..], &["--published", "article-000"]].concat());
     let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("suggest no direction; a loss of"), "{text}");
+    assert!(told.contains("smallest detectable loss"), "{text}");
     assert!(!text.contains("suggests worse"), "{text}");
     let xen = line(&text, "article 000: Xen 4.1.2 (PV)");
     assert!(xen.contains("1316.984 s") && xen.contains("79.16%"), "{xen}");
@@ -135,18 +135,18 @@ fn what_makes_no_table_of_places_is_refused_with_what_to_do() {
     let label = |id: &str, name: &str| format!("{id}={name}");
     let by = |more: &[&str]| home.told(2, &[&["compare", "--by", "platform"], more].concat());
     assert!(
-        by(&[&bare, "--platform", &label(&bare, "a")]).contains("name a result of another place")
+        by(&[&bare, "--platform", &label(&bare, "a")]).contains("add a result of another platform")
     );
     assert!(by(&[&bare, &bare]).contains("is named twice"));
-    assert!(by(&[&bare, &guest, "--platform", "a"]).contains("say ID=NAME"));
-    assert!(by(&[&bare, &guest, "--platform", "nothing=a"]).contains("none of the results"));
+    assert!(by(&[&bare, &guest, "--platform", "a"]).contains("use ID=NAME"));
+    assert!(by(&[&bare, &guest, "--platform", "nothing=a"]).contains("no compared result"));
     let named = [label(&bare, "a"), label(&guest, "b")];
     let both = [&*bare, &*guest, "--platform", &*named[0], "--platform", &*named[1]];
     assert!(by(&[&both[..], &["--baseline", "c"]].concat()).contains("there are a and b"));
     assert!(by(&[&both[..], &["--published", "004"]].concat()).contains("only article-000"));
     assert!(by(&[&both[..], &["--gate", "5%"]].concat()).contains("has no sides and no gate"));
     assert!(home.told(2, &["compare", &bare, &guest, "--platform", "a=b"]).contains("--by"));
-    assert!(home.told(2, &["report", "--by", "platform"]).contains("name one for each place"));
+    assert!(home.told(2, &["report", "--by", "platform"]).contains("give one per platform"));
     // A margin is for sides of days, or for places.
     assert!(home.told(2, &["compare", &bare, &guest, "--margin", "5%"]).contains("--margin needs"));
     let other =

@@ -100,11 +100,10 @@ fn a_plug_needs_a_peer_and_a_plan_says_what_one_cut_tells() {
     let home = home("plug-plan");
     let file = home.file("study.toml", study("", "1 s"));
     let told = home.told(3, &["run", &file, "/dev/shm", "--quiet", WAIT]);
-    assert!(told.contains("no peer is named that keeps the promises"), "{told}");
+    assert!(told.contains("no peer records acknowledged writes"), "{told}");
     let plan = home.text(&["plan", &file, "/dev/shm", "--set", "peer=192.168.1.2:7710"]);
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["one cut of the power of this machine a trial", "1 cut: 95%", "192.168.1.2:7710"]
-    {
+    for words in ["one power cut of this machine per trial", "1 cut: 95%", "192.168.1.2:7710"] {
         assert!(plan.contains(words), "{words}: {plan}");
     }
     let ended = home.run(&["plan", &file, "/dev/shm", "--set", "peer=nowhere"]);
@@ -112,5 +111,9 @@ fn a_plug_needs_a_peer_and_a_plan_says_what_one_cut_tells() {
     let wrong = study("peer = \"a:1\", writer = \"files\",", "1 s");
     let wrong = home.file("wrong.toml", wrong);
     let ended = home.run(&["plan", &wrong, "/dev/shm"]);
-    assert!(ended.code == 2 && ended.stderr.contains("grade plug writes as"), "{}", ended.stderr);
+    assert!(
+        ended.code == 2 && ended.stderr.contains("method plug requires writer"),
+        "{}",
+        ended.stderr
+    );
 }

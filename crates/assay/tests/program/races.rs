@@ -106,13 +106,13 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
 fn texts_tell_who_won_and_never_that_anything_is_better() {
     let found = findings(&raced(STUDY));
     let said = found.sentences().find(|(said, _)| **said == Said::Race).expect("a sentence");
-    assert!(said.1.contains(" won the race among 5 settings after "), "{}", said.1);
+    assert!(said.1.contains(" won the race among 5 configurations after "), "{}", said.1);
     let document = assay_report::document::make(&found);
     let texts =
         [assay_report::text::render(&document, 80, false), assay_report::markdown::comment(&found)];
     for text in texts {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("won the race among 5 settings"), "{text}");
+        assert!(text.contains("won the race among 5 configurations"), "{text}");
         assert!(text.contains("left after"), "{text}");
         for word in ["better", "worse", "equivalent", "inconclusive"] {
             assert!(!text.contains(word), "{word}: {text}");
@@ -143,7 +143,7 @@ fn a_race_of_few_replicates_ends_with_all_that_it_has() {
     let finished = raced(&text.replace("replicates = 6", "replicates = 3"));
     let found = findings(&finished);
     assert_eq!(answer(&found).end, Some(RaceEnd::Replicates));
-    assert!(answer(&found).text.contains("does not tell them apart"), "{}", answer(&found).text);
+    assert!(answer(&found).text.contains("does not separate them"), "{}", answer(&found).text);
 }
 
 /// Runs until a trial has ended, then stops.

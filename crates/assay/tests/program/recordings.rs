@@ -28,7 +28,7 @@ fn a_log_of_fio_is_shown_and_planned_to_be_played() {
     let ended = home.run(&["import", &file, "--title", "evening"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stdout.contains("1,050 requests of sdz"), "{}", ended.stdout);
-    assert!(ended.stderr.contains("does not say when requests ended"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("has no completion times"), "{}", ended.stderr);
     assert!(home.text(&["show", "evening"]).contains("recorded requests"));
 
     let study = "format = \"assay-study/1\"\ntitle = \"Again\"\nreplicates = 2\n\n[[workload]]\nname = \"a\"\n\
@@ -39,7 +39,7 @@ fn a_log_of_fio_is_shown_and_planned_to_be_played() {
     let told = home.run(&["plan", &home.file("paced.toml", paced), FAST]);
     let said = [told.stdout, told.stderr].join(" ");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("when requests ended"), "{said}");
+    assert!(said.contains("no end times"), "{said}");
 }
 
 #[test]
@@ -59,6 +59,6 @@ fn a_text_with_a_mistake_is_told_with_its_line_and_keeps_nothing() {
     let file = home.file("wrong.log", &wrong);
     let line = wrong.lines().position(|line| line.contains("jumps")).unwrap() + 1;
     let told = home.refused(2, &["import", &file]);
-    assert!(told.contains(&format!("wrong.log:{line}:1: jumps is no action")), "{told}");
-    assert!(home.refused(2, &["show"]).contains("there is no result"));
+    assert!(told.contains(&format!("wrong.log:{line}:1: jumps is not an action")), "{told}");
+    assert!(home.refused(2, &["show"]).contains("no result"));
 }

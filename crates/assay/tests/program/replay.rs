@@ -168,7 +168,7 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     assert!(rows(&found, "trims").is_empty());
     let absent = found["absent"].as_array().unwrap();
     let trims = absent.iter().find(|one| one["workload"] == "evening, played trims").unwrap();
-    assert_eq!(trims["reason"], "the recording has no trims");
+    assert_eq!(trims["reason"], "the trace has no trims");
 
     // A study may be about one class alone.
     let primary = "seed = 3\nprimary_metric = \"write_response_p50_ns\"\n";
@@ -230,7 +230,7 @@ fn a_paced_play_is_the_same_work_at_the_speed_of_each_drive() {
         assert_eq!(told["dependent"]["after_end"], COUNT / 5 * 4 - 2, "{told}");
         assert!(told["ks_distance"].is_null(), "{told}");
         let page = home.text(&["show", found["study"]["id"].as_str().unwrap()]);
-        assert!(page.contains("what waited in paced plays"), "{page}");
+        assert!(page.contains("waits in paced replays"), "{page}");
         told["replayed_ns"].as_u64().unwrap()
     });
     assert!(took[1] > 3 * took[0], "{took:?}");
@@ -262,7 +262,7 @@ fn a_recording_that_is_none_or_another_one_is_refused_before_anything_is_run() {
     assert!(told.code == 2 && told.stderr.contains("--record-trace"), "{}", told.stderr);
     let file = home.file("nobody.toml", study("nobody", ""));
     let told = home.run(&["plan", &file, FAST]);
-    assert!(told.code == 2 && told.stderr.contains("no result is called"), "{}", told.stderr);
+    assert!(told.code == 2 && told.stderr.contains("no result named"), "{}", told.stderr);
 
     let (id, directory) = recorded(&home);
     let file = home.file("replay.toml", study(&id, ""));
@@ -273,7 +273,7 @@ fn a_recording_that_is_none_or_another_one_is_refused_before_anything_is_run() {
     assert_eq!(home.run(&["plan", &again]).code, 0);
     fs::write(directory.join(FILE), recording(COUNT - 1)).unwrap();
     let told = home.run(&["plan", &again]);
-    assert!(told.code != 0 && told.stderr.contains("another one"), "{}", told.stderr);
+    assert!(told.code != 0 && told.stderr.contains("differs from"), "{}", told.stderr);
     let damaged = &recording(COUNT)[..1000];
     fs::write(directory.join(FILE), damaged).unwrap();
     let told = home.run(&["plan", &file, FAST]);

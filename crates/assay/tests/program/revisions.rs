@@ -77,7 +77,7 @@ fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
     let ran = sides.bench.home.run(&words);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     // The tree is dirty, and that is told.
-    assert!(ran.stderr.contains("not committed are not measured"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("uncommitted changes"), "{}", ran.stderr);
     let found: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(measured(&found), ["main", "old"]);
     assert_eq!(found["comparisons"][0]["configuration"]["revision"], "main", "{found:#}");
@@ -98,7 +98,7 @@ fn a_tree_that_is_not_dirty_and_a_single_revision_are_no_news() {
     let Some(sides) = Sides::new("revisions-clean") else { return };
     let ran = sides.bench.home.run(&sides.words("old", &["--command", "sh bench.sh", "--json"]));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for told in ["not committed", "the same commit"] {
+    for told in ["uncommitted", "the same commit"] {
         assert!(!ran.stderr.contains(told), "{}", ran.stderr);
     }
     let found: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -137,14 +137,14 @@ fn what_is_no_revision_or_no_repository_is_the_users_mistake() {
     let refused = |words: &[&str]| sides.bench.home.refused(2, words);
     let command = ["--command", "true"];
     let told = refused(&sides.words("old,nowhere", &command));
-    assert!(told.contains("nowhere is no commit of"), "{told}");
+    assert!(told.contains("nowhere is not a commit of"), "{told}");
     let told = refused(&sides.words("old,old", &command));
     assert!(told.contains("--rev old,old"), "{told}");
     let folder = sides.bench.home.scratch.path().to_str().unwrap();
     let told = refused(&["run", folder, "--rev", "old", "--command", "true"]);
-    assert!(told.contains("is in no repository"), "{told}");
+    assert!(told.contains("is not in a git repository"), "{told}");
     let told = refused(&sides.words("old", &["--command", "true", "--lab"]));
-    assert!(told.contains("trees of revisions"), "{told}");
+    assert!(told.contains("revisions are built"), "{told}");
     let path = sides.repository.path().to_str().unwrap();
     let told = refused(&["run", path, "--command", "true", "--build", "true"]);
     assert!(told.contains("--build is for studies that build a tree"), "{told}");

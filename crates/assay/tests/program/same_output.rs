@@ -35,7 +35,7 @@ fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
     let found = bench.json(&[&two[..], &["--same-output"], &SHORT].concat());
     let rows = said(&found, "output-mismatch");
     assert!(rows.len() >= 2 && rows.iter().all(|(trust, _)| trust == "invalid"), "{rows:?}");
-    assert!(rows[0].1.contains("what was compared did different work"), "{rows:?}");
+    assert!(rows[0].1.contains("the compared commands did different work"), "{rows:?}");
     assert_eq!(*verdict(&found), Value::Null, "{found:#}");
     // Nobody asked, or they print the same.
     let unasked = bench.json(&[&two[..], &SHORT].concat());

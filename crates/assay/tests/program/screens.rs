@@ -26,7 +26,7 @@ fn study(depths: usize, copies: usize, stop: &str) -> String {
         (1..=count).map(|at| format!("\"{}\"", name(at))).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "format = \"assay-study/1\"\ntitle = \"Which depth?\"\nreplicates = 6\nseed = 5\nmargin = \"10 %\"\n\
+        "format = \"assay-study/1\"\ntitle = \"Which depth?\"\nreplicates = 6\nseed = 5\nmargin = \"10%\"\n\
          stop = {{ rule = \"best\", {stop} }}\nbaseline = {{ queue_depth = \"1\", aa_copy = \"c1\" }}\n[factors]\n\
          queue_depth = [{}]\naa_copy = [{}]\n[[workload]]\nname = \"read\"\n\
          io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"20 ms\" }}\n",
@@ -71,8 +71,8 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
         assert!(!is_lost || runner.n == 0);
     }
     let said = found.sentences().find(|(said, _)| **said == Said::Screen).expect("a sentence");
-    let looked = "nteractions were not looked at";
-    assert!(said.1.contains(looked) && said.1.contains("Before it a screen of 48 trials"));
+    let looked = "he screen ignores interactions";
+    assert!(said.1.contains(looked) && said.1.contains("A screen of 48 trials"));
     let document = document::make(&found);
     let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
     for told in [text::render(&document, 80, false), markdown::comment(&found), page] {

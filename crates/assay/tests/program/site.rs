@@ -126,8 +126,8 @@ fn site_needs_a_folder_and_results() {
     let home = home("site-refused");
     let file = home.file("file", "");
     let folder = home.scratch.path().join("site").display().to_string();
-    assert!(home.refused(2, &["report", "--all", "-o", &folder]).contains("there is no result"));
-    assert!(home.refused(2, &["report", "--all", "-o", &file]).contains("is no folder"));
+    assert!(home.refused(2, &["report", "--all", "-o", &folder]).contains("no result"));
+    assert!(home.refused(2, &["report", "--all", "-o", &file]).contains("is not a directory"));
     assert!(home.refused(2, &["report", "--all", "-o", "-"]).contains("-o FOLDER"));
     assert!(home.told(2, &["report", "--all"]).contains("--output"));
     assert!(home.told(2, &["report", "one", "--all", "-o", &folder]).contains("--all"));

@@ -104,6 +104,6 @@ fn documents_have_the_fields_that_are_promised() {
     }
     let bare = json!({ "format": "assay-findings/0", "study": null });
     let broken = promises[0].broken(&bare);
-    assert!(broken.contains(&"cells") && broken.contains(&"assay-findings/1"), "{broken:?}");
+    assert!(broken.contains(&"measurements") && broken.contains(&"assay-findings/1"), "{broken:?}");
     assert!(!broken.contains(&"study"), "absent is not null");
 }

@@ -26,11 +26,7 @@ fn of_a_file_without_stamps_nothing_is_said() {
         let file = home.file(name, content);
         let ended = home.run(&["verify", &file]);
         assert_eq!(ended.code, 5, "{name}: {}{}", ended.stdout, ended.stderr);
-        assert!(
-            ended.stderr.contains("nothing that was written with verify = true"),
-            "{}",
-            ended.stderr
-        );
+        assert!(ended.stderr.contains("nothing written with verify = true"), "{}", ended.stderr);
         let report: serde_json::Value =
             serde_json::from_str(&home.run(&["verify", &file, "--json"]).stdout).unwrap();
         assert_eq!(
@@ -60,7 +56,7 @@ fn a_simulated_drive_keeps_nothing_and_says_so() {
     let study = home.file("verified.toml", VERIFIED);
     let plan = home.run(&["plan", &study, DRIVE, "--json"]);
     assert!(
-        plan.stdout.contains("a simulated drive keeps nothing"),
+        plan.stdout.contains("a simulated drive stores no data"),
         "{}{}",
         plan.stdout,
         plan.stderr

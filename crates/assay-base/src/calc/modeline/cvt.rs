@@ -104,13 +104,13 @@ impl Timing {
         }
         if self == Self::Rb2 {
             remarks.push(
-                "rb2: 80 pixels of blanking are of CVT 1.2 (2013); an older monitor may stay dark."
+                "rb2: 80 pixels of blanking need CVT 1.2 (2013); an older monitor may show nothing."
                     .to_owned(),
             );
         }
         if matches!(self, Self::Fixed(_)) {
             remarks.push(
-                "fixed: no standard has this blanking; only a trial tells whether a monitor takes it."
+                "fixed: no standard has this blanking; try whether the monitor accepts it."
                     .to_owned(),
             );
         }

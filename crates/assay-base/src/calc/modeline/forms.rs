@@ -34,13 +34,13 @@ impl Forms {
         let scan = [(mode.interlace, " interlace"), (mode.doublescan, " doublescan")];
         let scan: String = scan.into_iter().filter(|(has, _)| *has).map(|(_, word)| word).collect();
         let (kernel, loss) = kernel(mode, made.map(|(timing, _)| timing), rate);
-        let mut remarks = vec![format!("Put the name of your display in place of {DISPLAY}.")];
+        let mut remarks = vec![format!("Replace {DISPLAY} with the name of your display.")];
         if !scan.is_empty() {
             remarks.push(format!("sway and niri cannot express{scan}: those forms lack it."));
         }
         if mode.hsync.is_none() || mode.vsync.is_none() {
             remarks
-                .push("The line tells no sync signs: the forms of sway and niri say -.".to_owned());
+                .push("The line has no sync signs: the forms of sway and niri use -.".to_owned());
         }
         remarks.push(loss);
         Self {
@@ -98,9 +98,8 @@ fn kernel(mode: &Mode, timing: Option<Timing>, rate_hz: f64) -> (String, String)
         _ => "not this mode",
     };
     let loss = format!(
-        "video= takes a size, whole Hz and CVT alone: it asks for {kind} at {whole:.0} Hz, {near}. It \
-         has no words for clock, porches and sync signs: those need an EDID of your own \
-         (drm.edid_firmware=)."
+        "video= accepts only a size, whole Hz and CVT: it requests {kind} at {whole:.0} Hz, {near}. It cannot express \
+         clock, porches and sync signs: those need a custom EDID (drm.edid_firmware=)."
     );
     (word, loss)
 }

@@ -144,12 +144,12 @@ pub fn shown(value: f64) -> String {
 pub fn range(text: &str, unit: &str, example: &str) -> Result<[f64; 2], String> {
     let (low, high) = text.trim().split_once('-').ok_or_else(|| {
         format!(
-            "`{text}` is no range: say the lowest and the highest in {unit}, for example {example}"
+            "`{text}` is not a range; give the lowest and the highest in {unit}, for example {example}"
         )
     })?;
     let [low, high] = [number(low, unit)?, number(high, unit)?];
     if low > high {
-        return Err(format!("`{text}` is reversed: say {}-{}", shown(high), shown(low)));
+        return Err(format!("`{text}` is reversed; use {}-{}", shown(high), shown(low)));
     }
     Ok([low, high])
 }

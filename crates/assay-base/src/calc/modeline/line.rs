@@ -14,8 +14,8 @@ pub struct Line {
 }
 
 /// What is said of a line that is none.
-const SHAPE: &str = "say clock in MHz, four numbers across and four down, for example '165.00 3840 \
-                     3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
+const SHAPE: &str = "give the clock in MHz, four horizontal and four vertical numbers, for example '165.00 3840 3848 \
+                     3880 4008 2400 2402 2404 2406 +hsync +vsync'";
 
 /// Reads a line.
 pub fn parse(text: &str) -> Outcome<Line> {
@@ -60,12 +60,12 @@ fn wrong(what: &str) -> Failure {
 
 fn clock_khz(word: &str) -> Outcome<u64> {
     const MOST_MHZ: f64 = 1e6;
-    let mhz: f64 = word.parse().map_err(|_| wrong(&format!("`{word}` is no clock")))?;
+    let mhz: f64 = word.parse().map_err(|_| wrong(&format!("`{word}` is not a clock")))?;
     let khz = (mhz * 1e3).round();
     if khz >= 1.0 && mhz <= MOST_MHZ {
         Ok(khz as u64)
     } else {
-        Err(wrong(&format!("`{word}` is no clock in MHz")))
+        Err(wrong(&format!("`{word}` is not a clock in MHz")))
     }
 }
 
@@ -74,7 +74,8 @@ fn four<'w>(words: &mut impl Iterator<Item = &'w str>) -> Outcome<[u32; 4]> {
     for number in &mut numbers {
         let word = words.next().ok_or_else(|| wrong("a line has too few numbers"))?;
         let read = word.parse().ok().filter(|number| (1..=MOST_COUNT).contains(number));
-        *number = read.ok_or_else(|| wrong(&format!("`{word}` is no count of pixels or lines")))?;
+        *number =
+            read.ok_or_else(|| wrong(&format!("`{word}` is not a number of pixels or lines")))?;
     }
     Ok(numbers)
 }
@@ -85,8 +86,7 @@ fn ordered(numbers: [u32; 4], way: &str, names: &str) -> Outcome<()> {
     }
     let [shown, begin, end, total] = numbers;
     Err(Failure::mistake(format!(
-        "{shown} {begin} {end} {total} do not rise: write {names} ({way}) in this order, the sync at \
-         least 1 long"
+        "{shown} {begin} {end} {total} do not increase; give {names} ({way}) in this order, with a sync of at least 1"
     )))
 }
 
@@ -102,8 +102,7 @@ fn flag(mode: &mut Mode, word: &str) -> Outcome<()> {
         ";" | "}" => {}
         _ => {
             return Err(Failure::mistake(format!(
-                "`{word}` is not understood: a line ends with +hsync or -hsync, +vsync or -vsync, \
-                 interlace, doublescan"
+                "`{word}` is unknown; a line ends with +hsync or -hsync, +vsync or -vsync, interlace, doublescan"
             )));
         }
     }

@@ -106,8 +106,7 @@ pub struct Better {
 pub fn highest(size: [u32; 2], limits: Limits, timings: &[Timing]) -> Outcome<Highest> {
     if limits.is_empty() {
         return Err(Failure::mistake(
-            "nothing limits the refresh: give --clock, --h, --v or --edid, or --refresh for a mode at \
-             a rate",
+            "nothing limits the refresh; give --clock, --h, --v or --edid, or --refresh for a mode at a rate",
         ));
     }
     let tried: Vec<Tried> =
@@ -160,13 +159,11 @@ fn better(
     timings: &[Timing],
 ) -> Presence<Better> {
     if limits.is_empty() {
-        return Presence::absent(
-            "no limits are given, so nothing says what a better mode may have",
-        );
+        return Presence::absent("no limits given, so a better mode is undefined");
     }
     if mode.interlace || mode.doublescan {
         return Presence::absent(
-            "only plain modes are sought, and this line interlaces or scans twice",
+            "the search covers only progressive modes, and this line is interlaced or doublescan",
         );
     }
     let highest = match highest([mode.h[0], mode.v[0]], limits, timings) {
@@ -216,8 +213,7 @@ struct Stop {
 
 fn no_time(timing: Timing, rate_hz: f64) -> Stop {
     let text = format!(
-        "{} has no mode at {} Hz: it leaves no time for the lines, or no room for a sync; take another \
-         rate, size or timing",
+        "{} has no mode at {} Hz: no time for the lines, or no space for a sync; use another rate, size or timing",
         timing.name(),
         shown(rate_hz)
     );
@@ -266,7 +262,7 @@ fn stopped_by(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64
         misfits.iter().all(|misfit| misfit.above).then(|| (rate, misfits.into_iter().next()))
     });
     let Some((rate, Some(misfit))) = broken else {
-        let text = format!("{name} reaches the least of --h or --v at no rate: lower it");
+        let text = format!("{name} never reaches the minimum of --h or --v; lower it");
         return Stop { text, share: f64::INFINITY };
     };
     let text = format!(

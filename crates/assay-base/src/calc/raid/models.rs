@@ -96,7 +96,7 @@ fn per_kib(moved_kib: f64, question: &Question) -> f64 {
 pub fn all(question: &Question) -> Vec<Model> {
     let model = |model, source, text, moved| Model { model, source, text, moved };
     if question.level.parities() == 0 {
-        let text = "the write on every disk that keeps a copy of it";
+        let text = "the write on every disk that has a copy of it";
         return vec![model("copies", Source::Computed, text, Presence::Present(copies(question)))];
     }
     let chunk = |count: Count| Presence::Present(count.moved(question.chunk_bytes, question));
@@ -195,7 +195,7 @@ fn full_stripe(question: &Question) -> Presence<Moved> {
     let stripe = data * question.chunk_bytes;
     if !question.write_bytes.is_multiple_of(stripe) {
         return Presence::absent(format!(
-            "a stripe holds {}: a write must be a multiple of that",
+            "a stripe has {}; use a multiple of that for --write",
             super::kib(stripe)
         ));
     }

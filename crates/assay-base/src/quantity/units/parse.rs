@@ -89,7 +89,7 @@ pub(super) fn amount(text: &str, measure: &Measure) -> Result<u64, UnitError> {
     }
     let unit = find(name, measure).ok_or_else(|| wrong_unit(number.text, name, measure))?;
     number.times(unit.factor).ok_or_else(|| {
-        UnitError(format!("`{}` is too much: the most is {}", text.trim(), measure.most))
+        UnitError(format!("`{}` is too large; the limit is {}", text.trim(), measure.most))
     })
 }
 
@@ -99,16 +99,16 @@ pub(super) fn percent(text: &str) -> Result<f64, UnitError> {
     let shown = number.text;
     match name {
         "%" | "percent" => {}
-        "" => return Err(UnitError(format!("`{shown}` has no unit: say {shown}%"))),
+        "" => return Err(UnitError(format!("`{shown}` has no unit; use {shown}%"))),
         _ => {
-            return Err(UnitError(format!("`{name}` is not percent: did you mean `{shown}%`?")));
+            return Err(UnitError(format!("`{name}` is not a percentage; use `{shown}%`")));
         }
     }
     let value: f64 = shown.parse().unwrap_or(f64::INFINITY);
     if value.is_finite() {
         Ok(value)
     } else {
-        Err(UnitError(format!("`{}` is too much for a share in percent", text.trim())))
+        Err(UnitError(format!("`{}` is too large for a percentage", text.trim())))
     }
 }
 
@@ -143,22 +143,22 @@ fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), U
     let text = text.trim();
     let [example, ..] = offer;
     if text.is_empty() {
-        return Err(UnitError(format!("nothing is no amount: say for example 10 {example}")));
+        return Err(UnitError(format!("the amount is empty; use for example 10 {example}")));
     }
     if text.starts_with('-') {
-        return Err(UnitError(format!("`{text}` is negative: say an amount above zero")));
+        return Err(UnitError(format!("`{text}` is negative; use an amount above zero")));
     }
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, name) = text.split_at(end);
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     if digits == 0 || number.bytes().filter(|byte| *byte == b'.').count() > 1 {
         return Err(UnitError(format!(
-            "`{text}` does not begin with a number: say for example 10 {example}"
+            "`{text}` does not start with a number; use for example 10 {example}"
         )));
     }
     if name.starts_with(',') {
         return Err(UnitError(format!(
-            "`{text}` has a comma: write the number without one, with a point before decimals"
+            "`{text}` contains a comma; use digits only, with a point before decimals"
         )));
     }
     Ok((Number { text: number }, name.trim()))
@@ -174,20 +174,19 @@ fn find<'m>(name: &str, measure: &'m Measure) -> Option<&'m Unit> {
 fn without_unit(number: &str, measure: &Measure) -> UnitError {
     let [first, second, third] = measure.offer;
     UnitError(format!(
-        "`{number}` has no unit: say {number} {first}, {number} {second} or {number} {third}"
+        "`{number}` has no unit; use {number} {first}, {number} {second} or {number} {third}"
     ))
 }
 
 fn wrong_unit(number: &str, name: &str, measure: &Measure) -> UnitError {
     if let Some(power) = ambiguous(name, measure) {
         return UnitError(format!(
-            "`{name}` may mean bits: say {number} {power}iB (powers of 1024) or {number} {}B \
-             (powers of ten)",
+            "`{name}` may mean bits; use {number} {power}iB (powers of 1024) or {number} {}B (powers of ten)",
             if power == "K" { "k" } else { power }
         ));
     }
     UnitError(format!(
-        "`{name}` is no {}; did you mean `{}`? ({})",
+        "`{name}` is not a {}; use `{}` ({})",
         measure.noun,
         nearest(name, measure),
         measure.choice

@@ -144,7 +144,7 @@ fn a_class_is_no_path() {
     let whole = merge(&slot(), "", &hosts, None);
     assert_eq!(whole.trial.record.status, Status::Failed);
     let why = whole.trial.record.reason.unwrap();
-    assert!(why.starts_with("rank 1 (n1): no class of operations is called a/../../x"), "{why}");
+    assert!(why.starts_with("rank 1 (n1): no class of operations is named a/../../x"), "{why}");
     assert!(whole.histograms.is_empty());
     assert!(is_class("read") && is_class("write-response"));
     assert!(!is_class("") && !is_class("..") && !is_class(&"x".repeat(LONGEST_CLASS + 1)));
@@ -182,7 +182,7 @@ fn a_host_without_a_number_makes_the_trial_failed_by_name() {
     let lost = merge(&slot(), "now", &[], Some("rank 2 (n2) was lost".to_owned())).trial.record;
     assert_eq!((lost.status, lost.started.as_str()), (Status::Failed, "now"));
     let apart = merge(&slot(), "", &[host(0, 0, &[1]), host(1, 11 * S, &[1])], None).trial.record;
-    assert!(apart.reason.unwrap().contains("nothing in common"));
+    assert!(apart.reason.unwrap().contains("do not overlap"));
 }
 
 #[test]

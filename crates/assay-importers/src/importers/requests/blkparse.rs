@@ -14,11 +14,11 @@ use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, Told, number
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "blkparse",
-        summary: "requests one by one: the text that blkparse makes of a blktrace",
-        text: "It becomes a recording, as assay watch --record-trace makes one: shown, exported and played again \
-               (the work replay). Arrival is Q, end is C, size and place are those \
-               of the hand-over (D); what has no end in the text is left out and counted. Lines need the usual form of \
-               blkparse (without -f); names of programs are not kept.",
+        summary: "recorded requests: the text output of blkparse for a blktrace",
+        text: "Stores a trace like assay watch --record-trace, to show, export and replay (workload replay). Arrival \
+               is Q, end is C; size and offset come from the issue (D). Requests without an end in the text are \
+               counted but not stored. Lines need the usual format of blkparse (without -f); program names are \
+               dropped.",
     },
     recognises: |head| {
         let mut lines = head.lines().map(str::trim);
@@ -101,7 +101,7 @@ fn time(text: Option<&str>) -> Result<u64, String> {
     let text = text.ok_or("the time is missing")?;
     let found = text.split_once('.').filter(|(_, part)| (1..=9).contains(&part.len()));
     let (whole, part) = found.ok_or_else(|| {
-        format!("the time is {}, and not seconds such as 0.000012345", outside::spelled(text))
+        format!("the time is {}, not seconds such as 0.000012345", outside::spelled(text))
     })?;
     let scale = 10_u64.pow(9 - part.len() as u32);
     let whole = number(Some(whole), "the second", MOST_SECONDS)?;
@@ -147,7 +147,7 @@ impl<'l> Event<'l> {
         let action = words.next().ok_or("the action is missing")?;
         let is_action = action.len() <= 2 && action.bytes().all(|byte| byte.is_ascii_alphabetic());
         if !is_action {
-            return Err(format!("{} is no action of blkparse", outside::spelled(action)));
+            return Err(format!("{} is not an action of blkparse", outside::spelled(action)));
         }
         let letters = words.next().unwrap_or_default();
         let is_letters = letters.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -195,7 +195,7 @@ impl Lines for Blkparse {
             if self.is_summary || line.is_empty() || line.starts_with(INPUT) {
                 return Ok(());
             }
-            return Err("this is no event of blkparse, and not what stands behind them".to_owned());
+            return Err("not an event or a summary of blkparse".to_owned());
         };
         let Some(kind) = event.kind.filter(|_| ACTIONS.contains(&event.action)) else {
             return Ok(());
@@ -241,22 +241,15 @@ impl Lines for Blkparse {
     fn told(&self) -> Result<Told, String> {
         if self.requests == 0 {
             return Err(
-                "no request in it ends (action C) that begins in it (Q or D): trace whole requests"
-                    .to_owned(),
+                "it contains no complete request (Q or D, then C); trace whole requests".to_owned()
             );
         }
         let begun = self.issued.len() + self.flushes.values().map(VecDeque::len).sum::<usize>();
         let notes = [
-            (
-                self.unqueued,
-                "requests have no arrival (Q) in the text: their hand-over (D) is taken for it",
-            ),
-            (self.unbegun, "ends have no beginning in the text and are left out"),
-            (
-                begun as u64,
-                "requests were handed over and have no end in the text: they are left out",
-            ),
-            (self.forgotten, "events were forgotten, because too much had begun and not ended"),
+            (self.unqueued, "requests have no arrival (Q) in the text: Assay uses their issue (D)"),
+            (self.unbegun, "completions have no start in the text and are skipped"),
+            (begun as u64, "requests were issued and have no completion in the text: skipped"),
+            (self.forgotten, "events were dropped, because too many requests were in flight"),
         ];
         let notes = notes.into_iter().filter(|(count, _)| *count > 0);
         let notes = notes.map(|(count, words)| format!("{} {words}", show::count(count)));
@@ -519,7 +512,7 @@ mod tests {
         ];
         assert_eq!(of(&text.concat()).unwrap().0.len(), 1);
         let damaged = format!("{}hello\n", text.concat());
-        assert!(of(&damaged).unwrap_err().contains("no event"));
+        assert!(of(&damaged).unwrap_err().contains("not an event"));
     }
 
     #[test]
@@ -542,15 +535,15 @@ mod tests {
     fn what_is_no_such_text_is_refused() {
         let good = line("0.000001000", "D", "R 8 + 8 [dd]");
         for (text, why) in [
-            (good.clone(), "no request in it ends"),
-            (format!("{good}hello\n"), "no event"),
+            (good.clone(), "no complete request"),
+            (format!("{good}hello\n"), "not an event"),
             (line("0.1234567890", "D", "R 8 + 8"), "the time is"),
             (line("1", "D", "R 8 + 8"), "the time is"),
             (line("99999999999.0", "D", "R 8 + 8"), "the second is"),
             (line("0.0", "D", "R 99999999999999999999 + 8"), "the sector is"),
             (line("0.0", "D", "R 8 + 99999999999"), "the number of sectors is"),
             (line("0.0", "D", "R 8 +"), "the number of sectors is missing"),
-            (line("0.0", "DROP", "R 8 + 8"), "no action"),
+            (line("0.0", "DROP", "R 8 + 8"), "not an action"),
             ("8,0 1 x 0.0 1 D R 8 + 8\n".to_owned(), "the number of the event is x"),
             ("8,0 1\n".to_owned(), "is missing"),
         ] {
@@ -567,6 +560,6 @@ mod tests {
         let text: String = many.chain([last]).collect();
         let (all, told) = of(&text).unwrap();
         assert_eq!(all.len(), 1);
-        assert!(told.notes.iter().any(|note| note.contains("forgotten")), "{:?}", told.notes);
+        assert!(told.notes.iter().any(|note| note.contains("dropped")), "{:?}", told.notes);
     }
 }

@@ -11,10 +11,9 @@ use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, Told, number
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "fio-iolog",
-        summary: "requests one by one: fio's log of them (write_iolog), versions 2 and 3",
-        text: "It becomes a recording, as assay watch --record-trace makes one: shown, exported and played again \
-               (the work replay). sync and datasync are flushes, trim is a discard. \
-               A log does not say when requests ended.",
+        summary: "recorded requests: a log of fio (write_iolog), versions 2 and 3",
+        text: "Stores a trace like assay watch --record-trace, to show, export and replay (workload replay). sync and \
+               datasync are flushes, trim is a discard. The log contains no completion times.",
     },
     recognises: |head| version_of(head.lines().next().unwrap_or_default().trim()).is_ok(),
     reads: Reads::Requests(begin),
@@ -44,7 +43,7 @@ fn version_of(line: &str) -> Result<u64, String> {
         "2" => Ok(2),
         "3" => Ok(3),
         _ => Err(format!(
-            "it is of version {}, and versions 2 and 3 can be read",
+            "it has version {}; supported are versions 2 and 3",
             outside::spelled(told)
         )),
     }
@@ -81,7 +80,7 @@ impl Lines for Iolog {
                 self.left_out += 1;
                 return Ok(());
             }
-            _ => return Err(format!("{} is no action of such a log", outside::spelled(act))),
+            _ => return Err(format!("{} is not an action of such a log", outside::spelled(act))),
         };
         let place = if class == "flush" {
             None
@@ -100,19 +99,18 @@ impl Lines for Iolog {
 
     fn told(&self) -> Result<Told, String> {
         if self.requests == 0 {
-            return Err("it has no request: no line with read, write, trim or sync".to_owned());
+            return Err("it contains no request (read, write, trim or sync)".to_owned());
         }
-        let ends = "a log of fio does not say when requests ended: each ends where it begins, and how many were in \
-                    flight is not known";
+        let ends = "a fio log has no completion times: each request ends when it starts; the queue depth is unknown";
         let mut notes = vec![ends.to_owned()];
         if self.rounded > 0 {
             let count = show::count(self.rounded);
-            notes.push(format!("{count} requests were rounded outwards to whole sectors of 512 B"));
+            notes.push(format!("{count} requests were extended to whole sectors of 512 B"));
         }
         if self.left_out > 0 {
             let count = show::count(self.left_out);
             notes.push(format!(
-                "{count} lines (sync_file_range, syncfs) are no requests and left out"
+                "{count} lines (sync_file_range, syncfs) are not requests and were skipped"
             ));
         }
         Ok(Told { devices: self.devices.told(), notes })
@@ -205,7 +203,7 @@ mod tests {
         for (text, why) in [
             ("fio version 1 iolog\n", "version 1"),
             ("read 0 4096\n", "first line"),
-            ("fio version 3 iolog\n0 f wait 10\n", "no action"),
+            ("fio version 3 iolog\n0 f wait 10\n", "not an action"),
             ("fio version 3 iolog\nf read 0 4096\n", "the time is f"),
             ("fio version 3 iolog\n0 f read 0\n", "the length is missing"),
             ("fio version 3 iolog\n0 f read 0 0\n", "the length is 0"),

@@ -79,7 +79,7 @@ pub fn read<R: BufRead>(
         line.clear();
         let piece = from.by_ref().take(LONGEST_LINE_BYTES + 1).read_until(b'\n', &mut line);
         let length =
-            piece.map_err(|error| Failure::refused(format!("{name} cannot be read: {error}")))?;
+            piece.map_err(|error| Failure::refused(format!("cannot read {name}: {error}")))?;
         if length == 0 {
             break;
         }
@@ -155,7 +155,7 @@ fn number(text: Option<&str>, what: &str, most: u64) -> Result<u64, String> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let found = text.parse::<u64>().ok().filter(|found| is_number && *found <= most);
     found.ok_or_else(|| {
-        format!("{what} is {}, and no whole number up to {most}", outside::spelled(text))
+        format!("{what} is {}, not a whole number up to {most}", outside::spelled(text))
     })
 }
 

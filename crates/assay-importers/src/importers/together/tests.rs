@@ -63,7 +63,7 @@ fn lumps_and_unknown_orders_are_told_apart() {
     ];
     let found = of(&lumps, &Options::default()).unwrap();
     assert_eq!(found.measurements.design.order, Order::Sequential);
-    assert!(found.notes[0].contains("in lumps"), "{:?}", found.notes);
+    assert!(found.notes[0].contains("in blocks"), "{:?}", found.notes);
     let timeless = [
         file("a", &[("s", "x")], &[("", 1.0, None)]),
         file("b", &[("s", "y")], &[("", 2.0, None)]),
@@ -83,7 +83,7 @@ fn runs_at_once_have_no_order() {
     ];
     let found = of(&files, &Options::default()).unwrap();
     assert_eq!(found.measurements.design.order, Order::Unknown);
-    assert!(found.notes[0].contains("at once"), "{:?}", found.notes);
+    assert!(found.notes[0].contains("overlapped"), "{:?}", found.notes);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn mistakes_name_what_there_is() {
     let files =
         [file("a", &[("s", "none")], &[("", 1.0, None)]), file("b", &[], &[("", 2.0, None)])];
     assert!(
-        of(&files, &Options::default()).unwrap_err().message.contains("b: no --set says its s")
+        of(&files, &Options::default()).unwrap_err().message.contains("b: no --set gives its s")
     );
     let files = &files[..1];
     let baseline = |name: &str, level: &str| Options {
@@ -140,7 +140,7 @@ fn zero_is_a_value_and_less_is_none() {
     for value in [-1.0, f64::NAN, 2.0 * LARGEST] {
         let trial = of_one(value);
         assert_eq!((trial.value, trial.status), (None, Status::Failed));
-        let told = format!("the tool told {value}, which cannot be compared");
+        let told = format!("the tool reported {value}, which cannot be compared");
         assert_eq!(trial.reason, Some(told));
     }
 }
@@ -152,5 +152,5 @@ fn studies_that_nobody_asks_about_are_refused() {
     let runs: Vec<(&str, f64, Option<u64>)> =
         runs.iter().map(|(settings, value, at)| (settings.as_str(), *value, *at)).collect();
     let told = of(&[file("a", &[], &runs)], &Options::default()).unwrap_err().message;
-    assert!(told.starts_with("a: there are more than 1000 levels of depth"), "{told}");
+    assert!(told.starts_with("a: this study has more than 1000 levels of depth"), "{told}");
 }

@@ -151,8 +151,8 @@ fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed
     let valued = |row: &&Row| row.status == Status::Failed && row.value.is_some();
     match table.rows.iter().filter(valued).count() {
         0 => {}
-        1 => notes.push("a failed trial has a value, which is left out".to_owned()),
-        count => notes.push(format!("{count} failed trials have values, which are left out")),
+        1 => notes.push("a failed trial has a value, which is ignored".to_owned()),
+        count => notes.push(format!("{count} failed trials have values, which are ignored")),
     }
     let same: Vec<&str> = order::unvaried(placed)
         .into_iter()
@@ -160,8 +160,8 @@ fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed
         .collect();
     if !same.is_empty() {
         notes.push(format!(
-            "every replicate of {} runs its settings in the same order, so what one setting leaves behind \
-             always falls on the same other one",
+            "every replicate of {} runs its configurations in the same order, so carry-over always affects the same \
+             configuration",
             list(&same)
         ));
     }
@@ -171,15 +171,16 @@ fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed
 /// What arms are compared with, unless the user said it.
 fn compared_note(table: &Table, options: &Options) -> Option<String> {
     if table.factors.is_empty() {
-        return Some("there is no factor column, so nothing is compared".to_owned());
+        return Some("no factor column; nothing to compare".to_owned());
     }
     if table.arms.all.len() == 1 {
-        return Some("all rows have the same levels, so nothing is compared".to_owned());
+        return Some("all rows have the same levels; nothing to compare".to_owned());
     }
     let named = arm_words(&first_arm(table));
-    options.baseline.is_empty().then(|| {
-        format!("the baseline is {named}, that of the first row; --baseline names another")
-    })
+    options
+        .baseline
+        .is_empty()
+        .then(|| format!("the baseline is {named}, that of the first row; --baseline sets another"))
 }
 
 /// What effects of factors are told against that the user's baseline leaves open.
@@ -194,7 +195,7 @@ fn reference_note(table: &Table, options: &Options) -> Option<String> {
     let told: Vec<String> = table.factors.iter().filter(open).map(first).collect();
     (!told.is_empty() && !options.baseline.is_empty()).then(|| {
         let told: Vec<&str> = told.iter().map(String::as_str).collect();
-        format!("effects are told against {}, where --baseline says nothing", list(&told))
+        format!("effects are relative to {}, unless --baseline sets another", list(&told))
     })
 }
 
@@ -221,7 +222,7 @@ fn primary_notes(table: &Table, options: &Options, primaries: &[usize]) -> Vec<S
     }
     let note = |(metric, workloads): (usize, Vec<&str>)| {
         format!(
-            "verdicts about {} are on {}, the first metric there; --primary-metric names another",
+            "verdicts about {} use {}, the first metric there; --primary-metric sets another",
             list(&workloads),
             table.metrics.all[metric].name
         )

@@ -24,7 +24,7 @@ pub(super) fn status(
     }
     let Some((_, status)) = STATUSES.iter().find(|(name, _)| *name == word) else {
         let advice = advice(word, STATUSES.iter().map(|(name, _)| *name));
-        mistakes.at(cell, &format!("`{}` is no status; {advice}", quoted(word)));
+        mistakes.at(cell, &format!("unknown status `{}`; {advice}", quoted(word)));
         return None;
     };
     if *status == Status::Ok && !reason.is_empty() {
@@ -39,8 +39,7 @@ pub(super) fn status(
 pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let number = whole(cell, "number the replicates 1, 2, 3, ...", mistakes)?;
     if number == 0 && !zero {
-        let text = "replicate 0 is that of lead-ins; number the others from 1, or say `lead-in` in \
-                    the column `status`";
+        let text = "replicate 0 is that of lead-ins; number the others from 1, or use `lead-in` in the column `status`";
         mistakes.at(cell, text);
         return None;
     }
@@ -60,7 +59,7 @@ fn whole(cell: &Cell<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u
         let text = match cell.text {
             "" => format!("the field is empty; {advice}"),
             text if digits => format!("`{}` is too large; {advice}", quoted(text)),
-            text => format!("`{}` is no whole number; {advice}", quoted(text)),
+            text => format!("`{}` is not a whole number; {advice}", quoted(text)),
         };
         mistakes.at(cell, &text);
     }
@@ -110,17 +109,17 @@ pub(super) fn number(text: &str) -> Result<f64, String> {
         return number.ok_or_else(|| format!("`{written}` is too large; use a larger unit"));
     }
     let bare = text.trim_start_matches(['+', '-']).to_lowercase();
-    let advice =
-        if ["nan", "inf", "infinity", "", "na", "n/a", "null", "none"].contains(&bare.as_str()) {
-            "is no number; leave the value empty and write `failed` in the column `status`"
-        } else if text.contains(',') {
-            "has a comma; write digits with a point before decimals, such as 1234.5"
-        } else if bare.starts_with(|letter: char| letter.is_ascii_digit()) {
-            "is more than a number; write it in full without a unit (1200, not 1.2k), and name the \
-         unit in the metric"
-        } else {
-            "is no number; write digits with a point before decimals, such as 1234.5"
-        };
+    let advice = if ["nan", "inf", "infinity", "", "na", "n/a", "null", "none"]
+        .contains(&bare.as_str())
+    {
+        "is not a number; leave the value empty and write `failed` in the column `status`"
+    } else if text.contains(',') {
+        "has a comma; write digits with a point before decimals, such as 1234.5"
+    } else if bare.starts_with(|letter: char| letter.is_ascii_digit()) {
+        "is not a plain number; write it in full without a unit (1200, not 1.2k), and name the unit in the metric"
+    } else {
+        "is not a number; write digits with a point before decimals, such as 1234.5"
+    };
     Err(format!("`{written}` {advice}"))
 }
 

@@ -20,7 +20,7 @@ pub(super) fn check(
     mistakes: &mut Mistakes<'_>,
 ) {
     if table.lines == 0 {
-        mistakes.on(header.line, "nothing follows the header; add a row for each trial and metric");
+        mistakes.on(header.line, "no rows below the header; add a row for each trial and metric");
         return;
     }
     duplicates(header, table, mistakes);
@@ -37,8 +37,7 @@ fn duplicates(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
         let first = *seen.entry((row.trial(), row.metric)).or_insert(row.line);
         if first != row.line {
             let text = format!(
-                "the same trial and metric as in line {first} ({}, {}); remove one, or give it a \
-                 replicate of its own",
+                "the same trial and metric as in line {first} ({}, {}); remove one, or give it another replicate",
                 trial_words(table, row),
                 quoted(&table.metrics.all[row.metric].name),
             );
@@ -133,7 +132,7 @@ fn baseline(header: &Header, table: &Table, wanted: &Arm, mistakes: &mut Mistake
         mistakes.on(
             header.line,
             &format!(
-                "--baseline {}: no row has these levels together; name those of one row",
+                "--baseline {}: no row has this combination of levels; use one of a row",
                 named.join(" --baseline ")
             ),
         );
@@ -146,7 +145,7 @@ fn unknown_factor(name: &str, level: &str, factors: &[Factor]) -> String {
     } else {
         advice(name, factors.iter().map(|factor| factor.name.as_str()))
     };
-    format!("--baseline {}={}: there is no such factor; {advice}", quoted(name), quoted(level))
+    format!("--baseline {}={}: no such factor; {advice}", quoted(name), quoted(level))
 }
 
 fn primary(header: &Header, table: &Table, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {

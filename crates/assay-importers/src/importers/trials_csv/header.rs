@@ -105,8 +105,7 @@ impl Header {
 }
 
 /// What is said of a line whose last quotation mark opens a field.
-pub(super) const OPEN_QUOTE: &str =
-    "a quotation mark is not closed on this line; close it, or remove it";
+pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close it, or remove it";
 
 /// What to do about a first line that names none of the columns.
 fn no_header(names: &[String]) -> Option<String> {
@@ -122,9 +121,8 @@ fn no_header(names: &[String]) -> Option<String> {
     }
     let near = |name: &String| nearest(name, REQUIRED).is_some();
     (!names.iter().any(near)).then(|| {
-        "the first line is no header; begin the file with the names of the columns, such as \
-         replicate,workload,metric,value; or does another tool write such files? assay list \
-         importers tells which of them can be read"
+        "the first line is not a header; start the file with the column names, such as \
+         replicate,workload,metric,value; see assay list importers for other formats"
             .to_owned()
     })
 }
@@ -140,7 +138,7 @@ fn missing(name: &str) -> String {
         "metric" => "what was measured",
         _ => "the numbers",
     };
-    format!("there is no column `{name}`; add one with {what}")
+    format!("no column `{name}`; add one with {what}")
 }
 
 /// Tells of an unknown column; returns the name that was probably meant.

@@ -82,7 +82,7 @@ impl Metrics {
         let mut parts = cell.text.split(':').map(str::trim);
         let name = parts.next().unwrap_or_default();
         if name.is_empty() {
-            return Err(format!("nothing stands before the colon; {NAME_IT}"));
+            return Err(format!("no name before the colon; {NAME_IT}"));
         }
         let index = self.names.add(name);
         if index == self.all.len() {
@@ -118,14 +118,14 @@ fn suffix<'a>(words: impl Iterator<Item = &'a str>) -> Result<Option<Suffix>, St
             "difference" => None,
             _ => {
                 return Err(format!(
-                    "`{}` after a colon is not known; {}",
+                    "unknown `{}` after a colon; {}",
                     quoted(word),
                     advice(word, WORDS.into_iter())
                 ));
             }
         };
         if better.is_some() && suffix.better.is_some_and(|other| Some(other) != better) {
-            return Err("both lower and higher cannot be better; write one of them".to_owned());
+            return Err("both lower and higher are given; use one of them".to_owned());
         }
         suffix.better = suffix.better.or(better);
         if better.is_none() {

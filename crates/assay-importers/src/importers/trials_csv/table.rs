@@ -205,8 +205,8 @@ impl Table {
             return;
         };
         let text = format!(
-            "up to here there are more than {MOST_ARMS} combinations of levels, and the rest \
-             is not read; remove a column that is no setting: this one has {} levels",
+            "more than {MOST_ARMS} combinations of levels; remove a column that is not a setting: this one has {} \
+             levels",
             most.levels.all.len()
         );
         mistakes.at(&header.cell(line, most.column, ""), &text);
@@ -221,7 +221,7 @@ fn has_right_length(
 ) -> bool {
     let (fields, wanted) = (splitter.count(), header.names.len());
     let text = if (0..fields).all(|index| splitter.field(index).is_empty()) {
-        mistakes.on(line, "the row holds nothing but commas; remove it");
+        mistakes.on(line, "the row contains only commas; remove it");
         return false;
     } else if fields == wanted {
         return true;

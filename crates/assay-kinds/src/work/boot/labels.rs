@@ -46,15 +46,12 @@ impl Labels {
                 return Ok(Self::default());
             }
             Err(error) => {
-                return Err(Failure::refused(format!(
-                    "{} cannot be read: {error}",
-                    path.display()
-                )));
+                return Err(Failure::refused(format!("cannot read {}: {error}", path.display())));
             }
         };
         let wrong = |why: &str| {
             Failure::mistake(format!(
-                "{}: {why}; remove it to go on without labels of boots",
+                "{}: {why}; remove it to continue without boot labels",
                 path.display()
             ))
         };
@@ -62,7 +59,7 @@ impl Labels {
             .map_err(|error| wrong(&format!("it is damaged ({error})")))?;
         if stored.format != FORMAT {
             return Err(wrong(&format!(
-                "its format is {}, this version knows {FORMAT}",
+                "its format is {}; this version reads {FORMAT}",
                 outside::spelled(&stored.format)
             )));
         }
@@ -91,7 +88,7 @@ impl Labels {
         }
         if self.0.len() > MOST {
             return Err(Failure::mistake(format!(
-                "more than {MOST} boots have a label: take some away with \"\""
+                "more than {MOST} boots have a label; remove some with \"\""
             )));
         }
         let path = file(results);
@@ -101,9 +98,8 @@ impl Labels {
                 system.create_directory(path.parent().unwrap_or(results))?;
                 system.write_whole(&path, &bytes)
             });
-        written.map_err(|error| {
-            Failure::refused(format!("{} cannot be written: {error}", path.display()))
-        })
+        written
+            .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))
     }
 
     /// Writes the labels to their boots.
@@ -148,7 +144,9 @@ fn checked(label: &str) -> Outcome<String> {
     let label = label.trim();
     let fine = label.len() <= LONGEST && !label.chars().any(outside::is_unseen);
     let fine = fine.then(|| label.to_owned());
-    fine.ok_or_else(|| Failure::mistake(format!("a label is one line of at most {LONGEST} bytes")))
+    fine.ok_or_else(|| {
+        Failure::mistake(format!("a label must be one line of at most {LONGEST} bytes"))
+    })
 }
 
 /// Boots that a word names: none is the running one, `-1` the one before it, `-9..-3` all from one to
@@ -164,7 +162,7 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     };
     let lacks = |what: &str| {
         Failure::mistake(format!(
-            "the journal has no boot {what}: it tells of {} (0 is the newest, -1 the one before it)",
+            "the journal has no boot {what}; it contains {} (0 is the newest, -1 the one before)",
             boots.len()
         ))
     };
@@ -183,7 +181,7 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     match (like.next(), like.next()) {
         (Some(boot), None) => Ok(vec![boot.id.clone()]),
         (Some(_), Some(_)) => {
-            Err(Failure::mistake(format!("`{word}` fits several boots: type more of the id")))
+            Err(Failure::mistake(format!("`{word}` matches several boots; use a longer ID")))
         }
         _ => Err(lacks(word)),
     }
@@ -284,7 +282,7 @@ mod tests {
         fake.put("/home/a/assay/boots.json", r#"{"format": "assay-boots/2", "labels": {}}"#);
         let told = Labels::read(&fake, results).unwrap_err().message;
         assert!(
-            told.contains("its format is assay-boots/2, this version knows assay-boots/1"),
+            told.contains("its format is assay-boots/2; this version reads assay-boots/1"),
             "{told}"
         );
     }
@@ -295,8 +293,8 @@ mod tests {
         let ids = [format!("abcd1{}", "0".repeat(27)), format!("abcd2{}", "0".repeat(27))];
         let boots = timeline::boots(&ids.each_ref().map(|id| entry(id)), None);
         assert_eq!(named(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
-        assert!(named(Some("abcd"), &boots).unwrap_err().message.contains("fits several boots"));
+        assert!(named(Some("abcd"), &boots).unwrap_err().message.contains("matches several boots"));
         assert!(named(Some("abc"), &boots).unwrap_err().message.contains("has no boot abc"));
-        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("it tells of 2"));
+        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("it contains 2"));
     }
 }

@@ -103,19 +103,19 @@ static KEYS: Fields = Fields {
         field(
             "group_by",
             Form::Word(By::words),
-            "what boots are grouped by: kernel, root_device, or label (see assay note boot)",
+            "group boots by: kernel, root_device or label (see assay note boot)",
             "group_by = \"kernel\"",
         ),
         field(
             "until_unit",
             Form::Text,
-            "a unit whose start is timed as well",
+            "systemd unit whose start to time as well",
             "until_unit = \"ssh.service\"",
         ),
         field(
             "boots",
             Form::Whole { least: 1, most: MOST_BOOTS },
-            "how many boots are read, the newest",
+            "number of latest boots to read",
             "boots = 20",
         ),
     ],
@@ -124,25 +124,25 @@ static KEYS: Fields = Fields {
 pub const WHOLE: Metric = phase(
     "boot_s",
     "start-up time",
-    "kernel, initrd and userspace together: what every machine tells",
+    "kernel, initrd and userspace together, available on every machine",
 );
 pub const USERSPACE: Metric = phase(
     "boot_userspace_s",
     "userspace",
-    "from the first program until the last job of the start-up was done",
+    "userspace, from the first program to the last startup job",
 );
 
 /// The phases in the order of time.
 pub const PHASES: &[Metric] = &[
-    phase("boot_firmware_s", "firmware", "firmware, until it started the boot loader (UEFI)"),
-    phase("boot_loader_s", "loader", "boot loader, until it started the kernel (UEFI)"),
-    phase("boot_kernel_s", "kernel", "kernel, until it started its first program"),
-    phase("boot_initrd_s", "initrd", "initrd, until the root file system took over"),
+    phase("boot_firmware_s", "firmware", "firmware, until the boot loader starts (UEFI)"),
+    phase("boot_loader_s", "loader", "boot loader, until the kernel starts (UEFI)"),
+    phase("boot_kernel_s", "kernel", "kernel, until the first program starts"),
+    phase("boot_initrd_s", "initrd", "initrd, until the switch to the root filesystem"),
     USERSPACE,
 ];
 
 pub const UNTIL: Metric =
-    phase("boot_unit_s", "time until the unit", "until the named unit had started");
+    phase("boot_unit_s", "time until the unit", "time until the named unit has started");
 
 const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
     metric(name, Better::Lower, noun, summary)
@@ -152,11 +152,10 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "boot",
         summary: "boots of the machine, read from the systemd journal",
-        text: "A trial is a boot. Its phases are those that systemd writes into the journal when its \
-               start-up is over, on the kernel's own clock; the wall clock is not used. As systemd's \
-               own manual says of these times, they end when services were started, not when they had \
-               done their work or when the disk is idle, and a unit may only have waited for another. A \
-               boot that never finished is shown and counts in no mean.",
+        text: "Each trial is one boot. systemd writes its phases to the journal at the end of startup, on the kernel's \
+               monotonic clock; Assay does not use the wall clock. According to systemd's manual, a phase ends when \
+               services have started. They may still be working, the disk may be busy, and a unit may only have waited \
+               for another. Assay shows an unfinished boot but excludes it from every mean.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "boot = { group_by = \"kernel\" }";
@@ -195,11 +194,11 @@ impl Asks for Asked {
             to.key(
                 path,
                 format!(
-                    "boots are grouped by {}: nothing sets {name} before one",
+                    "boots are grouped by {}; nothing sets {name} before a boot",
                     self.group_by.name()
                 ),
                 Some(
-                    "leave the factors out, or say group_by = \"label\" and name the boots"
+                    "remove the factors, or use group_by = \"label\" and label the boots"
                         .to_owned(),
                 ),
             );

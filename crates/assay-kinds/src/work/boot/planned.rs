@@ -24,7 +24,7 @@ pub struct Planned {
 impl Runs for Planned {
     fn words(&self) -> String {
         let until = self.until.as_ref().map(|unit| format!(", and when {unit} had started"));
-        format!("boots as the systemd journal tells them{}", until.unwrap_or_default())
+        format!("boots as the systemd journal records them{}", until.unwrap_or_default())
     }
 
     fn touches(&self) -> Touch {

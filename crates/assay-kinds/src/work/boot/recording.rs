@@ -22,35 +22,30 @@ pub(super) static BOOTS: Recording = Recording {
     told_by: "the systemd journal",
     cut_off: "it was cut off (crash, power or reset) before its start-up had finished: the journal \
               kept nothing of it",
-    until: "Of boots: a unit, whose start is timed as well.",
-    example: Example { line: "assay run boot", does: "the boots that systemd's journal knows of" },
+    until: "For boots: a unit, whose start is timed as well.",
+    example: Example { line: "assay run boot", does: "the boots in systemd's journal" },
     options: RecordOptions {
-        heading: "Studies of boots",
-        by: RecordOption {
-            name: "by",
-            help: "What boots are grouped by: kernel, root_device or label",
-        },
+        heading: "Boots",
+        by: RecordOption { name: "by", help: "Group boots by kernel, root_device or label" },
         factors: By::words,
-        count: RecordOption { name: "boots", help: "How many boots are read, the newest" },
+        count: RecordOption { name: "boots", help: "Read the latest N boots" },
         most: MOST_BOOTS as u32,
         source: RecordOption {
             name: "journal",
-            help: "Read them from here instead of this machine's journal: a file of journalctl -o \
-                   export or -o json, or a directory with a journal",
+            help: "Read this journal instead of the machine's: a file of journalctl -o export or -o json, or a \
+                   directory with a journal",
         },
         restarts: RecordOption {
             name: "reboots",
-            help: "Restart the machine so many times and record each boot (root); shown first, done \
-                   with --yes",
+            help: "Reboot N times and record each boot (root); shows the plan without --yes",
         },
-        sure: RecordOption { name: "yes", help: "With --reboots: do it" },
+        sure: RecordOption { name: "yes", help: "Confirm --reboots" },
     },
     labels: RecordLabels {
         give: labels::give,
         about: "labels for boots",
-        text: "Boots have no results of their own but can be labelled, for assay run boot --by label: \
-               boot is the one that runs, boot:-1 the one before it, boot:-9..-4 several; an empty label \
-               takes it away.",
+        text: "Boots are not results but can have labels, for assay run boot --by label: boot is the running one, \
+               boot:-1 the one before it, boot:-9..-4 several. An empty label removes the label.",
         ids: "or boot, boot:-1, boot:-9..-4, boot:ID",
         examples: &["assay note boot:-9..-4 \"old disk\"", "assay note boot \"new disk\""],
     },

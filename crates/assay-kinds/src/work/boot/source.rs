@@ -167,8 +167,7 @@ fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64)
     let words: Vec<&str> =
         words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
     let told = system.answer_of(JOURNALCTL, &words, most_bytes);
-    let told =
-        told.map_err(|error| Failure::refused(format!("journalctl cannot be asked: {error}")))?;
+    let told = told.map_err(|error| Failure::refused(format!("cannot run journalctl: {error}")))?;
     let mut read = entry::json(told.text.as_bytes());
     if told.text.len() as u64 >= most_bytes {
         // The last line was cut off by us.
@@ -186,7 +185,7 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            Failure::mistake(format!("--journal {shown}: there is no such file or directory"))
+            Failure::mistake(format!("--journal {shown}: no such file or directory"))
         }
         _ => Failure::refused(format!("--journal {shown}: {error}")),
     })?;
@@ -196,9 +195,7 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
         FileKind::File if begins_as_journal(system, path) => Some(["--file", &place]),
         FileKind::Directory | FileKind::File => None,
         _ => {
-            return Err(Failure::mistake(format!(
-                "--journal {shown}: that is neither a file nor a directory"
-            )));
+            return Err(Failure::mistake(format!("--journal {shown}: not a file or directory")));
         }
     };
     let found = match binary {
@@ -267,12 +264,12 @@ fn by_text(
         let shown = file.display();
         if status.size_bytes > LARGEST_FILE_BYTES {
             return Err(Failure::mistake(format!(
-                "{shown} is too large to be read whole: export fewer boots (journalctl -b -5 -o export)"
+                "{shown} is too large; export fewer boots (journalctl -b -5 -o export)"
             )));
         }
         let bytes = system.read_bytes(&file);
         let bytes =
-            bytes.map_err(|error| Failure::refused(format!("{shown} cannot be read: {error}")))?;
+            bytes.map_err(|error| Failure::refused(format!("cannot read {shown}: {error}")))?;
         let read = entry::read(&bytes);
         faults += read.faults;
         entries.extend(read.entries.into_iter().filter_map(needed));
@@ -423,7 +420,7 @@ mod tests {
         let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
         assert_eq!(told(&fake), "journalctl cannot read the journal: last");
         fake.put_told("journalctl", 1, "", "");
-        assert!(told(&fake).ends_with("it says nothing"), "{}", told(&fake));
+        assert!(told(&fake).ends_with("it sends nothing"), "{}", told(&fake));
         // With entries all the same, the code is of no interest.
         fake.put_told("journalctl", 1, EXPORTED, "some file is damaged");
         assert_eq!(read(&fake, &Source::Own, 9, None).unwrap().boots.len(), 7);
@@ -434,7 +431,7 @@ mod tests {
         let fake = Fake::new();
         fake.add("dir /none\nother /device\n").unwrap();
         let told = |path: &str| read(&fake, &Source::At(path.into()), 9, None).unwrap_err().message;
-        assert!(told("/device").contains("neither a file nor a directory"), "{}", told("/device"));
+        assert!(told("/device").contains("not a file or directory"), "{}", told("/device"));
         let nothing = told("/none");
         assert!(nothing.contains("no boot is told in it; make it with"), "{nothing}");
         assert!(!nothing.contains("could not be read"), "{nothing}");

@@ -135,17 +135,17 @@ impl OfRow for Facts {
 const FIGURE: FactsFigure = FactsFigure {
     about: About {
         name: "boots",
-        summary: "boots in the order of time, each with its phases one after the other",
-        text: "A row is a boot, the oldest on top; its parts are firmware, loader, kernel, initrd and \
-               userspace, as far as they are told. A boot that did not finish has no parts. A step from \
-               one boot on is something that changed; what else changed with it is not told.",
+        summary: "boots in order of time, each with its phases",
+        text: "A row is a boot, the oldest on top. Its parts are firmware, loader, kernel, initrd and userspace, if \
+               the journal has them. A boot that did not finish has no parts. A step from one boot on is a change; \
+               other changes at the same time are not shown.",
     },
     leads: true,
 };
 
 /// Why no rule of trust speaks of them.
 const RECORDED: &str =
-    "They are what systemd wrote: nothing was watched meanwhile that could speak against them.";
+    "systemd wrote these times: Assay could not observe the boots and check them.";
 
 impl Shows for Facts {
     const KEY: &'static str = "boots";
@@ -227,7 +227,7 @@ impl<'a> Group<'a> {
 
 fn interval(ends: Option<[f64; 2]>) -> String {
     let ends = ends.map(|ends| ends.map(seconds));
-    ends.map_or_else(String::new, |[low, high]| format!(", 95 % interval {low} to {high}"))
+    ends.map_or_else(String::new, |[low, high]| format!(", 95% CI {low} to {high}"))
 }
 
 fn seconds(value: f64) -> String {
@@ -251,12 +251,12 @@ fn phases(groups: &[Group<'_>]) -> Part {
         first.into_iter().chain(means).map(Cell::from).collect::<Vec<Cell>>()
     };
     let mut remarks = vec![
-        "Geometric means of the boots that finished, with 95 % intervals from 3 boots on, by \
-         the kernel's own clock; those of the parts do not add up to that of the whole."
+        "Geometric means of the finished boots, with 95% CIs from 3 boots on, by the kernel's clock; those of the \
+         parts do not add up to that of the whole."
             .to_owned(),
     ];
     if has(&USERSPACE) && !has(&WHOLE) {
-        let container = "A container has no kernel of its own: userspace is all of its boot.";
+        let container = "A container has no kernel; its boot is userspace only.";
         remarks.push(container.to_owned());
     }
     let rows = groups.iter().map(row).collect();
@@ -268,10 +268,9 @@ fn count(of: usize) -> Value {
 }
 
 /// What systemd's own manual says of such times.
-const MEANT: &str = "From the message that a unit is being started to the one that it has. That is no time \
-                     of its work alone: it may have waited for another unit or for the disk, units start \
-                     side by side, and a service counts as started when it was spawned or said so, not \
-                     when it has done its work. What began before the journal was open looks shorter.";
+const MEANT: &str = "From the start message of a unit to its started message. This includes waits for other units and \
+                     the disk; units start in parallel, and a service counts as started when systemd spawned it or \
+                     it said so. Units that began before the journal was open appear shorter.";
 
 fn units(group: &Group<'_>) -> Part {
     let columns = vec![
@@ -317,16 +316,15 @@ fn chart(groups: &[Group<'_>]) -> Chart {
     stacks.sort_by_key(|stack| stack.number);
     let older = stacks.len().saturating_sub(MOST_DRAWN);
     stacks.drain(..older);
-    let left_out = (older > 0).then(|| format!("{older} older boots are not drawn."));
+    let left_out = (older > 0).then(|| format!("{older} older boots are omitted."));
     let workload = groups.first().map(|group| group.facts.workload.clone());
     Chart {
         figure: FIGURE.about.name.to_owned(),
         workload: workload.unwrap_or_default(),
-        title: "phases of each boot, in the order of time".to_owned(),
-        description:
-            "Each row is a boot, the oldest on top; its parts follow each other as they did."
-                .to_owned(),
-        axis: "time since the first phase that is told".to_owned(),
+        title: "phases of each boot, in time order".to_owned(),
+        description: "Each row is a boot, the oldest on top, with its parts in time order."
+            .to_owned(),
+        axis: "time since the first recorded phase".to_owned(),
         metric: WHOLE.name.to_owned(),
         marks: Marks::Stacks {
             one: "boot".to_owned(),
@@ -470,8 +468,7 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "host: 8 s from the kernel's start (3 boots, 95 % interval 4 s to 16 s); 1 more did not \
-                 finish.",
+                "host: 8 s from the kernel's start (3 boots, 95% CI 4 s to 16 s); 1 more did not finish.",
                 "container: 2 s of userspace (1 boot).",
                 "none: no boot finished; 2 more did not finish.",
             ]
@@ -546,6 +543,6 @@ mod tests {
         let chart = drawn(&[&old], &Known(vec![("old", vec![number(kernel, 1.0, &many)])]));
         let Marks::Stacks { stacks, .. } = chart.marks else { panic!("bars") };
         assert_eq!((stacks.len(), stacks[0].number), (MOST_DRAWN, 6));
-        assert_eq!(chart.notes, ["5 older boots are not drawn."]);
+        assert_eq!(chart.notes, ["5 older boots are omitted."]);
     }
 }

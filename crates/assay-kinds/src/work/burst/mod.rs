@@ -49,7 +49,7 @@ impl Way {
 
     fn find(text: &str) -> Result<Self, String> {
         let own = [Self::Read, Self::Write].into_iter().find(|own| own.name() == text);
-        own.ok_or_else(|| format!("`{text}` is not known: say read or write"))
+        own.ok_or_else(|| format!("unknown mix `{text}`; use read or write"))
     }
 }
 
@@ -79,7 +79,11 @@ const fn usual_depth() -> u32 {
 }
 
 const MIX: OwnParameter<Asked> = OwnParameter::new(
-    ["mix", "whether it reads or writes", "`read` or `write`: a bucket may be of one, or of both."],
+    [
+        "mix",
+        "direction: read or write",
+        "`read` or `write`; a volume may count credits for one or for both.",
+    ],
     "[\"read\", \"write\"]",
     true,
     |own, text| {
@@ -91,8 +95,8 @@ const MIX: OwnParameter<Asked> = OwnParameter::new(
 const SIZE: OwnParameter<Asked> = OwnParameter::new(
     [
         "block_size",
-        "bytes of one operation",
-        "An amount with its unit. Two sizes tell whether a bucket counts operations or bytes.",
+        "block size",
+        "An amount with its unit. Compare two sizes to see whether the volume limits operations or bytes.",
     ],
     "[\"4 KiB\", \"64 KiB\"]",
     false,
@@ -110,14 +114,14 @@ static KEYS: Fields = Fields {
         field(
             "queue_depth",
             Form::Whole { least: 1, most: MOST_DEPTH },
-            "operations in flight; 32 by default",
+            "queue depth; 32 by default",
             "queue_depth = 32",
         ),
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "time of a trial; 15 minutes by default: a bucket that lasts longer than two fifths of it is not \
-             emptied",
+            "time of a trial; 15 minutes by default; burst credits that last longer than two fifths of it are not used \
+             up",
             "runtime = \"1 h\"",
         ),
     ],
@@ -127,60 +131,58 @@ const FIRST: Metric = metric(
     "burst_iops",
     Better::Higher,
     "first rate",
-    "operations per second before the rate fell, or of all of the load where it did not",
+    "burst IOPS before the rate dropped, or of the whole load if it did not drop",
 );
 
 const HELD: Metric = metric(
     "burst_duration_s",
     Better::Higher,
-    "first rate held",
-    "seconds for which the first rate was held; absent where it did not fall",
+    "burst duration",
+    "seconds at the burst rate; absent if the rate did not drop",
 );
 
 const BASE: Metric = metric(
     "burst_baseline_iops",
     Better::Higher,
-    "rate that remains",
-    "operations per second after the rate fell; absent where it did not",
+    "baseline rate",
+    "baseline IOPS after the rate dropped; absent if it did not drop",
 );
 
 const CREDIT: Metric = metric(
     "burst_credits",
     Better::Higher,
-    "credit of the bucket",
-    "operations above the rate that remains until it fell: what was in the bucket",
+    "burst credits",
+    "operations above the baseline rate until the rate dropped: the available credits",
 );
 
 const REFILL: Metric = metric(
     "burst_refill_iops",
     Better::Higher,
-    "credit that comes back",
-    "operations per second that rests bring back; absent where no rest showed it",
+    "credit refill rate",
+    "credits that idle time refills per second; absent if no pause showed a refill",
 );
 
 const BACK: Metric = metric(
     "burst_refill_s",
     Better::Lower,
-    "until all credit is back",
-    "seconds of rest until all of the credit is back; absent where no rest showed how fast it comes",
+    "time to full credits",
+    "seconds of idle time until the credits are full; absent if no pause showed the refill rate",
 );
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "burst",
-        summary: "how long a volume holds its first rate, what remains, and when the first is back",
-        text: "After a rest of a twentieth of the time the volume is asked for as much as it gives, at random \
-               places, for two fifths of it. Where the rate falls by a quarter or more for good (change points \
-               of its seconds, with allowance for seconds that are like their neighbours), what was done above \
-               the rate that remains is the credit that the bucket held; it is divided by the difference of \
-               both rates for how long the first was held. Then three rests, each twice as long as the one \
-               before, are followed by a load until the credit is gone again: what it did above the rate that \
-               remains is what the rest brought back, and least squares through the origin give how much comes \
-               back in a second. Intervals are 95 %, from batches of seconds, and from how far rests disagree. \
-               One size does not tell whether operations or bytes are counted: two, as a factor, do. A bucket \
-               that takes fewer than 10 s to empty, or longer than two fifths of the time, is not seen. A \
-               device is only read unless --destroy names it; in a directory a file of the tool's own is \
-               written once before, and removed.",
+        summary: "burst credits of a cloud volume: burst duration, baseline rate and refill time",
+        text: "After an idle twentieth of the time, Assay loads the volume at random offsets as fast as possible for \
+               two fifths of the time. It detects a permanent drop by a quarter or more with change points over the \
+               seconds, allowing for autocorrelation. Operations above the baseline rate before the drop are the burst \
+               credits; divided by the rate difference, they give the burst duration. Three pauses follow, each twice \
+               as long as the previous one and followed by load until the credits are used up. Operations above the \
+               baseline rate after a pause are the refilled credits; a least-squares line through the origin gives the \
+               refill rate. CIs are 95%, from batches of seconds and from the disagreement between pauses. One size \
+               cannot show whether the volume limits operations or bytes; use two sizes as a factor. The test cannot \
+               detect credits that last less than 10 s, or more than two fifths of the time. Assay only reads a device \
+               unless --destroy names it; in a directory it writes a file once in advance and removes it.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "burst = { mix = \"write\", block_size = \"4 KiB\" }";
@@ -230,7 +232,7 @@ fn touch(mix: Way) -> Touch {
 impl kind::Asks for Asked {
     fn words(&self) -> String {
         format!(
-            "random {}s of {}, {} in flight, until the rate falls, and again after three rests",
+            "random {}s of {}, {} in flight, until the rate drops, and again after three pauses",
             self.mix.name(),
             self.block_size,
             self.queue_depth

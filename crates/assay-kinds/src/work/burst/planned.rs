@@ -101,8 +101,8 @@ impl Runs for Planned {
             "--log_avg_msec=1000".to_owned(),
         ];
         let remarks = vec![
-            "where the rate falls is to be seen in the log".to_owned(),
-            "then sleep, and do it again: what is above the rate that remains came back".to_owned(),
+            "the log shows where the rate drops".to_owned(),
+            "then sleep and repeat: operations above the baseline rate are the refill".to_owned(),
         ];
         CommandLine { words: words.to_vec(), remarks }
     }
@@ -115,16 +115,15 @@ fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
         return None;
     }
     let bucket = match detail.course() {
-        None => return Some(Err("fewer seconds were counted than a rate needs".to_owned())),
+        None => return Some(Err("too few seconds for a rate".to_owned())),
         Some(Course::Held { per_s, .. }) if metric == FIRST.name => return Some(Ok(per_s.value)),
         Some(Course::Held { seconds, .. }) => {
             let held = show::duration(seconds * 1e9);
-            return Some(Err(format!("the rate did not fall in {held}")));
+            return Some(Err(format!("the rate did not drop in {held}")));
         }
         Some(Course::Fell(bucket)) => bucket,
     };
-    let unseen =
-        || detail.ended.clone().unwrap_or_else(|| "no rest showed what comes back".to_owned());
+    let unseen = || detail.ended.clone().unwrap_or_else(|| "no rest shows the refill".to_owned());
     let found = match metric {
         _ if metric == FIRST.name => Some(bucket.burst_per_s),
         _ if metric == HELD.name => Some(bucket.burst_s),

@@ -129,7 +129,7 @@ impl Running<'_> {
         }
         let whole = area.length / MIB * MIB;
         if whole == 0 {
-            return Err(format!("{} are too few: 1 MiB at least", Bytes(area.length)));
+            return Err(format!("{} is too small; the minimum is 1 MiB", Bytes(area.length)));
         }
         let is_single = self.planned.engine == io::Engine::Psync;
         let asked = io::Asked {

@@ -83,25 +83,25 @@ fn words(
     let of = format!("{what} of {}", Bytes(planned.size_bytes));
     let mut said = match course {
         Course::Held { per_s, seconds: held } => vec![format!(
-            "{of}: {} were held for all of the {} of the load, and no bucket was emptied.",
+            "{of}: {} lasted for all of the {} of the load; the burst credits did not run out.",
             told(per_s, rate),
             seconds(*held)
         )],
         Course::Fell(bucket) => vec![fell(bucket, &of), back(bucket, ended)],
     };
     if matches!(course, Course::Held { .. }) {
-        said.extend(ended.map(|ended| format!("Not all of its time: {ended}.")));
+        said.extend(ended.map(|ended| format!("It ended early: {ended}.")));
     }
     if let Some([trial, trials]) = trial {
-        said.push(format!("That is trial {trial} of {trials}."));
+        said.push(format!("This is trial {trial} of {trials}."));
     }
     said.join(" ")
 }
 
 fn fell(bucket: &Bucket, of: &str) -> String {
     format!(
-        "{of}: the first rate of {} was held for {}, then {} remain. The bucket held {} of them beyond what \
-         remains.",
+        "{of}: the burst rate of {} lasted for {}, then the baseline rate is {}. The burst credits were {} beyond the \
+         baseline rate.",
         told(&bucket.burst_per_s, rate),
         told(&bucket.burst_s, seconds),
         told(&bucket.baseline_per_s, rate),
@@ -111,19 +111,19 @@ fn fell(bucket: &Bucket, of: &str) -> String {
 
 fn back(bucket: &Bucket, ended: Option<&str>) -> String {
     let (Some(refill), Some(back)) = (&bucket.refill_per_s, &bucket.refill_s) else {
-        let why = ended.unwrap_or("no rest showed it");
-        return format!("When the first rate is back does not show: {why}.");
+        let why = ended.unwrap_or("no rest shows it");
+        return format!("The refill time is unknown: {why}.");
     };
     format!(
-        "A rest brings {} back, so that all of the credit is back after {}.",
+        "A rest refills {}, so all credits are back after {}.",
         told(refill, rate),
         told(back, seconds)
     )
 }
 
-const LEGEND: &str = "Held: what was done above the rate that remains until it fell, over the difference of both \
-                      rates. Credit: that amount. Comes back: what loads after rests did above the rate that \
-                      remains, for each second of rest. Intervals are 95 %.";
+const LEGEND: &str = "Lasted: operations above the baseline rate until it dropped, over the difference of both rates. \
+                      Credit: that amount. Refill: operations of the loads after rests above the baseline rate, per \
+                      second of rest. Intervals are 95% CIs.";
 
 impl Shows for Facts {
     const KEY: &'static str = "burst";
@@ -164,7 +164,7 @@ impl OfRow for Facts {
     fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
 
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("How long it holds its first rate is not told.");
+        let unsaid = Some("The duration of its burst rate is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }
@@ -219,10 +219,10 @@ fn counted(all: &[&Facts]) -> Option<String> {
         [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and of ");
     match (of_operations, of_bytes) {
         (true, false) => Some(format!(
-            "The bucket counts operations: of {sizes} it holds as many, as far as their intervals tell."
+            "The burst credits count operations: operations of {sizes} have equal credits, within their 95% CIs."
         )),
         (false, true) => Some(format!(
-            "The bucket counts bytes: of {sizes} it holds as many bytes, as far as their intervals tell."
+            "The burst credits count bytes: operations of {sizes} have equal credits in bytes, within their 95% CIs."
         )),
         _ => None,
     }

@@ -79,14 +79,13 @@ static KEYS: Fields = Fields {
         field(
             "mode",
             Form::Word(|| vec!["fast", "full"]),
-            "fast: a sample of the whole in minutes; full: every block is written and read; fast by \
-             default",
+            "fast: check a sample in minutes; full: write and read every block; fast by default",
             "mode = \"full\"",
         ),
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "time of a trial at most: what was written by then is looked at; 10 minutes of a fast probe",
+            "maximum time of a trial; Assay checks the data written by then; 10 minutes by default for fast",
             "runtime = \"5 min\"",
         ),
     ],
@@ -96,7 +95,7 @@ pub const CLAIMED: Metric = metric(
     "capacity_announced_bytes",
     Better::Higher,
     "claimed capacity",
-    "bytes that the target says it holds, or that a file system has free",
+    "announced capacity of the target, or free space of a filesystem",
 )
 .amount();
 
@@ -104,16 +103,16 @@ pub const HELD: Metric = metric(
     "capacity_usable_bytes",
     Better::Higher,
     "capacity",
-    "bytes that the target was found to hold, of a sample with a bound that stands beside it; absent where \
-     a lie was found and not measured, and where memory may have answered",
+    "usable capacity, with a bound if sampled; absent if fake capacity was found but not located, or if memory may \
+     have served the reads",
 )
 .amount();
 
 const CHECKED: Metric = metric(
     "capacity_checked_blocks",
     Better::Higher,
-    "blocks looked at",
-    "blocks of 4 KiB that were written and read again",
+    "checked blocks",
+    "number of 4 KiB blocks that Assay wrote and read back",
 )
 .amount();
 
@@ -121,29 +120,26 @@ const WRONG: Metric = metric(
     "capacity_wrong_blocks",
     Better::Lower,
     "wrong blocks",
-    "those of them that did not hold what was written there, before they were tried again",
+    "number of checked blocks with wrong data, before any retry",
 )
 .amount();
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "capacity",
-        summary: "whether the target holds what it says",
-        text: "Blocks are written that say, in each 512 bytes, which run they are of and where they belong, \
-               with a checksum; after all of them were written they are read again, past the page cache. \
-               A fast probe writes one block of each stretch of the whole twice, the last one among them, and \
-               then a zone at the beginning in one piece, which is longer than the stretches: wherever a \
-               device begins to wrap onto its beginning, one of its blocks falls into the zone. A full one \
-               writes everything, and a sample of it once more. What is wrong is written again, with as much between writing and \
-               reading, before it counts; then it is found out from where on nothing is held. A block that \
-               holds what was written elsewhere is a wrap, zeros or what lay there before are lost writes, \
-               what was written there first is a lost rewrite, and some turned bits are damage. Where memory \
-               may have answered in the place of the medium, because a loop device goes through the page cache \
-               or direct I/O is refused, or where a host's cannot be seen, it says so and not that it holds. A \
-               sample speaks with its bound. A device is overwritten, so it must be named \
-               with --destroy; in a directory a file of its own takes the free space but a fiftieth, and is \
-               removed. Where the free space belongs to a card that lies, writing to it may hit what lies \
-               on the card.",
+        summary: "test for counterfeit capacity",
+        text: "Assay writes blocks whose 512-byte sectors contain the run, their position and a checksum. After all \
+               writes, Assay reads them past the page cache. A fast probe writes one block per stretch of the device \
+               twice, including the last one. Then it writes a contiguous zone at the start, longer than a stretch: \
+               wherever addresses wrap around, some block falls into that zone. A full probe writes everything, and a \
+               sample of it again. Assay rewrites wrong blocks and repeats the test with as much data in between \
+               before it counts them; then it locates the end of the usable capacity. A block with data of another \
+               position is a wrap; zeros or old data are lost writes; its first version is a lost rewrite; a few \
+               flipped bits are corruption. If memory may have served the reads, Assay reports that instead of a pass: \
+               for a loop device on the page cache, without direct I/O, or with an unknown host cache. A sample \
+               reports its bound. Assay overwrites a device, so name it with --destroy; in a directory it fills the \
+               free space except a fiftieth with a file and removes it. If the free space belongs to a counterfeit \
+               card, writing may destroy existing data on it.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "capacity = { mode = \"fast\" }";
@@ -164,8 +160,8 @@ const TOUCH: Touch =
 impl kind::Asks for Asked {
     fn words(&self) -> String {
         match self.mode {
-            Probe::Fast => "a sample of all blocks is written and read again".to_owned(),
-            Probe::Full => "every block is written and read again".to_owned(),
+            Probe::Fast => "writes a sample of all blocks and reads it back".to_owned(),
+            Probe::Full => "writes every block and reads it back".to_owned(),
         }
     }
 
@@ -203,7 +199,7 @@ impl kind::Asks for Asked {
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         if !offer.area.written {
-            return Err("all of it would be overwritten, and that was not allowed".to_owned());
+            return Err("this would overwrite the whole target without permission".to_owned());
         }
         let bytes = whole_blocks(offer.area.length);
         let between = offer.between.cloned();

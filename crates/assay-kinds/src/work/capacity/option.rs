@@ -7,9 +7,8 @@ use crate::work::check_option::{CheckOption, Example, Gate, Values};
 
 /// How its shipped study is asked for.
 pub(super) static OPTION: CheckOption = CheckOption {
-    help: "Whether it holds what it says, instead of its speed: fast in minutes, full writes every block. \
-           On a device with --destroy, or in the free space of a directory; exit code 1 where it holds \
-           less, 5 where memory may have answered",
+    help: "Detect fake capacity instead of measuring speed: fast takes minutes, full writes every block. Uses a \
+           device with --destroy, or the free space of a directory. Exit code 1: fake; 5: memory may have answered",
     values: Some(Values {
         names: "fast|full",
         set: |work, value| {
@@ -21,11 +20,11 @@ pub(super) static OPTION: CheckOption = CheckOption {
     examples: &[
         Example {
             line: "assay check --capacity /media/card",
-            does: "does a card hold what it says? in its free space, in minutes",
+            does: "detect fake capacity in minutes",
         },
         Example {
             line: "assay check --capacity=full --sustained /dev/sdX --destroy ID",
-            does: "every block, and what it writes for long; all data are lost",
+            does: "every block; destroys all data",
         },
     ],
     goes_first: false,

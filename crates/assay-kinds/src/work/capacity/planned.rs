@@ -20,8 +20,8 @@ use crate::work::{self};
 /// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
 /// and a poor one.
 const SUPPOSED: [(&str, (u64, u64)); 2] = [
-    ("80 MB/s and 1 ms a block", (13_107_200, 1_000_000)),
-    ("10 MB/s and 10 ms a block", (104_857_600, 10_000_000)),
+    ("80 MB/s and 1 ms per block", (13_107_200, 1_000_000)),
+    ("10 MB/s and 10 ms per block", (104_857_600, 10_000_000)),
 ];
 const MIB: u64 = 1 << 20;
 
@@ -93,11 +93,10 @@ impl Runs for Planned {
     fn words(&self) -> String {
         let (shape, whole) = (self.shape(), Bytes(self.bytes));
         let how = if shape.full {
-            format!("every block of {whole} is written, then read again, some of them twice")
+            format!("writes every block of {whole}, then reads all, some of them twice")
         } else {
             format!(
-                "{} blocks of {whole}, one a stretch, are written twice, then {} at the beginning, then they are \
-                 read again",
+                "writes {} blocks of {whole} twice, one per stretch, then {} at the beginning, then reads them",
                 show::count(shape.samples),
                 Bytes(shape.zone_bytes)
             )
@@ -114,7 +113,7 @@ impl Runs for Planned {
         let outcome = capacity(&job, &target(run), run.medium.law.as_ref(), run.stop);
         let outcome = outcome.map_err(|error| error.to_string())?;
         if outcome.first.all() == 0 && !outcome.stopped {
-            return Err("the time was over before a block could be read again".to_owned());
+            return Err("the time ended before Assay could read a block back".to_owned());
         }
         let in_free_space = run.medium.file.is_some() && !is_device(run);
         Ok(ran(self, Detail { outcome, in_free_space }))
@@ -154,8 +153,8 @@ impl Runs for Planned {
             _ => vec![name, how.path],
         };
         let remarks = [
-            "f3probe takes a device and supposes that it wraps at a power of two",
-            "f3write fills a mounted file system; f3read then reads it",
+            "f3probe needs a device and assumes that it wraps at a power of two",
+            "f3write fills a mounted filesystem; f3read then reads it",
         ];
         CommandLine {
             words: words.into_iter().map(str::to_owned).collect(),
@@ -181,8 +180,8 @@ fn ran(planned: &Planned, detail: Detail) -> Ran {
         values.insert(HELD.name.to_owned(), held as f64);
     } else {
         let reason = found.not_told.map_or_else(
-            || "what it holds was not measured: a full pass tells".to_owned(),
-            |reason| format!("not told from memory: {reason}"),
+            || "its capacity was not measured; run a full pass".to_owned(),
+            |reason| format!("cannot exclude memory: {reason}"),
         );
         absent.insert(HELD.name.to_owned(), reason);
     }
@@ -301,20 +300,18 @@ mod tests {
         let fast = planned(false, 64 * GIB).words();
         assert!(
             fast.starts_with(
-                "2,048 blocks of 64 GiB, one a stretch, are written twice, then 128 MiB at the beginning, then \
-                 they are read again; fast about "
+                "writes 2,048 blocks of 64 GiB twice, one per stretch, then 128 MiB at the beginning, then reads \
+                 them; fast about "
             ),
             "{fast}"
         );
         let full = planned(true, 8 << 20).words();
         assert!(
-            full.starts_with(
-                "every block of 8 MiB is written, then read again, some of them twice; "
-            ),
+            full.starts_with("writes every block of 8 MiB, then reads all, some of them twice; "),
             "{full}"
         );
         assert!(
-            full.contains("about 1.34 s to 12.8 s (80 MB/s and 1 ms a block; 10 MB/s and"),
+            full.contains("about 1.34 s to 12.8 s (80 MB/s and 1 ms per block; 10 MB/s and"),
             "{full}"
         );
     }
@@ -348,7 +345,7 @@ mod tests {
         assert!(stopped.stopped);
         // A block that takes longer than all of the time says nothing.
         let slow = on(area(8 << 20, true), &law(u64::MAX / 4, None), false, |run| planned.run(run));
-        assert!(slow.unwrap_err().contains("before a block could be read again"));
+        assert!(slow.unwrap_err().contains("before Assay could read a block back"));
     }
 
     #[test]
@@ -391,8 +388,8 @@ mod tests {
         let own = Asked { mode: Probe::Fast, runtime: Some(Time(1)) };
         assert!(own.costs_like(&work(Probe::Fast)) && !own.costs_like(&work(Probe::Full)));
         assert!(
-            own.words().starts_with("a sample")
-                && Asked { mode: Probe::Full, runtime: None }.words().starts_with("every")
+            own.words().starts_with("writes a sample")
+                && Asked { mode: Probe::Full, runtime: None }.words().starts_with("writes every")
         );
         assert_eq!(super::super::whole_blocks(4096 * 3 + 4095), 4096 * 3);
         assert_eq!(super::super::whole_blocks(4095), 0);

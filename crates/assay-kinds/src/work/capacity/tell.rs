@@ -123,11 +123,11 @@ impl Tells for Planned {
             return None;
         }
         let Some((_, found)) = self.look(measured, spoken) else {
-            return Some(Err("it was not looked at".to_owned()));
+            return Some(Err("it was not examined".to_owned()));
         };
         let unknown = || match found.not_told {
-            Some(reason) => format!("not told from memory: {reason}"),
-            None => "what it holds was not measured: a full pass tells".to_owned(),
+            Some(reason) => format!("cannot exclude memory: {reason}"),
+            None => "its capacity was not measured; run a full pass".to_owned(),
         };
         Some(found.held_bytes.map(|bytes| bytes as f64).ok_or_else(unknown))
     }
@@ -149,10 +149,10 @@ fn held_of_several(looks: &[(&Detail, Told)]) -> Option<[u64; 2]> {
     (looks.len() > 1).then_some(ends)
 }
 
-const LEGEND: &str = "Claims: what the device says, or what a file system has free but a fiftieth; wrong: blocks \
-                      of 4 KiB that did not come back as they were written, before they were tried again; holds, \
-                      of a sample: with 95 %, of several looks that differ: the least and the most. Of several \
-                      looks the gravest is told.";
+const LEGEND: &str = "Claims: the stated size of the device, or the free space of a filesystem less a fiftieth; \
+                      wrong: 4 KiB blocks that differed from the written data, before a retry; capacity, of a \
+                      sample: 95% CI, and for passes that differ, the minimum and maximum. The row shows the worst \
+                      of several passes.";
 
 impl Shows for Facts {
     const KEY: &'static str = "capacity";
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(held_with(&says("steal", true), clear()), "68719476736");
         for rule in ["cached", "device-bytes"] {
             let told = held_with(&says(rule, true), clear());
-            assert_eq!(told, "not told from memory: loop0 delivered none of it");
+            assert_eq!(told, "cannot exclude memory: loop0 delivered none of it");
         }
         assert!(held_with(&[], None).contains("the version that ran it did not look"));
         let other = planned(clear()).as_judged("capacity_wrong_blocks", &good(), &[]);
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn the_answer_is_said_first_and_rests_on_the_numbers() {
         let mut last = facts(&[&good(), &good(), &good()]);
-        assert!(last.text.ends_with(" All 3 looks say so."), "{}", last.text);
+        assert!(last.text.ends_with(" All 3 passes agree."), "{}", last.text);
         let Exhibit { sentences, leads, .. } = Facts::exhibit(&[&last], &Bare);
         let said: Vec<&String> = sentences.iter().map(|one| &one.text).collect();
         assert_eq!((said, leads), (vec![&last.text, &last.limit_text], true));
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(held, Some([8 << 30, 64 << 30]));
         assert_eq!(
             of_several(&looks, held),
-            " That is the gravest of 3 looks; they found that it holds 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
+            " This is the worst of 3 passes; they found capacities of 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
         );
         // One look is told as it is, and so are looks that agree.
         assert_eq!(
@@ -379,7 +379,7 @@ mod tests {
         let alike = [look(Verdict::Holds, 64 << 30), look(Verdict::Holds, 64 << 30)];
         let held = held_of_several(&alike);
         assert_eq!((gravest(&alike), held), (Some(1), Some([64 << 30; 2])));
-        assert_eq!(of_several(&alike, held), " All 2 looks say so.");
+        assert_eq!(of_several(&alike, held), " All 2 passes agree.");
 
         let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
         let mut short = outcome(first, SeenCounts { zero: 30, ..NONE });

@@ -6,8 +6,8 @@ use assay_load::{CapacityOutcome, Seen, WrongBlock};
 use super::{Detail, Limit, Told, Verdict};
 
 /// What to do where memory may have answered.
-const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, whose data are lost by it, \
-                      on the computer that it is plugged into, with direct I/O.";
+const WAY_ON: &str = "Test the drive on the computer it is plugged into, as a device, with direct I/O (this destroys \
+                      its data).";
 
 fn blocks(count: u64) -> String {
     if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }
@@ -17,7 +17,7 @@ fn blocks(count: u64) -> String {
 fn at_most(share: f64) -> String {
     let percent = (100.0 * share).max(1e-9);
     let unit = 10_f64.powi(percent.log10().floor() as i32 - 1);
-    format!("{} %", show::three_digits((percent / unit).ceil() * unit))
+    format!("{}%", show::three_digits((percent / unit).ceil() * unit))
 }
 
 fn size(bytes: u64) -> String {
@@ -50,36 +50,36 @@ pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
     let (all, again) = (outcome.again.all(), outcome.again.wrong());
     match found.verdict {
         Verdict::Holds if outcome.shape.full && !outcome.cut_short => format!(
-            "{whose} holds what it says: all of {claimed} was written and read again as it was written."
+            "{whose} has its claimed capacity: Assay wrote all of {claimed} and read it back intact."
         ),
         Verdict::Holds => {
             let missed = found.limit.scattered_95_bytes;
             format!(
-                "All of the {looked_at} that were looked at, of {claimed}, came back as they were written: \
-                 with 95 % at most {} of it ({}) is bad.",
+                "All of the {looked_at} tested, of {claimed}, were intact: at most {} of it ({}) is bad (95% \
+                 confidence).",
                 at_most(missed as f64 / outcome.claimed_bytes.max(1) as f64),
                 size(missed)
             )
         }
         Verdict::NotTold => format!(
-            "Not told from memory: {}. All of the {looked_at} that were looked at came back as they were \
-             written, and memory may have answered for the medium. {WAY_ON}",
-            found.not_told.as_deref().unwrap_or("what answered is not known")
+            "Inconclusive: memory may have answered ({}). All of the {looked_at} tested were intact, but the medium \
+             may not have been read. {WAY_ON}",
+            found.not_told.as_deref().unwrap_or("the source of the data is unknown")
         ),
         Verdict::Unsteady => format!(
-            "{whose} is unsteady: of {looked_at} {} came back wrong, and right when {} of them were \
-             written once more; that says nothing of its size, and is no reason to trust it.",
+            "{whose} is unreliable: of {looked_at}, {} were wrong, and intact when {} of them were rewritten; this \
+             does not show a false size, but do not trust the device.",
             show::count(first.wrong()),
             show::count(all)
         ),
         Verdict::Damaged => format!(
-            "{whose} turns bits: {} of {looked_at} came back with some bits turned, and {again} of {all} \
-             did again; it is worn or faulty, and that says nothing of its size.",
+            "{whose} flips bits: {} of {looked_at} had flipped bits, and {again} of {all} again after a rewrite; it \
+             is worn or faulty, and this does not show a false size.",
             show::count(first.wrong())
         ),
         verdict => format!(
-            "{whose} does not hold what it says. {claims}, {}{}; {again} of {all} blocks that were wrong \
-             were wrong again.",
+            "{whose} does not have its claimed capacity. {claims}, {}{}; {again} of {all} wrong blocks were wrong \
+             again.",
             how_much(found, outcome),
             example(verdict, found.example, outcome.refused.as_deref())
         ),
@@ -95,34 +95,34 @@ pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> S
     let count = looks.len();
     match held {
         Some([least, most]) if least < most => format!(
-            " That is the gravest of {count} looks; they found that it holds {} to {}.",
+            " This is the worst of {count} passes; they found capacities of {} to {}.",
             sold(least),
             sold(most)
         ),
         _ if others.iter().all(|(_, other)| other.verdict == first.verdict) => {
-            format!(" All {count} looks say so.")
+            format!(" All {count} passes agree.")
         }
-        _ => format!(" That is the gravest of {count} looks."),
+        _ => format!(" This is the worst of {count} passes."),
     }
 }
 
 fn how_much(found: &Told, outcome: &CapacityOutcome) -> String {
-    let what = if found.verdict == Verdict::LosesRewrites { "keeps rewrites in" } else { "holds" };
+    let what = if found.verdict == Verdict::LosesRewrites { "stores rewrites in" } else { "holds" };
     match (found.held_bytes, found.held_ci95_bytes) {
         (Some(_), Some([low, high])) => format!(
-            "and {what} between {} and {} of it (95 %), what is lost lying here and there",
+            "and {what} between {} and {} of it (95% CI), with losses scattered over the device",
             sold(low),
             sold(high)
         ),
         (Some(bytes), None) => format!("and {what} about {}", sold(bytes)),
         (None, _) if found.verdict == Verdict::Refuses => format!(
-            "and stopped answering after {} were written; what it holds is not known",
+            "and stopped answering after {} were written; its capacity is unknown",
             sold(outcome.written.0)
         ),
         (None, _) if outcome.shape.full && outcome.wraps_after_bytes.is_some() => {
-            "and mixes up its addresses; what it holds is not known".to_owned()
+            "and mixes up its addresses; its capacity is unknown".to_owned()
         }
-        (None, _) => "and holds less; how much, a full pass tells".to_owned(),
+        (None, _) => "and has less; run a full pass for the size".to_owned(),
     }
 }
 
@@ -138,12 +138,10 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
             show::count(of_bytes)
         ),
         Seen::Zero => format!(": byte {place} returns zeros instead of what was written"),
-        Seen::Foreign => format!(
-            ": what was written to byte {place} was lost, and what was there before came back"
-        ),
-        Seen::Older => format!(
-            ": byte {place} returns what was written there before; what was written to it later was lost"
-        ),
+        Seen::Foreign => {
+            format!(": the write to byte {place} was lost, and the earlier data came back")
+        }
+        Seen::Older => format!(": byte {place} returns earlier data; a later write to it was lost"),
         Seen::Failed => {
             format!(": byte {place} is refused ({})", refused.unwrap_or("an error"))
         }
@@ -158,10 +156,10 @@ pub(super) fn limits(detail: &Detail, found: &Told) -> String {
     let share = |bytes: u64| at_most(bytes as f64 / claimed);
     let mut told = Vec::new();
     if outcome.cut_short {
-        told.push("The time ended it before all was looked at.".to_owned());
+        told.push("The time ended before Assay tested all of it.".to_owned());
     }
     if found.not_told.is_some() {
-        told.push("So how small a loss would have been found is not known.".to_owned());
+        told.push("So the smallest detectable loss is unknown.".to_owned());
     } else {
         would_have_found(outcome, &found.limit, &share, &mut told);
     }
@@ -179,11 +177,11 @@ fn would_have_found(
     told: &mut Vec<String>,
 ) {
     if limit.scattered_95_bytes == 0 {
-        told.push("Every block was looked at.".to_owned());
+        told.push("Assay tested every block.".to_owned());
     } else {
         told.push(format!(
-            "A lie that hides {} ({}) or more, wherever, would have been found with a probability of 95 %, \
-             {} ({}) with 99.9 %; one in a single stretch from {} on surely.",
+            "The pass detects a false capacity that hides {} ({}) or more with 95% probability, and {} ({}) with \
+             99.9%; it always detects a single stretch of {} or more.",
             share(limit.scattered_95_bytes),
             size(limit.scattered_95_bytes),
             share(limit.scattered_999_bytes),
@@ -191,29 +189,28 @@ fn would_have_found(
             size(limit.stretch_bytes)
         ));
         let wraps = if limit.wraps {
-            "One that wraps onto the beginning would surely have been found."
+            "It always detects a wrap onto the beginning."
         } else {
-            "One that wraps is found by chance here."
+            "It detects a wrap by chance only."
         };
         told.push(wraps.to_owned());
         told.push(format!(
-            "One that shows itself only after more than {} were written is found by --capacity=full alone.",
+            "Only --capacity=full detects a device that fails after more than {} of writes.",
             size(limit.written_bytes)
         ));
     }
     told.push(match limit.rewrites_95_bytes {
-        None => "Nothing was written twice: a device that loses rewrites was not looked for.".to_owned(),
-        Some(0) => "Every block was written twice.".to_owned(),
+        None => "No block was written twice, so the pass does not detect lost rewrites.".to_owned(),
+        Some(0) => "Assay wrote every block twice.".to_owned(),
         Some(bytes) => format!(
-            "{} were written twice: rewrites that are lost in {} ({}) or more of it would have been found \
-             with 95 %.",
+            "{} were written twice: the pass detects lost rewrites in {} ({}) or more of it with 95% probability.",
             blocks(outcome.rewritten),
             share(bytes),
             size(bytes)
         ),
     });
     told.push(format!(
-        "A cache of {} or more inside the drive could have answered for it.",
+        "A cache of {} or more inside the drive could have answered.",
         size(limit.cache_bytes)
     ));
 }
@@ -247,22 +244,24 @@ mod tests {
         let mut own = detail(outcome(good, NONE));
         assert_eq!(
             said(&own),
-            "All of the 2,560 blocks of 4 KiB that were looked at, of 68.7 GB (64 GiB), came back as they were \
-             written: with 95 % at most 0.12 % of it (76.6 MiB) is bad."
+            "All of the 2,560 blocks of 4 KiB tested, of 68.7 GB (64 GiB), were intact: at most 0.12% of it (76.6 \
+             MiB) is bad (95% confidence)."
         );
         own.outcome.shape.full = true;
-        let whole = "The device holds what it says: all of 68.7 GB (64 GiB) was written and read again as it \
-                     was written.";
+        let whole = "The device has its claimed capacity: Assay wrote all of 68.7 GB (64 GiB) and read it back intact.";
         assert_eq!(said(&own), whole);
         own.outcome.cut_short = true;
         assert!(said(&own).starts_with("All of the 2,560 blocks"), "{}", said(&own));
         let between = Between::Memory("loop0 goes through the page cache".to_owned());
         let memory = answer(&own, &told(&own, Some(&between)));
-        assert!(memory.starts_with("Not told from memory: loop0 goes through"), "{memory}");
+        assert!(
+            memory.starts_with("Inconclusive: memory may have answered (loop0 goes through"),
+            "{memory}"
+        );
         assert!(memory.ends_with("with direct I/O.") && !memory.contains("holds"), "{memory}");
         own.outcome.cut_short = false;
         own.in_free_space = true;
-        assert!(said(&own).starts_with("The free space holds"), "{}", said(&own));
+        assert!(said(&own).starts_with("The free space has its claimed"), "{}", said(&own));
     }
 
     #[test]
@@ -277,41 +276,36 @@ mod tests {
         let zero = of(SeenCounts { zero: 30, as_written: 2, ..NONE }, Some(Seen::Zero));
         assert_eq!(
             zero,
-            "The device does not hold what it says. It claims 68.7 GB (64 GiB), and holds between 50.2 GB (46.7 \
-             GiB) and 52.8 GB (49.2 GiB) of it (95 %), what is lost lying here and there: byte 8,192 returns zeros instead of what was written; \
-             30 of 32 blocks that were wrong were wrong again."
+            "The device does not have its claimed capacity. It claims 68.7 GB (64 GiB), and holds between 50.2 GB \
+             (46.7 GiB) and 52.8 GB (49.2 GiB) of it (95% CI), with losses scattered over the device: byte 8,192 \
+             returns zeros instead of what was written; 30 of 32 wrong blocks were wrong again."
         );
         let other = Seen::Other { at_bytes: 8192, of_bytes: 4096 };
         let wraps = of(SeenCounts { other: 1, ..NONE }, Some(other));
         assert!(
             wraps.contains(
-                "and holds less; how much, a full pass tells: byte 8,192 returns what was written to byte \
-                 4,096 (it wraps); 1 of 1 blocks"
+                "and has less; run a full pass for the size: byte 8,192 returns what was written to byte 4,096 (it \
+                 wraps); 1 of 1 blocks"
             ),
             "{wraps}"
         );
         let lost = of(SeenCounts { foreign: 1, ..NONE }, Some(Seen::Foreign));
-        assert!(
-            lost.contains(": what was written to byte 8,192 was lost, and what was there"),
-            "{lost}"
-        );
+        assert!(lost.contains(": the write to byte 8,192 was lost, and the earlier"), "{lost}");
         let refused = of(SeenCounts { failed: 1, ..NONE }, Some(Seen::Failed));
         assert!(refused.contains(": byte 8,192 is refused (I/O error);"), "{refused}");
         let older = of(SeenCounts { older: 1, ..NONE }, Some(Seen::Older));
-        assert!(older.contains("and keeps rewrites in between"), "{older}");
-        assert!(older.contains(": byte 8,192 returns what was written there before;"), "{older}");
+        assert!(older.contains("and stores rewrites in between"), "{older}");
+        assert!(older.contains(": byte 8,192 returns earlier data; a later write"), "{older}");
         let unshown = of(SeenCounts { failed: 1, ..NONE }, None);
         assert!(unshown.contains(" (refuses);"), "{unshown}");
         let turned = of(SeenCounts { flipped: 3, as_written: 1, ..NONE }, None);
         assert_eq!(
             turned,
-            "The device turns bits: 500 of 2,000 blocks of 4 KiB came back with some bits turned, and 3 of 4 \
-             did again; it is worn or faulty, and that says nothing of its size."
+            "The device flips bits: 500 of 2,000 blocks of 4 KiB had flipped bits, and 3 of 4 again after a rewrite; \
+             it is worn or faulty, and this does not show a false size."
         );
         let unsteady = of(SeenCounts { as_written: 32, ..NONE }, None);
-        assert!(
-            unsteady.contains("of 2,000 blocks of 4 KiB 500 came back wrong, and right when 32")
-        );
+        assert!(unsteady.contains("of 2,000 blocks of 4 KiB, 500 were wrong, and intact when 32"));
         // A border is no share, and free space claims nothing.
         let again = SeenCounts { zero: 1, ..NONE };
         let mut border =
@@ -375,17 +369,19 @@ mod tests {
         let usual = of(&|_| ());
         assert_eq!(
             usual,
-            "A lie that hides 0.1 % (65.5 MiB) or more, wherever, would have been found with a probability of \
-             95 %, 0.24 % (151 MiB) with 99.9 %; one in a single stretch from 60 MiB on surely. One that wraps \
-             onto the beginning would surely have been found. One that shows itself only after more than 256 \
-             MiB were written is found by --capacity=full alone. Nothing was written twice: a device that loses \
-             rewrites was not looked for. A cache of 64 MiB or more inside the drive \
-             could have answered for it."
+            "The pass detects a false capacity that hides 0.1% (65.5 MiB) or more with 95% probability, and 0.24 % \
+             (151 MiB) with 99.9%; it always detects a single stretch of 60 MiB or more. It always detects a wrap \
+             onto the beginning. Only --capacity=full detects a device that fails after more than 256 MiB of writes. \
+             No block was written twice, so the pass does not detect lost rewrites. A cache of 64 MiB or more inside \
+             the drive could have answered."
         );
         let chance = of(&|own| own.widest_gap_bytes = 1 << 30);
-        assert!(chance.contains("One that wraps is found by chance here."), "{chance}");
+        assert!(chance.contains("It detects a wrap by chance only."), "{chance}");
         let cut = of(&|own| own.cut_short = true);
-        assert!(cut.starts_with("The time ended it before all was looked at. A lie"), "{cut}");
+        assert!(
+            cut.starts_with("The time ended before Assay tested all of it. The pass detects"),
+            "{cut}"
+        );
         let whole = |own: &mut CapacityOutcome| {
             own.shape.full = true;
             own.first.as_written = 16 << 20;
@@ -393,7 +389,7 @@ mod tests {
         };
         let whole = of(&whole);
         assert!(
-            whole.starts_with("Every block was looked at. 2,048 blocks were written twice"),
+            whole.starts_with("Assay tested every block. 2,048 blocks were written twice"),
             "{whole}"
         );
         assert!(!whole.contains("--capacity=full"), "{whole}");
@@ -402,13 +398,13 @@ mod tests {
             (own.first.as_written, own.rewritten) = (16 << 20, 16 << 20);
         });
         assert!(
-            twice.starts_with("Every block was looked at. Every block was written twice."),
+            twice.starts_with("Assay tested every block. Assay wrote every block twice."),
             "{twice}"
         );
         let own = detail(outcome(good, NONE));
         let memory = limits(&own, &told(&own, None));
-        assert_eq!(memory, "So how small a loss would have been found is not known.");
+        assert_eq!(memory, "So the smallest detectable loss is unknown.");
         let noted = of(&|own| own.note = Some("a note".to_owned()));
-        assert!(noted.ends_with("could have answered for it. Note: a note."), "{noted}");
+        assert!(noted.ends_with("could have answered. Note: a note."), "{noted}");
     }
 }

@@ -211,7 +211,7 @@ impl<'a> Course<'a> {
             return Err(Break::Failed(reason));
         }
         let own = system.read_link(Path::new("/proc/self/exe"));
-        let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
+        let own = own.map_err(|error| format!("cannot find this program: {error}"))?;
         for line in tree.making(&own.display().to_string()) {
             self.aside("making the tree:", &line, None, self.run.stop)?;
         }

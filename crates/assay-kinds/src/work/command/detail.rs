@@ -43,10 +43,9 @@ impl Written {
 
     /// That it was cut, in words.
     pub(super) fn words(&self) -> Option<String> {
-        let what = self.file.as_deref().unwrap_or("what it prints");
+        let what = self.file.as_deref().unwrap_or("the command's output");
         let kept = show::bytes(KEPT_BYTES as u64);
-        self.is_cut
-            .then(|| format!("of {what} no more than the last {kept} of each trial are kept"))
+        self.is_cut.then(|| format!("Assay stores only the last {kept} of {what} per trial"))
     }
 }
 

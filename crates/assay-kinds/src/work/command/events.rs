@@ -14,8 +14,7 @@ const MINOR_FAULTS: Metric = metric(
     "minor_faults",
     Better::Lower,
     "minor page faults",
-    "page faults of a run, with all that it started, that nothing was read from storage for, \
-     mean of a trial's runs; the shell's own are taken off",
+    "page faults of a run and its children without a read from storage, mean of a trial's runs, without the shell's",
 )
 .traffic();
 
@@ -23,8 +22,7 @@ const MAJOR_FAULTS: Metric = metric(
     "major_faults",
     Better::Lower,
     "major page faults",
-    "page faults of a run, with all that it started, that something was read from storage for, \
-     mean of a trial's runs; the shell's own are taken off",
+    "page faults of a run and its children with a read from storage, mean of a trial's runs, without the shell's",
 )
 .traffic()
 .may_be_zero();
@@ -34,8 +32,7 @@ const VOLUNTARY: Metric = metric(
     "voluntary_switches",
     Better::Lower,
     "voluntary switches",
-    "how often a thread of a run, or of what it started, gave its processor up to wait, mean of \
-     a trial's runs; the shell's own are taken off",
+    "voluntary context switches of a run and its children, mean of a trial's runs, without the shell's",
 )
 .may_be_zero();
 
@@ -43,8 +40,7 @@ const INVOLUNTARY: Metric = metric(
     "involuntary_switches",
     Better::Lower,
     "involuntary switches",
-    "how often the processor was taken from a thread of a run, or of what it started, mean of a \
-     trial's runs; the shell's own are taken off",
+    "involuntary context switches of a run and its children, mean of a trial's runs, without the shell's",
 )
 .may_be_zero();
 
@@ -52,8 +48,7 @@ const INSTRUCTIONS: Metric = metric(
     "instructions",
     Better::Lower,
     "instructions",
-    "instructions that processors completed for a run, with all that it started, mean of a \
-     trial's runs; the shell's own are taken off",
+    "instructions of a run and its children, mean of a trial's runs, without the shell's",
 )
 .traffic();
 
@@ -61,16 +56,15 @@ const CYCLES: Metric = metric(
     "cycles",
     Better::Lower,
     "processor cycles",
-    "cycles of processors that a run took, with all that it started, mean of a trial's runs; the \
-     shell's own are taken off",
+    "CPU cycles of a run and its children, mean of a trial's runs, without the shell's",
 );
 
 const CACHE_MISSES: Metric = metric(
     "cache_misses",
     Better::Lower,
     "cache misses",
-    "what the processor's caches (mostly the last of them) did not have for a run, with all that \
-     it started, mean of a trial's runs; the shell's own are taken off",
+    "CPU cache misses (mostly of the last level) of a run and its children, mean of a trial's runs, without the \
+     shell's",
 );
 
 /// All of them.
@@ -80,7 +74,7 @@ pub(super) const METRICS: &[Metric] =
 /// Why a metric is not there of trials that know nothing of it: results of older versions.
 pub(super) fn untold(metric: &str) -> Option<String> {
     let is_own = METRICS.iter().any(|own| own.name == metric);
-    is_own.then(|| "the version that measured it did not count them".to_owned())
+    is_own.then(|| "the Assay version that measured it did not count them".to_owned())
 }
 
 /// The sum of an amount over all runs; absent as soon as one run does not tell it.

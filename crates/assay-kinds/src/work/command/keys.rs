@@ -22,137 +22,129 @@ pub static KEYS: Fields = Fields {
         field(
             "run",
             Form::Text,
-            "what is measured, a line for the shell; {NAME} stands for the level of the factor NAME",
+            "command to time, a shell line; {NAME} expands to the level of the factor NAME",
             "run = \"tar xf archive.tar\"",
         ),
         PREPARE.key(Form::Text, "prepare = \"rm -rf tree\""),
         field(
             "conclude",
             Form::Text,
-            "a line that is run after each run, also after one that failed; it is not measured",
+            "shell line to run after each run, also after a failed one; untimed",
             "conclude = \"rm -rf tree\"",
         ),
         field(
             "input",
             Form::Text,
-            "a file that it reads as its standard input; nothing where it is left out",
+            "file for standard input; nothing by default",
             "input = \"words.txt\"",
         ),
         COLD.key(Form::Flag, "drop_caches = true"),
         SHELL.key(Form::Flag, "shell = false"),
-        field(
-            "ignore_failure",
-            Form::Flag,
-            "count runs that end with an error too",
-            "ignore_failure = true",
-        ),
+        field("ignore_failure", Form::Flag, "count failed runs too", "ignore_failure = true"),
         field(
             "timeout",
             Form::Time { least: ONE_MS },
-            "a run that takes longer is ended, with all that it started, and its trial has failed",
+            "kill a run and its children after this time; the trial fails",
             "timeout = \"10 min\"",
         ),
         field(
             "runs_per_trial",
             Form::Whole { least: 1, most: MOST_RUNS },
-            "runs of a trial; by default it runs again until the trial's time is over",
+            "runs per trial; by default as many as fit into its time",
             "runs_per_trial = 1",
         ),
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "time of a trial: no run begins after it, and there is one run at least",
+            "time of a trial; no run starts after it, and at least one runs",
             "runtime = \"1 s\"",
         ),
         field(
             "c_files",
             Form::Whole { least: 1, most: MOST_C_FILES },
-            "C files of a tree that is generated, the same everywhere: it is made in the target's \
-             directory for each trial, every file of it is read before each run, the lines are run in \
-             it, and it is removed",
+            "number of C files in a generated source tree, identical everywhere; Assay creates it in the target's \
+             directory per trial, reads every file before each run, runs the lines in it, and removes it",
             "c_files = 120",
         ),
         field(
             "source",
             Form::Text,
-            "a directory of which a copy is such a tree; it itself is only read",
+            "directory to copy as the source tree; Assay only reads it",
             "source = \"/usr/src/linux\"",
         ),
         field(
             "needs",
             Form::Words,
-            "programs without which it cannot be run; what they say of their version is kept",
+            "required programs; Assay records their versions",
             "needs = [\"make\", \"cc\"]",
         ),
         field(
             "pass_env",
             Form::Words,
-            "variables of assay's environment that it gets beside PATH, HOME, LANG and their like, by name",
+            "environment variables to pass, by name, in addition to PATH, HOME, LANG and the like",
             "pass_env = [\"CARGO_HOME\"]",
         ),
         field(
             "jobs",
             Form::Whole { least: 1, most: MOST_JOBS },
-            "what {jobs} stands for where that is no factor; by default as many as there are processors",
+            "value of {jobs} unless it is a factor; the number of CPUs by default",
             "jobs = 4",
         ),
         field(
             "trial_setup",
             Form::Text,
-            "a line that is run before the runs of each trial; it is not measured",
+            "shell line to run before the runs of each trial; untimed",
             "trial_setup = \"./load-data --fresh\"",
         ),
         field(
             "setup",
             Form::Text,
-            "a line that is run once for each command, before its first run of all, and once more where the \
-             study is resumed; it is not measured",
+            "shell line to run once per command, before its first run, and again after a resume; untimed",
             "setup = \"./make-data\"",
         ),
         field(
             "variables",
             Form::Words,
-            "factors whose levels it gets as variables of its environment, by name",
+            "factors whose levels the command gets as environment variables, by name",
             "variables = [\"THREADS\"]",
         ),
         field(
             "same_output",
             Form::FlagOrPath,
-            "every run is to print the same, or to write the same file or directory: where sides differ \
-             there is no verdict",
+            "require identical output, or an identical file or directory, of all runs; if outputs differ, Assay \
+             withholds the verdict",
             "same_output = true",
         ),
         field(
             "commands",
             Form::Texts,
-            "lines by name: levels of the factor command are then these names",
+            "named shell lines; the levels of the factor command are these names",
             "commands = { old = \"./old\", new = \"./new\" }",
         ),
         field(
             "parse",
             Form::Reads(&READS),
-            "a number that it tells of itself, or a list of several: a format (fio-json), \
-             PATTERN:UNIT:higher, /JSON/POINTER:UNIT:lower, or a table",
+            "metric, or a list of metrics, to read from the output: a format (fio-json), PATTERN:UNIT:higher, \
+             /JSON/POINTER:UNIT:lower, or a table",
             "parse = \"fio-json\"",
         ),
         field(
             "repository",
             Form::Text,
-            "a repository of git whose commits the levels of the factor revision are: lines run in a tree of \
-             each, made below ASSAY_HOME; it itself is only read",
+            "git repository with the commits that the factor revision compares; Assay runs lines in a tree per commit \
+             below ASSAY_HOME, and only reads the repository",
             "repository = \".\"",
         ),
         field(
             "build",
             Form::Text,
-            "a line that is run once in each of those trees, before the study; it is not measured",
+            "shell line to run once in each of those trees, before the study; untimed",
             "build = \"make -j4\"",
         ),
         field(
             "commits",
             Form::Texts,
-            "the commits that those levels stand for, all digits of each; by default they are looked for when \
-             the study begins",
+            "full commit hashes of those levels; by default Assay resolves them when the study begins",
             "commits = { old = \"0b7c25e5a1f70ba1eab9ec2d0d5a4cb4f9a9ce53\" }",
         ),
     ],
@@ -162,11 +154,7 @@ type Row = OwnParameter<Asked>;
 
 /// `command`: what is run, as a factor.
 const COMMAND: Row = Row::new(
-    [
-        "command",
-        "what is run, one line a level",
-        "Each level is a line like `run`, which it stands for.",
-    ],
+    ["command", "command to time, one line per level", "Each level replaces the line of `run`."],
     "[\"gzip -k file\", \"zstd -k file\"]",
     false,
     |own, text| {
@@ -179,8 +167,8 @@ const COMMAND: Row = Row::new(
 const PREPARE: Row = Row::new(
     [
         "prepare",
-        "a line that is run before each run; it is not measured",
-        "A line for the shell; where it fails, the trial has failed.",
+        "shell line to run before each run; untimed",
+        "If the line fails, the trial fails.",
     ],
     "[\"rm -rf tree\", \"mkdir tree\"]",
     false,
@@ -194,9 +182,9 @@ const PREPARE: Row = Row::new(
 const COLD: Row = Row::new(
     [
         "drop_caches",
-        "an empty page cache before each run (as root)",
-        "`true` writes back what is dirty and makes the kernel forget clean pages and names \
-                   of files before each run; `false` leaves the cache as the run before left it.",
+        "drop the page cache before each run (as root)",
+        "`true` writes dirty data back and drops clean pages and names before each run; `false` leaves the cache as it \
+                   is.",
     ],
     "[false, true]",
     true,
@@ -210,9 +198,8 @@ const COLD: Row = Row::new(
 const SHELL: Row = Row::new(
     [
         "shell",
-        "through the shell, whose own start is measured and taken off, or as words",
-        "`true` runs lines through `sh -c`; `false` starts the program itself, with the words \
-                   of the line as its arguments.",
+        "run through the shell, with its startup time subtracted, or directly",
+        "`true` runs lines through `sh -c`; `false` starts the program directly, with the line's words as arguments.",
     ],
     "[true, false]",
     false,
@@ -226,9 +213,9 @@ const SHELL: Row = Row::new(
 const OF_COMMIT: Row = Row::new(
     [
         REVISION,
-        "the commit of the repository in whose tree it is run",
-        "Each level is what git calls a revision: a branch, a tag, a commit, HEAD~3. A tree of it is \
-         made below ASSAY_HOME and built there once; the repository of `repository` is only read.",
+        "commit to build and run",
+        "Each level is a git revision: a branch, a tag, a commit, HEAD~3. Assay checks it out below ASSAY_HOME and \
+         builds it once; it only reads the repository of `repository`.",
     ],
     "[\"main\", \"HEAD\"]",
     false,
@@ -242,5 +229,5 @@ const OF_COMMIT: Row = Row::new(
 pub(super) const PARAMETERS: &[OwnParameter<Asked>] = &[COMMAND, PREPARE, COLD, SHELL, OF_COMMIT];
 
 fn flag(text: &str) -> Result<bool, String> {
-    text.parse().map_err(|_| format!("`{text}` is not known: say true or false"))
+    text.parse().map_err(|_| format!("unknown value `{text}`; use true or false"))
 }

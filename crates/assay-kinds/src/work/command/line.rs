@@ -42,7 +42,7 @@ pub(super) fn words(text: &str, shell: bool) -> Result<Vec<String>, String> {
     if shell {
         return Ok(["sh", "-c", text].map(str::to_owned).to_vec());
     }
-    let words = shell_words::split(text).map_err(|_| format!("`{text}` has a quote too many"))?;
+    let words = shell_words::split(text).map_err(|_| format!("`{text}` has an unmatched quote"))?;
     if words.is_empty() { Err("a command needs a program".to_owned()) } else { Ok(words) }
 }
 

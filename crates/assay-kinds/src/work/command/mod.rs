@@ -151,44 +151,42 @@ pub(super) const DURATION: Metric = metric(
     "duration_s",
     Better::Lower,
     "time",
-    "time that a run of a command takes, mean of a trial's runs; the shell's own start is taken off",
+    "duration of a run, mean of a trial's runs, without shell startup",
 );
 
 const SHORTEST: Metric = metric(
     "duration_min_s",
     Better::Lower,
     "shortest time",
-    "time of the shortest run of a trial; the shell's own start is taken off",
+    "shortest run of a trial, without shell startup",
 );
 
 const LONGEST: Metric = metric(
     "duration_max_s",
     Better::Lower,
     "longest time",
-    "time of the longest run of a trial; the shell's own start is taken off",
+    "longest run of a trial, without shell startup",
 );
 
 const USER: Metric = metric(
     "user_s",
     Better::Lower,
     "user time",
-    "processor time of a run outside the kernel, with all that it started, mean of a trial's runs; the \
-     shell's own is taken off",
+    "user CPU time of a run and its children, mean of a trial's runs, without the shell's",
 );
 
 const SYSTEM: Metric = metric(
     "system_s",
     Better::Lower,
     "system time",
-    "processor time of a run inside the kernel, with all that it started, mean of a trial's runs; the \
-     shell's own is taken off",
+    "system CPU time of a run and its children, mean of a trial's runs, without the shell's",
 );
 
 const PEAK_MEMORY: Metric = metric(
     "peak_memory_bytes",
     Better::Lower,
-    "peak of memory",
-    "the most memory that a run of a command had at a time, largest of a trial's runs",
+    "peak memory",
+    "peak memory of a run, maximum of a trial's runs",
 )
 .amount();
 
@@ -196,7 +194,7 @@ const READ: Metric = metric(
     "read_bytes",
     Better::Lower,
     "bytes from storage",
-    "bytes that came from storage for a run of a command, mean of a trial's runs",
+    "bytes read from storage per run, mean of a trial's runs",
 )
 .traffic();
 
@@ -204,7 +202,7 @@ const WRITTEN: Metric = metric(
     "write_bytes",
     Better::Lower,
     "bytes to storage",
-    "bytes that a run of a command wrote for storage, mean of a trial's runs",
+    "bytes written to storage per run, mean of a trial's runs",
 )
 .traffic();
 
@@ -262,9 +260,9 @@ impl Asked {
         let level = self
             .levels
             .get(REVISION)
-            .ok_or_else(|| format!("it is not said which revision of {repository} it is run in"))?;
+            .ok_or_else(|| format!("the revision of {repository} to run is missing"))?;
         let commit = self.commits.get(level).ok_or_else(|| {
-            format!("no commit of {repository} was found for {}", outside::spelled(level))
+            format!("found no commit of {repository} for {}", outside::spelled(level))
         })?;
         Ok(Some(Revision::new(repository, self.build.as_deref(), commit)))
     }
@@ -315,8 +313,8 @@ impl Asked {
         let mut known: Vec<String> = Vec::new();
         if self.parse.len() > MOST_READINGS {
             let count = self.parse.len();
-            let message = format!("there are {count} readings: at most {MOST_READINGS} are taken");
-            let hint = "leave some out: a pattern with several groups reads several numbers";
+            let message = format!("parse has {count} metrics; the maximum is {MOST_READINGS}");
+            let hint = "remove some: a pattern with several groups reads several metrics";
             to.value(&format!("{path}/parse/{MOST_READINGS}"), message, Some(hint.to_owned()));
         }
         for (index, reading) in self.parse.iter().enumerate().take(MOST_READINGS) {
@@ -325,7 +323,7 @@ impl Asked {
             for name in reading.metrics() {
                 if known.contains(&name) && !to.is_wrong(&path) {
                     let hint = "give one of them a name: name = \"...\"".to_owned();
-                    to.value(&path, format!("two numbers are called {name}"), Some(hint));
+                    to.value(&path, format!("two metrics have the name {name}"), Some(hint));
                 }
                 known.push(name);
             }
@@ -333,8 +331,8 @@ impl Asked {
         if let Some(Produced::At(file)) = &self.same_output
             && (file.starts_with('-') || file.contains('\0'))
         {
-            let hint = "write for example: same_output = \"out\"".to_owned();
-            let message = "same_output is true, or the path of a file or directory".to_owned();
+            let hint = "use for example same_output = \"out\"".to_owned();
+            let message = "same_output must be true, or the path of a file or directory".to_owned();
             to.value(&format!("{path}/same_output"), message, Some(hint));
         }
     }
@@ -344,8 +342,8 @@ impl Asked {
         // They are asked for their version by whoever runs the study, root among them.
         let is_path = |name: &&String| name.is_empty() || name.contains('/');
         if let Some(name) = self.needs.iter().find(is_path) {
-            let hint = "write names that are looked for where programs are, such as \"make\"";
-            let message = format!("`{}` is no name of a program", outside::spelled(name));
+            let hint = "use names on the search path, such as \"make\"";
+            let message = format!("`{}` is not a program name", outside::spelled(name));
             to.value(&format!("{path}/needs"), message, Some(hint.to_owned()));
         }
         let levels = study.factors.get("command");
@@ -353,24 +351,21 @@ impl Asked {
         if let Some(name) = self.commands.keys().find(|name| !named(name)) {
             let hint =
                 format!("add it below [factors]: command = [\"{}\"]", outside::spelled(name));
-            let message = format!("{} is no level of the factor command", outside::spelled(name));
+            let message =
+                format!("{} is not a level of the factor command", outside::spelled(name));
             to.key(&format!("{path}/commands"), message, Some(hint));
         }
         let is_set = |name: &String| line::is_variable(name) && !is_secret(name);
         if let Some(name) = self.variables.iter().find(|name| !is_set(name)) {
-            let hint = "write names of factors that are names of variables, such as \"THREADS\"";
+            let hint = "use names of factors that are valid variable names, such as \"THREADS\"";
             let message =
-                format!("`{}` is no variable that a command can be given", outside::spelled(name));
+                format!("`{}` is not a variable that a command can get", outside::spelled(name));
             to.value(&format!("{path}/variables"), message, Some(hint.to_owned()));
         } else if let Some(name) =
             self.variables.iter().find(|name| !study.factors.contains_key(*name))
         {
             let hint = format!("add it below [factors]: {name} = [\"1\", \"2\"]");
-            to.value(
-                &format!("{path}/variables"),
-                format!("there is no factor {name}"),
-                Some(hint),
-            );
+            to.value(&format!("{path}/variables"), format!("unknown factor {name}"), Some(hint));
         }
     }
 
@@ -384,29 +379,30 @@ impl Asked {
             // A word of lines may be called so, too.
             if said.is_some() || (levels.is_some() && !kind::Asks::takes(self, REVISION, study)) {
                 let hint = "add repository = \".\"".to_owned();
-                let message = "it is not said whose revisions are meant".to_owned();
+                let message = "the repository of the revisions is missing".to_owned();
                 to.key(&named, message, Some(hint));
             }
             return;
         }
         let Some(levels) = levels else {
             let hint = "add it below [factors]: revision = [\"main\", \"HEAD\"]".to_owned();
-            let message = "a repository is named, and no revision of it".to_owned();
+            let message = "the repository has no revision to compare".to_owned();
             to.key(&format!("{path}/repository"), message, Some(hint));
             return;
         };
         if self.has_tree() {
-            let hint = "leave repository, or c_files and source, out".to_owned();
-            let message = "what the lines run in is said twice".to_owned();
+            let hint = "remove repository, or c_files and source".to_owned();
+            let message = "the source tree is set twice".to_owned();
             to.key(&format!("{path}/repository"), message, Some(hint));
         }
         let is_wrong = |(name, commit): &(&String, &String)| {
             !levels.contains(name) || !revision::is_commit(commit)
         };
         if let Some((name, _)) = self.commits.iter().find(is_wrong) {
-            let hint = "leave commits out: commits are looked for by the levels of revision";
+            let hint = "remove commits: Assay resolves the levels of revision";
             let name = outside::spelled(name);
-            let message = format!("{name} is no level of the factor revision with a whole commit");
+            let message =
+                format!("{name} is not a level of the factor revision with a full commit hash");
             to.value(&format!("{path}/commits"), message, Some(hint.to_owned()));
         }
     }
@@ -414,24 +410,25 @@ impl Asked {
     /// What must hold between the keys of a tree.
     fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         if self.c_files.is_some() && self.source.is_some() {
-            let hint = "leave one of the two out".to_owned();
-            let message = "the tree is said twice: by c_files and by source".to_owned();
+            let hint = "remove one of the two".to_owned();
+            let message = "the tree is set twice: by c_files and by source".to_owned();
             to.key(&format!("{path}/c_files"), message, Some(hint));
         }
         let relative = self.source.as_deref().is_some_and(|source| !source.starts_with('/'));
         if relative && !to.is_wrong(&format!("{path}/source")) {
-            let hint = "write its whole path, from / on".to_owned();
-            let message = "the lines run elsewhere: source is not found from there".to_owned();
+            let hint = "use an absolute path".to_owned();
+            let message =
+                "the lines run in another directory, so a relative source does not work".to_owned();
             to.value(&format!("{path}/source"), message, Some(hint));
         }
         let said = self.names_jobs() || study.factors.contains_key("command");
         if self.jobs.is_some() && !said && !to.is_wrong(&format!("{path}/jobs")) {
-            let hint = "write for example run = \"make -j{jobs}\"".to_owned();
-            to.key(&format!("{path}/jobs"), "no line says {jobs}".to_owned(), Some(hint));
+            let hint = "use for example run = \"make -j{jobs}\"".to_owned();
+            to.key(&format!("{path}/jobs"), "no line contains {jobs}".to_owned(), Some(hint));
         }
         if self.jobs.is_some() && study.factors.contains_key(JOBS) {
-            let hint = "leave one of the two out".to_owned();
-            let message = "jobs are said twice: for all, and by the factor jobs".to_owned();
+            let hint = "remove one of the two".to_owned();
+            let message = "jobs is set twice: as a key and as a factor".to_owned();
             to.key(&format!("{path}/jobs"), message, Some(hint));
         }
     }
@@ -465,21 +462,17 @@ impl Asked {
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "command",
-        summary: "any program, run again and again",
-        text: "A program is run in the target's directory, again until the trial's time is over, and \
-               what is compared is the mean of a trial's runs. It has no terminal, what it prints is \
-               thrown away unless `parse` or `same_output` ask for it, and all that it started has ended \
-               before the next run begins. Numbers that it tells of itself (`parse`) are metrics like \
-               all others; their names begin with reported_, and the first one is what verdicts are about. \
-               Of what they are read from the last 64 KiB of each trial are kept. Page faults and switches \
-               are counted of each run, and instructions, cycles and cache misses where the kernel does \
-               that. `{replicate}` and \
-               `{trial}` in its lines stand for the number of each. Under sudo \
-               it runs as the user who called sudo, unless --as-root is said. Of the \
-               environment it gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, \
-               TMPDIR and TZ, and what `pass_env` names; names are kept with each trial, values \
-               nowhere. A variable of random length is added, because the size of the environment \
-               moves the stack and with it the time.",
+        summary: "repeated runs of any program",
+        text: "Assay runs a program in the target's directory until the trial's time is over, and compares the mean \
+               duration of a trial's runs. The program has no terminal. Assay discards its output unless `parse` or \
+               `same_output` need it. Each run starts after all children of the previous run have ended. Metrics that \
+               `parse` reads from the output have the prefix reported_; verdicts use the first one. Assay stores the \
+               last 64 KiB of that output per trial. It counts page faults and context switches per run, and \
+               instructions, cycles and cache misses if the kernel supports it. `{replicate}` and `{trial}` in a line \
+               expand to their numbers. Under sudo, the program runs as the calling user, unless --as-root is set. It \
+               gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, TMPDIR, TZ and the variables \
+               in `pass_env`. Assay records the names per trial, never the values. It adds a variable of random \
+               length, because the environment's size shifts the stack and affects timing.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "command = { run = \"tar xf archive.tar\" }";
@@ -515,25 +508,25 @@ impl kind::Asks for Asked {
         let is_factor = study.factors.contains_key("command");
         if self.run.is_empty() && !is_factor && !to.is_wrong(&format!("{path}/run")) {
             let hint = "add run = \"...\", or make command a factor".to_owned();
-            to.key(path, "command does not say what to run".to_owned(), Some(hint));
+            to.key(path, "command has nothing to run".to_owned(), Some(hint));
         }
         if !self.run.is_empty() && is_factor {
-            let hint = "leave one of the two out".to_owned();
-            let message = "what is run is said twice: by run and by the factor command".to_owned();
+            let hint = "remove one of the two".to_owned();
+            let message = "the command is set twice: by run and by the factor command".to_owned();
             to.key(&format!("{path}/run"), message, Some(hint));
         }
         if let Some(error) = self.lines().find_map(|text| line::words(text, self.shell).err())
             && !self.run.is_empty()
         {
-            to.key(path, error, Some("quote its words as for a shell".to_owned()));
+            to.key(path, error, Some("quote the words as in a shell".to_owned()));
         }
         let is_one = |name: &String| line::is_variable(name) && !is_secret(name);
         if let Some(name) = self.pass_env.iter().find(|name| !is_one(name))
             && !to.is_wrong(&format!("{path}/pass_env"))
         {
-            let hint = "write names of variables, such as \"CARGO_HOME\"".to_owned();
+            let hint = "use variable names, such as \"CARGO_HOME\"".to_owned();
             let name = outside::spelled(name);
-            let message = format!("`{name}` is no variable that a command can be given");
+            let message = format!("`{name}` is not a variable that a command can get");
             to.value(&format!("{path}/pass_env"), message, Some(hint));
         }
         self.complain_of_tree(path, study, to);

@@ -15,7 +15,7 @@ use crate::work::{self};
 
 /// What no line of hyperfine says.
 const NOT_SAID: &[&str] = &[
-    "hyperfine runs one command after the other: what changes meanwhile looks like a difference",
+    "hyperfine runs one command after the other, so drift looks like a difference",
     "peak of memory, and bytes from and to storage",
 ];
 
@@ -104,7 +104,7 @@ impl Runs for Planned {
         let count = match self.runs_per_trial {
             Some(1) => "one run".to_owned(),
             Some(runs) => format!("{} runs", show::count(runs)),
-            None => "repeated until the time is over".to_owned(),
+            None => "repeated until the time ends".to_owned(),
         };
         let aside = |text: &Option<String>, when: &str| {
             text.as_ref().map_or_else(String::new, |text| format!(", {when} `{text}`"))
@@ -193,7 +193,7 @@ impl Runs for Planned {
             self.trial_setup.as_ref().map(|line| format!("run `{line}` before each call of it")),
         );
         if !self.parse.is_empty() {
-            remarks.push("hyperfine reads no numbers of a program".to_owned());
+            remarks.push("hyperfine does not read numbers from a program's output".to_owned());
         }
         if let Some(tree) = &self.tree {
             words.extend(["--setup".to_owned(), tree.making("assay").join(" && ")]);
@@ -201,8 +201,7 @@ impl Runs for Planned {
         }
         words.push(self.in_tree(&self.run));
         if let Some(timeout) = self.timeout_ns {
-            remarks
-                .push(format!("a run ends after {}: hyperfine has no such limit", Time(timeout)));
+            remarks.push(format!("the run limit is {}: hyperfine has no limit", Time(timeout)));
         }
         CommandLine { words, remarks }
     }

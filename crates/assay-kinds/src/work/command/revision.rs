@@ -73,9 +73,9 @@ mod tests {
             commits: [("main".to_owned(), commit.clone())].into(),
             ..Asked::new("true")
         };
-        assert!(asked.planned().unwrap_err().contains("which revision of /r"));
+        assert!(asked.planned().unwrap_err().contains("the revision of /r"));
         asked.levels.insert(REVISION.to_owned(), "other".to_owned());
-        assert!(asked.planned().unwrap_err().contains("no commit of /r was found for other"));
+        assert!(asked.planned().unwrap_err().contains("found no commit of /r for other"));
         asked.levels.insert(REVISION.to_owned(), "main".to_owned());
         let planned = asked.planned().unwrap();
         assert_eq!(planned.revision, Some(Box::new(Revision::new("/r", None, &commit))));

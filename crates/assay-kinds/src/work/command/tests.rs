@@ -364,7 +364,7 @@ fn a_tree_without_room_is_not_begun() {
     let fake = with_tree();
     fake.add("space /home/me 5000 1000000\n").unwrap();
     let told = trial(&fake, &in_tree(), MS).unwrap_err();
-    assert!(told.contains("there is no room for a generated tree of 2 C files"), "{told}");
+    assert!(told.contains("not enough space for a generated tree of 2 C files"), "{told}");
     assert!(fake.executed().is_empty());
 }
 
@@ -489,7 +489,7 @@ fn a_tree_of_somebody_else_is_left_where_it_is() {
     let fake = with_tree();
     fake.put("/home/me/assay-tree/their-own", "");
     let told = trial(&fake, &in_tree(), MS).unwrap_err();
-    assert!(told.contains("was not made by assay: move it away"), "{told}");
+    assert!(told.contains("is not from Assay; move it away"), "{told}");
     assert!(fake.executed().is_empty());
 }
 
@@ -498,7 +498,7 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
     let words = |asked: Asked| asked.planned().unwrap().words();
     assert_eq!(
         words(Asked::new("work")),
-        "`work`, through the shell, its start-up subtracted, repeated until the time is over"
+        "`work`, through the shell, its start-up subtracted, repeated until the time ends"
     );
     let asked = Asked {
         prepare: Some("a".to_owned()),
@@ -579,7 +579,7 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
             "cd assay-tree && make"
         ]
     );
-    assert_eq!(tree.remarks[1], "a run ends after 2 s: hyperfine has no such limit");
+    assert_eq!(tree.remarks[1], "the run limit is 2 s: hyperfine has no limit");
 }
 
 #[test]
@@ -657,7 +657,7 @@ fn a_list_of_readings_has_an_end() {
         asked.complain_of_reads("w", &mut mistakes);
         mistakes.0
     };
-    assert_eq!(mistakes(33), ["w/parse/32: there are 33 readings: at most 32 are taken"]);
+    assert_eq!(mistakes(33), ["w/parse/32: parse has 33 metrics; the maximum is 32"]);
     assert!(mistakes(32).is_empty());
 }
 

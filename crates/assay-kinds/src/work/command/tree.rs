@@ -86,8 +86,7 @@ impl Tree {
         let needed = bytes.saturating_mul(BUILT_TIMES);
         (space.available_bytes < needed).then(|| {
             format!(
-                "there is no room for {} and what is built of it: about {} are needed, and {} are \
-                 free in {}",
+                "not enough space for {} and its build products: about {} needed, {} free in {}",
                 self.words(),
                 show::bytes(needed),
                 show::bytes(space.available_bytes),
@@ -119,5 +118,5 @@ pub(super) fn is_left(system: &dyn System, target: &Path) -> Result<bool, String
     if system.status(&place.join(MARK)).is_ok() {
         return Ok(true);
     }
-    Err(format!("{} is there already, and was not made by assay: move it away", place.display()))
+    Err(format!("{} already exists and is not from Assay; move it away", place.display()))
 }

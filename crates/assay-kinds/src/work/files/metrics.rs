@@ -20,8 +20,7 @@ pub const FILES: Metric = metric(
     "files_per_s",
     Better::Higher,
     "files per second",
-    "files per second, each of them created, looked at, read, renamed and deleted, with the syncs that \
-     belong to it",
+    "files per second through create, stat, read, rename and delete, with their syncs",
 );
 
 const fn files(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
@@ -36,56 +35,44 @@ const CREATE: Of = Of {
     act: FileAct::Create,
     rate: files("create_per_s", "files created per second", "files created and written per second")
         .of_writes(),
-    half: time("create_p50_ns", "median time to create", "time to create and write a file, median")
+    half: time("create_p50_ns", "median time to create", "median time to create and write a file")
         .of_writes(),
-    tail: time(
-        "create_p99_ns",
-        "p99 time to create",
-        "time to create and write a file, 99 % below",
-    )
-    .of_writes(),
+    tail: time("create_p99_ns", "p99 time to create", "p99 time to create and write a file")
+        .of_writes(),
 };
 
 const STAT: Of = Of {
     act: FileAct::Stat,
-    rate: files("stat_per_s", "files looked at per second", "files looked at (stat) per second")
+    rate: files("stat_per_s", "files looked at per second", "files per second with stat")
         .of_reads(),
-    half: time("stat_p50_ns", "median time to stat", "time to look at a file (stat), median")
-        .of_reads(),
-    tail: time("stat_p99_ns", "p99 time to stat", "time to look at a file (stat), 99 % below")
-        .of_reads(),
+    half: time("stat_p50_ns", "median time to stat", "median time to stat a file").of_reads(),
+    tail: time("stat_p99_ns", "p99 time to stat", "p99 time to stat a file").of_reads(),
 };
 
 const READ: Of = Of {
     act: FileAct::Read,
     rate: files("read_per_s", "files read per second", "files opened, read and closed per second")
         .of_reads(),
-    half: time("read_p50_ns", "median time to read", "time to open, read and close a file, median")
+    half: time("read_p50_ns", "median time to read", "median time to open, read and close a file")
         .of_reads(),
-    tail: time(
-        "read_p99_ns",
-        "p99 time to read",
-        "time to open, read and close a file, 99 % below",
-    )
-    .of_reads(),
+    tail: time("read_p99_ns", "p99 time to read", "p99 time to open, read and close a file")
+        .of_reads(),
 };
 
 const RENAME: Of = Of {
     act: FileAct::Rename,
     rate: files("rename_per_s", "files renamed per second", "files renamed per second").of_writes(),
-    half: time("rename_p50_ns", "median time to rename", "time to rename a file, median")
+    half: time("rename_p50_ns", "median time to rename", "median time to rename a file")
         .of_writes(),
-    tail: time("rename_p99_ns", "p99 time to rename", "time to rename a file, 99 % below")
-        .of_writes(),
+    tail: time("rename_p99_ns", "p99 time to rename", "p99 time to rename a file").of_writes(),
 };
 
 const DELETE: Of = Of {
     act: FileAct::Delete,
     rate: files("delete_per_s", "files deleted per second", "files deleted per second").of_writes(),
-    half: time("delete_p50_ns", "median time to delete", "time to delete a file, median")
+    half: time("delete_p50_ns", "median time to delete", "median time to delete a file")
         .of_writes(),
-    tail: time("delete_p99_ns", "p99 time to delete", "time to delete a file, 99 % below")
-        .of_writes(),
+    tail: time("delete_p99_ns", "p99 time to delete", "p99 time to delete a file").of_writes(),
 };
 
 /// By phase.

@@ -56,26 +56,23 @@ impl Asked {
             ));
         }
         let least = [(self.threads, "threads"), (self.directories, "directories")];
-        least
-            .into_iter()
-            .find(|(number, _)| *number > self.files)
-            .map(|(number, what)| format!("{number} {what} need as many files, not {}", self.files))
+        least.into_iter().find(|(number, _)| *number > self.files).map(|(number, what)| {
+            format!("{number} {what} need at least as many files, not {}", self.files)
+        })
     }
 }
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "files",
-        summary: "small files: created, looked at, read, renamed and deleted in a tree",
-        text: "In a directory that is made for it a tree of directories is made, and its files are \
-               created, looked at (stat), read, renamed and deleted: one after the other for all files, \
-               each a phase with a rate and latencies of its own. Names, orders and contents are drawn by \
-               the trial's seed and lie in memory before; each thread has files of its own. A change \
-               counts as done when the file system was synced after its phase, unless fsync says \
-               otherwise. What is read was written a moment ago and comes from the page cache, unless cold \
-               is said. Where a file system is too slow for the tree in the time of a trial, the tree is \
-               made smaller, or a phase ends at its share of the time; the result says so. The directory \
-               is gone afterwards.",
+        summary: "small files: create, stat, read, rename and delete in a directory tree",
+        text: "Assay creates a directory tree in a new directory, then creates, stats, reads, renames and deletes its \
+               files. Each step is a phase over all files, with a separate rate and latencies. The trial's seed \
+               determines names, orders and contents in advance; each thread has separate files. A change counts as \
+               complete after a filesystem sync at the end of its phase, unless fsync is set. Reads come from the page \
+               cache, because the files are new, unless drop_caches is set. If a filesystem is too slow, Assay shrinks \
+               the tree or ends a phase at its share of the trial's time; the result reports it. Assay removes the \
+               directory afterwards.",
     };
     const KEYS: &'static Fields = &Fields { label: "files", rows: parameters::KEYS };
     const EXAMPLE: &'static str =

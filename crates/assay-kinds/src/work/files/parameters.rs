@@ -30,7 +30,7 @@ asked! {
         #[serde(default = "usual_files")]
         files: u32 = USUAL_FILES => {
             key: "files",
-            words: "files in all",
+            words: "total number of files",
             form: numbers_to(MOST_FILES),
             example: "files = 10000",
             factor: work(
@@ -44,11 +44,11 @@ asked! {
         #[serde(default = "usual_directories")]
         directories: u32 = USUAL_DIRECTORIES => {
             key: "directories",
-            words: "directories that hold the files, as many in each",
+            words: "number of directories, with equally many files each",
             form: numbers_to(MOST_FILES),
             example: "directories = 100",
             factor: choice(
-                "A whole number from 1 to that of the files.",
+                "A whole number from 1 to the number of files.",
                 "[1, 100]",
                 |own, text| Ok(own.directories = whole(text, MOST_FILES)?),
             ),
@@ -58,11 +58,11 @@ asked! {
         #[serde(default = "one")]
         tree_depth: u32 = 1 => {
             key: "tree_depth",
-            words: "levels of directories, the lowest of which holds the files",
+            words: "depth of the directory tree, with the files at the lowest level",
             form: numbers_to(MOST_LEVELS),
             example: "tree_depth = 2",
             factor: choice(
-                "A whole number from 1 to 16; those above have as few directories as they can.",
+                "A whole number from 1 to 16; higher levels have as few directories as possible.",
                 "[1, 4]",
                 |own, text| Ok(own.tree_depth = whole(text, MOST_LEVELS)?),
             ),
@@ -72,7 +72,7 @@ asked! {
         #[serde(default = "usual_size")]
         file_size: Bytes = USUAL_SIZE => {
             key: "file_size",
-            words: "bytes of a file",
+            words: "file size",
             form: Form::Size { least: Bytes(0), most: LARGEST },
             example: "file_size = \"4 KiB\"",
             factor: work(
@@ -86,8 +86,7 @@ asked! {
         #[serde(default = "random")]
         pattern: Pattern = Pattern::Random => {
             key: "pattern",
-            words: "order in which files are looked at, read, renamed and deleted: as they were created, \
-                    or drawn",
+            words: "order of stat, read, rename and delete: creation order or random",
             form: Form::Word(|| vec!["sequential", "random"]),
             example: "pattern = \"random\"",
             factor: work(
@@ -101,7 +100,7 @@ asked! {
         #[serde(default = "one")]
         threads: u32 = 1 => {
             key: "threads",
-            words: "threads, each with files of its own",
+            words: "threads, each with separate files",
             form: numbers_to(MOST_THREADS),
             example: "threads = 4",
             factor: choice(
@@ -115,8 +114,8 @@ asked! {
         #[serde(default)]
         fsync: FileSync = FileSync::EachPhase => {
             key: "fsync",
-            words: "when a change counts as done: at once, when the file system was synced after its \
-                    phase, or when besides each file was synced after it was written",
+            words: "when a change counts as complete: immediately, after a filesystem sync per phase, or also after a \
+                    sync per written file",
             form: Form::Word(|| vec!["none", "each-phase", "each-file"]),
             example: "fsync = \"each-file\"",
             factor: work(
@@ -130,12 +129,11 @@ asked! {
         #[serde(default, skip_serializing_if = "is_no")]
         drop_caches: bool = false => {
             key: "drop_caches",
-            words: "an empty page cache before each phase but the first (as root)",
+            words: "drop the page cache before each phase except the first (as root)",
             form: Form::Flag,
             example: "drop_caches = true",
             factor: work(
-                "`true` writes back what is dirty and makes the kernel forget clean pages and names of \
-                 files; `false` leaves the cache as the phase before left it.",
+                "`true` writes dirty data back and drops clean pages and names; `false` leaves the cache as it is.",
                 "[false, true]",
                 |own, text| Ok(own.drop_caches = word(text, "true or false")?),
             ),
@@ -145,7 +143,7 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             key: "runtime",
-            words: "time of a trial at most: where the tree does not fit into it, it is made smaller",
+            words: "maximum time of a trial; Assay shrinks a tree that does not fit",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"20 s\"",
         }
@@ -185,7 +183,7 @@ fn is_no(value: &bool) -> bool {
 fn set_file_size(own: &mut Asked, text: &str) -> Result<(), String> {
     let size: Bytes = text.parse()?;
     if size > LARGEST {
-        return Err(format!("a small file has at most {LARGEST}, not {size}"));
+        return Err(format!("a file has at most {LARGEST}, not {size}"));
     }
     own.file_size = size;
     Ok(())

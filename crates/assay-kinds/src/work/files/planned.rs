@@ -16,9 +16,9 @@ const BONNIE_UNIT: u32 = 1024;
 
 /// What no line of bonnie++ says.
 const NOT_SAID: &[&str] = &[
-    "bonnie++ tells the longest latency alone, and no rate of what takes less than half a second",
-    "renaming; looking at files that hold something apart from reading them",
-    "bonnie++ syncs all file systems (sync), not the one that is measured",
+    "bonnie++ prints only the longest latency, and no rate of phases under half a second",
+    "renaming; stat of files with content, separate from reading",
+    "bonnie++ syncs all filesystems (sync), not only the measured one",
 ];
 
 /// A tree of small files, as it will be gone through.
@@ -81,17 +81,17 @@ impl Planned {
         let levels = (self.levels > 1).then(|| format!(", {} levels deep", self.levels));
         let threads = (self.threads > 1).then(|| format!(" by {} threads", self.threads));
         let order = match self.pattern {
-            Pattern::Sequential => "in the order of their creation",
+            Pattern::Sequential => "in creation order",
             Pattern::Random | Pattern::Stride | Pattern::Spaced => "in random order",
         };
         let sync = match self.fsync {
             FileSync::None => "nothing synced",
             FileSync::EachPhase => "synced after each phase",
-            FileSync::EachFile => "each file synced as it is written",
+            FileSync::EachFile => "each file synced after writing",
         };
         let cache = if self.cold { "an empty page cache before each phase" } else { "cached" };
         format!(
-            "{}{}, created, looked at, read, renamed and deleted{} {order}; {sync}; {cache}",
+            "{}{}: create, stat, read, rename and delete{} {order}; {sync}; {cache}",
             self.files_words(),
             levels.unwrap_or_default(),
             threads.unwrap_or_default()
@@ -159,7 +159,7 @@ impl Runs for Planned {
         let asked = self.files_words();
         if ["files", "directories"].into_iter().any(is_level) {
             return Some(format!(
-                "{asked}: a file takes {cost} here, so a phase may end before it came to all"
+                "{asked}: a file takes {cost} here, so a phase may end before it processed all"
             ));
         }
         *self = self.with_files(fit);
@@ -180,10 +180,10 @@ impl Runs for Planned {
             remarks.push("bonnie++ has one thread here".to_owned());
         }
         if self.levels > 1 {
-            remarks.push("its directories lie beside each other".to_owned());
+            remarks.push("its directories are next to each other".to_owned());
         }
         if self.cold {
-            remarks.push("nothing empties the page cache between its phases".to_owned());
+            remarks.push("the page cache is not emptied between its phases".to_owned());
         }
         CommandLine { words, remarks }
     }

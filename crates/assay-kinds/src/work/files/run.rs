@@ -88,11 +88,11 @@ impl<'a> Place<'a> {
         let made = run.system.create_work_directory(run.path);
         let made = made.map_err(|error| {
             let advice = match error.kind() {
-                ErrorKind::PermissionDenied => "; name a directory that you may write to",
-                ErrorKind::StorageFull => "; make room there first",
+                ErrorKind::PermissionDenied => "; use a writable directory",
+                ErrorKind::StorageFull => "; free some space first",
                 _ => "",
             };
-            format!("no directory can be made in {}: {error}{advice}", run.path.display())
+            format!("cannot create a directory in {}: {error}{advice}", run.path.display())
         })?;
         Ok(Self { system: run.system, made, removed: false })
     }
@@ -103,7 +103,7 @@ impl<'a> Place<'a> {
         let removed = self.system.remove_work_directory(&self.made);
         removed.map_err(|error| {
             let path = self.made.path.display();
-            format!("{path} cannot be removed: {error}; the next run in {} tries again", {
+            format!("cannot remove {path}: {error}; the next run in {} tries again", {
                 run.path.display()
             })
         })?;
@@ -127,7 +127,7 @@ fn lacks_room(planned: &Planned, run: &Run<'_>) -> Option<String> {
     let needed = each.saturating_mul(u64::from(planned.files));
     (free < needed).then(|| {
         format!(
-            "there is no room for {}: {} are needed, and {} are free in {}",
+            "not enough space for {}: {} needed, {} free in {}",
             planned.files_words(),
             show::bytes(needed),
             show::bytes(free),
@@ -179,8 +179,8 @@ fn failed(planned: &Planned, run: &Run<'_>, error: LoadError) -> String {
     let path = run.path.display();
     match room {
         Some(Room { files: Some(0), .. }) => format!(
-            "{number}: the file system of {path} has no inode left; take fewer than {} files, or make it \
-             with more of them",
+            "{number}: the filesystem of {path} has no free inode; use fewer than {} files, or create it with more \
+             inodes",
             show::count(u64::from(planned.files))
         ),
         Some(Room { bytes, .. }) if bytes < NO_ROOM_BYTES => {

@@ -96,7 +96,7 @@ fn a_tree_that_takes_too_long_is_made_smaller_unless_it_is_a_level() {
     );
     let mut level = planned();
     let told = level.drain_within(10_000_000, 20_000_000_000, &|name| name == "files").unwrap();
-    assert!(told.contains("may end before it came to all"), "{told}");
+    assert!(told.contains("may end before it processed all"), "{told}");
     assert_eq!(level, planned());
 }
 
@@ -111,11 +111,11 @@ fn there_is_a_file_for_each_thread_however_slow_it_is() {
 fn words_say_what_is_done() {
     assert_eq!(
         planned().words(),
-        "10,000 files of 4 KiB in 100 directories, created, looked at, read, renamed and deleted in random \
+        "10,000 files of 4 KiB in 100 directories: create, stat, read, rename and delete in random \
          order; synced after each phase; cached"
     );
     let one = Planned { files: 1, directories: 1, ..planned() };
-    assert!(one.words().starts_with("1 file of 4 KiB in 1 directory, "), "{}", one.words());
+    assert!(one.words().starts_with("1 file of 4 KiB in 1 directory: "), "{}", one.words());
     let empty = Planned { size_bytes: 0, ..one };
     assert!(empty.words().starts_with("1 empty file in 1 directory, "), "{}", empty.words());
     let other = Planned {
@@ -130,8 +130,8 @@ fn words_say_what_is_done() {
     };
     assert_eq!(
         other.words(),
-        "10,000 empty files in 1 directory, 3 levels deep, created, looked at, read, renamed and deleted \
-         by 4 threads in the order of their creation; each file synced as it is written; an empty page \
+        "10,000 empty files in 1 directory, 3 levels deep: create, stat, read, rename and delete \
+         by 4 threads in creation order; each file synced after writing; an empty page \
          cache before each phase"
     );
 }
@@ -156,9 +156,9 @@ fn trees_that_cannot_be_say_why() {
     let told = |own: Asked| own.obstacle();
     assert_eq!(told(Asked::sample()), None);
     let few = Asked { files: 10, ..Asked::sample() };
-    assert_eq!(told(few).unwrap(), "100 directories need as many files, not 10");
+    assert_eq!(told(few).unwrap(), "100 directories need at least as many files, not 10");
     let crowded = Asked { files: 3, directories: 1, threads: 4, ..Asked::sample() };
-    assert_eq!(told(crowded).unwrap(), "4 threads need as many files, not 3");
+    assert_eq!(told(crowded).unwrap(), "4 threads need at least as many files, not 3");
     let spread = Asked { pattern: Pattern::Spaced, ..Asked::sample() };
     assert!(told(spread).unwrap().contains("not spaced"));
 }
@@ -202,7 +202,7 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
     assert_eq!(run("/dev/loop7", &fake), Ok(None));
     fake.put("/home/me/notes", "");
     let told = run("/home/me", &fake).unwrap_err();
-    assert!(told.contains("no directory can be made in /home/me"), "{told}");
+    assert!(told.contains("cannot create a directory in /home/me"), "{told}");
 }
 
 #[test]

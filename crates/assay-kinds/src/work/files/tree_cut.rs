@@ -11,10 +11,10 @@ use crate::work::{self, Judged, Measured};
 pub(super) const TREE_CUT: OwnRule = OwnRule {
     about: About {
         name: "truncated-tree",
-        summary: "a phase of small files ended before it came to all of them",
-        text: "Each phase has a share of a trial's time and begins no file after it. Where that ended it, \
-               its rate is of fewer files than were asked for; where creating ended early, all that \
-               follows is done in a smaller tree. Give the workload more time, or fewer files.",
+        summary: "a phase of small files ended before it reached all of them",
+        text: "Each phase has a share of a trial's time and starts no file after it. A phase that runs out of time \
+               has the rate of fewer files than requested. If creating ends early, all later phases use a smaller \
+               tree. Give the workload more time, or fewer files.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic],

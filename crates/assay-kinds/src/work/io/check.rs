@@ -32,8 +32,8 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     let own = vec![String::from(io.mix)];
     let mixes = study.factors.get("mix").unwrap_or(&own);
     if !mixes.iter().any(|level| level.parse::<Mix>().is_ok_and(Mix::carries)) {
-        let hint = "leave verify out, or say mix = \"write\"".to_owned();
-        to.value(&path, "verify: nothing is written".to_owned(), Some(hint));
+        let hint = "remove verify, or use mix = \"write\"".to_owned();
+        to.value(&path, "verify: the workload writes nothing".to_owned(), Some(hint));
         return;
     }
     let varied = |name: &str| study.factors.contains_key(name);
@@ -64,7 +64,7 @@ fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
 fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
     if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
-        let message = "a ramp without a time: the budget sets both".to_owned();
+        let message = "ramp_time without runtime: the budget sets both".to_owned();
         let hint = "add runtime = \"10 s\", or leave ramp_time out".to_owned();
         to.key(&format!("{path}/ramp_time"), message, Some(hint));
     }
@@ -75,8 +75,8 @@ fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let (told, unread) = (wrong("operations"), wrong("pattern"));
     if io.ramp_time.is_some() && io.operations.is_some() && !wrong("ramp_time") {
-        let message = "a ramp with a number of operations: each of them counts".to_owned();
-        to.key(&format!("{path}/ramp_time"), message, Some("leave ramp_time out".to_owned()));
+        let message = "ramp_time with operations: each operation counts".to_owned();
+        to.key(&format!("{path}/ramp_time"), message, Some("remove ramp_time".to_owned()));
     }
     if !told && !unread && goes_spread(io, study) {
         spread(io, path, to);
@@ -96,14 +96,14 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
         None => {
-            let message =
-                "the pattern spaced needs the number of places that it goes to".to_owned();
+            let message = "pattern spaced needs the number of operations".to_owned();
             let hint = format!("add operations = 100 (at most {most})");
             to.value(&format!("{path}/pattern"), message, Some(hint));
         }
         Some(count) if count > MOST_SAMPLES => {
-            let message =
-                format!("operations: the pattern spaced takes at most {most}, each is kept");
+            let message = format!(
+                "operations: pattern spaced takes at most {most}, because Assay stores each"
+            );
             to.value(&format!("{path}/operations"), message, None);
         }
         Some(_) => {}
@@ -112,8 +112,8 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
         let path = format!("{path}/{key}");
         if number != 1 && !to.is_wrong(&path) {
             let message =
-                format!("{key}: the pattern spaced goes from one place to the next, with 1");
-            to.value(&path, message, Some(format!("leave {key} out")));
+                format!("{key}: pattern spaced runs one operation at a time, so only 1 is valid");
+            to.value(&path, message, Some(format!("remove {key}")));
         }
     }
 }
@@ -132,26 +132,25 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     };
     if rate && think {
         let message =
-            "think_time with a rate: operations start by the clock, so that nothing rests"
+            "think_time with arrival_rate: starts follow the schedule, without think time"
                 .to_owned();
-        to.value(&at("think_time"), message, Some("leave one of them out".to_owned()));
+        to.value(&at("think_time"), message, Some("remove one of them".to_owned()));
     }
     if rate && spread {
         let message =
-            "a rate with the pattern spaced: it goes on as soon as it is answered".to_owned();
+            "arrival_rate with pattern spaced: each operation starts when the previous one completes".to_owned();
         let key = if told { "arrival_rate" } else { "pattern" };
         to.value(&at(key), message, Some("take pattern = \"random\"".to_owned()));
     }
     if arrivals && !rate {
-        let message = "arrival_process without a rate: nothing is scheduled".to_owned();
+        let message = "arrival_process without arrival_rate: no schedule exists".to_owned();
         to.value(&at("arrival_process"), message, Some("add arrival_rate = \"5000/s\"".to_owned()));
     }
     if let (Some(think), Some(time)) = (io.think_time, io.runtime)
         && think >= time
         && !to.is_wrong(&format!("{path}/think_time"))
     {
-        let message =
-            format!("think_time: a pause of {think} is as long as the trial, which lasts {time}");
+        let message = format!("think_time: a pause of {think} is as long as the trial of {time}");
         to.value(&format!("{path}/think_time"), message, None);
     }
 }

@@ -477,7 +477,7 @@ mod tests {
         let line_of = |mix: &str| {
             let own = io(|io| {
                 (io.mix, io.sync) = (mix.parse().unwrap(), WriteSync::EachNth(8));
-                io.duplicates = "30 %".parse().unwrap();
+                io.duplicates = "30%".parse().unwrap();
             });
             let found = line(&own, &how("/dev/sdx"));
             (found.words.join(" "), found.remarks.join("; "))

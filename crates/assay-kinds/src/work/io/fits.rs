@@ -30,23 +30,21 @@ pub(super) fn unfit(
 /// Why these reads and writes cannot be done anywhere.
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     if io.pattern != Pattern::Random && !io.distribution.is_uniform() {
-        let message = format!(
-            "distribution: only random operations go to some blocks more often, and these are {}",
-            io.pattern.name()
-        );
-        let hint = "leave distribution out, or say pattern = \"random\"";
+        let message =
+            format!("distribution: only pattern random has one, not {}", io.pattern.name());
+        let hint = "remove distribution, or use pattern = \"random\"";
         return Some(unfit("distribution", message, Some(hint)));
     }
     if io.pattern == Pattern::Spaced && io.block_size.one().is_none() {
         return Some(unfit(
             "block_size",
-            "block_size: the pattern spaced has operations of one size",
+            "block_size: pattern spaced has operations of one size",
             None,
         ));
     }
     if io.pattern == Pattern::Spaced && io.rw_split != Apart::None {
-        let message = "rw_split: the pattern spaced has one sequence of places";
-        return Some(unfit("rw_split", message, Some("leave rw_split out")));
+        let message = "rw_split: pattern spaced has only one sequence";
+        return Some(unfit("rw_split", message, Some("remove rw_split")));
     }
     if io.mix == Mix::Rewrite && io.block_size.is_by_direction() {
         let message = "block_size: a rewrite reads and writes one block, of one size";
@@ -54,7 +52,7 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     }
     if io.mix == Mix::Rewrite && io.rw_split != Apart::None {
         let message = "rw_split: a rewrite reads and writes one block";
-        return Some(unfit("rw_split", message, Some("leave rw_split out")));
+        return Some(unfit("rw_split", message, Some("remove rw_split")));
     }
     no_stride(io)
 }
@@ -64,7 +62,7 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
         return None;
     }
     let Some(stride) = io.stride else {
-        let message = "the pattern stride needs the way from one block to the next";
+        let message = "pattern stride needs the distance between block starts";
         return Some(unfit("pattern", message, Some("add stride = \"1 MiB\"")));
     };
     if stride >= io.block_size.largest() {
@@ -78,15 +76,12 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
 pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
     if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
         let area = Bytes(area_bytes);
-        return Some(format!(
-            "align: multiples of {align} leave one place in the {area} that there are"
-        ));
+        return Some(format!("align: multiples of {align} leave only one offset in {area}"));
     }
     let stride = io.strides()?;
     let own = area_bytes / u64::from(io.threads).max(1);
-    (stride.0 > own).then(|| {
-        format!("a stride of {stride} is longer than the {} that each thread goes over", Bytes(own))
-    })
+    (stride.0 > own)
+        .then(|| format!("a stride of {stride} exceeds the {} of each thread", Bytes(own)))
 }
 
 /// An arm, and which level of which factor it has.
@@ -134,18 +129,18 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
         }
     }
     let mut idle = |key: &str, message: &str| {
-        let hint = Some(format!("leave {key} out"));
+        let hint = Some(format!("remove {key}"));
         to.key(&format!("{path}/{key}"), message.to_owned(), hint);
     };
     if io.stride.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Stride) {
-        idle("stride", "stride: only the pattern stride has one");
+        idle("stride", "stride requires pattern stride");
     }
     if io.align.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Random) {
-        idle("align", "align: only random places are drawn");
+        idle("align", "align requires random offsets");
     }
     let is_mixed = |(arm, _): &Arm<'_>| arm.mix.reads() && arm.mix.writes();
     if io.rw_split != Apart::None && !arms.iter().any(is_mixed) {
-        idle("rw_split", "rw_split: there is no mix of reads and writes");
+        idle("rw_split", "rw_split requires a mix of reads and writes");
     }
 }
 
@@ -199,26 +194,26 @@ mod tests {
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
-        one(
-            zipf,
-            &[("pattern", &["random", "sequential"])],
-            "io/distribution",
-            "these are sequential",
-        );
+        one(zipf, &[("pattern", &["random", "sequential"])], "io/distribution", "not sequential");
         let sequential: fn(&mut Asked) = |io| io.pattern = Pattern::Sequential;
         one(
             sequential,
             &[("distribution", &["uniform", "pareto:0.2"])],
             "factors/distribution/1",
-            "only random",
+            "only pattern random",
         );
-        one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "needs the way");
-        one(|io| io.stride = Some(Bytes(1 << 20)), &[], "io/stride", "only the pattern stride");
-        one(|io| io.rw_split = Apart::Halves, &[], "io/rw_split", "no mix");
+        one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "needs the distance");
+        one(
+            |io| io.stride = Some(Bytes(1 << 20)),
+            &[],
+            "io/stride",
+            "stride requires pattern stride",
+        );
+        one(|io| io.rw_split = Apart::Halves, &[], "io/rw_split", "requires a mix");
         let aligned: fn(&mut Asked) = |io| {
             (io.pattern, io.align) = (Pattern::Sequential, Some(Bytes(8192)));
         };
-        one(aligned, &[], "io/align", "only random places");
+        one(aligned, &[], "io/align", "requires random offsets");
         let rewrite: fn(&mut Asked) = |io| (io.mix, io.rw_split) = (Mix::Rewrite, Apart::Halves);
         one(rewrite, &[], "io/rw_split", "a rewrite");
         let stride: fn(&mut Asked) = |io| {
@@ -255,10 +250,10 @@ mod tests {
         };
         assert!(too_long(&io, 4 << 20).is_none());
         let told = too_long(&io, 3 << 20).unwrap();
-        assert!(told.contains("longer than the 768 KiB"), "{told}");
+        assert!(told.contains("exceeds the 768 KiB"), "{told}");
         assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
         let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::some() };
         assert!(too_long(&aligned, 1 << 20).is_none());
-        assert!(too_long(&aligned, 1 << 19).unwrap().contains("one place in the 512 KiB"));
+        assert!(too_long(&aligned, 1 << 19).unwrap().contains("only one offset in 512 KiB"));
     }
 }

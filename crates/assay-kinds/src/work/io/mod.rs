@@ -116,10 +116,9 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "io",
         summary: "reads and writes of blocks",
-        text: "Blocks of one size, or of several with a share each, are read, written, rewritten, trimmed or \
-               zeroed in an area of the target, in an order and with as many operations in flight as the \
-               workload says. Of several sizes a rate counts the bytes that each operation moved, and the \
-               latencies of all are one distribution.",
+        text: "Assay reads, writes, rewrites, trims or zeroes blocks in an area of the target. The workload sets \
+               order, queue depth, and one block size or a mix. With several sizes, a rate counts the bytes of each \
+               operation, and one distribution contains all latencies.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str =

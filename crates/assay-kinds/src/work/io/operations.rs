@@ -23,9 +23,9 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     let message = match (is_fresh, is_zero) {
         (true, false) => return,
         (true, true) => "duplicates: blocks of zeros are all alike".to_owned(),
-        (false, _) => format!("duplicates: of {} no block carries fresh bytes", io.mix.words()),
+        (false, _) => format!("duplicates: no block of {} has new data", io.mix.words()),
     };
-    to.key(&format!("{path}/duplicates"), message, Some("leave duplicates out".to_owned()));
+    to.key(&format!("{path}/duplicates"), message, Some("remove duplicates".to_owned()));
 }
 
 /// Why a target cannot do what is asked of it beside reads and writes.
@@ -40,7 +40,7 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
             let is_whole = io.block_size.is_multiple_of(SECTOR);
             (!is_whole).then(|| {
                 format!(
-                    "trims and zeroing need multiples of 512 B, the operation has {}",
+                    "trims and zeroing need multiples of 512 B; the operation has {}",
                     io.block_size
                 )
             })
@@ -187,10 +187,7 @@ mod tests {
         let duplicates = "30%".parse().unwrap();
         for mix in ["read", "rewrite", "trim"] {
             let own = Asked { duplicates, ..io(mix) };
-            assert!(
-                heard(&own, "queue_depth")[0].contains("no block carries fresh bytes"),
-                "{mix}"
-            );
+            assert!(heard(&own, "queue_depth")[0].contains("has new data"), "{mix}");
             assert!(heard(&own, "mix").is_empty(), "{mix}");
             assert!(heard(&io(mix), "queue_depth").is_empty(), "{mix}");
         }
@@ -210,11 +207,11 @@ mod tests {
         };
         assert_eq!(
             some.words(),
-            "random 60 % reads, 30 % writes, 10 % trims of 4 KiB, 1 in flight, an fdatasync after every 8 \
-             writes, 30 % duplicates"
+            "random 60% reads, 30% writes, 10% trims of 4 KiB, 1 in flight, an fdatasync after every 8 \
+             writes, 30% duplicates"
         );
         assert_eq!(Asked::some().words(), "random reads of 4 KiB, 1 in flight");
-        assert_eq!(planned_words("70/30".parse().unwrap()), "70 % reads and 30 % writes");
+        assert_eq!(planned_words("70/30".parse().unwrap()), "70% reads and 30% writes");
         assert_eq!(planned_words(Mix::WRITES), "writes");
     }
 }

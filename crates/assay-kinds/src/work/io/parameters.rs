@@ -31,20 +31,19 @@ const MOST_THREADS: u32 = 1024;
 parameters! {
     /// Order of the offsets.
     pattern: Pattern = Pattern::Random => {
-        words: "order of the offsets",
+        words: "access pattern: order of the offsets",
         form: Form::Word(|| vec!["sequential", "random", "stride", "spaced"]),
         need: Need::UnlessFactor,
         example: "pattern = \"random\"",
         background: {
             need: Need::Always,
             form: Form::Word(|| vec!["sequential", "random", "stride"]),
-            summary: "order of the blocks",
+            summary: "access pattern: order of the offsets",
         },
         factor: work(
-            "`sequential`; `random`, with the places that `distribution` says; `stride`: sequential with gaps, \
-             from the start of one block to that of the next as far as the key `stride` says, and at the end \
-             anew one block further, so that every block is met; or `spaced`: as many evenly spaced blocks \
-             as `operations` says, in rising order.",
+            "`sequential`; `random`, distributed by `distribution`; `stride`: sequential with gaps, where `stride` is \
+             the distance between block starts. At the end of the area, `stride` restarts one block further, and so \
+             reaches every block. `spaced`: as many evenly spaced blocks as `operations`, in ascending order.",
             "[\"sequential\", \"random\"]",
             |io, text| Ok(io.pattern = word(text, "sequential, random, stride or spaced")?),
         ),
@@ -54,22 +53,21 @@ parameters! {
     /// `read`, `write`, reads and writes in percent (`70/30`), `rewrite`, `trim`, `zero`, or shares of reads,
     /// writes, trims and zeroing.
     mix: Mix = Mix::READS => {
-        words: "what operations do: shares of reads, writes, trims and zeroing, or rewrite",
+        words: "read/write mix: shares of reads, writes, trims and zeroing, or rewrite",
         form: Form::Mix,
         need: Need::UnlessFactor,
         example: "mix = \"70/30\"",
         background: {
             need: Need::Always,
-            summary: "what operations do to their blocks",
+            summary: "read/write mix of the operations",
             example: "mix = \"write\"",
         },
         factor: work(
-            "`read`, `write`, two percentages that add up to 100 (`70/30`), or `rewrite`: each \
-             block is read, changed and written back, and counts once. `trim` tells a device that a \
-             block holds nothing any more, and punches a hole into a file; `zero` makes zeros without \
-             carrying any. Both destroy what was there, and ask for what writes ask for; the area is \
-             written anew before each trial of them. `read/60:write/30:trim/10` mixes them: \
-             what an operation does is drawn by these shares.",
+            "`read`, `write`, two percentages that add up to 100 (`70/30`), or `rewrite`: read, change and write back \
+             each block, counted once. `trim` discards blocks of a device and punches holes into a file; `zero` writes \
+             zeros without transferring data. Both destroy data and need the same consent as writes; Assay rewrites \
+             the area before each of their trials. `read/60:write/30:trim/10` mixes them: Assay draws each operation \
+             by these shares.",
             "[\"read\", \"write\", \"70/30\"]",
             |io, text| Ok(io.mix = text.parse()?),
         ),
@@ -77,16 +75,15 @@ parameters! {
 
     /// Bytes of one operation, or sizes with the share that each has.
     block_size: Size = Bytes(4096).into() => {
-        words: "bytes of one operation, or sizes with the share of operations that each has",
+        words: "block size, or several sizes with their share of the operations",
         form: Form::Sizes { least: Bytes(1), most: size::LARGEST },
         need: Need::UnlessFactor,
         example: "block_size = \"4 KiB\"",
         background: { need: Need::Always, example: "block_size = \"1 MiB\"", },
         factor: choice::<Asked>(
-            "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70 %, \
-             64 KiB 30 %`; or such for reads and writes: `read 4 KiB; write 64 KiB`. Of several sizes the \
-             smallest is what random places are multiples of, latencies are those of all, and rates count \
-             the bytes that each moved.",
+            "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70%, 64 KiB 30%`; \
+             or sizes per direction: `read 4 KiB; write 64 KiB`. With several sizes, the smallest aligns random \
+             offsets, latencies cover all sizes, and rates count the bytes of each operation.",
             "[\"4 KiB\", \"64 KiB\", \"1 MiB\"]",
             |io, text| Ok(io.block_size = text.parse()?),
         )
@@ -97,7 +94,7 @@ parameters! {
     /// Operations in flight per thread.
     #[serde(default = "one")]
     queue_depth: u32 = 1 => {
-        words: "operations in flight per thread",
+        words: "queue depth per thread",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
         example: "queue_depth = 8",
         background: {},
@@ -127,12 +124,12 @@ parameters! {
     /// Past the page cache.
     #[serde(default = "yes")]
     direct: bool = true => {
-        words: "past the page cache or through it",
+        words: "direct I/O or buffered I/O",
         form: Form::Flag,
         example: "direct = true",
         background: { example: "direct = false", },
         factor: choice(
-            "`true` goes past the page cache, `false` through it.",
+            "`true` bypasses the page cache; `false` uses it.",
             "[true, false]",
             |io, text| Ok(io.direct = word(text, "true or false")?),
         ),
@@ -141,15 +138,14 @@ parameters! {
     /// Which bytes are written.
     #[serde(default)]
     compressibility: Content = Content::Random => {
-        words: "which bytes are written, and how much of them compresses",
+        words: "data to write, and its compressible share",
         form: Form::Content,
         example: "compressibility = \"50%\"",
         background: { example: "compressibility = \"random\"", },
         factor: work(
-            "`random`: nothing of them compresses; `zero`: all of them; or the share of each block that \
-             compresses, such as `50 %`: of every 4 KiB the last half is zeros and the rest random. \
-             Reads find such bytes: the area is written with them, and again where another \
-             workload wrote others in between.",
+            "`random`: incompressible; `zero`: fully compressible; or the compressible share of each block, such as \
+             `50%`: the last half of every 4 KiB is zeros, the rest random. Reads get the same data: Assay fills the \
+             area with it, and refills it after a workload with other data.",
             "[\"random\", \"50%\", \"zero\"]",
             |io, text| Ok(io.compressibility = text.parse()?),
         ),
@@ -160,15 +156,14 @@ parameters! {
     /// How much of what is written is copies of each other.
     #[serde(default, skip_serializing_if = "is_usual")]
     duplicates: Duplicates = Duplicates::NONE => {
-        words: "share of the written blocks that are copies of each other",
+        words: "share of duplicate blocks in the written data",
         form: Form::Own(&forms::DUPLICATES),
         example: "duplicates = \"30%\"",
         background: {},
         factor: work(
-            "Whole percent: each written block of 4 KiB is with this probability a copy of one of 256 \
-             blocks, which all threads of a trial share and no other trial has; each of them is as \
-             likely. Every other block is there once. The content says how much of a block compresses, \
-             of copies as of others. What reads find has no copies.",
+            "Whole percent: the probability that a written block of 4 KiB duplicates one of 256 blocks. All threads of \
+             a trial share these blocks, other trials have different ones, and each is equally likely. Every other \
+             block is unique. Compressibility applies to duplicates too. The data for reads has no duplicates.",
             "[\"0%\", \"30%\"]",
             |io, text| Ok(io.duplicates = text.parse()?),
         ),
@@ -181,17 +176,16 @@ parameters! {
     /// When a write counts as done.
     #[serde(default)]
     sync: WriteSync = WriteSync::None => {
-        words: "when a write counts as done",
+        words: "when a write counts as complete",
         form: Form::Own(&forms::SYNC),
         example: "sync = \"fdatasync\"",
         background: {},
         factor: work(
-            "`none`: when the kernel says it is written; `fdatasync`: after an fdatasync of its own; \
-             `fdatasync:8`: the same for every eighth write of a thread, whose latency covers both \
-             (2 to 1000000). With several in flight that fdatasync covers the writes that have ended \
-             by then, and its own. `fsync` and `fsync:8`: the same with an fsync, \
-             which writes all metadata. `o_dsync` and `o_sync`: each write ends when its data, or these with \
-             all metadata, are on the medium, as in a file that was opened with that flag.",
+            "`none`: when the kernel completes it; `fdatasync`: after an fdatasync per write; `fdatasync:8`: an \
+             fdatasync after every eighth write of a thread, whose latency covers both (2 to 1000000). At a higher \
+             queue depth, that fdatasync covers its own write and all completed writes. `fsync` and `fsync:8`: the \
+             same with fsync, which writes all metadata. `o_dsync` and `o_sync`: each write completes when its data, \
+             or data and all metadata, are on the medium, as with the open(2) flag.",
             "[\"none\", \"fdatasync\", \"fdatasync:8\", \"fsync\", \"o_dsync\", \"o_sync\"]",
             |io, text| Ok(io.sync = text.parse()?),
         ),
@@ -202,7 +196,7 @@ parameters! {
     /// Who carries it out.
     #[serde(default)]
     engine: AskedEngine = AskedEngine::Auto => {
-        words: "who carries the operations out",
+        words: "I/O engine",
         form: Form::Word(|| vec!["auto", "psync", "io_uring"]),
         example: "engine = \"psync\"",
         background: {},
@@ -216,18 +210,16 @@ parameters! {
     /// Operations per second over all threads, by the clock; none in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arrival_rate: Option<Rate> = None => {
-        words: "operations per second over all threads, by the clock: an open loop",
+        words: "arrival rate over all threads (open loop)",
         form: Form::Own(&rate::FORM),
         example: "arrival_rate = \"5000/s\"",
         background: {},
         factor: work(
-            "So many operations are meant to start per second, whether or not earlier ones have ended; \
-             `queue_depth` is the most that each thread may have in flight. Latency is then told twice: \
-             *response* from the intended start, as a user sees it, and *service* from submission, as \
-             `latency`. What is still to be issued at the end of the time is issued for at most a \
-             quarter of the time; what is left then counts as never issued, with the time that it had \
-             waited. A thread waits asleep, and awake from 50 us before a start: from 20,000 starts per \
-             second and thread on it takes a whole processor.",
+            "Operations start at this rate even if earlier ones have not completed; `queue_depth` limits each thread. \
+             Assay reports two latencies: *response* from the intended start, as a user sees it, and *service* from \
+             submission, as `latency`. After the trial, Assay issues overdue operations for at most a quarter of its \
+             time. The rest counts as never issued, with the time waited so far. A thread sleeps until 50 us before a \
+             start; from 20,000 starts per second and thread on, it uses a whole CPU.",
             "[\"1000/s\", \"2000/s\", \"4000/s\"]",
             rate::set,
         )
@@ -241,13 +233,12 @@ parameters! {
     /// How the intended starts of a rate are spread.
     #[serde(default, skip_serializing_if = "is_usual")]
     arrival_process: Arrivals = Arrivals::Fixed => {
-        words: "how the starts of a rate are spread; fixed by default",
+        words: "arrival process of the starts; fixed by default",
         form: Form::Word(|| vec!["fixed", "poisson"]),
         example: "arrival_process = \"poisson\"",
         background: {},
         factor: work(
-            "`fixed`: at even distances; `poisson`: at random ones, as of many users who do not know of each \
-             other. For work with a `arrival_rate`.",
+            "`fixed`: at equal intervals; `poisson`: at random, like many independent users. Requires `arrival_rate`.",
             "[\"fixed\", \"poisson\"]",
             |io, text| Ok(io.arrival_process = word(text, "fixed or poisson")?),
         ),
@@ -257,13 +248,12 @@ parameters! {
     /// Time that a slot rests between its operations, in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     think_time: Option<Time> = None => {
-        words: "pause between the end of an operation and the start of the next one in its place",
+        words: "think time between completion and the next operation of a slot",
         form: Form::Time { least: Time(1000) },
         example: "think_time = \"1 ms\"",
         background: {},
         factor: work(
-            "A time with its unit: each of the operations in flight is followed by the next one so much later. \
-             It is no part of a latency.",
+            "A time with its unit; each slot of the queue depth pauses this long. Latency excludes it.",
             "[\"100 us\", \"1 ms\"]",
             |io, text| Ok(io.think_time = Some(text.parse()?)),
         ),
@@ -276,8 +266,7 @@ parameters! {
     /// Operations in flight of which so many have completed before any is looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch_complete_min: Option<u32> = None => {
-        words: "completions that are waited for at once: more than 1 save processor time and lengthen \
-                latencies; 1 by default",
+        words: "minimum completions per wait; more than 1 saves CPU time but increases latency; 1 by default",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
         example: "batch_complete_min = 32",
         job: wait::tell,
@@ -289,16 +278,14 @@ parameters! {
     /// What the queues of `io_uring` are polled for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Poll> = None => {
-        words: "what the queues of io_uring are polled for, in the place of calls and interrupts",
+        words: "polling of io_uring, instead of system calls and interrupts",
         form: Form::Word(|| vec!["none", "sqpoll", "iopoll"]),
         example: "poll = \"sqpoll\"",
         factor: choice(
-            "`none`: a thread calls the kernel to submit, and sleeps until something is complete; \
-             `sqpoll`: a thread of the kernel for each queue looks for what is to be submitted \
-             (SQPOLL), and sleeps after a second without any; its processor time is told; `iopoll`: the \
-             thread that waits looks at the device for what is complete (IOPOLL), which takes direct reads \
-             and writes on a device with a queue for that. Where any of them is said, `none` too, \
-             `io_uring` carries the work out unless the engine is named.",
+            "`none`: a thread submits with system calls and sleeps until a completion; `sqpoll`: a kernel thread per \
+             queue polls for submissions (SQPOLL) and sleeps after an idle second; Assay reports its CPU time; \
+             `iopoll`: the waiting thread polls the device (IOPOLL), which requires direct reads and writes and a \
+             device with poll queues. Any of these levels, also `none`, selects `io_uring` unless you set the engine.",
             "[\"none\", \"sqpoll\", \"iopoll\"]",
             |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
         ),
@@ -311,25 +298,25 @@ parameters! {
     /// Whether each thread keeps to a processor.
     #[serde(default, skip_serializing_if = "is_usual")]
     pin: bool = false => {
-        words: "whether each thread keeps to a processor of its own",
+        words: "pinning of each thread to one CPU",
         form: Form::Flag,
         example: "pin = true",
         factor: choice(
-            "`true`: the first thread keeps to the first of the processors on which this process may run, \
-             the second to the second, and so on; more threads than processors begin with the first one \
-             again, which notes of trials say. `false`: the kernel puts them where it likes.",
+            "`true`: Assay pins the first thread to the first CPU that this process may use, the second to the second, \
+             and so on. More threads than CPUs wrap around, and trial notes report it. `false`: the kernel schedules \
+             them.",
             "[false, true]",
             |io, text| Ok(io.pin = word(text, "true or false")?),
         ),
         job: |io, job| job.pin = io.pin,
-        told: |io| io.pin.then(|| "each thread pinned to a processor".to_owned()),
+        told: |io| io.pin.then(|| "each thread pinned to a CPU".to_owned()),
         kept: pin,
     }
 
     /// Time that is counted; a share of the budget where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     runtime: Option<Time> = None => {
-        words: "time of a trial that is counted; a share of the budget where it is missing",
+        words: "measurement window of a trial; a share of the budget by default",
         form: Form::Time { least: Time(1) },
         example: "runtime = \"10 s\"",
     }
@@ -337,7 +324,7 @@ parameters! {
     /// Time before it that is run but not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ramp_time: Option<Time> = None => {
-        words: "time before it that is run but not counted",
+        words: "warm-up time before the measurement window",
         form: Form::Time { least: Time(0) },
         example: "ramp_time = \"2 s\"",
     }
@@ -345,7 +332,7 @@ parameters! {
     /// Operations after which a trial ends, over all threads, even if time is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     operations: Option<u64> = None => {
-        words: "operations after which a trial ends, even if time is left; needed for pattern spaced",
+        words: "number of operations after which a trial ends early; required for pattern spaced",
         form: Form::Whole { least: 1, most: MOST_OPERATIONS },
         example: "operations = 100",
         job: |io, job| job.operations = io.operations,
@@ -356,17 +343,16 @@ parameters! {
     /// Which blocks random operations go to more often.
     #[serde(default, skip_serializing_if = "is_usual")]
     distribution: Access = Access::Uniform => {
-        words: "which blocks random operations go to more often than to others",
+        words: "distribution of random offsets",
         form: Form::Own(&forms::ACCESS),
         example: "distribution = \"zipf:1.2\"",
         background: {},
         factor: work::<Asked>(
-            "`uniform`: each alike; `zipf:1.2`: the block of rank k in proportion to 1/k^1.2; `pareto:0.2`: \
-             80 % of the operations to 20 % of the blocks, and so on within these, by the law of fio; \
-             `zoned:80/20:20/80`: 80 % of the operations to the first 20 % of the area, alike within each part; \
-             `zoned:50/5:30/15:20/80`: the same of several parts one after the other. By zipf \
-             and pareto the ranks lie scattered over the area, each trial has others, and no block is left \
-             out.",
+            "`uniform`: all blocks equally; `zipf:1.2`: the block of rank k in proportion to 1/k^1.2; `pareto:0.2`: \
+             80% of the operations on 20% of the blocks, recursively, as in fio; `zoned:80/20:20/80`: 80% of the \
+             operations on the first 20% of the area, uniform within each zone; `zoned:50/5:30/15:20/80`: the same \
+             with several consecutive zones. zipf and pareto scatter the ranks over the area, differently per trial, \
+             and include every block.",
             "[\"uniform\", \"zipf:1.2\", \"zoned:80/20:20/80\"]",
             |io, text| Ok(io.distribution = text.parse()?),
         )
@@ -380,7 +366,7 @@ parameters! {
     /// What random places are multiples of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     align: Option<Bytes> = None => {
-        words: "what random places are multiples of; the smallest size where nothing is said",
+        words: "alignment of random offsets; the smallest block size by default",
         form: Form::Size { least: Bytes(1), most: size::LARGEST },
         example: "align = \"4 KiB\"",
         background: {},
@@ -398,12 +384,12 @@ parameters! {
     /// From one block to the next of the pattern `stride`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stride: Option<Bytes> = None => {
-        words: "bytes from the start of one block to that of the next; needed for pattern stride",
+        words: "distance between block starts; required for pattern stride",
         form: Form::Size { least: Bytes(1), most: Bytes(1 << 40) },
         example: "stride = \"1 MiB\"",
         background: {},
         factor: work(
-            "An amount with its unit, at least that of an operation: `1 MiB`.",
+            "An amount with its unit, at least the block size: `1 MiB`.",
             "[\"128 KiB\", \"1 MiB\"]",
             |io, text| Ok(io.stride = Some(text.parse()?)),
         ),
@@ -415,14 +401,14 @@ parameters! {
     /// What reads and writes share of their places.
     #[serde(default, skip_serializing_if = "is_usual")]
     rw_split: Apart = Apart::None => {
-        words: "what reads and writes of a mix have each for itself",
+        words: "separation of reads and writes in a mix",
         form: Form::Word(|| vec!["none", "positions", "halves"]),
         example: "rw_split = \"halves\"",
         background: {},
         factor: work(
-            "`none`: the next operation goes on where the one before it ended, whatever both are; \
-             `positions`: in the same area reads have a position of their own and so have writes, as in fio; \
-             `halves`: reads have the first half of the area and writes the second.",
+            "`none`: each operation continues where the previous one ended, of either type; `positions`: reads and \
+             writes have separate positions in the same area, as in fio; `halves`: reads use the first half of the \
+             area and writes the second.",
             "[\"none\", \"halves\"]",
             |io, text| Ok(io.rw_split = word(text, "none, positions or halves")?),
         ),
@@ -438,7 +424,7 @@ parameters! {
     /// Whether what was written is read again and compared.
     #[serde(default, skip_serializing_if = "is_usual")]
     verify: bool = false => {
-        words: "after each trial, outside of its time, all that it wrote is read again and compared",
+        words: "read back and verify all written data after each trial, outside its time",
         form: Form::Flag,
         example: "verify = true",
         told: |io| verify::stamps(io).then(|| "verified".to_owned()),

@@ -164,7 +164,7 @@ impl Runs for Planned {
     /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
     fn words(&self) -> String {
         if self.is_only_watched() {
-            return "nothing was run: others' work was watched".to_owned();
+            return "nothing ran: Assay observed the production workload".to_owned();
         }
         let mix = operations::planned_words(self.mix);
         let sync = operations::sync_words(self.sync, " with");
@@ -342,11 +342,11 @@ fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         return None;
     }
     if offer.engine.name == Engine::Simulated {
-        return Some("a simulated drive keeps nothing that could be read again".to_owned());
+        return Some("a simulated drive stores no data to read back".to_owned());
     }
     if !offer.area.start.is_multiple_of(verify::SECTOR_BYTES) {
         return Some(format!(
-            "what is verified is written in whole sectors of {}, and the area begins in the middle of one",
+            "verified data need whole sectors of {}, but the area starts within one",
             Bytes(verify::SECTOR_BYTES)
         ));
     }
@@ -361,12 +361,12 @@ fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
     }
     let needs = format!("direct I/O here needs multiples of {}", Bytes(unit));
     if !io.block_size.is_multiple_of(unit) {
-        return Some(format!("{needs}, the operation has {}", io.block_size));
+        return Some(format!("{needs}; the operation has {}", io.block_size));
     }
     let stride = io.strides().map(|own| ("stride", own));
     let align = io.aligned().map(|own| ("key align", own));
     let (name, own) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
-    Some(format!("{needs}, the {name} has {own}"))
+    Some(format!("{needs}; the {name} has {own}"))
 }
 
 /// Why evenly spaced places cannot be gone to one after another.
@@ -375,15 +375,15 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
         return None;
     }
     let Some(places) = io.operations else {
-        return Some("the pattern spaced needs a number of operations".to_owned());
+        return Some("pattern spaced needs a number of operations".to_owned());
     };
     if io.in_flight() > 1 {
-        return Some("the pattern spaced takes one operation after the other".to_owned());
+        return Some("pattern spaced runs one operation at a time".to_owned());
     }
     let blocks = area_bytes / io.block_size.largest().0.max(1);
     (blocks < places).then(|| {
         format!(
-            "the area of {} has {} blocks of {}, too few for {} places",
+            "the area of {} has {} blocks of {}, too few for {} operations",
             Bytes(area_bytes),
             show::count(blocks),
             io.block_size,

@@ -46,20 +46,19 @@ pub(super) fn fio(io: &Asked) -> Vec<String> {
 fn misfit(io: &Asked) -> Option<Unfit> {
     let poll = io.polled();
     if poll != Poll::None && io.engine == AskedEngine::Psync {
-        let message = "poll: only the queues of io_uring are polled, and psync has none";
-        return Some(unfit("engine", message, Some("say engine = \"io_uring\"")));
+        let message = "poll: only io_uring supports polling, psync does not";
+        return Some(unfit("engine", message, Some("use engine = \"io_uring\"")));
     }
     if poll != Poll::Iopoll {
         return None;
     }
     if !io.direct {
-        let message = "poll: completions are polled for of direct operations alone";
-        return Some(unfit("direct", message, Some("say direct = true")));
+        let message = "poll: iopoll needs direct I/O";
+        return Some(unfit("direct", message, Some("use direct = true")));
     }
-    let message =
-        "poll: completions are polled for of reads and writes alone: no sync, no trim, no zeroing";
+    let message = "poll: iopoll supports only reads and writes: no sync, no trim, no zeroing";
     if io.sync != WriteSync::None {
-        return Some(unfit("sync", message, Some("leave sync out")));
+        return Some(unfit("sync", message, Some("remove sync")));
     }
     io.mix.clears().then(|| unfit("mix", message, None))
 }
@@ -99,11 +98,11 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     match offer.engine.name {
         Engine::IoUring => {}
         Engine::Simulated => {
-            return Some("poll: a simulated drive has no queues that are polled".to_owned());
+            return Some("poll: a simulated drive has no queues to poll".to_owned());
         }
         _ => {
-            let why = offer.engine.note.as_deref().unwrap_or("there is none here");
-            return Some(format!("poll: only the queues of io_uring are polled; {why}"));
+            let why = offer.engine.note.as_deref().unwrap_or("it is unavailable here");
+            return Some(format!("poll: only io_uring supports polling; {why}"));
         }
     }
     if poll != Poll::Iopoll {
@@ -111,7 +110,7 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     }
     let no_direct = offer.direct.reason();
     no_direct
-        .map(|why| format!("completions are polled for of direct operations alone: {why}"))
+        .map(|why| format!("iopoll needs direct I/O: {why}"))
         .or_else(|| offer.clears.no_polling.clone())
 }
 
@@ -183,9 +182,9 @@ mod tests {
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
         let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
-        one(&psync, &[], "io/poll", "psync has none");
-        one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "psync has none");
-        one(&Asked { direct: false, ..polls(Poll::Iopoll) }, &[], "io/poll", "direct operations");
+        one(&psync, &[], "io/poll", "psync does not");
+        one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "psync does not");
+        one(&Asked { direct: false, ..polls(Poll::Iopoll) }, &[], "io/poll", "needs direct I/O");
         let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Iopoll) };
         one(&synced, &[], "io/poll", "no sync");
         let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Iopoll) };
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!(of(Poll::Iopoll, ring, loops), Err("loop7 cannot".to_owned()));
         assert_eq!(of(Poll::Sqpoll, ring, loops), Ok(ring));
         let through = planned(&polls(Poll::Iopoll), ring, &cached, None).unwrap_err();
-        assert!(through.ends_with("alone: the file system has none"), "{through}");
+        assert!(through.ends_with("direct I/O: the file system has none"), "{through}");
         for poll in [Poll::Sqpoll, Poll::Iopoll] {
             assert!(of(poll, Engine::Simulated, None).unwrap_err().contains("simulated drive"));
             assert!(of(poll, Engine::Psync, None).unwrap_err().contains("on purpose"));

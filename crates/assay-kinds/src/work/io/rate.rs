@@ -38,7 +38,7 @@ impl FromStr for Rate {
         let number = plain.parse::<u64>().ok().filter(|rate| (1..=MOST_PER_S).contains(rate));
         number.map(Self).ok_or_else(|| {
             format!(
-                "`{text}` is no rate: say how many operations per second, from 1 to {}, such as 5000/s",
+                "`{text}` is not a rate; use operations per second from 1 to {}, such as 5000/s",
                 show::count(MOST_PER_S)
             )
         })

@@ -126,9 +126,9 @@ const FIGURE: FactsFigure = FactsFigure {
     about: About {
         name: "requests",
         summary: "recorded requests by class: rates, working set, sizes, distances, order, re-use, bursts",
-        text: "Of a result of `assay watch --record-trace`: arrivals and the bytes touched so far over the time, shares \
-               of sizes and of distances in powers of two, how many are in order and go where their class had been, and \
-               how bursty their arrivals are. Of more than six classes those with the most requests are drawn.",
+        text: "For a result of `assay watch --record-trace`: arrivals and touched bytes over time, shares of sizes \
+               and distances in powers of two, sequential requests, re-use within a class, and bursts of arrivals. \
+               With more than six classes, the figure shows those with the most requests.",
     },
     leads: true,
 };
@@ -341,13 +341,13 @@ mod tests {
     fn a_recording_says_what_it_is_of() {
         let text = facts(0).text;
         assert!(
-            text.starts_with("Recorded 81 requests of sda in 2 s: 74.1 % read, 4 KiB each"),
+            text.starts_with("Recorded 81 requests of sda in 2 s: 74.1% read, 4 KiB each"),
             "{text}"
         );
-        assert!(text.contains("24.7 % write, 4 KiB each, 0 % of them in order"), "{text}");
-        assert!(text.contains("1.23 % flush") && !text.contains("not in the recording"), "{text}");
+        assert!(text.contains("24.7% write, 4 KiB each, 0% of them in order"), "{text}");
+        assert!(text.contains("1.23% flush") && !text.contains("not in the recording"), "{text}");
         let lost = facts(19).text;
-        assert!(lost.contains("Another 19 (19 %) are counted and not in the recording"), "{lost}");
+        assert!(lost.contains("Another 19 (19%) are counted and not in the recording"), "{lost}");
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl FromStr for Size {
         let (reads, writes) =
             (reads.trim().strip_prefix("read "), writes.trim().strip_prefix("write "));
         let (Some(reads), Some(writes)) = (reads, writes) else {
-            return Err(format!("`{text}`: say for example read 4 KiB; write 64 KiB"));
+            return Err(format!("`{text}`: use for example read 4 KiB; write 64 KiB"));
         };
         let (reads, writes) = (shares(reads)?, shares(writes)?);
         // Where both are alike they are not two.
@@ -158,12 +158,12 @@ fn shares(text: &str) -> Result<Vec<Part>, String> {
         return Err(format!("`{text}`: the shares add up to {sum}%, not to 100%"));
     }
     if parts.len() > MOST {
-        return Err(format!("`{text}`: {} sizes, and {MOST} are the most", parts.len()));
+        return Err(format!("`{text}`: {} sizes; the maximum is {MOST}", parts.len()));
     }
     let mut seen: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
     seen.sort_unstable();
     if let Some(twice) = seen.iter().zip(&seen[1..]).find(|(one, next)| one == next) {
-        return Err(format!("`{text}`: {} stands there twice", twice.0));
+        return Err(format!("`{text}`: duplicate size {}", twice.0));
     }
     Ok(parts)
 }
@@ -227,7 +227,7 @@ mod tests {
     fn what_is_no_size_says_what_to_write() {
         for (text, told) in [
             ("4KiB/70:64KiB/20", "add up to 90%"),
-            ("4KiB/70:4096B/30", "4 KiB stands there twice"),
+            ("4KiB/70:4096B/30", "duplicate size 4 KiB"),
             ("4 KiB, 8 KiB", ""),
             ("70%", "no unit"),
             ("4KiB/0:8KiB/100", "is not a size with its share"),

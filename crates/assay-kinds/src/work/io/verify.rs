@@ -22,35 +22,31 @@ pub const SECTOR_BYTES: u64 = 512;
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.compressibility != Content::Random {
-        let text =
-            format!("what is verified has random content, and this is {}", io.compressibility);
-        return told("compressibility", text, "leave compressibility out");
+        let text = format!("verified data need random content, not {}", io.compressibility);
+        return told("compressibility", text, "remove compressibility");
     }
     if io.duplicates != Duplicates::NONE {
-        let text = "of what is verified no block is a copy of another".to_owned();
-        return told("duplicates", text, "leave duplicates out");
+        let text = "verified data cannot have duplicate blocks".to_owned();
+        return told("duplicates", text, "remove duplicates");
     }
     if io.mix.clears() {
-        let text = "what is trimmed or zeroed carries no stamp".to_owned();
-        return told("mix", text, "say mix = \"write\"");
+        let text = "verified data cannot be trimmed or zeroed".to_owned();
+        return told("mix", text, "use mix = \"write\"");
     }
     let Some(size) = io.block_size.one() else {
-        let text = "what is verified is written in blocks of one size".to_owned();
-        return told("block_size", text, "say block_size = \"4 KiB\"");
+        let text = "verified data need one block size".to_owned();
+        return told("block_size", text, "use block_size = \"4 KiB\"");
     };
     if !size.0.is_multiple_of(SECTOR_BYTES) {
         let sector = Bytes(SECTOR_BYTES);
-        let text = format!(
-            "what is verified is written in whole sectors of {sector}, and the operation has {size}"
-        );
-        return told("block_size", text, "say block_size = \"4 KiB\"");
+        let text =
+            format!("verified data need whole sectors of {sector}; the operation has {size}");
+        return told("block_size", text, "use block_size = \"4 KiB\"");
     }
-    let steps = [("align", io.align, "leave align out"), ("stride", io.stride, "leave stride out")];
+    let steps = [("align", io.align, "remove align"), ("stride", io.stride, "remove stride")];
     let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
     let (key, _, hint) = steps.into_iter().find(|(_, step, _)| reaches(*step))?;
-    let text = format!(
-        "of what is verified no block reaches into another, and {key} is no multiple of {size}"
-    );
+    let text = format!("verified blocks cannot overlap, but {key} is not a multiple of {size}");
     told(key, text, hint)
 }
 

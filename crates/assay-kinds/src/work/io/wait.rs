@@ -35,17 +35,17 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
         && !to.is_wrong(&format!("{path}/queue_depth"))
     {
         let message = format!(
-            "batch_complete_min: of {depth} operations in flight {count} never complete at once"
+            "batch_complete_min: {count} operations cannot complete at once at queue depth {depth}"
         );
-        to.value(&own, message, Some("depth is as much at least".to_owned()));
+        to.value(&own, message, Some("use a queue_depth of at least this number".to_owned()));
     }
     let varied = |key: &str| study.factors.contains_key(key);
     let is_paced =
         io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
     if is_paced && !to.is_wrong(&own) {
-        let message = "batch_complete_min with a rate or with pauses: operations wait for their time, so that each \
-                       completion is looked at when it comes";
-        to.value(&own, message.to_owned(), Some("leave batch_complete_min out".to_owned()));
+        let message = "batch_complete_min does not work with arrival_rate or think_time: each completion needs \
+                       immediate handling";
+        to.value(&own, message.to_owned(), Some("remove batch_complete_min".to_owned()));
     }
 }
 
@@ -89,12 +89,12 @@ mod tests {
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == "io/batch_complete_min" && told[0].1.contains(text), "{told:?}");
         };
-        one(&waits(31, 32), &[], false, "of 31 operations in flight 32");
-        one(&waits(64, 32), &["64", "8"], false, "of 8 operations");
-        one(&waits(64, 32), &[], true, "with a rate");
+        one(&waits(31, 32), &[], false, "32 operations cannot complete at once at queue depth 31");
+        one(&waits(64, 32), &["64", "8"], false, "queue depth 8");
+        one(&waits(64, 32), &[], true, "with arrival_rate");
         let rests = Asked { think_time: Some(Time(1_000_000)), ..waits(64, 32) };
-        one(&rests, &[], false, "with pauses");
-        one(&Asked { queue_depth: 1, ..rests }, &[], false, "of 1 operations");
+        one(&rests, &[], false, "or think_time");
+        one(&Asked { queue_depth: 1, ..rests }, &[], false, "queue depth 1");
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
         let seen = own.iter().filter(|(_, arrived)| *arrived).count();
         if (seen as f64) < LEAST_LOADED * own.len() as f64 || own.is_empty() {
             return Err(format!(
-                "the load was dead: bytes went {way} in {seen} of {} half seconds",
+                "the load stalled: bytes went {way} in {seen} of {} half seconds",
                 own.len()
             ));
         }

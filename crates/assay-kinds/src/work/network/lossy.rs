@@ -14,10 +14,10 @@ const MOST_LOST: f64 = 0.1;
 pub(super) const LOSSY: OwnRule = OwnRule {
     about: About {
         name: "packet-loss",
-        summary: "much of what the latency of a link is told from did not come back",
-        text: "Latency and grade of a link are of the datagrams that came back. A short queue that drops \
-               a tenth or more of them has a low latency and is no good link: who waits for what was \
-               dropped waits for it to be sent again. Say a lower rate, or give the queue more bytes.",
+        summary: "many latency probes were lost",
+        text: "Latency and grade of a link use only the datagrams that came back. A short queue that drops a tenth or \
+               more has low latency but is not a good link: dropped data are sent again. Use a lower rate, or give the \
+               queue more bytes.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],
@@ -35,7 +35,7 @@ fn doubt(_: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
             worst.run.job.load.name()
         ),
         trials: lost.len(),
-        why: "latency is of those that came back".to_owned(),
+        why: "latency covers only datagrams that came back".to_owned(),
         invalid: false,
     })
 }
@@ -91,7 +91,10 @@ mod tests {
     #[test]
     fn what_did_not_come_back_is_told() {
         let found = lost(&[0, 47, 20]).unwrap();
-        assert_eq!(found.what, "up to 24 % of the datagrams were lost in phase up");
-        assert_eq!((found.trials, found.why.as_str()), (2, "latency is of those that came back"));
+        assert_eq!(found.what, "up to 24% of the datagrams were lost in phase up");
+        assert_eq!(
+            (found.trials, found.why.as_str()),
+            (2, "latency covers only datagrams that came back")
+        );
     }
 }

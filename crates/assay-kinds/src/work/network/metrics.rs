@@ -26,36 +26,38 @@ pub const ADDED: Metric = metric(
     "added_latency_ns",
     Better::Lower,
     "latency that load adds",
-    "median round trip under load less that of the idle link, mean of the ways that were loaded alone; at \
-     least 0.1 ms, which is as fine as it is told",
+    "median round trip under load minus that of the idle link, mean of the directions loaded alone; at least 0.1 ms, \
+     the resolution",
 );
 pub const ADDED_TAIL: Metric = metric(
     "added_latency_p95_ns",
     Better::Lower,
     "p95 of the latency that load adds",
-    "95th percentile of the round trip under load less the median of the idle link, of the way in which it is \
-     most; at least 0.1 ms",
+    "p95 round trip under load minus the median of the idle link, of the worse direction; at least 0.1 ms",
 );
 const TRIPS: Metric = metric(
     "round_trips_per_min",
     Better::Higher,
     "round trips per minute under load",
-    "60 s over the median round trip, mean of the ways that were loaded alone (RPM): about 100 is poor",
+    "60 s over the median round trip, mean of the directions loaded alone (RPM): about 100 is poor",
 );
 pub const UP_RATE: Metric = rate(
     "up_bits_per_s",
     "rate up",
-    "bits of data that reached the peer per second, loaded up alone, its ramp included",
+    "bits per second that reached the peer, loaded up alone, ramp included",
 );
 const DOWN_RATE: Metric = rate(
     "down_bits_per_s",
     "rate down",
-    "bits of data that came from the peer per second, loaded down alone, its ramp included",
+    "bits per second from the peer, loaded down alone, ramp included",
 );
 const BOTH_UP: Metric =
-    rate("both_up_bits_per_s", "rate up of both", "the same up while both ways were loaded");
-const BOTH_DOWN: Metric =
-    rate("both_down_bits_per_s", "rate down of both", "the same down while both ways were loaded");
+    rate("both_up_bits_per_s", "rate up of both", "bits per second up with both directions loaded");
+const BOTH_DOWN: Metric = rate(
+    "both_down_bits_per_s",
+    "rate down of both",
+    "bits per second down with both directions loaded",
+);
 
 const fn rate(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
     metric(name, Better::Higher, noun, summary)
@@ -108,22 +110,22 @@ macro_rules! phase {
             half: time(
                 concat!($name, "_rtt_p50_ns"),
                 concat!("median round trip ", $how),
-                concat!("round trip that half of the probes stay below, ", $how),
+                concat!("median round trip, ", $how),
             ),
             tail: time(
                 concat!($name, "_rtt_p95_ns"),
                 concat!("p95 round trip ", $how),
-                concat!("round trip that 95 % of the probes stay below, ", $how),
+                concat!("p95 round trip, ", $how),
             ),
             far: time(
                 concat!($name, "_rtt_p99_ns"),
                 concat!("p99 round trip ", $how),
-                concat!("round trip that 99 % of the probes stay below, ", $how),
+                concat!("p99 round trip, ", $how),
             ),
             most: time(
                 concat!($name, "_rtt_max_ns"),
                 concat!("longest round trip ", $how),
-                concat!("the slowest probe, ", $how),
+                concat!("slowest probe, ", $how),
             ),
             added,
             added_tail,
@@ -131,7 +133,7 @@ macro_rules! phase {
                 concat!($name, "_lost_share"),
                 Better::Lower,
                 concat!("probes lost ", $how),
-                concat!("share of the probes that did not come back, ", $how),
+                concat!("share of lost probes, ", $how),
             ),
         }
     }};
@@ -143,15 +145,12 @@ macro_rules! phase {
                 Some(time(
                     concat!($name, "_added_ns"),
                     concat!("latency added ", $how),
-                    concat!("median round trip less that of the idle link, ", $how),
+                    concat!("median round trip minus that of the idle link, ", $how),
                 )),
                 Some(time(
                     concat!($name, "_added_p95_ns"),
                     concat!("p95 latency added ", $how),
-                    concat!(
-                        "95th percentile of the round trip less the median of the idle link, ",
-                        $how
-                    ),
+                    concat!("p95 round trip minus the median of the idle link, ", $how),
                 )),
             ]
         )

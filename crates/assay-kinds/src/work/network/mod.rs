@@ -77,19 +77,16 @@ impl Asked {
     /// Why it cannot be done.
     fn obstacle(&self) -> Option<String> {
         if !self.phases.contains(&Load::Idle) {
-            return Some(
-                "what load adds is told against an idle link: let idle be among the phases".into(),
-            );
+            return Some("added latency needs an idle baseline: add idle to the phases".into());
         }
         if self.phases.len() < 2 {
             return Some(
-                "an idle link alone says nothing: add up, down or both to the phases".into(),
+                "an idle link alone shows no added latency: add up, down or both to the phases"
+                    .into(),
             );
         }
         if !self.shaper.is_none() && self.interface.is_none() {
-            return Some(
-                "shaper: say whose way out is shaped, such as interface = \"eth0\"".into(),
-            );
+            return Some("shaper needs an interface, such as interface = \"eth0\"".into());
         }
         None
     }
@@ -98,14 +95,14 @@ impl Asked {
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "network",
-        summary: "a link's latency while it is idle and while it is loaded",
-        text: "Datagrams go to a peer and come back (`assay peer` on the other end), at a steady pace, while \
-               the link is idle and while TCP streams fill it up, down and both ways: each a phase. Streams and \
-               their congestion control are pinned, because one that keeps queues short would hide a deep \
-               one. Only probes inside of the window in which bytes arrived count; how many were lost, and the \
-               rate that was achieved, stand beside the latency. A load that stops, a probe that stalls or a \
-               peer that is lost makes the trial failed. With `peer = \"lab\"`, as `--lab` has it, three network \
-               name spaces with a slow link and a deep buffer are made and removed afterwards.",
+        summary: "latency of a network link, idle and under load",
+        text: "Assay sends datagrams at a steady pace to a peer (`assay peer` on the other end), which returns them. \
+               One phase measures the idle link. Further phases load it with TCP streams up, down, and both ways. \
+               Assay fixes the number of streams and their congestion control, because an algorithm that limits \
+               queueing would hide a deep buffer. Only probes within the window of arriving data count. Assay reports \
+               their loss and the achieved rate with the latency. A trial fails if the load stops, a probe stalls or \
+               the peer is lost. With `peer = \"lab\"`, as set by `--lab`, Assay creates and removes three network \
+               namespaces with a slow link and a deep buffer.",
     };
     const KEYS: &'static Fields = &Fields { label: "network", rows: parameters::KEYS };
     const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";

@@ -31,12 +31,12 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peer: Option<String> = None => {
             key: PEER,
-            words: "the other end, where `assay peer` listens",
+            words: "address of the `assay peer`",
             form: Form::Text,
             example: "peer = \"192.168.1.2:7710\"",
             factor: work(
-                "`HOST:PORT`, with an IPv6 address in brackets; or `lab` for the laboratory's own. Both \
-                 ends know one token: ASSAY_PEER_TOKEN, or the file that ASSAY_PEER_TOKEN_FILE names.",
+                "`HOST:PORT`, with an IPv6 address in brackets; or `lab` for temporary local namespaces. Both ends \
+                 need the same token: ASSAY_PEER_TOKEN, or the file that ASSAY_PEER_TOKEN_FILE names.",
                 "[\"192.168.1.2:7710\"]",
                 set_peer,
             ),
@@ -46,11 +46,11 @@ asked! {
         #[serde(default = "usual_streams")]
         streams: u32 = USUAL_STREAMS => {
             key: "streams",
-            words: "TCP streams each way that load the link",
+            words: "TCP streams per direction that load the link",
             form: Form::Whole { least: 1, most: MOST_STREAMS as u64 },
             example: "streams = 16",
             factor: work(
-                "A whole number from 1 to 64. One alone may not fill a buffer.",
+                "A whole number from 1 to 64. A single stream may not fill a buffer.",
                 "[1, 16]",
                 |own, text| Ok(own.streams = whole(text, MOST_STREAMS)?),
             ),
@@ -60,12 +60,12 @@ asked! {
         #[serde(default = "usual_congestion")]
         congestion_control: String = usual_congestion() => {
             key: "congestion_control",
-            words: "congestion control of the streams, on both ends",
+            words: "TCP congestion control on both ends",
             form: Form::Text,
             example: "congestion_control = \"cubic\"",
             factor: work(
-                "By the kernel's name, such as `cubic`, `reno` or `bbr`; it is set for each stream and \
-                 read back. BBR keeps queues short by itself: under it a deep buffer does not show.",
+                "The kernel's name, such as `cubic`, `reno` or `bbr`; Assay sets and verifies it per stream. BBR \
+                 itself limits queueing and so hides a deep buffer.",
                 "[\"cubic\", \"bbr\"]",
                 set_congestion,
             ),
@@ -75,7 +75,7 @@ asked! {
         #[serde(default = "all_phases")]
         phases: Vec<Load> = all_phases() => {
             key: "phases",
-            words: "which way the link is loaded, one after the other; idle is always among them",
+            words: "directions of load, one after the other; always include idle",
             form: Form::Names(|| vec!["idle", "up", "down", "both"]),
             example: "phases = [\"idle\", \"up\"]",
         }
@@ -84,7 +84,7 @@ asked! {
         #[serde(default = "usual_phase")]
         phase_time: Time = USUAL_PHASE => {
             key: "phase_time",
-            words: "what counts of each phase, after the load has filled the link",
+            words: "measurement window of each phase, after the load has filled the link",
             form: Form::Time { least: Time(1_000_000_000) },
             example: "phase_time = \"6 s\"",
         }
@@ -93,7 +93,7 @@ asked! {
         #[serde(default = "usual_probe")]
         probe_interval: Time = USUAL_PROBE => {
             key: "probe_interval",
-            words: "time between two datagrams of the probe",
+            words: "time between two probe datagrams",
             form: Form::Time { least: Time(5_000_000) },
             example: "probe_interval = \"20 ms\"",
         }
@@ -103,11 +103,11 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {
             key: INTERFACE,
-            words: "the interface whose way out is shaped",
+            words: "interface to shape (outgoing traffic)",
             form: Form::Text,
             example: "interface = \"eth0\"",
             factor: choice(
-                "By the kernel's name: `ip route get ADDRESS` says which one leads to the peer.",
+                "The kernel's name; `ip route get ADDRESS` prints the interface that leads to the peer.",
                 "[\"eth0\"]",
                 set_interface,
             ),
@@ -117,16 +117,15 @@ asked! {
         #[serde(default = "unshaped", skip_serializing_if = "Shaper::is_none")]
         shaper: Shaper = Shaper::NONE => {
             key: SHAPER,
-            words: "what the outgoing rate of the interface is limited to, so that the queue is here and \
-                    short (as root)",
+            words: "outgoing rate limit of the interface, which moves the queue here and shortens it (as root)",
             form: Form::Text,
             example: "shaper = \"95%\"",
             factor: choice(
-                "`none`; a share of the rate that the link was measured to carry up, such as `95 %`; or a \
-                 rate such as `4 Mbit/s`. By cake where the kernel has it, else by HTB with fq_codel, else \
-                 by TBF with a queue of 20 ms in bytes; a word before it chooses: `cake 95 %`, \
-                 `fq_codel 95 %`, `tbf 95 %`, and `deep 95 %` for the rate alone with a queue of 750 ms. \
-                 Set before a trial, seen after it, and taken away again.",
+                "`none`; a share of the measured upload rate, such as `95%`; or a rate such as `4 Mbit/s`. Assay uses \
+                 cake if the kernel has it, otherwise HTB with fq_codel, otherwise TBF with a queue of 20 ms in bytes. \
+                 A leading word selects one: `cake 95%`, `fq_codel 95%`, `tbf 95%`, and `deep 95%` for a plain \
+                 rate limit with a queue of 750 ms. Assay sets it before a trial, verifies it after the trial, and \
+                 removes it.",
                 "[\"none\", \"80%\", \"95%\"]",
                 set_shaper,
             )
@@ -169,7 +168,7 @@ fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {
     });
     if port.is_none() {
         return Err(format!(
-            "`{text}` is no peer: write it like 192.168.1.2:{}, or lab",
+            "`{text}` is not a peer address; use for example 192.168.1.2:{}, or lab",
             protocol::PORT
         ));
     }
@@ -179,7 +178,7 @@ fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {
 
 fn set_congestion(own: &mut Asked, text: &str) -> Result<(), String> {
     if !protocol::is_congestion(text) {
-        return Err(format!("`{text}` is no congestion control: say cubic, reno or bbr"));
+        return Err(format!("unknown congestion control `{text}`; use cubic, reno or bbr"));
     }
     text.clone_into(&mut own.congestion_control);
     Ok(())
@@ -198,7 +197,7 @@ fn written(text: &str) -> Option<String> {
 fn set_interface(own: &mut Asked, text: &str) -> Result<(), String> {
     let fits = |sign: char| sign.is_ascii_graphic() && !['/', ':', '%'].contains(&sign);
     if !(1..=15).contains(&text.len()) || !text.chars().all(fits) || text.starts_with('-') {
-        return Err(format!("`{text}` is no name of an interface: ip link shows them"));
+        return Err(format!("`{text}` is not an interface name; ip link lists them"));
     }
     own.interface = Some(text.to_owned());
     Ok(())

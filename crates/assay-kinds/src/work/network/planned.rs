@@ -27,7 +27,7 @@ const SHORTEST_NS: u64 = 2_000_000_000;
 
 /// What no such line says.
 const NOT_SAID: &[&str] = &[
-    "flent and ping do not say whether the load stood while they measured",
+    "flent and ping do not report whether the load was active while they measured",
     "how the way out was shaped: assay plan --commands has those lines with the levels",
 ];
 
@@ -61,7 +61,7 @@ impl Planned {
     /// What is done, in a line.
     pub(super) fn link_words(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
-        let peer = self.peer.as_deref().unwrap_or("a peer that nobody has named yet");
+        let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
         let shaped = (!self.shaper.is_none()).then(|| {
             let rate = self.shaper.rate(self.rate);
             let rate = rate.filter(|_| self.shaper.is_share()).map(|rate| format!(" = {rate}"));
@@ -69,7 +69,7 @@ impl Planned {
             format!("; {interface} limited to {}{}", self.shaper, rate.unwrap_or_default())
         });
         format!(
-            "a link to {peer}: {} for {} each, {} TCP streams each way ({}), a probe every {}{}",
+            "link to {peer}: {} for {} each, {} TCP streams per direction ({}), a probe every {}{}",
             phases.join(", "),
             Time(self.phase_ns),
             self.streams,
@@ -124,7 +124,7 @@ impl Planned {
         if !is_gone {
             return why;
         }
-        format!("{}: there is no such interface (any more); {why}", shaped.interface)
+        format!("{}: interface not found; {why}", shaped.interface)
     }
 
     /// Nanoseconds that a million bytes take up, on the wire.
@@ -134,7 +134,7 @@ impl Planned {
         let up = ran.phases.first().map_or(BitRate(0), |run| carried(&run.up_bytes, job.ramp_ns));
         if up.0 == 0 && !ran.stopped {
             return Err(
-                "the link carries nothing up: no byte of its load reached the peer".to_owned()
+                "the link carries no upload: no byte of its load reached the peer".to_owned()
             );
         }
         let bits = MILLION * 8 * 1_000_000_000;
@@ -154,8 +154,8 @@ impl Planned {
 /// What to do where nobody named a peer.
 pub(super) fn no_peer() -> String {
     format!(
-        "no peer is named, and without one nothing can be said of a link: start `assay peer --listen \
-         ADDRESS:{port}` on another machine and say --set peer=ADDRESS:{port}, or try it with --lab",
+        "a link needs a peer; start `assay peer --listen ADDRESS:{port}` on another machine and use --set \
+         peer=ADDRESS:{port}, or try --lab",
         port = protocol::PORT
     )
 }
@@ -239,7 +239,7 @@ impl Runs for Planned {
         self.rate = Some(BitRate(rate.0 / 1000 * 1000));
         (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {
             format!(
-                "the link was measured to carry {} up, headers counted: shares are of that",
+                "the measured capacity of the link is {} up, headers included: shares refer to it",
                 BitRate(rate.0 / 1000 * 1000)
             )
         })
@@ -284,7 +284,7 @@ impl Runs for Planned {
         if self.shaper.is_share() && self.rate.is_none() {
             let interface = self.interface.as_deref().unwrap_or_default();
             remarks.push(format!(
-                "before it: {interface} is limited to {} of what the link is measured to carry up (tc qdisc)",
+                "before it: limit {interface} to {} of the link's measured upload capacity (tc qdisc)",
                 self.shaper
             ));
         }

@@ -26,15 +26,15 @@ static OVER_THE_PHASES: OwnFigure = OwnFigure {
     about: About {
         name: "links",
         summary: "round trips over time while a link is idle, loaded up, down and both ways",
-        text: "A line for each setting, of its first whole trial: the mean round trip of each second. Shaded \
-               stretches are the phases, and in each the ramp, which is not counted. Below it the data that \
-               the streams moved in each second.",
+        text: "One line per configuration, from its first complete trial: the mean round trip of each second. Shading \
+               marks the phases and their ramps, which Assay does not count. A figure below shows the data that the \
+               streams moved in each second.",
     },
     known_by: ADDED.name,
     timeline: Timeline {
         along: "seconds of the phases",
-        reading: "A line for each setting, of its first whole trial, a point a second. Stretches are the \
-                  phases; the ramp at the beginning of each is not counted.",
+        reading: "One line per configuration, from its first complete trial, with a point per second. Shading marks \
+                  the phases; the ramp at the beginning of each is not counted.",
         figures: &[
             TimelineFigure {
                 name: "latency",
@@ -106,9 +106,9 @@ fn number(row: &NumberedRow<'_>, metric: &Metric) -> Option<f64> {
 
 fn legend() -> String {
     format!(
-        "Round trips of datagrams: half stay below p50, 95 % below p95. What load adds is against the idle \
-         link; the rate is of data that reached the peer while the link was loaded up alone, the loss of the \
-         datagrams meanwhile. Grade: of what up and down add in the mean, {SCALE}."
+        "Round trips of datagrams: p50 and p95. The added latency is against the idle link; the rate counts data that \
+         reached the peer under upload load alone, and the loss counts the datagrams of that phase. Grade, by the \
+         mean of the latency that up and down add: {SCALE}."
     )
 }
 
@@ -127,7 +127,7 @@ fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
     Some(BestRow {
         of: best.of.clone(),
         text: format!(
-            "carries most ({rate} up) of what adds less than {} to 95 % of the round trips up. To make it \
+            "has the highest rate ({rate} up) of those that add less than {} to p95 of the round trips up. To make it \
              permanent:",
             show::duration(SHORT_NS)
         ),
@@ -176,7 +176,7 @@ mod tests {
             (UP_RATE.name, 4.77e6),
             ("up_lost_share", 0.05),
         ];
-        let told = exhibit(&numbers(vec![row("none", &all, &[]), row("95 %", &[], &[])]));
+        let told = exhibit(&numbers(vec![row("none", &all, &[]), row("95%", &[], &[])]));
         let (headings, rows) = read(&told);
         assert_eq!(
             headings,
@@ -187,7 +187,7 @@ mod tests {
         );
         assert_eq!(
             rows[0],
-            ["F", "580 ms", "120 us", "200 us", "580 ms", "-", "900 ms", "4.77 Mbit/s", "5 %"]
+            ["F", "580 ms", "120 us", "200 us", "580 ms", "-", "900 ms", "4.77 Mbit/s", "5%"]
         );
         assert_eq!(rows[1], ["-"; 9]);
         assert_eq!((told.table.title.as_str(), told.best), ("link", None));
@@ -207,23 +207,20 @@ mod tests {
         let lines = ["with cake: tc qdisc".to_owned()];
         let of = |added: f64, rate: f64| [("up_added_p95_ns", added), (UP_RATE.name, rate)];
         let (none, short, shorter) = (of(600e6, 5e6), of(20e6, 4.5e6), of(5e6, 4e6));
-        let rows = vec![
-            row("none", &none, &[]),
-            row("80 %", &shorter, &lines),
-            row("95 %", &short, &lines),
-        ];
+        let rows =
+            vec![row("none", &none, &[]), row("80%", &shorter, &lines), row("95%", &short, &lines)];
         let found = best(&numbers(rows)).unwrap();
-        assert_eq!(found.of.arm["shaper"], "95 %");
+        assert_eq!(found.of.arm["shaper"], "95%");
         assert_eq!(
             found.text,
-            "carries most (4.5 Mbit/s up) of what adds less than 30 ms to 95 % of the round trips up. To \
+            "has the highest rate (4.5 Mbit/s up) of those that add less than 30 ms to p95 of the round trips up. To \
              make it permanent:"
         );
         assert_eq!(found.lines, lines);
         // What is not shaped is nothing to choose, and neither is what bloats.
         assert_eq!(best(&numbers(vec![row("none", &short, &[])])), None);
-        assert_eq!(best(&numbers(vec![row("deep 95 %", &none, &lines)])), None);
-        assert_eq!(best(&numbers(vec![row("95 %", &of(30e6, 4e6), &lines)])), None);
+        assert_eq!(best(&numbers(vec![row("deep 95%", &none, &lines)])), None);
+        assert_eq!(best(&numbers(vec![row("95%", &of(30e6, 4e6), &lines)])), None);
     }
 
     #[test]

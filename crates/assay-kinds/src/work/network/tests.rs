@@ -38,7 +38,7 @@ fn reason(change: impl Fn(&mut PhaseRun)) -> String {
     let mut up = phase(Load::Up, 500);
     change(&mut up);
     let told = judge(run(vec![phase(Load::Idle, 1), up]), PROBE_NS);
-    told.err().expect("it says nothing")
+    told.err().expect("it sends nothing")
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn only_what_was_sent_while_the_load_stood_counts() {
 #[test]
 fn a_dead_load_a_stalled_probe_and_a_lost_peer_are_no_good_link() {
     let dead = reason(|up| up.up_bytes.iter_mut().skip(25).for_each(|bytes| *bytes = 0));
-    assert_eq!(dead, "phase up: the load was dead: bytes went to the peer in 3 of 6 half seconds");
+    assert_eq!(dead, "phase up: the load stalled: bytes went to the peer in 3 of 6 half seconds");
     assert!(reason(|up| up.up_bytes.clear()).contains("in 0 of 6"));
     let stalled = reason(|up| up.probes.retain(|probe| probe.sent_ns < 2500 * MS));
     assert_eq!(stalled, "phase up: the probe stalled: 150 of 300 datagrams were sent in time");
@@ -161,7 +161,7 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
     fake.install("tc");
     let asked = Asked { interface: Some("eth9".to_owned()), ..asked };
     let gone = on(&fake, &asked).unwrap_err();
-    assert!(gone.starts_with("eth9: there is no such interface (any more); the peer"), "{gone}");
+    assert!(gone.starts_with("eth9: interface not found; the peer"), "{gone}");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn what_makes_no_sense_is_said() {
     assert_eq!(told(Asked::sample()), "");
     let phases = |own: &[Load]| Asked { phases: own.to_vec(), ..Asked::sample() };
     assert!(told(phases(&[Load::Up])).contains("idle"));
-    assert!(told(phases(&[Load::Idle])).contains("says nothing"));
+    assert!(told(phases(&[Load::Idle])).contains("no added latency"));
     let shaped = Asked { interface: None, shaper: "95%".parse().unwrap(), ..Asked::sample() };
     assert!(told(shaped).contains("interface"));
 }
@@ -449,7 +449,7 @@ fn of_both_ways_only_where_both_stood_counts() {
     let told = judge(run(vec![phase(Load::Idle, 1), down]), PROBE_NS).err().unwrap();
     assert_eq!(
         told,
-        "phase both: the load was dead: bytes went from the peer in 0 of 6 half seconds"
+        "phase both: the load stalled: bytes went from the peer in 0 of 6 half seconds"
     );
 }
 
@@ -468,8 +468,8 @@ fn a_link_is_told_in_a_line_and_lasts_as_long_as_its_phases() {
     let planned = Asked::sample().planned();
     assert_eq!(
         planned.words(),
-        "a link to a peer that nobody has named yet: idle, up, down, both for 6 s each, 16 TCP streams each \
-         way (cubic), a probe every 20 ms"
+        "link to an unspecified peer: idle, up, down, both for 6 s each, 16 TCP streams per \
+         direction (cubic), a probe every 20 ms"
     );
     // Four phases of 6 s, a ramp of 0.2 s and three of 2 s, and 1.5 s around each.
     assert_eq!(planned.whole_ns(), (4 * 6000 + 200 + 3 * 2000 + 4 * 1500) * MS);
@@ -517,13 +517,10 @@ fn by_hand_a_link_is_a_line_of_flent() {
     let nobody = how(Asked { phase_time: Time(MS), ..Asked::sample() }, None);
     assert_eq!(nobody.words[3..6], ["1", "-H", "PEER"]);
     let interface = Some("eth0".to_owned());
-    let shaper: Shaper = "80 %".parse().unwrap();
+    let shaper: Shaper = "80%".parse().unwrap();
     let shaped = Asked { peer, interface, shaper, ..Asked::sample() };
     let unknown = how(shaped.clone(), None).remarks;
-    assert!(
-        unknown[2].contains("eth0 is limited to 80 % of what the link is measured"),
-        "{unknown:?}"
-    );
+    assert!(unknown[2].contains("limit eth0 to 80% of the link's measured"), "{unknown:?}");
     let known = how(shaped, Some(BitRate(5_000_000))).remarks;
     let line = "before it: tc qdisc add dev eth0 root handle a55a: cake bandwidth 4000000bit";
     assert_eq!((known[2].as_str(), known.len()), (line, 4));
@@ -554,7 +551,7 @@ fn a_rate_is_taken_to_the_kilobit() {
     assert_eq!(planned.rate, Some(BitRate(4_999_000)));
     let told = planned.drain_within(1_600_100_000, 1, &|name| name == "shaper").unwrap();
     assert!(told.contains("4.999 Mbit/s up"), "{told}");
-    planned.shaper = "80 %".parse().unwrap();
+    planned.shaper = "80%".parse().unwrap();
     assert_eq!(planned.drain_within(1_600_100_000, 1, &|_| true), None, "it is no news there");
 }
 

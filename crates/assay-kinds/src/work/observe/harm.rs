@@ -58,8 +58,8 @@ impl Harm {
     /// Ends a sentence on a workload.
     pub fn words(self) -> String {
         match self.0 {
-            Some(_) => format!(", rolled back from {self} the baseline's worst on"),
-            None => ", never rolled back early".to_owned(),
+            Some(_) => format!(", rolled back above {self} the baseline's worst"),
+            None => ", without early rollback".to_owned(),
         }
     }
 }
@@ -78,7 +78,7 @@ impl std::str::FromStr for Harm {
         let known = FACTORS.iter().find(|(word, _)| *word == text.trim());
         known
             .map(|(_, factor)| Self(*factor))
-            .ok_or_else(|| format!("`{text}` is not known: say one of {}", words().join(", ")))
+            .ok_or_else(|| format!("unknown value `{text}`; use one of {}", words().join(", ")))
     }
 }
 
@@ -225,7 +225,7 @@ impl Breach {
             What::Mean => format!("mean {class} latency {}, limit {}", time(*seen), time(*limit)),
             What::P99 => format!("p99 {class} latency {}, limit {}", time(*seen), time(*limit)),
             What::Age => format!(
-                "a request was under way for {} at least, limit {}",
+                "a request was in progress for at least {}, limit {}",
                 time(*seen),
                 time(*limit)
             ),
@@ -362,7 +362,7 @@ mod tests {
             (told(9, 40e6, full, 0.4, full), Some("p99 read latency 40 ms, limit 20 ms")),
             (
                 told(9, 40e6, 3 * full, 0.4, full),
-                Some("a request was under way for 3 s at least, limit 1 s"),
+                Some("a request was in progress for at least 3 s, limit 1 s"),
             ),
             (
                 told(8, 20e6, full, 0.5, full),
@@ -400,8 +400,8 @@ mod tests {
     #[test]
     fn a_workload_says_when_it_is_taken_back() {
         let words = |word: &str| word.parse::<Harm>().unwrap().words();
-        assert_eq!(words("1.5x"), ", rolled back from 1.5x the baseline's worst on");
-        assert_eq!(words("off"), ", never rolled back early");
+        assert_eq!(words("1.5x"), ", rolled back above 1.5x the baseline's worst");
+        assert_eq!(words("off"), ", without early rollback");
         assert_eq!("off".parse::<Harm>().unwrap().factor(), None);
         assert_eq!("3x".parse::<Harm>().unwrap().factor(), Some(3.0));
     }

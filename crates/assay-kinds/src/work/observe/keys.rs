@@ -11,19 +11,19 @@ const SHORTEST: Time = Time(3_000_000_000);
 const TIME: Field = field(
     "runtime",
     Form::Time { least: SHORTEST },
-    "time under a level that is counted, 2 min where it is missing",
+    "measurement window per level; 2 min by default",
     "runtime = \"2 min\"",
 );
 const SETTLE: Field = field(
     "settle_time",
     Form::Time { least: Time(0) },
-    "time after a change that is left out, 5 s where it is missing",
+    "settling time after a change; 5 s by default",
     "settle_time = \"5 s\"",
 );
 const HARM: Field = field(
     "rollback_threshold",
     Form::Word(harm::words),
-    "times the baseline's worst from which on, three seconds in a row, a level is rolled back; or off",
+    "roll a level back if it exceeds the baseline's worst by this factor for three seconds in a row; or off",
     "rollback_threshold = \"2x\"",
 );
 

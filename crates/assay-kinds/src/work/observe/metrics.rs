@@ -16,7 +16,7 @@ pub const METRICS: &[Metric] = &[
         "device_latency_mean_ns",
         Better::Lower,
         "mean latency of all requests",
-        "mean time that requests of any class took; it changes with the mix, too",
+        "mean latency of requests of any class; depends on the mix, too",
     ),
     metric(
         "device_requests_per_s",
@@ -28,8 +28,7 @@ pub const METRICS: &[Metric] = &[
         ARRIVALS,
         Better::Higher,
         "arriving requests per second",
-        "requests that arrived per second: those that ended, and by how many more were under way \
-         at the end",
+        "arrivals per second: completed requests plus the growth of the number in flight",
     ),
     metric(
         "device_bytes_per_s",
@@ -41,7 +40,7 @@ pub const METRICS: &[Metric] = &[
         "device_request_bytes",
         Better::Higher,
         "size of requests",
-        "mean bytes of a request that moves any",
+        "mean size of requests with data",
     ),
     metric(
         "device_read_share",
@@ -53,7 +52,7 @@ pub const METRICS: &[Metric] = &[
         "device_in_flight",
         Better::Lower,
         "requests under way",
-        "requests under way on average",
+        "mean number of requests in flight",
     ),
     metric(
         "io_pressure_some_share",
@@ -67,12 +66,7 @@ pub const METRICS: &[Metric] = &[
         "time all waited for devices",
         "share of the time in which all tasks waited for a device",
     ),
-    metric(
-        "cpu_busy_share",
-        Better::Lower,
-        "processors' load",
-        "share of the processors' time in which they worked",
-    ),
+    metric("cpu_busy_share", Better::Lower, "processors' load", "busy share of the CPU time"),
 ];
 
 /// One of them; none where it is not known here.

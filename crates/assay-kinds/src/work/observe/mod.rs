@@ -59,12 +59,11 @@ impl Asked {
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "observe",
-        summary: "the machine's own work, while settings change under it",
-        text: "Nothing is run: what goes on at the target anyway is looked at, period by period, each \
-               under another level. A period begins when a stretch after the change is over \
-               (`settle_time`). What the load did is measured beside how it was served, so that a lighter \
-               load is not taken for a better setting (rule `unequal-load`). A level that harms it is \
-               rolled back within a second and not tried again (`rollback_threshold`).",
+        summary: "the production workload under changing settings",
+        text: "Assay generates no load. It observes the production workload at the target in periods, each under \
+               another level. A period begins after a settling time (`settle_time`). Assay measures both load and \
+               service, so a lighter load does not pass for a better setting (rule `unequal-load`). It rolls a harmful \
+               level back within a second and does not retry it (`rollback_threshold`).",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str =
@@ -81,7 +80,7 @@ impl Kind for Asked {
 impl kind::Asks for Asked {
     fn words(&self) -> String {
         format!(
-            "the machine's own work: {} under each level, the first {} after a change left out{}",
+            "production workload: {} per level, without the first {} after a change{}",
             self.period(),
             self.left_out(),
             self.rollback_threshold.words()
@@ -144,6 +143,6 @@ impl kind::Asks for Asked {
 /// Why a factor makes no sense under others' work.
 fn refused(name: &str) -> Option<&'static str> {
     (name == "target").then_some(
-        "two targets have two loads of their own, which cannot be compared: observe one at a time",
+        "two targets have two different loads, which Assay cannot compare; use one per study",
     )
 }

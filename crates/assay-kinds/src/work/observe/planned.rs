@@ -25,7 +25,9 @@ pub struct Planned {
 /// Why there is nothing to look at.
 pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> {
     if offer.engine.name == Engine::Simulated {
-        return Err("nobody works on a simulated drive: name a directory or a device".to_owned());
+        return Err(
+            "a simulated drive has no production workload; use a directory or a device".to_owned()
+        );
     }
     Ok(Planned { settle: asked.left_out(), harm: asked.rollback_threshold })
 }
@@ -33,8 +35,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> 
 impl Runs for Planned {
     fn words(&self) -> String {
         format!(
-            "nothing was run: the machine's own work was looked at, the first {} after a change left \
-             out{}",
+            "observed the production workload, without the first {} after a change{}",
             self.settle,
             self.harm.words()
         )

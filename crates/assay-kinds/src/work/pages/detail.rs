@@ -114,11 +114,10 @@ impl Detail {
     pub fn kill_words(&self) -> Option<String> {
         let reached = show::bytes(self.reached_bytes);
         self.killed.map(|stage| match stage {
-            Stage::Filling => format!(
-                "killed for want of memory with {reached} of {}",
-                show::bytes(self.set_bytes)
-            ),
-            Stage::Touching => format!("killed for want of memory after all {reached} were there"),
+            Stage::Filling => {
+                format!("ran out of memory with {reached} of {}", show::bytes(self.set_bytes))
+            }
+            Stage::Touching => format!("ran out of memory after all {reached} were written"),
         })
     }
 }

@@ -7,34 +7,30 @@ pub const RATE: Metric = metric(
     "accesses_per_s",
     Better::Higher,
     "accesses per second",
-    "pages that were accessed per second, one after the other",
+    "page accesses per second, one after the other",
 );
 
 pub const P50: Metric =
-    metric("access_p50_ns", Better::Lower, "median access", "time of an access to a page, median");
+    metric("access_p50_ns", Better::Lower, "median access", "median time of a page access");
 
-pub const P99: Metric = metric(
-    "access_p99_ns",
-    Better::Lower,
-    "p99 of an access",
-    "time of an access to a page, 99% below",
-);
+pub const P99: Metric =
+    metric("access_p99_ns", Better::Lower, "p99 of an access", "p99 time of a page access");
 
 pub const LONGEST: Metric =
-    metric("access_max_ns", Better::Lower, "longest access", "the longest access to a page");
+    metric("access_max_ns", Better::Lower, "longest access", "longest page access");
 
 pub const PROCESSOR: Metric = metric(
     "access_cpu_ns",
     Better::Lower,
     "processor time of an access",
-    "processor time of the process per access: what packs and unpacks pages is in it",
+    "CPU time of the process per access, page compression included",
 );
 
 pub const FAULTS: Metric = metric(
     "major_faults_per_access",
     Better::Lower,
     "major faults per access",
-    "share of the accesses whose page had to come from swap",
+    "share of the accesses with a page read from swap",
 )
 .traffic();
 
@@ -42,14 +38,14 @@ pub const SWAPPED_IN: Metric = metric(
     "swapped_in_bytes_per_s",
     Better::Lower,
     "bytes from swap per second",
-    "bytes of pages that came back from swap per second, of the whole machine, zswap's too",
+    "bytes per second from swap, for the whole machine and zswap",
 );
 
 pub const SWAPPED_OUT: Metric = metric(
     "swapped_out_bytes_per_s",
     Better::Lower,
     "bytes to swap per second",
-    "bytes of pages that went to swap per second, of the whole machine, zswap's too",
+    "bytes per second to swap, for the whole machine and zswap",
 );
 
 pub const SOME: Metric = metric(
@@ -70,7 +66,7 @@ pub const REACHED: Metric = metric(
     "working_set_reached_bytes",
     Better::Higher,
     "size that fitted",
-    "bytes of the set that held something: all of it, or less where the process was killed",
+    "bytes of the set with content: all of it, or less if the process was killed",
 )
 .amount();
 
@@ -78,8 +74,8 @@ pub const HELD: Metric = metric(
     "working_set_per_memory",
     Better::Higher,
     "set per memory",
-    "bytes of the set per byte of memory that it took: resident, and what zram and zswap took for it; \
-     of a process that was killed without swap, per byte of its limit",
+    "bytes of the set per byte of memory used: resident, zram and zswap; for a process killed without swap, per byte \
+     of its limit",
 )
 .amount();
 
@@ -87,8 +83,7 @@ pub const EXPECTED: Metric = metric(
     "working_set_per_memory_expected",
     Better::Higher,
     "expected set per memory",
-    "the same as `assay calc zram` expects it of what was packed, at the ratio of 2 that the kernel's \
-     documentation expects",
+    "the value that `assay calc zram` expects for the compressed part, at the ratio of 2 in the kernel's documentation",
 )
 .amount();
 
@@ -96,7 +91,7 @@ pub const KILLED: Metric = metric(
     "oom_killed_share",
     Better::Lower,
     "share of the trials that were killed",
-    "1 where the kernel killed the process for want of memory, else 0",
+    "1 if the kernel killed the process because memory ran out, else 0",
 )
 .amount();
 

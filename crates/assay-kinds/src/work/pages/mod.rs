@@ -47,7 +47,7 @@ impl Asked {
         let set_bytes = self.working_set.bytes(limit)?;
         if set_bytes < LEAST.0 {
             return Err(format!(
-                "a set of {} is too small: say {LEAST} at least",
+                "a working set of {} is too small; use at least {LEAST}",
                 Bytes(set_bytes)
             ));
         }
@@ -64,15 +64,14 @@ impl Asked {
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "pages",
-        summary: "pages of memory under a limit: filled, then accessed again and again",
-        text: "A process of its own, in a control group whose memory is limited, fills a set of pages with \
-               bytes that compress by a stated share, and then accesses them in a random order: reads a \
-               word of a page, and writes it back where the access writes. Each access is timed; what \
-               lies in swap must come back first. Where the set is larger than the limit and there is no \
-               swap, the kernel kills the process: that is a result, with the bytes that were reached by \
-               then. Swap in memory (zram, zswap) takes memory beside the limit of a control group \
-               (zswap's is inside it with version 2): the metric working_set_per_memory counts it. Whoever wants a \
-               group needs root; huge pages are kept away.",
+        summary: "random memory accesses under a memory limit",
+        text: "A separate process in a memory-limited control group fills a set of pages with data of a given \
+               compressibility. It then accesses them in random order: it reads a word of a page, and for a write also \
+               writes the word back. Assay times each access, including swap-in. If the set exceeds the limit and \
+               there is no swap, the kernel kills the process; the result then reports the bytes reached. Swap in \
+               memory (zram, zswap) uses memory outside the control group's limit (with version 2, zswap counts \
+               inside). The metric working_set_per_memory includes it. Control groups need root. The process uses no \
+               huge pages.",
     };
     const KEYS: &'static Fields = &Fields { label: "pages", rows: parameters::KEYS };
     const EXAMPLE: &'static str =

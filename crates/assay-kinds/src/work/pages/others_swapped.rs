@@ -16,12 +16,11 @@ const SLACK: u64 = 4 << 20;
 pub(super) const OTHERS_SWAPPED: OwnRule = OwnRule {
     about: About {
         name: "others-swapped",
-        summary: "pages of other programs went to swap, or came back, meanwhile",
-        text: "What zram and zswap pack is counted for the whole machine. What others had there before the set \
-               was filled is subtracted. If the machine's swap then grows by 5 % of the set and 4 MiB more, or \
-               less, than by the set's own pages, others' pages moved meanwhile, and memory and speed of the \
-               set are suspect. 5 % is half of what the set's share of memory may be off by; 4 MiB, because the \
-               kernel counts swap in batches.",
+        summary: "pages of other programs moved to or from swap during the trial",
+        text: "Assay counts zram and zswap usage for the whole machine and subtracts what other programs had there \
+               before the fill. If swap then grows by 5% of the set plus 4 MiB more, or less, than the set's own \
+               pages explain, other programs' pages moved. Memory and speed of the set are then suspect. 5% is half \
+               of the allowed error of the set's share of memory; 4 MiB, because the kernel counts swap in batches.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic, Nature::Amount],

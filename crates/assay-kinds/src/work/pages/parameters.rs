@@ -22,11 +22,11 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memory_limit: Option<Bytes> = Some(Bytes(384 << 20)) => {
             key: "memory_limit",
-            words: "memory that the process may have, by a control group; more must lie in swap",
+            words: "memory limit of the process (control group); the rest is swapped out",
             form: Form::Size { least: LEAST, most: MOST },
             example: "memory_limit = \"384 MiB\"",
             factor: work(
-                "An amount with its unit: `384 MiB`, from 16 MiB on.",
+                "An amount with its unit: `384 MiB`, at least 16 MiB.",
                 "[\"384 MiB\", \"512 MiB\"]",
                 set_memory_limit,
             ),
@@ -35,7 +35,7 @@ asked! {
         /// Bytes of the pages, or their share of the limit.
         working_set: SetSize = SetSize::Percent(150) => {
             key: "working_set",
-            words: "bytes of the pages that are accessed, or their share of memory_limit",
+            words: "working set: bytes of the accessed pages, or a share of memory_limit",
             form: Form::Text,
             need: Need::UnlessFactor,
             example: "working_set = \"150%\"",
@@ -50,11 +50,11 @@ asked! {
         #[serde(default)]
         compressibility: Content = Content::Random => {
             key: "compressibility",
-            words: "what the pages hold",
+            words: "data in the pages",
             form: Form::Content,
             example: "compressibility = \"50%\"",
             factor: work(
-                "`random`, `zero`, or the share of each page that compresses, such as `50%`.",
+                "`random`, `zero`, or the compressible share of each page, such as `50%`.",
                 "[\"random\", \"50%\"]",
                 |own, text| Ok(own.compressibility = text.parse()?),
             ),
@@ -64,11 +64,11 @@ asked! {
         #[serde(default)]
         distribution: Skew = Skew::Uniform => {
             key: "distribution",
-            words: "which pages are accessed more often than others",
+            words: "distribution of the accesses",
             form: Form::Text,
             example: "distribution = \"zipf:0.9\"",
             factor: work(
-                "`uniform`, or Zipf's law with its exponent, such as `zipf:0.9`; the ranks lie anywhere.",
+                "`uniform`, or Zipf's law with its exponent, such as `zipf:0.9`; ranks are scattered at random.",
                 "[\"uniform\", \"zipf:0.9\"]",
                 |own, text| Ok(own.distribution = text.parse()?),
             ),
@@ -78,7 +78,7 @@ asked! {
         #[serde(default = "usual_writes")]
         write_share: u8 = USUAL_WRITTEN_PERCENT => {
             key: "write_share",
-            words: "percent of the accesses that write",
+            words: "share of accesses that write, in percent",
             form: Form::Whole { least: 0, most: 100 },
             example: "write_share = 30",
             factor: work(
@@ -92,7 +92,7 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             key: "runtime",
-            words: "time of a trial that is counted",
+            words: "measurement window of a trial",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"3 s\"",
         }
@@ -101,7 +101,7 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ramp_time: Option<Time> = None => {
             key: "ramp_time",
-            words: "time before it that is run but not counted; a fifth of it by default",
+            words: "warm-up time before the measurement window; a fifth of it by default",
             form: Form::Time { least: Time(0) },
             example: "ramp_time = \"1 s\"",
         }
@@ -120,7 +120,7 @@ const fn usual_writes() -> u8 {
 fn set_memory_limit(own: &mut Asked, text: &str) -> Result<(), String> {
     let limit: Bytes = text.parse()?;
     if limit < LEAST {
-        return Err(format!("`{text}` is too small: say {LEAST} at least"));
+        return Err(format!("`{text}` is too small; use at least {LEAST}"));
     }
     own.memory_limit = Some(limit);
     Ok(())

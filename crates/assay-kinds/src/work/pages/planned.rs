@@ -12,8 +12,8 @@ use crate::work::place::Run;
 use crate::work::{self};
 
 const NOT_SAID: &[&str] = &[
-    "stress-ng tells no time of a single access, and fills its pages with what it likes",
-    "what zram and zswap take beside the limit",
+    "stress-ng reports no time of a single access, and chooses its page content",
+    "memory that zram and zswap use outside the limit",
 ];
 
 /// Pages, as they will be gone to.
@@ -68,7 +68,7 @@ const USUAL_RATIO: f64 = 2.0;
 /// # Errors
 /// Why there is nothing to expect.
 fn expected(detail: &Detail) -> Result<f64, String> {
-    let nothing = || "nothing lay packed in memory".to_owned();
+    let nothing = || "no packed pages in memory".to_owned();
     let held = detail.held.as_ref();
     let held = held.ok_or_else(|| detail.kill_words().unwrap_or_else(nothing))?;
     let [original, _] = held.packed().ok_or_else(nothing)?;

@@ -114,7 +114,8 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
         counted: false,
     };
     let executed = run.system.execute(&execution);
-    let executed = executed.map_err(|error| format!("no process can have the pages: {error}"))?;
+    let executed =
+        executed.map_err(|error| format!("cannot start the process for the pages: {error}"))?;
     // The last line of a process that was killed may be a part of one.
     let heard = executed.heard.text();
     let lines = heard.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -124,7 +125,7 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
 
 fn own_program(system: &dyn System) -> Result<String, String> {
     let own = system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
+    let own = own.map_err(|error| format!("cannot find this program: {error}"))?;
     Ok(own.display().to_string())
 }
 

@@ -127,14 +127,14 @@ fn a_process_that_was_killed_is_a_result_with_how_far_it_came() {
         ran(&planned(), executed).unwrap().measured
     };
     let filling = killed(&[Line::Filled(100 * MIB), Line::Filled(300 * MIB)]);
-    let why = "killed for want of memory with 300 MiB of 576 MiB";
+    let why = "ran out of memory with 300 MiB of 576 MiB";
     assert_eq!(filling.detail.cut_short().as_deref(), Some(why));
     assert_eq!(filling.values["working_set_reached_bytes"], (300 * MIB) as f64);
     assert_eq!(filling.values["oom_killed_share"], 1.0);
     let rate = planned().value("accesses_per_s", &filling);
     assert_eq!(rate, Some(Err(why.to_owned())));
     let touching = killed(&[Line::Filled(576 * MIB), Line::Touching]);
-    let why = "killed for want of memory after all 576 MiB were there";
+    let why = "ran out of memory after all 576 MiB were written";
     assert_eq!(touching.detail.cut_short().as_deref(), Some(why));
 }
 
@@ -306,7 +306,7 @@ fn a_set_that_holds_little_more_than_the_process_is_refused() {
     };
     assert_eq!(of("16 MiB", None), Ok(16 * MIB));
     let told = of("16777215 B", None).unwrap_err();
-    assert!(told.ends_with("is too small: say 16 MiB at least"), "{told}");
+    assert!(told.ends_with("is too small; use at least 16 MiB"), "{told}");
     // Whole pages of any machine: multiples of 64 KiB.
     assert_eq!(of("33%", Some(100 * MIB)), Ok(33 * MIB));
     assert_eq!(of("33%", Some(100 * MIB + 65_536)), Ok(33 * MIB));
@@ -418,7 +418,7 @@ fn nothing_is_packed_below_a_mebibyte() {
     let lines = [Line::Done(Box::new(own))];
     let ran = ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
     let told = planned().value("working_set_per_memory_expected", &ran.measured);
-    assert_eq!(told, Some(Err("nothing lay packed in memory".to_owned())));
+    assert_eq!(told, Some(Err("no packed pages in memory".to_owned())));
 }
 
 #[test]
@@ -427,12 +427,12 @@ fn pages_are_told_in_a_line_and_tried_by_hand() {
     assert_eq!(
         words,
         "576 MiB of pages, of random bytes, which do not compress, under a limit of 384 MiB, accessed one \
-         after the other, uniformly, 30 % of the accesses write"
+         after the other, uniformly, 30% of the accesses write"
     );
     let free = Planned { limit: None, content: Content::Zero, skew: Skew::Zipf(0.9), ..planned() };
     assert_eq!(
         free.words(),
-        "576 MiB of pages, of zeros, accessed one after the other, by Zipf's law with exponent 0.9, 30 % of \
+        "576 MiB of pages, of zeros, accessed one after the other, by Zipf's law with exponent 0.9, 30% of \
          the accesses write"
     );
     let line = |planned: &Planned, time_ns| {
@@ -491,7 +491,7 @@ fn a_pilot_holds_a_set_that_fits() {
     assert_eq!(pilot(well), Ok(Some(500_000)), "a second over 2000 accesses");
     let killed = executed(Ending::Signalled(9), &[Line::Filled(MIB)], Presence::Present(1));
     let told = pilot(killed).unwrap_err();
-    assert_eq!(told, "killed for want of memory with 1 MiB of 4 MiB");
+    assert_eq!(told, "ran out of memory with 1 MiB of 4 MiB");
 }
 
 #[test]
@@ -499,6 +499,6 @@ fn who_is_killed_before_the_first_step_has_reached_nothing() {
     let killed = executed(Ending::Signalled(9), &[], Presence::Present(1));
     let measured = ran(&planned(), killed).unwrap().measured;
     assert_eq!(measured.values["working_set_reached_bytes"], 0.0);
-    let why = "killed for want of memory with 0 B of 576 MiB";
+    let why = "ran out of memory with 0 B of 576 MiB";
     assert_eq!(measured.detail.cut_short().as_deref(), Some(why));
 }

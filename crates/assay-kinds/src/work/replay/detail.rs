@@ -54,7 +54,7 @@ impl Detail {
             Told::Response(_) | Told::Service(_) => return None,
         };
         let own = self.classes.get(class.key).filter(|own| own.operations > 0);
-        Some(own.map(pick).ok_or_else(|| format!("no {} were finished in the window", class.words)))
+        Some(own.map(pick).ok_or_else(|| format!("no {} completed in the window", class.words)))
     }
 }
 
@@ -147,11 +147,11 @@ impl Fidelity {
             if apart(played.operations, recorded.operations) > MOST_BYTES_SHARE {
                 let [played, recorded] =
                     [played, recorded].map(|count| show::count(count.operations));
-                return Some(format!("{played} of {recorded} requests ({name}) were played"));
+                return Some(format!("{played} of {recorded} requests ({name}) were replayed"));
             }
             (apart(played.bytes, recorded.bytes) > MOST_BYTES_SHARE).then(|| {
                 let [played, recorded] = [played, recorded].map(|count| Bytes(count.bytes));
-                format!("{played} were played of {recorded} ({name})")
+                format!("{played} were replayed of {recorded} ({name})")
             })
         });
         let rest = [self.timing(), self.pacing(), self.places(), self.lacking()];
@@ -165,9 +165,7 @@ impl Fidelity {
         let one = Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
         let most = MOST_ARRIVAL_DISTANCE.max(one.unwrap_or_default());
         if distance > most {
-            return Some(format!(
-                "starts are {distance:.3} from the recorded ones ({most:.3} at most)"
-            ));
+            return Some(format!("the distance of starts is {distance:.3} (limit {most:.3})"));
         }
         if self.recorded_ns > 0 && apart(self.replayed_ns, self.recorded_ns) > MOST_DURATION_SHARE {
             let [played, recorded] =
@@ -187,7 +185,7 @@ impl Fidelity {
         let added = self.dependent?.added_share;
         if added > MOST_ADDED_SHARE {
             return Some(format!(
-                "{} of the time of what waited was added by starting late",
+                "late starts added {} of the time of waiting requests",
                 show::share(added)
             ));
         }
@@ -214,6 +212,6 @@ impl Fidelity {
         let all = self.recorded().saturating_add(self.skipped);
         let share = self.skipped as f64 / all.max(1) as f64;
         (share > MOST_LEFT_OUT)
-            .then(|| format!("{} of the recorded requests cannot be played", show::share(share)))
+            .then(|| format!("{} of the recorded requests cannot be replayed", show::share(share)))
     }
 }

@@ -92,18 +92,18 @@ const fn usual_depth() -> u32 {
 const CLOCK: OwnParameter<Asked> = OwnParameter::new(
     [
         "timing",
-        "when requests start: open (as recorded), paced (after what they waited for) or closed (as fast as they go)",
-        "`open`: when they did, scaled, whatever the target does meanwhile; latency is told twice then, \
-         *response* from the intended start and *service* from submission. `dependent`: so long after the end of what \
-         it plausibly waited for as in the recording, so that a faster target is asked for more; what that was is \
-         guessed: the latest end of its kind (reads, or what changes) at most 100 ms before, one request an end, \
-         and where there is none the start of the request before it. `closed`: in the recorded order, each as soon \
-         as there is room for it.",
+        "start of requests: open (as recorded), dependent (after their predecessors) or closed (as fast as possible)",
+        "`open`: at the recorded times, scaled, regardless of the target. Assay then reports two latencies, *response* \
+         from the intended start and *service* from submission. `dependent`: after the same delay as in the recording, \
+         counted from the completion that it plausibly waited for, so a faster target gets more load. Assay guesses \
+         that completion: the latest one of the same type (reads, or changes) at most 100 ms before, one request per \
+         completion, otherwise the start of the previous request. `closed`: in the recorded order, each as soon as a \
+         slot is free.",
     ],
     "[\"open\", \"dependent\", \"closed\"]",
     true,
     |own, text| {
-        own.timing = word(text, "open, paced or closed")?;
+        own.timing = word(text, "open, dependent or closed")?;
         Ok(())
     },
 );
@@ -111,9 +111,9 @@ const CLOCK: OwnParameter<Asked> = OwnParameter::new(
 const SCALE: OwnParameter<Asked> = OwnParameter::new(
     [
         "speed",
-        "how many times as fast as it was recorded",
-        "`2x` plays it in half the time, `0.5x` in twice the time; from 0.01x to 100x. Without a clock it changes \
-         nothing.",
+        "replay speed relative to the recording",
+        "`2x` replays it in half the time, `0.5x` in twice the time; from 0.01x to 100x. It has no effect with timing \
+         closed.",
     ],
     "[\"1x\", \"2x\", \"4x\"]",
     true,
@@ -124,7 +124,7 @@ const SCALE: OwnParameter<Asked> = OwnParameter::new(
 );
 
 const DEPTH: OwnParameter<Asked> = OwnParameter::new(
-    ["queue_depth", "operations in flight per thread", "A whole number from 1 to 4096."],
+    ["queue_depth", "queue depth per thread", "A whole number from 1 to 4096."],
     "[1, 8, 32]",
     false,
     |own, text| {
@@ -139,7 +139,7 @@ static KEYS: Fields = Fields {
         needed(
             "trace",
             Form::Text,
-            "the result that has the recorded requests: its id, the beginning of that, or its title",
+            "result with the recorded trace: its ID, a unique prefix, or its title",
             "trace = \"evening\"",
         ),
         CLOCK.key(Form::Word(|| vec!["open", "dependent", "closed"]), "timing = \"open\""),
@@ -147,25 +147,25 @@ static KEYS: Fields = Fields {
         field(
             "trace_length",
             Form::Time { least: Time(1_000_000) },
-            "what is played of it, from the beginning of the recording; all of it where nothing is said",
+            "length of the trace to replay, from its start; all of it by default",
             "trace_length = \"60 s\"",
         ),
         field(
             "device",
             Form::Text,
-            "which device of it, where several were recorded; several of them, as in sda+sdb, by one clock",
+            "device to replay if the trace has several; join several on one clock, as in sda+sdb",
             "device = \"sda\"",
         ),
         field(
             "queue_depth",
             Form::Whole { least: 1, most: MOST_DEPTH as u64 },
-            "operations in flight at most; 128 by default",
+            "maximum queue depth; 128 by default",
             "queue_depth = 32",
         ),
         field(
             "source",
             Form::Own(&source::FORM),
-            "which recording that is: filled in when the study is resolved; no other one is played then",
+            "trace identity; Assay sets it when it resolves the study, and then replays no other trace",
             source::KEY_EXAMPLE,
         ),
     ],
@@ -174,17 +174,16 @@ static KEYS: Fields = Fields {
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "replay",
-        summary: "requests of a device that were recorded, played again",
-        text: "What `assay watch DEVICE --record-trace NAME` kept is played by one thread: each request at its \
-               time, of its kind and size, at its place. Flushes are fdatasync; a write that had to lie on the \
-               medium (FUA) is a write with an fdatasync behind it, and counts once; what is written is random. \
-               Offsets stay as they were where the area is as large as the recorded device, are shifted where it \
-               holds all that was touched, and else folded: modulo the area in whole MiB. Begins and sizes are \
-               rounded outwards to what direct I/O needs. At most 8 million requests are played, 64 bytes of \
-               memory each (92 where they are paced), before the clock starts. Each class (reads, writes, flushes, \
-               trims, zeroings) has rows and a verdict of its own beside those of all together, by its mean \
-               response or, without a clock, its mean latency. How faithful the play was is told beside its \
-               numbers, and rule `replay-mismatch` takes numbers back that are of other work.",
+        summary: "replay of a recorded trace",
+        text: "One thread replays the trace of `assay watch DEVICE --record-trace NAME`, each request with its time, \
+               type, size and offset. Flushes become fdatasync; a forced write (FUA) becomes a write followed by \
+               fdatasync, counted once; written data are random. Offsets do not change if the area is as large as the \
+               recorded device. They are shifted if the area fits all touched blocks, and otherwise folded modulo the \
+               area in whole MiB. Assay rounds offsets and sizes outwards for direct I/O. Before the clock starts, it \
+               loads at most 8 million requests, using 64 bytes of memory each (92 if paced). Each class (reads, \
+               writes, flushes, trims, zeroings) and all together get rows and a verdict, by mean response or, without \
+               a clock, mean latency. Assay reports replay fidelity with the numbers, and rule `replay-mismatch` \
+               invalidates numbers of an unfaithful replay.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =
@@ -263,8 +262,8 @@ impl kind::Asks for Asked {
         let is_closed = self.timing == Clock::Closed && !study.factors.contains_key("timing");
         let has_scale = self.speed != Scale::ONE || study.factors.contains_key("speed");
         if is_closed && has_scale && !to.is_wrong(&format!("{path}/speed")) {
-            let message = "scale without a clock: it is played as fast as it goes".to_owned();
-            to.key(&format!("{path}/timing"), message, Some("say timing = \"open\"".to_owned()));
+            let message = "speed has no effect with timing closed".to_owned();
+            to.key(&format!("{path}/timing"), message, Some("use timing = \"open\"".to_owned()));
         }
     }
 

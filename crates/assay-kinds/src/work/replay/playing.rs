@@ -41,7 +41,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     }
     let (steps, fitted) = fit.all(recorded.iter().map(|own| &own.step), own.scale);
     if steps.is_empty() {
-        return Err("no request of the recording lies in the area".to_owned());
+        return Err("no request of the trace is within the area".to_owned());
     }
     let track = match own.clock {
         Clock::Open => Track::new(steps, true),
@@ -86,7 +86,7 @@ fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
         here.operations > there.operations || (own.is_whole() && here != there)
     });
     if is_more {
-        return Err(format!("the recording {} is not the one that was planned with", source.id));
+        return Err(format!("the trace {} is not the planned one", source.id));
     }
     Ok(steps)
 }

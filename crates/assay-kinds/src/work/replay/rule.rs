@@ -10,14 +10,13 @@ use crate::work::{self, Judged, Measured};
 pub(super) const UNFAITHFUL: OwnRule = OwnRule {
     about: About {
         name: "replay-mismatch",
-        summary: "what was played is not the work that was recorded",
-        text: "Told where counts or bytes of a kind of request differ by more than 1 %, where the starts are more \
-               than 0.02 (Kolmogorov's distance; one request, where there are fewer than 50) from the recorded ones, \
-               the duration differs by more than 0.5 % or more than 5 % of the starts were late, where starting late made more than 5 % of the time of what \
-               waited in a paced play, where folding changed more than 5 % of the steps from one request to the \
-               next, or where more than 1 % of the recording cannot be played. A target that does not carry the \
-               load is one reason: play it slower (speed = \"0.5x\"), with more in flight, or without the clock \
-               (timing = \"dependent\" or \"closed\").",
+        summary: "the replay differs from the recorded trace",
+        text: "The limits are 1% for counts and bytes of each request kind, 0.02 for start times (Kolmogorov \
+               distance; one request if there are fewer than 50), 0.5% for the duration and 5% for late starts. They \
+               are 5% for steps between requests that folding changed, and 1% for requests that cannot be replayed. \
+               Late starts may cause 5% of the waiting time in a paced replay. A target that cannot carry the load is \
+               one reason. Replay it slower (scale = \"0.5x\"), with more operations in flight, or without the clock \
+               (clock = \"paced\" or \"closed\").",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic],

@@ -45,7 +45,7 @@ impl Tells for Planned {
 /// What was played, in a sentence.
 fn words(own: &Fidelity, trials: usize) -> String {
     let of = if trials > 1 {
-        format!("the least faithful of {trials} trials")
+        format!("the trial with the lowest fidelity (of {trials})")
     } else {
         "its trial".to_owned()
     };
@@ -58,13 +58,13 @@ fn words(own: &Fidelity, trials: usize) -> String {
     let timing = own.ks_distance.map_or_else(String::new, |distance| {
         let behind = own.max_delay_ns.unwrap_or_default();
         format!(
-            ", starts {distance:.3} from the recorded ones, at most {} behind",
+            ", distance of starts {distance:.3}, at most {} late",
             show::duration(behind as f64)
         )
     });
     let pacing = own.dependent.as_ref().map_or_else(String::new, pacing_words);
     let changed = [
-        (own.skipped, "cannot be played"),
+        (own.skipped, "cannot be replayed"),
         (own.adjusted.rounded, "were rounded to what direct I/O needs"),
         (own.adjusted.clipped, "were clipped"),
     ];
@@ -72,7 +72,7 @@ fn words(own: &Fidelity, trials: usize) -> String {
     let changed = changed
         .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
     format!(
-        "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
+        "Replay by {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|one| one.replayed.operations),
         sum(|one| one.recorded.operations),
         own.placing.words()
@@ -88,16 +88,16 @@ fn pacing_words(own: &Paced) -> String {
     )
 }
 
-const LEGEND: &str = "Recorded beside played, of the least faithful trial of each row. What rule unfaithful holds \
-                      against a play stands in its own words.";
+const LEGEND: &str = "Recorded and replayed, of the trial with the lowest fidelity per row. Rule unfaithful states \
+                      its objections separately.";
 
 const FIGURE: FactsFigure = FactsFigure {
     about: About {
         name: "played",
-        summary: "a recorded load and what was played of it, side by side, by kind of request",
-        text: "Of each workload the least faithful row: starts over the time, how far they were behind the clock, sizes \
-               and distances from one request to the next, of the three kinds of requests that are most of the \
-               recording. Lines and bars that lie on each other are the same work.",
+        summary: "a recorded trace and its replay, by kind of request",
+        text: "Shows the row of each workload with the lowest fidelity: starts over time, delay against the clock, \
+               sizes, and distances between requests, for the three most frequent kinds. Overlapping lines and bars \
+               mean a faithful replay.",
     },
     leads: false,
 };
@@ -114,7 +114,7 @@ impl Shows for Facts {
             Column::new("recorded", Unit::Count),
             Column::new("played", Unit::Count),
             Column::new("recorded bytes", Unit::Bytes),
-            Column::new("played bytes", Unit::Bytes),
+            Column::new("replayed bytes", Unit::Bytes),
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         Exhibit {
@@ -124,7 +124,7 @@ impl Shows for Facts {
             // What is the same work needs no sentence: the tables say so.
             sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
             ..Exhibit::of_table(Table {
-                title: "recorded and played".to_owned(),
+                title: "recorded and replayed".to_owned(),
                 columns,
                 rows: all.iter().flat_map(|own| own.rows()).collect(),
             })
@@ -137,7 +137,7 @@ fn charts(all: &[&Facts], rows: &dyn Rows) -> Vec<Chart> {
     let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
     let worst = of_workloads.filter_map(|own| {
         let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
-        let name = || format!("Of {}, which is the least faithful.", rows.name(&worst.subject()));
+        let name = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
         Some((worst, (own.len() > 1).then(name)))
     });
     let drawn = worst.take(MOST_DRAWN).map(|(own, note)| {
@@ -156,7 +156,7 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
         Column::new("distance of starts", Unit::Share),
         Column::new("late", Unit::Share),
         Column::new("in flight, recorded", Unit::Grade),
-        Column::new("in flight, played", Unit::Grade),
+        Column::new("in flight, replayed", Unit::Grade),
     ];
     let row = |own: &&Facts| {
         let of = &own.fidelity;
@@ -172,11 +172,11 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
         cells.into_iter().map(Cell::from).collect()
     };
     Part {
-        title: "times of the play".to_owned(),
+        title: "times of the replay".to_owned(),
         body: Body::Table { columns, rows: all.iter().map(row).collect() },
         remarks: vec![
-            "Distance of starts: Kolmogorov's, between the recorded starts and those of the play. Late: more than \
-             1 ms, or never. In flight, on average: what the target makes of the load is no fault of the play."
+            "Distance of starts: Kolmogorov's, between the recorded and the replayed starts. Late: more than 1 ms, or \
+             never. In flight, on average: it depends on the target and is not a fault of the replay."
                 .to_owned(),
         ],
     }
@@ -188,7 +188,7 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
         Column::new("play", Unit::Words),
         Column::new("after an end", Unit::Count),
         Column::new("gap, recorded", Unit::Nanoseconds),
-        Column::new("gap, played", Unit::Nanoseconds),
+        Column::new("gap, replayed", Unit::Nanoseconds),
         Column::new("added", Unit::Share),
         Column::new("overtaken", Unit::Count),
     ];
@@ -207,13 +207,13 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
     };
     let rows: Vec<Vec<Cell>> = all.iter().filter_map(row).collect();
     (!rows.is_empty()).then(|| Part {
-        title: "what waited in paced plays".to_owned(),
+        title: "waits in paced replays".to_owned(),
         body: Body::Table { columns, rows },
         remarks: vec![
-            "What a request waited for is guessed: the latest end of its kind (reads, or what changes) at most 100 ms \
-             before it; the rest starts so long after the start of the request before it. Added: the part of the \
-             time of what waited that starting late makes. Overtaken: started after one that came later in the \
-             recording, which a target of another speed brings about."
+            "Dependencies are inferred: a request waits for the latest end of its kind (reads, or writes and other \
+             changes) at most 100 ms before it; the others start at their recorded distance from the previous start. \
+             Added: the share of the time of waiting requests that late starts add. Overtaken: started after a \
+             request that came later in the recording, which happens on a target of another speed."
                 .to_owned(),
         ],
     })

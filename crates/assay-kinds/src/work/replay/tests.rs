@@ -153,14 +153,14 @@ fn each_class_has_its_own_rates_and_what_was_not_recorded_is_lacking() {
     assert_eq!(lacking(&planned), Vec::<String>::new());
     planned.source.acts[Act::Discard as usize] = Moved::default();
     planned.source.acts[Act::Write as usize] = Moved::default();
-    assert_eq!(lacking(&planned), ["the recording has no trims"]);
+    assert_eq!(lacking(&planned), ["the trace has no trims"]);
 }
 
 #[test]
 fn a_drive_that_does_not_carry_it_makes_it_other_work() {
     let (planned, measured) = played(&asked(Clock::Open), DEVICE_BYTES, SLOW);
     let told = doubt(&planned, &measured).unwrap();
-    assert!(told.invalid && told.trials == 1 && told.what.contains("were played"), "{told:?}");
+    assert!(told.invalid && told.trials == 1 && told.what.contains("were replayed"), "{told:?}");
     // Slowly enough it does.
     let slower = Asked { speed: "0.2x".parse().unwrap(), ..asked(Clock::Open) };
     let (planned, measured) = played(&slower, DEVICE_BYTES, SLOW);
@@ -215,7 +215,7 @@ fn a_paced_play_that_starts_late_is_other_work() {
     let narrow = Asked { queue_depth: 1, ..asked(Clock::Dependent) };
     let (planned, measured) = played(&narrow, DEVICE_BYTES, SLOW);
     let told = doubt(&planned, &measured).unwrap();
-    assert!(told.invalid && told.what.contains("was added by starting late"), "{told:?}");
+    assert!(told.invalid && told.what.contains("late starts added"), "{told:?}");
     let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, FAST);
     assert_eq!(doubt(&planned, &measured), None);
     let exhibit = |measured: &Measured| {
@@ -238,7 +238,7 @@ fn a_recording_without_ends_is_not_played_paced() {
         || requests().map(|own| BlockRequest { ended_ns: own.arrived_ns.unwrap(), ..own });
     let of = |clock| Asked { source: Some(source_of(at_once(), None)), ..asked(clock) };
     let told = planned_in(&of(Clock::Dependent), area(DEVICE_BYTES)).unwrap_err();
-    assert!(told.contains("when requests ended") && told.contains("\"open\""), "{told}");
+    assert!(told.contains("no end times") && told.contains("\"open\""), "{told}");
     assert!(planned_in(&of(Clock::Closed), area(DEVICE_BYTES)).is_ok());
     // By its own clock it is played, and how many were under way is not told.
     let (planned, measured) = played(&of(Clock::Open), DEVICE_BYTES, FAST);
@@ -275,9 +275,9 @@ fn another_recording_than_the_planned_one_is_not_played() {
     let source = Some(source_of(other, None));
     let planned = planned_in(&Asked { source, ..asked(Clock::Open) }, area(DEVICE_BYTES));
     let told = ran(&planned.unwrap(), area(DEVICE_BYTES), FAST).unwrap_err();
-    assert!(told.contains("is not the one that was planned with"), "{told}");
+    assert!(told.contains("is not the planned one"), "{told}");
     let unknown = Asked { source: None, ..asked(Clock::Open) };
-    assert!(planned_in(&unknown, area(DEVICE_BYTES)).unwrap_err().contains("was not looked for"));
+    assert!(planned_in(&unknown, area(DEVICE_BYTES)).unwrap_err().contains("was not loaded"));
 }
 
 #[test]
@@ -395,11 +395,11 @@ fn a_row_tells_its_least_faithful_trial() {
     };
     let told = facts(&[Some(&faithful), Some(&other), None]).unwrap();
     assert_eq!((told.trials, told.fidelity.faults().is_empty()), (2, false));
-    assert!(told.text.contains("the least faithful of 2 trials"), "{}", told.text);
+    assert!(told.text.contains("the trial with the lowest fidelity (of 2)"), "{}", told.text);
     let told = facts(&[Some(&faithful)]).unwrap();
     for words in [
-        "Of the recording its trial played 6,000 of 6,000 requests in ",
-        ", starts 0.000 from the recorded ones, at most 0",
+        "Replay by its trial: 6,000 of 6,000 requests in ",
+        ", distance of starts 0.000, at most 0",
         "; offsets as recorded.",
     ] {
         assert!(told.text.contains(words), "{words}: {}", told.text);

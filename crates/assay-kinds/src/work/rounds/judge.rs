@@ -121,10 +121,10 @@ fn of_target(planned: &Planned, detail: &Detail) -> Vec<String> {
     let own = &detail.prepared;
     let mut found = Vec::new();
     if planned.is_simulated() {
-        found.push("the drive is a simulated one".to_owned());
+        found.push("the drive is simulated".to_owned());
     } else if !own.is_device {
         let range = Bytes(own.range_bytes);
-        found.push(format!("a file of {range} was tested, and no whole device"));
+        found.push(format!("a file of {range} was tested, not a whole device"));
     } else if let Some(whole) = own.device_bytes {
         let wanted = whole / 100 * planned.class.range_percent();
         // Whole operations of the largest size may leave a little.
@@ -133,7 +133,7 @@ fn of_target(planned: &Planned, detail: &Detail) -> Vec<String> {
             found.push(format!("{range} of a device of {whole} were tested"));
         }
     } else {
-        found.push("how large the device is does not show".to_owned());
+        found.push("the size of the device is unknown".to_owned());
     }
     if let Some(why) = &own.not_purged {
         found.push(format!("it was not purged ({why})"));
@@ -155,9 +155,9 @@ fn of_cache(planned: &Planned, told: Option<&str>) -> Option<String> {
         Some("write back") if wanted => None,
         Some("write through") if !wanted => None,
         Some(told) => {
-            Some(format!("the kernel has its cache as `{told}`, and {class} wants it {on}"))
+            Some(format!("the kernel reports its cache as `{told}`, but {class} requires it {on}"))
         }
-        None => Some(format!("whether its write cache is {on} does not show")),
+        None => Some(format!("it is unknown whether its write cache is {on}")),
     }
 }
 
@@ -169,7 +169,7 @@ fn of_fill(planned: &Planned, detail: &Detail) -> Option<String> {
     // Less than one operation at the end may be missing.
     (own.filled_bytes + (1 << 20) * FILLS < wanted).then(|| {
         format!(
-            "{} were written before the first round, and {} were due",
+            "{} were written before the first round, but {} were required",
             Bytes(own.filled_bytes),
             Bytes(wanted)
         )
@@ -181,11 +181,11 @@ fn of_cells(planned: &Planned, detail: &Detail) -> Vec<String> {
     let mut found = planned.left_out.clone();
     let (run, planned_cells) = (detail.cells.len(), planned.cells.len());
     if run < planned_cells {
-        found.push(format!("{run} of {planned_cells} cells were run, for want of time"));
+        found.push(format!("only {run} of {planned_cells} cells ran, because the time ended"));
     }
     if detail.cell_ns < MINUTE_NS {
         found.push(format!(
-            "a cell ran for {} and not for a minute",
+            "a cell ran for {} instead of a minute",
             show::duration(detail.cell_ns as f64)
         ));
     }
@@ -198,10 +198,10 @@ fn of_rounds(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Vec
     let mut found = Vec::new();
     if rounds < SNIA_ROUNDS {
         let times = if rounds == 1 { "round" } else { "rounds" };
-        found.push(format!("{rounds} {times} were run, and five are judged"));
+        found.push(format!("{rounds} {times} ran, but the test judges five"));
     } else if !window.is_some_and(|window| window.steady) {
         let most = if rounds >= planned.most_rounds as usize { ", the most" } else { "" };
-        found.push(format!("no steady state was reached within {rounds} rounds{most}"));
+        found.push(format!("no steady state within {rounds} rounds{most}"));
     }
     found.extend(detail.ended.iter().cloned());
     found

@@ -72,45 +72,44 @@ static KEYS: Fields = Fields {
         needed(
             "test",
             Form::Word(|| Test::ALL.map(Test::name).to_vec()),
-            "which test of the specification",
+            "test of the specification",
             "test = \"iops\"",
         ),
         field(
             "class",
             Form::Word(|| vec!["enterprise", "client"]),
-            "enterprise: all of the drive, its write cache off, 4 threads of 32 in flight; client: three quarters \
-             of it, its write cache on, 2 of 16; enterprise by default",
+            "enterprise: whole drive, write cache off, 4 threads at queue depth 32; client: three quarters of it, \
+             write cache on, 2 threads at queue depth 16; enterprise by default",
             "class = \"client\"",
         ),
         field(
             "block_size",
             Form::Size { least: Bytes(512), most: Bytes(PIECE) },
-            "bytes of an operation of the test throughput; 128 KiB by default",
+            "block size of the test throughput; 128 KiB by default",
             "block_size = \"1 MiB\"",
         ),
         field(
             "threads",
             Form::Whole { least: 1, most: MOST_THREADS },
-            "threads, where not those of the class",
+            "number of threads; the class sets the default",
             "threads = 2",
         ),
         field(
             "queue_depth",
             Form::Whole { least: 1, most: MOST_DEPTH },
-            "operations in flight of each thread, where not those of the class",
+            "queue depth of each thread; the class sets the default",
             "queue_depth = 16",
         ),
         field(
             "cell_time",
             Form::Time { least: Time(1_000_000) },
-            "how long each cell of a round runs; a minute by default, which the specification asks for",
+            "duration of each cell of a round; a minute by default, as in the specification",
             "cell_time = \"10 s\"",
         ),
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "time of a trial at most: cells are shorter, and then fewer, so that seven rounds fit; no limit by \
-             default",
+            "maximum time of a trial; Assay shortens cells, then drops some, to fit seven rounds; no limit by default",
             "runtime = \"2 h\"",
         ),
     ],
@@ -119,56 +118,56 @@ static KEYS: Fields = Fields {
 const IOPS: Metric = metric(
     "steady_iops",
     Better::Higher,
-    "steady operations per second",
-    "operations per second of the cell that is tracked (0/100 of 4 KiB), mean over the five rounds that count",
+    "steady-state IOPS",
+    "IOPS of the tracking cell (0/100 of 4 KiB), mean over the measurement window",
 );
 
 const BANDWIDTH: Metric = metric(
     "steady_bytes_per_s",
     Better::Higher,
     "steady bandwidth",
-    "bytes written per second one after the other, mean over the five rounds that count",
+    "sequential write bandwidth, mean over the measurement window",
 );
 
 const LATENCY: Metric = metric(
     "steady_latency_mean_ns",
     Better::Lower,
     "steady latency",
-    "mean service time of a write of 4 KiB alone, mean over the five rounds that count",
+    "mean service time of 4 KiB writes at queue depth 1, mean over the measurement window",
 );
 
 const ROUNDS: Metric = metric(
     "rounds_until_steady",
     Better::Lower,
-    "rounds until steady",
-    "the round that ends the first five that are steady; absent where none were",
+    "rounds until steady state",
+    "last round of the first steady measurement window; absent without steady state",
 );
 
 // Bytes, and yet of the nature of a rate: which round it is, rates say.
 const WRITTEN: Metric = metric(
     "written_until_steady_bytes",
     Better::Lower,
-    "written until steady",
-    "bytes that were written from the purge on until that round ended; absent where none was",
+    "bytes written until steady state",
+    "bytes written from the purge to the end of that round; absent without steady state",
 );
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "rounds",
-        summary: "rounds of mixes and sizes until five of them are steady, by the SNIA's specification",
-        text: "The target is discarded; but for write saturation all of it is written twice in one piece \
-               (128 KiB an operation, or the size of the test of throughput); then rounds follow without a rest. \
-               A round runs each cell, a mix of reads and writes of one size, for a minute. Steady are five \
-               rounds in a row of which one cell (writes of 4 KiB, or of the size of the test) ranges by at most \
-               20 % of its mean, and of which the line through them rises by at most 10 % of it. The first such \
-               five count, else the last five of 25 rounds, which are marked (rule `not-steady`). Write \
-               saturation goes on until all was written once, and its last five count: before, a drive is as \
-               steady as it is fresh. Data are random. What parts from the specification is listed, a phrase each: no whole device, no purge, \
-               less written before, shorter or fewer cells, a write cache of another state than its class asks, \
-               no steady state. The text of the specification was not at hand: these are its conditions as two \
-               public implementations quote them, and the limit of write saturation, a day, is ours. A device is \
-               overwritten, so it must be named with --destroy; in a directory a file of its own takes the free \
-               space but a fiftieth (`area = { size = \"8 GiB\" }` for less), and is removed.",
+        summary: "SNIA PTS: rounds of mixes and sizes until steady state",
+        text: "Assay discards the target and preconditions it: except for write saturation, it writes the whole target \
+               twice sequentially (128 KiB per operation, or the size of the test throughput). Rounds follow without a \
+               pause. A round runs each cell, a read/write mix at one size, for a minute. Steady state requires five \
+               consecutive rounds. One cell (writes of 4 KiB, or of the test's size) may range by at most 20% of its \
+               mean, and its fitted line may change by at most 10%. These five rounds are the measurement window. \
+               Without steady state, the last five of 25 rounds count and are flagged (rule `not-steady`). Write \
+               saturation runs until it has written the whole target once, and its last five rounds count; before \
+               that, a fresh drive looks steady. Data are random. Assay lists each deviation from the specification: \
+               no whole device, no purge, less preconditioning, shorter or fewer cells, another write cache state than \
+               the class requires, no steady state. Its conditions follow two public implementations, because the \
+               specification's text was unavailable; the limit of write saturation, a day, is ours. Assay overwrites a \
+               device, so name it with --destroy; in a directory it fills the free space except a fiftieth with a file \
+               (`area = { size = \"8 GiB\" }` for less) and removes it.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "rounds = { test = \"iops\" }";
@@ -234,7 +233,7 @@ impl kind::Asks for Asked {
         let cells = self.test.cells(self.block_size).len();
         let of = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
         format!(
-            "PTS {} ({}): rounds of {of} until five of them are steady",
+            "PTS {} ({}): rounds of {of} until steady state",
             self.test.title(),
             self.class.name()
         )
@@ -252,15 +251,12 @@ impl kind::Asks for Asked {
         if self.block_size.is_some() && self.test != Test::Throughput {
             to.key(
                 &format!("{path}/block_size"),
-                format!(
-                    "the sizes of the test {} are those of the specification",
-                    self.test.name()
-                ),
-                Some("leave block_size out, or say test = \"throughput\"".to_owned()),
+                format!("the specification sets the sizes of test {}", self.test.name()),
+                Some("remove block_size, or use test = \"throughput\"".to_owned()),
             );
         }
         if let Some(size) = self.block_size.filter(|size| !size.0.is_power_of_two()) {
-            let message = format!("{size} is no power of two");
+            let message = format!("{size} is not a power of two");
             to.value(&format!("{path}/block_size"), message, None);
         }
     }
@@ -287,17 +283,17 @@ impl kind::Asks for Asked {
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         if !offer.area.written {
-            return Err("all of it would be overwritten, and that was not allowed".to_owned());
+            return Err("this would overwrite the whole target without permission".to_owned());
         }
         let (cells, left_out, known) = self.granted(offer);
         let tracked = self.test.tracked(self.block_size);
         let Some(known) = known.filter(|_| cells.contains(&tracked)) else {
             let why = left_out.last().cloned().unwrap_or_default();
-            return Err(format!("the cell that is tracked cannot be run: {why}"));
+            return Err(format!("cannot run the tracking cell: {why}"));
         };
         let range_bytes = offer.area.length / PIECE * self.class.range_percent() / 100 * PIECE;
         if range_bytes < 16 * PIECE {
-            return Err(format!("{} are too few: 16 MiB at least", Bytes(range_bytes)));
+            return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(range_bytes)));
         }
         let [threads, depth] = self.in_flight();
         let note = left_out.first().map(|_| left_out.join("; "));

@@ -162,18 +162,18 @@ impl Runs for Planned {
             "--group_reporting".to_owned(),
         ];
         let mut remarks = vec![
-            "this is the cell that is tracked; a round runs all cells, one after the other".to_owned(),
-            "five rounds are steady where their range is at most 20 % of their mean and their line rises by at \
-             most 10 % of it; fio's own ss= holds one of both, by the second"
+            "this is the tracked cell; a round runs all cells, one after the other".to_owned(),
+            "five rounds are steady if their range is at most 20% of their mean and their line rises by at most 10% \
+             of it; fio's own ss= checks only one of both, per second"
                 .to_owned(),
         ];
         if let Some(size) = self.fill_bytes {
             remarks.push(format!(
-                "before the first round: blkdiscard, then all of it is written twice by {}",
+                "before the first round: blkdiscard, then write all of it twice by {}",
                 Bytes(size)
             ));
         } else {
-            remarks.push("before the first round: blkdiscard, and nothing is written".to_owned());
+            remarks.push("before the first round: blkdiscard, without writes".to_owned());
         }
         CommandLine { words: words.to_vec(), remarks }
     }
@@ -186,17 +186,17 @@ fn value(planned: &Planned, metric: &str, detail: &Detail) -> Option<Result<f64,
         return None;
     }
     let Some(told) = told(planned, detail) else {
-        return Some(Err("the cell that is tracked has no numbers".to_owned()));
+        return Some(Err("the tracked cell has no numbers".to_owned()));
     };
     let rounds = detail.rounds.len();
     let Some(window) = told.window else {
-        return Some(Err(format!("{rounds} rounds are fewer than the five that are judged")));
+        return Some(Err(format!("{rounds} rounds are fewer than the required five")));
     };
     if metric == own {
         return Some(Ok(window.mean));
     }
     if !window.steady {
-        return Some(Err(format!("no steady state was reached within {rounds} rounds")));
+        return Some(Err(format!("no steady state within {rounds} rounds")));
     }
     let last = detail.rounds.get(window.last - 1);
     Some(match last.filter(|_| metric == WRITTEN.name) {

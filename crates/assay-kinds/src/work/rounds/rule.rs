@@ -10,10 +10,10 @@ use crate::work::{self, Judged, Measured};
 pub(super) const NOT_STEADY: OwnRule = OwnRule {
     about: About {
         name: "not-steady",
-        summary: "no five rounds in a row met both conditions for steady state",
-        text: "The number is then that of the last five rounds, and the drive had not come to rest: its rate is \
-               still on its way, or jumps. Give it more rounds (a longer time), or more of the device; where a \
-               neighbour works beside it, find a quiet hour.",
+        summary: "no five consecutive rounds met both steady-state conditions",
+        text: "The number comes from the last five rounds, and the drive did not reach steady state: its rate still \
+               drifts or jumps. Run more rounds (a longer time), or use more of the device. If a neighbor shares the \
+               drive, measure in a quiet hour.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],
@@ -31,7 +31,7 @@ fn doubt(planned: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
         windows.iter().max_by(|one, other| one.range_share.total_cmp(&other.range_share))?;
     Some(Doubt {
         what: format!(
-            "the last five rounds range by {:.1} % of their mean and rise by {:.1} % (20 % and 10 % at most)",
+            "the last five rounds range by {:.1}% of their mean and rise by {:.1}% (20% and 10% at most)",
             100.0 * widest.range_share,
             100.0 * widest.slope_share
         ),
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn rounds_that_never_become_steady_are_doubted_with_their_numbers() {
         let found = said(&[100.0, 140.0, 100.0, 140.0, 100.0]).unwrap();
-        assert!(found.what.contains("range by 34.5 % of their mean"), "{found:?}");
+        assert!(found.what.contains("range by 34.5% of their mean"), "{found:?}");
         assert_eq!(found.trials, 1);
     }
 

@@ -55,7 +55,7 @@ struct Running<'a> {
 /// Runs until it is steady, the time is over, or the user stops it.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     if !run.medium.area.written {
-        return Err("all of it would be overwritten, and that was not allowed".to_owned());
+        return Err("this would overwrite the whole target without permission".to_owned());
     }
     let range_bytes = planned.range_bytes.min(run.medium.area.length) / PIECE * PIECE;
     if range_bytes == 0 {

@@ -97,7 +97,7 @@ fn value(measure: Measure, value: f64) -> String {
 fn words(planned: &Planned, detail: &Detail, told: &Told, trial: Option<[usize; 2]>) -> String {
     let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
     if let Some([trial, trials]) = trial {
-        said.push(format!("That is trial {trial} of {trials}."));
+        said.push(format!("This is trial {trial} of {trials}."));
     }
     said.join(" ")
 }
@@ -109,7 +109,7 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
     let Some(window) = &told.window else {
         let mean = told.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
         return format!(
-            "{tracked}: {} over {rounds} rounds, which are too few to tell whether that is steady.",
+            "{tracked}: {} over {rounds} rounds, too few to determine a steady state.",
             value(measure, mean)
         );
     };
@@ -117,9 +117,9 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
     let state = if steady { "Steady" } else { "Not steady" };
     let written = detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes);
     let is_fresh = planned.fill_bytes.is_none() && written < detail.prepared.range_bytes;
-    let fresh = if is_fresh { ", which is not all of it once: blocks may be fresh" } else { "" };
+    let fresh = if is_fresh { ", less than the whole area: blocks may be fresh" } else { "" };
     format!(
-        "{state} in rounds {first} to {last}: {tracked} at {} (range {:.1} % of it, rise {:.1} %), after {} were \
+        "{state} in rounds {first} to {last}: {tracked} at {} (range {:.1}% of it, rise {:.1}%), after {} were \
          written{fresh}.",
         value(measure, mean),
         100.0 * range_share,
@@ -132,22 +132,22 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
 fn conforming(test: Test, departures: &[String]) -> String {
     let title = test.title();
     if departures.is_empty() {
-        return format!("Nothing shows in which it parts from PTS {title}.");
+        return format!("No deviation from PTS {title} detected.");
     }
     format!("Like PTS {title}, not conforming, because {}.", departures.join("; "))
 }
 
-const LEGEND: &str = "Steady: of five rounds in a row the largest less the smallest is at most 20 % of their \
-                      mean, and the line through them rises by at most 10 % of it. The numbers are those of \
-                      the first such rounds, else of the last five; of write saturation always of the last \
-                      five, as it goes on until all was written once. A single run, so they have no interval.";
+const LEGEND: &str = "Steady: the range of five consecutive rounds is at most 20% of their mean, and their line rises \
+                      by at most 10% of it. The numbers are those of the first such rounds, else of the last five; \
+                      write saturation always uses the last five, because it continues until all blocks are written \
+                      once. A single run, so there are no CIs.";
 
 const FIGURE: FactsFigure = FactsFigure {
     about: About {
         name: "rounds",
-        summary: "how rounds converged: the cell by which they are judged, round by round",
-        text: "A point is a round. The rounds that count are shaded, and the two lines are 10 % above and below \
-               their mean. Several settings have a line each, without shades.",
+        summary: "how rounds converged: the tracked cell of the steady-state test, round by round",
+        text: "A point is a round. Shading marks the measurement window, and the two lines are 10% above and below \
+               its mean. Several configurations have a line each, without shading.",
     },
     leads: true,
 };
@@ -191,7 +191,7 @@ impl OfRow for Facts {
     fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
 
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("What it does in a steady state is not told.");
+        let unsaid = Some("Its steady-state performance is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }
@@ -282,13 +282,11 @@ impl Facts {
             [name].into_iter().chain(mixes.iter().map(of)).map(TableCell::from).collect::<Vec<_>>()
         };
         let remark = match (self.measure(), slowest) {
-            (_, true) => "The slowest operation of the rounds that count.",
-            (Measure::Iops, _) => {
-                "Operations per second, mean of the rounds that count; a mix is reads/writes."
-            }
-            (Measure::Bandwidth, _) => "Mean of the rounds that count; a mix is reads/writes.",
+            (_, true) => "The slowest operation of the measurement window.",
+            (Measure::Iops, _) => "IOPS, mean of the measurement window; a mix is reads/writes.",
+            (Measure::Bandwidth, _) => "Mean of the measurement window; a mix is reads/writes.",
             (Measure::Latency, _) => {
-                "Mean service time, over the rounds that count; a mix is reads/writes."
+                "Mean service time over the measurement window; a mix is reads/writes."
             }
         };
         Part {
@@ -330,7 +328,8 @@ impl Facts {
             Column::new("written", Unit::Bytes),
             Column::new("window", Unit::Words),
         ];
-        let remarks = (step > 1).then(|| format!("Each {step}th round, and those that count."));
+        let remarks =
+            (step > 1).then(|| format!("Each {step}th round, and the measurement window."));
         Part {
             title: self.called("rounds"),
             body: Body::Table { columns, rows: shown.map(row).collect() },
@@ -354,7 +353,7 @@ fn chart(all: &[&Facts]) -> Chart {
         text: if own.steady { "steady" } else { "the last five, not steady" }.to_owned(),
     });
     let guides = window.into_iter().flat_map(|own| {
-        [("10 % above the mean", 1.1), ("10 % below the mean", 0.9)]
+        [("10% above the mean", 1.1), ("10% below the mean", 0.9)]
             .map(|(name, by)| Guide { name: name.to_owned(), value: by * own.mean })
     });
     let line = |own: &&Facts| {
@@ -366,7 +365,7 @@ fn chart(all: &[&Facts]) -> Chart {
         figure: FIGURE.about.name.to_owned(),
         workload: first.workload.clone(),
         title: format!("{}, round by round", first.tracking_cell.words()),
-        description: "A point is a round; shaded are the rounds that count.".to_owned(),
+        description: "Each point is a round; shading marks the measurement window.".to_owned(),
         axis: metric.noun.to_owned(),
         metric: metric.name.to_owned(),
         marks: Marks::Lines {

@@ -56,14 +56,14 @@ static KEYS: Fields = Fields {
     rows: &[field(
         "runtime",
         Form::Time { least: Time(1) },
-        "time of a trial; 5 minutes by default: a cache that is not full by then is not seen",
+        "time of a trial; 5 minutes by default; a cache that does not fill in that time stays undetected",
         "runtime = \"10 min\"",
     )],
 };
 
 /// `assay check --sustained`.
 static OPTION: CheckOption = CheckOption {
-    help: "What it writes for long, instead of its speed: where the rate falls, and what is left then",
+    help: "Measure sustained writes instead of speed: where the rate drops, and to what",
     values: None,
     examples: &[],
     // What others wrote would lie in the cache already.
@@ -75,50 +75,48 @@ pub const SUSTAINED: Metric = metric(
     "sustained_bytes_per_s",
     Better::Higher,
     "sustained write rate",
-    "bytes written per second after the last change of the rate",
+    "write bandwidth after the last change of the rate",
 );
 
 const BURST: Metric = metric(
     "burst_bytes_per_s",
     Better::Higher,
-    "write rate at first",
-    "bytes written per second before the first change of the rate",
+    "initial write rate",
+    "write bandwidth before the first change of the rate",
 );
 
 // Bytes, and yet of the nature of a rate: where a rate falls is found by rates.
 const FALL: Metric = metric(
     "fall_after_bytes",
     Better::Higher,
-    "written before the fall",
-    "bytes that were written before the rate fell for good; absent where it did not, or little by little",
+    "bytes before the drop",
+    "bytes written before the rate dropped permanently; absent if it did not drop, or only gradually",
 );
 
 const CACHE: Metric = metric(
     "fast_cache_bytes",
     Better::Higher,
     "fast cache",
-    "the same, where it was seen to be a cache: slow wherever was written, and fast again after a rest",
+    "the same, if confirmed as a cache: slow at every position, and fast again after an idle period",
 );
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "sustained",
-        summary: "writing for long: where the rate falls, and what is left then",
-        text: "Random data are written in one piece, a MiB at a time with eight in flight, from the \
-               beginning of the target to its end and again from its beginning, until the time is over. The \
-               time of each slice of equal size is kept, and where direct I/O is refused each is synced \
-               within its time. Where it is not, slices of 8 MiB and more follow each other without a break \
-               for about a second; what the drive rests between them is kept beside, and told above 5 % of \
-               the time (rule `write-gaps`). Where the rate changes by a quarter or more, which is found by \
-               halving the series at its change points with allowance for slices that are like their \
-               neighbours, a level ends; the interval of the place is that of all splits that explain the \
-               series nearly as well. A rate is the bytes of its slices over their time, its interval that \
-               of the same ratio over ten batches. The sustained rate is that after the last change. Where \
-               the rate fell for good, the last seventh of the time goes into the places of the beginning: \
-               they are written once more at once, and after a rest. Only what is slow at once and fast \
-               again after the rest is called a fast cache; a disk is slow at its hub and a busy neighbour \
-               leaves when he likes. A device is overwritten, so it must be named with --destroy; in a \
-               directory a file of its own takes the free space but a fiftieth, and is removed.",
+        summary: "sustained writes: where the rate drops, and to what",
+        text: "Assay writes random data sequentially, 1 MiB per operation at queue depth 8, from start to end of the \
+               target and again from the start, until the time is over. It times slices of equal size; if direct I/O \
+               is refused, it syncs each slice within its time. Otherwise slices of 8 MiB and more follow each other \
+               without a break for about a second. Assay records the idle time between them and reports it above 5% \
+               (rule `write-gaps`). A level ends where the rate changes by a quarter or more. Assay finds these change \
+               points by binary segmentation that allows for autocorrelated slices. The CI of their position covers \
+               all splits that explain the series nearly as well. A rate is the bytes of its slices over their time; \
+               its CI comes from ten batches. The sustained rate is the rate after the last change. If the rate \
+               dropped permanently, Assay uses the last seventh of the time to rewrite the first positions, at once \
+               and after an idle period. Only a target that is slow at once and fast after the idle period has a fast \
+               cache. A disk is slow on its inner tracks, and other load comes and goes. Assay overwrites a device, so \
+               name it with --destroy; in a directory it fills the free space except a fiftieth with a file and \
+               removes it.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "sustained = { runtime = \"5 min\" }";
@@ -139,7 +137,7 @@ const TOUCH: Touch =
 
 impl kind::Asks for Asked {
     fn words(&self) -> String {
-        "writes in one piece for long, a MiB at a time".to_owned()
+        "sustained sequential writes, 1 MiB per operation".to_owned()
     }
 
     fn needs(&self) -> Needs {
@@ -170,7 +168,7 @@ impl kind::Asks for Asked {
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         if !offer.area.written {
-            return Err("all of it would be overwritten, and that was not allowed".to_owned());
+            return Err("this would overwrite the whole target without permission".to_owned());
         }
         let planned = Planned {
             engine: offer.engine.name,

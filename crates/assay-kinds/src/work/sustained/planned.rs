@@ -82,7 +82,7 @@ impl Runs for Planned {
             "--write_bw_log=rate".to_owned(),
             "--log_avg_msec=250".to_owned(),
         ];
-        let remarks = vec!["where the rate falls is to be seen in the log".to_owned()];
+        let remarks = vec!["the log shows where the rate drops".to_owned()];
         CommandLine { words: words.to_vec(), remarks }
     }
 }
@@ -110,18 +110,18 @@ fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
 /// Where the rate fell, and what of that is known to be a cache.
 fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
     if course.declines.is_some() {
-        return Err("the rate sank little by little".to_owned());
+        return Err("the rate decreased gradually".to_owned());
     }
     let Some(fall) = course.fall() else {
         let rested = course.rests.map_or_else(String::new, |rests| {
             format!("; but the drive rested between its slices for {} of the time", rests.percent())
         });
         let written = Bytes(course.written_bytes);
-        return Err(format!("the rate did not fall for good in {written}{rested}"));
+        return Err(format!("the rate did not drop permanently in {written}{rested}"));
     };
     if metric == FALL.name {
         return Ok(fall.from_bytes as f64);
     }
     let cache = course.fast_cache_bytes().map(|bytes| bytes as f64);
-    cache.ok_or_else(|| "the rate fell, and nothing shows that a cache was full".to_owned())
+    cache.ok_or_else(|| "the rate dropped, but nothing shows that a cache was full".to_owned())
 }

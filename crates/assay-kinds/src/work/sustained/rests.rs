@@ -18,12 +18,12 @@ const TOLD: f64 = 0.05;
 pub(super) const RESTED: OwnRule = OwnRule {
     about: About {
         name: "write-gaps",
-        summary: "a drive that was to be written to without a break rested for more than 5% of the time",
-        text: "The time between the slices of a long write is kept beside that of the slices. A drive may \
-               make room in it, so that its rate falls later than under a write without a break, or not at \
-               all, and the rate of the slices alone is above that of the whole. Short slices rest most: \
-               give it a larger area, or a target that takes direct I/O, where slices need not be synced one \
-               by one. Results of versions that did not keep that time are not judged by it.",
+        summary: "a continuous write paused for more than 5% of the time",
+        text: "Assay records the gaps between the slices of a long write. A drive may free space during a gap, so its \
+               rate drops later than under a continuous write, or not at all. The rate of the slices alone is then \
+               above that of the whole write. Short slices pause most: use a larger area, or a target with direct \
+               I/O, which needs no sync per slice. Assay does not judge results of versions that did not record the \
+               gaps.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],
@@ -62,9 +62,9 @@ fn doubt(_: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
     let rested: Vec<Rests> = details.filter_map(rests).collect();
     let most = rested.iter().max_by(|one, other| one.share.total_cmp(&other.share))?;
     Some(Doubt {
-        what: format!("the drive rested between its slices for {} of the time", most.percent()),
+        what: format!("the drive paused between its slices for {} of the time", most.percent()),
         trials: rested.len(),
-        why: "a fall of the rate may show later then, or not at all".to_owned(),
+        why: "the rate may drop later then, or not at all".to_owned(),
         invalid: false,
     })
 }
@@ -95,7 +95,7 @@ mod tests {
         assert!((found.share - 2.0 / 3.0).abs() < 1e-12, "{found:?}");
         let whole = 800.0 * MIB as f64 / 1.2;
         assert!((found.whole_bytes_per_s / whole - 1.0).abs() < 1e-12, "{found:?}");
-        assert_eq!(found.percent(), "67 %");
+        assert_eq!(found.percent(), "67%");
         assert_eq!(course(&detail(Some(800_000_000))).unwrap().rests, Some(found));
     }
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_rule_tells_the_trial_that_rested_most() {
         let found = said(&[Some(100_000_000), Some(0), Some(800_000_000)]).unwrap();
-        assert_eq!(found.what, "the drive rested between its slices for 67 % of the time");
+        assert_eq!(found.what, "the drive paused between its slices for 67% of the time");
         assert_eq!(found.trials, 2);
     }
 

@@ -119,8 +119,8 @@ impl Several {
     fn words(&self) -> String {
         let Self { trial, trials, fell, .. } = self;
         let (why, fell) = match fell {
-            0 => ("the slowest at last", "in none of them".to_owned()),
-            fell => ("the gravest", format!("in {fell} of them")),
+            0 => ("the slowest at the end", "in none of them".to_owned()),
+            fell => ("the worst", format!("in {fell} of them")),
         };
         let [least, most] = self.trials_bytes_per_s.map(show::rate);
         let row = self.sustained_bytes_per_s.map_or_else(String::new, |number| {
@@ -128,21 +128,21 @@ impl Several {
         });
         let single = if row.is_empty() { "Single trials" } else { "single trials" };
         format!(
-            " That is trial {trial} of {trials}, {why}; the rate fell for good {fell}. {row}{single} wrote {least} \
-             to {most} at last."
+            " This is trial {trial} of {trials}, {why}; the rate dropped permanently {fell}. {row}{single} wrote \
+             {least} to {most} at the end."
         )
     }
 }
 
-const LEGEND: &str = "From: bytes written before the rate changed to this one; the interval of the place holds \
-                      all splits that explain the course nearly as well. Rate: bytes over their time; its \
-                      interval is that of the same ratio, over ten batches. Of several trials the gravest is \
-                      told: one in which the rate fell before one in which it did not, then the slowest at last.";
+const LEGEND: &str = "From: bytes written before the rate changed to this one; the CI of the position contains all \
+                      splits that explain the course nearly as well. Rate: bytes over their time; its CI is that of \
+                      the same ratio, over ten batches. Of several trials the table shows the worst: one with a drop \
+                      before one without, then the slowest at the end.";
 
 /// How the line of rests is read.
-const OF_RESTS: &str = "With its rests: all bytes over the time of slices and rests together, where the drive \
-                        rested between its slices for more than 5 % of it; a fall may come later then, or not \
-                        at all. In the figure of its seconds the slices follow each other without the rests.";
+const OF_RESTS: &str = "With pauses: all bytes over the time of slices and pauses together, if the drive paused \
+                        between its slices for more than 5% of it; a drop may come later then, or not at all. In the \
+                        figure of its seconds the slices follow each other without the pauses.";
 
 impl Shows for Facts {
     const KEY: &'static str = "sustained";
@@ -151,9 +151,9 @@ impl Shows for Facts {
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
             Column::new("from", Unit::Bytes),
-            Column::new("95 % interval", Unit::Bytes),
+            Column::new("95% CI", Unit::Bytes),
             Column::new("rate", Unit::BytesPerS),
-            Column::new("95 % interval of the rate", Unit::BytesPerS),
+            Column::new("95% CI of the rate", Unit::BytesPerS),
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         let rested = all.iter().any(|own| own.timeline.rests.is_some());
@@ -186,7 +186,7 @@ impl OfRow for Facts {
     }
 
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("What it writes for long is not told.");
+        let unsaid = Some("Its sustained rate is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }
@@ -212,7 +212,7 @@ impl Facts {
     fn of_rests(&self) -> Option<Row> {
         let rests = self.timeline.rests?;
         let cells = [
-            Value::Words(format!("with its rests, {} of the time", rests.percent())),
+            Value::Words(format!("with its pauses, {} of the time", rests.percent())),
             Value::Nothing,
             Value::Number(rests.whole_bytes_per_s),
             Value::Nothing,
@@ -224,7 +224,7 @@ impl Facts {
     fn of_all(&self) -> Option<Row> {
         let several = self.several?;
         let cells = [
-            Value::Words(format!("all {} trials, at last", several.trials)),
+            Value::Words(format!("all {} trials, at the end", several.trials)),
             Value::Nothing,
             Value::number(several.sustained_bytes_per_s),
             Value::Nothing,
@@ -244,24 +244,24 @@ fn heat(
     fell: bool,
 ) -> Option<String> {
     if let Some(text) = throttled {
-        return Some(format!("It was throttled: {text}."));
+        return Some(format!("It throttled: {text}."));
     }
     let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
     Some(match near_limit.filter(|_| fell)? {
         Presence::Present(NearLimit { name, most_mc, limit_mc }) => format!(
-            "Heat was not seen to slow it: {name} had {} \u{b0}C at its end, and slows down from {} \u{b0}C on.",
+            "No thermal throttling seen: {name} had {} \u{b0}C at its end, and slows down from {} \u{b0}C on.",
             degrees(*most_mc),
             degrees(*limit_mc)
         ),
-        Presence::Absent(why) => format!("Whether heat slowed it does not show: {why}."),
+        Presence::Absent(why) => format!("Thermal throttling is unknown: {why}."),
     })
 }
 
 /// A rate with its interval, where it has one.
 fn rate(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
     let interval = ends.map(|ends| ends.map(show::rate));
-    let interval = interval
-        .map_or_else(String::new, |[low, high]| format!(" (95 % interval {low} to {high})"));
+    let interval =
+        interval.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
     format!("{}{interval}", show::rate(bytes_per_s))
 }
 
@@ -279,14 +279,14 @@ pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
     told.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
     if course.fall().is_some() {
         told.push(
-            course
-                .again
-                .as_ref()
-                .map_or_else(|| "Why it fell, this run does not tell.".to_owned(), cause),
+            course.again.as_ref().map_or_else(
+                || "This run does not show the reason for the drop.".to_owned(),
+                cause,
+            ),
         );
     }
     if let Some(ended) = ended {
-        told.push(format!("Not all of its time: {ended}."));
+        told.push(format!("It ended early: {ended}."));
     }
     told.join(" ")
 }
@@ -296,7 +296,7 @@ fn seen(course: &Course) -> String {
     let written = show::bytes(course.written_bytes);
     if let Some([first, last]) = &course.declines {
         return format!(
-            "Its rate sinks little by little over {written}: {} in the first fifth of it, {} in the last.",
+            "Its rate decreases gradually over {written}: {} in the first fifth of it, {} in the last.",
             of_rated(first),
             of_rated(last)
         );
@@ -305,23 +305,24 @@ fn seen(course: &Course) -> String {
     let (Some(first), Some(fall)) = (course.levels.first(), course.fall()) else {
         let changed = match course.levels.len() {
             0 | 1 => "",
-            _ => " It changed meanwhile, but did not fall for good.",
+            _ => " It changed, but did not drop permanently.",
         };
-        let at_last = if changed.is_empty() { "" } else { " at last" };
+        let at_last = if changed.is_empty() { "" } else { " at the end" };
         let unseen = match course.rests {
-            Some(_) => " while it does not rest.".to_owned(),
-            None => format!("; no fall of the rate was seen in {written}."),
+            Some(_) => " without pauses.".to_owned(),
+            None => format!("; the rate did not drop in {written}."),
         };
         return format!("It writes {last}{at_last}{unseen}{changed}");
     };
     let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
-    let place =
-        place.map_or_else(String::new, |[low, high]| format!(" (95 % interval {low} to {high})"));
-    let more =
-        if course.last() == Some(fall) { String::new() } else { format!(" At last it is {last}.") };
+    let place = place.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
+    let more = if course.last() == Some(fall) {
+        String::new()
+    } else {
+        format!(" At the end it is {last}.")
+    };
     format!(
-        "It writes {} at first and {} after {}{place}: the rate fell there, and did not come back in {written}.\
-         {more}",
+        "It writes {} at first and {} after {}{place}: the rate dropped there, and did not recover in {written}.{more}",
         of_level(first),
         of_level(fall),
         show::bytes(fall.from_bytes)
@@ -333,14 +334,13 @@ fn rested(course: &Course, rests: &Rests) -> String {
     let percent = rests.percent();
     let written = show::bytes(course.written_bytes);
     let fall = if course.fell() {
-        "so that without rests its rate may fall sooner".to_owned()
+        "so without pauses its rate may drop sooner".to_owned()
     } else {
-        format!("so that a fall of the rate would show after more than {written}, or not at all")
+        format!("so a drop may come only after more than {written}, or not at all")
     };
     let whole = show::rate(rests.whole_bytes_per_s);
     format!(
-        "Between its slices the drive rested for {percent} of the time, {fall}; over all of it, it wrote \
-         {whole}."
+        "The drive paused between its slices for {percent} of the time, {fall}; over all of it, it wrote {whole}."
     )
 }
 
@@ -350,17 +350,16 @@ fn cause(again: &Again) -> String {
     let rest = show::duration(again.rest_ns as f64);
     match (again.slow_at_once, again.back_after_rest) {
         (true, true) => format!(
-            "A fast cache was full: written once more, the places of the beginning took {at_once} at once, \
-             and {rested} after a rest of {rest}."
+            "A fast cache was full: rewrites of the beginning ran at {at_once} at once, and at {rested} after a rest \
+             of {rest}."
         ),
         (true, false) => format!(
-            "Written once more, the places of the beginning took {at_once} at once, and {rested} after a \
-             rest of {rest}: why it fell does not show."
+            "Rewrites of the beginning ran at {at_once} at once, and at {rested} after a rest of {rest}: the reason \
+             for the drop is unknown."
         ),
-        (false, _) => format!(
-            "Written once more, the places of the beginning took {at_once} at once: no cache is full that is \
-             fast there."
-        ),
+        (false, _) => {
+            format!("Rewrites of the beginning ran at {at_once} at once: no fast cache was full.")
+        }
     }
 }
 
@@ -402,12 +401,12 @@ mod tests {
         let fell = told(&[(0, 400.0), (300, 50.0)], None);
         assert_eq!(
             fell,
-            "It writes 400 MiB/s (95 % interval 360 MiB/s to 440 MiB/s) at first and 50 MiB/s (95 % interval \
-             45 MiB/s to 55 MiB/s) after 300 MiB (95 % interval 299 MiB to 301 MiB): the rate fell there, and \
-             did not come back in 900 MiB. Why it fell, this run does not tell."
+            "It writes 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s) at first and 50 MiB/s (95% CI 45 MiB/s to 55 MiB/s) \
+             after 300 MiB (95% CI 299 MiB to 301 MiB): the rate dropped there, and did not recover in 900 MiB. This \
+             run does not show the reason for the drop."
         );
         let folds = told(&[(0, 400.0), (300, 50.0), (600, 100.0)], None);
-        assert!(folds.contains("At last it is 100 MiB/s (95 % interval 90"), "{folds}");
+        assert!(folds.contains("At the end it is 100 MiB/s (95% CI 90"), "{folds}");
         assert!(!CACHE_WORDS.iter().any(|word| folds.contains(word)), "{folds}");
     }
 
@@ -415,13 +414,13 @@ mod tests {
     fn what_did_not_fall_says_so() {
         assert_eq!(
             told(&[(0, 400.0)], None),
-            "It writes 400 MiB/s (95 % interval 360 MiB/s to 440 MiB/s); no fall of the rate was seen in 900 \
-             MiB."
+            "It writes 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s); the rate did not drop in 900 MiB."
         );
         let back = told(&[(0, 400.0), (300, 50.0), (600, 390.0)], None);
-        assert!(back.ends_with("It changed meanwhile, but did not fall for good."), "{back}");
+        assert!(back.ends_with("It changed, but did not drop permanently."), "{back}");
         assert!(
-            back.starts_with("It writes 390 MiB/s") && back.contains(" at last; no fall"),
+            back.starts_with("It writes 390 MiB/s")
+                && back.contains(" at the end; the rate did not drop"),
             "{back}"
         );
         let sinks = Some([rated(200.0), rated(100.0)]);
@@ -430,8 +429,8 @@ mod tests {
             Course { written_bytes: 900 * MIB, levels, declines: sinks, rests: None, again: None };
         assert_eq!(
             words(&disk, Some("the user stopped it after 3 s")),
-            "Its rate sinks little by little over 900 MiB: 200 MiB/s in the first fifth of it, 100 MiB/s in the \
-             last. Not all of its time: the user stopped it after 3 s."
+            "Its rate decreases gradually over 900 MiB: 200 MiB/s in the first fifth of it, 100 MiB/s in the last. It \
+             ended early: the user stopped it after 3 s."
         );
     }
 
@@ -448,18 +447,18 @@ mod tests {
         let cache = of(true, true);
         assert!(
             cache.ends_with(
-                "A fast cache was full: written once more, the places of the beginning took 49 MiB/s at once, \
-                 and 390 MiB/s after a rest of 15 s."
+                "A fast cache was full: rewrites of the beginning ran at 49 MiB/s at once, and at 390 MiB/s after \
+                 a rest of 15 s."
             ),
             "{cache}"
         );
         for (slow, back) in [(true, false), (false, true), (false, false)] {
             let other = of(slow, back);
             assert!(!other.contains("A fast cache was full"), "{other}");
-            assert!(other.contains("Written once more"), "{other}");
+            assert!(other.contains("Rewrites of the beginning"), "{other}");
         }
-        assert!(of(true, false).ends_with("why it fell does not show."));
-        assert!(of(false, true).ends_with("no cache is full that is fast there."));
+        assert!(of(true, false).ends_with("the reason for the drop is unknown."));
+        assert!(of(false, true).ends_with("no fast cache was full."));
     }
 
     #[test]
@@ -467,15 +466,12 @@ mod tests {
         let near =
             NearLimit { name: "nvme0 Composite".to_owned(), most_mc: 61_000, limit_mc: 82_000 };
         let near = Presence::Present(near);
-        let said = heat(Some("the processor throttled once for heat"), Some(&near), false);
-        assert_eq!(
-            said.as_deref(),
-            Some("It was throttled: the processor throttled once for heat.")
-        );
+        let said = heat(Some("the CPU throttled once for heat"), Some(&near), false);
+        assert_eq!(said.as_deref(), Some("It throttled: the CPU throttled once for heat."));
         assert_eq!(
             heat(None, Some(&near), true).as_deref(),
             Some(
-                "Heat was not seen to slow it: nvme0 Composite had 61 \u{b0}C at its end, and slows down \
+                "No thermal throttling seen: nvme0 Composite had 61 \u{b0}C at its end, and slows down \
                  from 82 \u{b0}C on."
             )
         );
@@ -483,7 +479,7 @@ mod tests {
         assert_eq!(heat(None, None, true), None, "nobody looked");
         let none = Presence::absent("the kernel shows no temperature sensor here");
         let told = heat(None, Some(&none), true).unwrap();
-        assert!(told.ends_with("does not show: the kernel shows no temperature sensor here."));
+        assert!(told.ends_with("is unknown: the kernel shows no temperature sensor here."));
     }
 
     #[test]
@@ -509,7 +505,7 @@ mod tests {
         assert_eq!(table.rows.len(), 2);
         assert!(table.rows.iter().all(|row| row.of == facts.subject()));
         assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
-        assert_eq!(facts.resting().unwrap().unsaid, Some("What it writes for long is not told."));
+        assert_eq!(facts.resting().unwrap().unsaid, Some("Its sustained rate is unknown."));
     }
 
     /// Writing of so many MiB per second, a hundred slices a rate, each a little off.
@@ -538,12 +534,12 @@ mod tests {
     #[test]
     fn where_the_drive_rested_no_fall_is_no_news_and_the_whole_is_told_beside() {
         let told = facts(&[&with_rests(&[400], 0.75)], &[]);
-        assert!(!told.text.contains("no fall"), "{}", told.text);
-        assert!(told.text.starts_with("It writes 400 MiB/s (95 %"), "{}", told.text);
+        assert!(!told.text.contains("did not drop"), "{}", told.text);
+        assert!(told.text.starts_with("It writes 400 MiB/s (95%"), "{}", told.text);
         assert!(
             told.text.ends_with(
-                ") while it does not rest. Between its slices the drive rested for 75 % of the time, so that a fall \
-                 of the rate would show after more than 6.25 GiB, or not at all; over all of it, it wrote 100 MiB/s."
+                ") without pauses. The drive paused between its slices for 75% of the time, so a drop may come only \
+                 after more than 6.25 GiB, or not at all; over all of it, it wrote 100 MiB/s."
             ),
             "{}",
             told.text
@@ -554,14 +550,14 @@ mod tests {
         let rests = told.timeline.rests.unwrap();
         assert_eq!(
             whole.cells[0].value,
-            Value::Words("with its rests, 75 % of the time".to_owned())
+            Value::Words("with its pauses, 75% of the time".to_owned())
         );
         assert_eq!(whole.cells[2].value, Value::Number(rests.whole_bytes_per_s));
         assert_eq!(remarks.len(), 2);
         let fell = facts(&[&with_rests(&[400, 100], 0.2)], &[]).text;
         assert!(
             fell.contains(
-                "rested for 20 % of the time, so that without rests its rate may fall sooner; over"
+                "between its slices for 20% of the time, so without pauses its rate may drop sooner; over"
             ),
             "{fell}"
         );
@@ -571,7 +567,7 @@ mod tests {
     fn where_it_hardly_rested_nothing_is_said_of_it() {
         let [quiet, older] =
             [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
-        assert!(quiet.text.contains("no fall of the rate was seen in 6.25 GiB."), "{}", quiet.text);
+        assert!(quiet.text.contains("the rate did not drop in 6.25 GiB."), "{}", quiet.text);
         assert_eq!((&quiet.text, &quiet.timeline), (&older.text, &older.timeline));
         let Exhibit { table, remarks, .. } = Facts::exhibit(&[&quiet], &Bare);
         assert_eq!((table.rows.len(), remarks.len()), (1, 1));
@@ -598,8 +594,8 @@ mod tests {
         assert_eq!(several.sustained_bytes_per_s, Some(300.0 * MIB as f64));
         assert!(
             three.text.ends_with(
-                " That is trial 2 of 3, the gravest; the rate fell for good in 1 of them. The sustained rate of all \
-                 is 300 MiB/s; single trials wrote 100 MiB/s to 400 MiB/s at last."
+                " This is trial 2 of 3, the worst; the rate dropped permanently in 1 of them. The sustained rate of \
+                 all is 300 MiB/s; single trials wrote 100 MiB/s to 400 MiB/s at the end."
             ),
             "{}",
             three.text
@@ -607,14 +603,14 @@ mod tests {
         let Exhibit { table, .. } = Facts::exhibit(&[&three], &Bare);
         let [.., all] = table.rows.as_slice() else { panic!("{table:?}") };
         assert_eq!(table.rows.len(), 3);
-        assert_eq!(all.cells[0].value, Value::Words("all 3 trials, at last".to_owned()));
+        assert_eq!(all.cells[0].value, Value::Words("all 3 trials, at the end".to_owned()));
         assert_eq!(all.cells[2].value, Value::Number(300.0 * MIB as f64));
         // The same trials in another order say the same of another place.
         assert_eq!(facts(&[&slow, &even, &fell], &[]).several.unwrap().trial, 3);
         let steady = facts(&[&slow, &even], &[]);
         assert!(
             steady.text.contains(
-                "That is trial 1 of 2, the slowest at last; the rate fell for good in none of them."
+                "This is trial 1 of 2, the slowest at the end; the rate dropped permanently in none of them."
             ),
             "{}",
             steady.text

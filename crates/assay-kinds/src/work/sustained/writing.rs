@@ -124,7 +124,7 @@ struct Writing<'a> {
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let room = run.medium.area.length / MIB * MIB;
     if room < FIRST_BYTES {
-        return Err(format!("{} are too few: 16 MiB at least", Bytes(room)));
+        return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(room)));
     }
     let began_ns = run.system.monotonic_ns();
     let mut own = Writing {
@@ -334,7 +334,7 @@ impl Writing<'_> {
         let Some(file) = run.medium.file.filter(|_| self.planned.synced) else { return Ok(0) };
         let began_ns = run.system.monotonic_ns();
         let synced = run.system.sync_data(file);
-        synced.map_err(|error| format!("a slice cannot be synced: {error}"))?;
+        synced.map_err(|error| format!("cannot sync a slice: {error}"))?;
         Ok(run.system.monotonic_ns().saturating_sub(began_ns))
     }
 

@@ -70,7 +70,7 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
         return Err(elsewhere(value));
     }
     if matches!(takes, Takes::Power) && !value.parse::<u64>().is_ok_and(u64::is_power_of_two) {
-        return Err(format!("{name} {value}: say a power of two in bytes, such as 4096"));
+        return Err(format!("{name} {value}: use a power of two in bytes, such as 4096"));
     }
     if let Takes::Keys(keys) = takes {
         value.split(',').try_for_each(|part| key(name, keys, part))?;

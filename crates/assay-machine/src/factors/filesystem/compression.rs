@@ -22,17 +22,15 @@ impl Factor for Compression {
     fn about(&self) -> &About {
         &About {
             name: "compression",
-            summary: "what a file system compresses its files with",
-            text: "`none`, `lzo`, `zlib:1` to `zlib:9`, `zstd:1` to `zstd:15`, on newer kernels also \
-                   `zstd:-15` to `zstd:-1`; `zlib` and `zstd` alone mean their level 3. Of btrfs, \
-                   which is mounted with compress-force: every block is tried. With compress, as \
-                   fstab usually has it, btrfs gives a file up for good at the first blocks that do \
-                   not compress, and a setting would quietly become `none`; that is measured with \
-                   mount_options = [\"compress=zstd:3\"]. What the kernel took must stand in its list \
-                   of mounts, and the rule `compressed` compares the bytes on the device with the \
-                   share of the `content` that compresses. Direct I/O goes past compression before \
-                   Linux 6.14, and through the page cache since: compressed files are best measured \
-                   with direct = false and sync = \"fdatasync\". It goes with the factor filesystem.",
+            summary: "compression of a filesystem's files",
+            text: "`none`, `lzo`, `zlib:1` to `zlib:9`, `zstd:1` to `zstd:15`, and on newer kernels `zstd:-15` to \
+                   `zstd:-1`; `zlib` and `zstd` mean level 3. Assay mounts btrfs with compress-force, so btrfs tries \
+                   to compress every block. With compress, as in most fstab files, btrfs stops compressing a file \
+                   after the first incompressible blocks. To measure that, use mount_options = [\"compress=zstd:3\"]. \
+                   Assay verifies the algorithm in the kernel's list of mounts. Rule `compressed` compares the bytes \
+                   on the device with the compressible share of the `content`. Direct I/O bypasses compression before \
+                   Linux 6.14 and uses the page cache since. To measure compressed files, use direct = false and sync \
+                   = \"fdatasync\". Requires the factor filesystem.",
         }
     }
 
@@ -58,7 +56,7 @@ impl Factor for Compression {
         };
         known.then_some(()).ok_or_else(|| {
             format!(
-                "`{level}` is no compression: say {NONE}, lzo, zlib:1 to zlib:9, or zstd:1 to zstd:15"
+                "unknown compression `{level}`; use {NONE}, lzo, zlib:1 to zlib:9, or zstd:1 to zstd:15"
             )
         })
     }
@@ -90,7 +88,7 @@ pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Opti
     if level != NONE && kind.name != BTRFS {
         let name = kind.name;
         return Some(format!(
-            "compression = {level}: {name} has none that a study sets, {BTRFS} has"
+            "compression = {level}: Assay cannot set compression of {name}; use {BTRFS}"
         ));
     }
     let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
@@ -98,11 +96,11 @@ pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Opti
     Some(match beside.as_str() {
         "compress" | "compress-force" => {
             format!(
-                "mount_options say {beside}, and the factor compression {level}: keep one of them"
+                "mount_options contain {beside}, and the factor compression is {level}; use only one of them"
             )
         }
         _ if level == NONE => return None,
-        _ => format!("{beside} turns compression off: leave it out, or compression = {NONE}"),
+        _ => format!("{beside} disables compression; remove it, or use compression = {NONE}"),
     })
 }
 
@@ -140,12 +138,12 @@ mod tests {
         assert_eq!(fault(ext4, "none", "noatime"), None);
         assert_eq!(
             fault(ext4, "lzo", "").unwrap(),
-            "compression = lzo: ext4 has none that a study sets, btrfs has"
+            "compression = lzo: Assay cannot set compression of ext4; use btrfs"
         );
         let told = |options: &str| fault(btrfs, "lzo", options).unwrap();
-        assert!(told("noatime,compress=zstd").contains("keep one of them"));
-        assert!(told("compress").contains("keep one of them"));
-        assert!(told("nodatasum").starts_with("nodatasum turns compression off"));
+        assert!(told("noatime,compress=zstd").contains("use only one of them"));
+        assert!(told("compress").contains("use only one of them"));
+        assert!(told("nodatasum").starts_with("nodatasum disables compression"));
         assert_eq!(fault(btrfs, "none", "nodatasum"), None);
     }
 }

@@ -7,7 +7,7 @@ use super::allowed::Takes::{Keys, Nothing, Power, Value};
 
 pub(super) static F2FS: FileSystem = FileSystem {
     name: "f2fs",
-    summary: "a log-structured file system for flash",
+    summary: "a log-structured filesystem for flash",
     program: "mkfs.f2fs",
     package: "f2fs-tools",
     smallest: Bytes(64 << 20),

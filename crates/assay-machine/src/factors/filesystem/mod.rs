@@ -71,7 +71,7 @@ const UNSAFE: [&str; 7] = [
     "nodatasum",
     "treelog=off",
 ];
-const UNSAFE_TOLD: &str = "these options leave out what protects the file system in a power cut";
+const UNSAFE_TOLD: &str = "these options disable the filesystem's protection against power loss";
 
 fn caution(options: &str) -> Option<&'static str> {
     UNSAFE.iter().any(|own| options.contains(own)).then_some(UNSAFE_TOLD)
@@ -89,15 +89,13 @@ impl Factor for Kind {
     fn about(&self) -> &About {
         &About {
             name: "filesystem",
-            summary: "the file system that the work is done on",
-            text: "Made on the target device, whose data are lost, and mounted in a directory of \
-                   the tool's own: `ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. It is \
-                   made anew in each replicate, or once a study (`fresh`); nothing is discarded \
-                   and nothing left to be initialised in the background. btrfs writes files with checksums \
-                   through the page cache (Linux 6.15 to 7.2); with `mount_options = [\"nodatacow\"]` it \
-                   does direct I/O as the others do. It needs the program \
-                   mkfs.NAME and a kernel that knows it; levels without are left out, with the \
-                   reason.",
+            summary: "filesystem under test",
+            text: "`ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. Assay creates it on the target device, \
+                   whose data are lost, and mounts it in a temporary directory. Assay recreates it per replicate, or \
+                   once per study (`fresh`). It discards no blocks and leaves no background initialization. btrfs \
+                   writes files with checksums through the page cache (Linux 6.15 to 7.2); with `mount_options = \
+                   [\"nodatacow\"]` it uses direct I/O like the others. Each level needs mkfs.NAME and kernel support; \
+                   Assay excludes levels without them and reports the reason.",
         }
     }
 
@@ -114,7 +112,7 @@ impl Factor for Kind {
             return Ok(());
         }
         let names: Vec<&str> = FILE_SYSTEMS.iter().map(|known| known.name).collect();
-        Err(format!("`{level}` cannot be made: say one of {}", names.join(", ")))
+        Err(format!("cannot create `{level}`; use one of {}", names.join(", ")))
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
@@ -126,11 +124,10 @@ impl Factor for MkfsOptions {
     fn about(&self) -> &About {
         &About {
             name: "mkfs_options",
-            summary: "options of the program that makes the file system",
-            text: "As one would type them, such as `-b 4096 -O ^has_journal`, or `defaults`. It \
-                   goes with the factor filesystem; where that has several levels, list the settings \
-                   that make sense. Options that name another device or a file, or set the label, \
-                   are refused.",
+            summary: "options of mkfs",
+            text: "As on the command line, such as `-b 4096 -O ^has_journal`, or `defaults`. Requires the factor \
+                   filesystem; if that has several levels, list the valid combinations. Assay refuses options that \
+                   name another device or file, or set the label.",
         }
     }
 
@@ -154,11 +151,11 @@ impl Factor for MkfsOptions {
             return allowed::fault_of_all(FILE_SYSTEMS, level)
                 .map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")));
         }
-        Err(format!("`{level}` is no option: write for example -O ^has_journal, or {DEFAULTS}"))
+        Err(format!("`{level}` is not an option; use for example -O ^has_journal, or {DEFAULTS}"))
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("a file system does not tell how it was made")
+        Presence::absent("a filesystem does not report its mkfs options")
     }
 }
 
@@ -166,10 +163,10 @@ impl Factor for MountOptions {
     fn about(&self) -> &About {
         &About {
             name: "mount_options",
-            summary: "options of the file system's mount",
-            text: "As fstab writes them, such as `noatime,data=writeback`, or `defaults`. It goes \
-                   with the factor filesystem. After mounting, the kernel's list of mounts must \
-                   show them. Options that name another device or a file are refused.",
+            summary: "mount options of the filesystem",
+            text: "As in fstab, such as `noatime,data=writeback`, or `defaults`. Requires the factor filesystem. After \
+                   mounting, Assay verifies the options in the kernel's list of mounts. Assay refuses options that \
+                   name another device or file.",
         }
     }
 
@@ -188,9 +185,7 @@ impl Factor for MountOptions {
     fn judge(&self, level: &str) -> Result<(), String> {
         let fine = !level.is_empty() && !level.starts_with('-') && !level.contains([' ', '\n']);
         if !fine {
-            return Err(format!(
-                "`{level}`: write options as fstab does, such as noatime,lazytime"
-            ));
+            return Err(format!("`{level}`: use options as in fstab, such as noatime,lazytime"));
         }
         allowed::mount_fault(level).map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")))
     }

@@ -53,21 +53,21 @@ impl Profile {
     /// alone.
     pub fn see_at(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
         let table =
-            mounts::read(system).map_err(|error| format!("the mounts cannot be told: {error}"))?;
+            mounts::read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
         let entry = table.iter().rev().find(|entry| entry.mount.point == point);
         let source = entry.and_then(|own| devices::name_at(system, Path::new(&own.mount.source)));
         let pool = source.and_then(|name| devices::pool_of(system, &name));
         let pool = pool.ok_or("sysfs does not show its btrfs")?;
         let devices = sysfs::names(system, &pool.join("devices")).len();
         if devices != members {
-            return Err(format!("asked for {members} devices, the btrfs has {devices}"));
+            return Err(format!("{members} devices requested, the btrfs has {devices}"));
         }
         let data = sysfs::names(system, &pool.join("allocation/data"));
         let found: Vec<&str> =
             data.iter().map(String::as_str).filter(|n| find(n).is_some()).collect();
         if found != [self.name] {
             let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
-            return Err(format!("asked for data as {}, the btrfs has {found}", self.name));
+            return Err(format!("data profile {} requested, the btrfs has {found}", self.name));
         }
         Ok(())
     }
@@ -79,12 +79,11 @@ impl Factor for BtrfsProfile {
     fn about(&self) -> &About {
         &About {
             name: "btrfs_profile",
-            summary: "how btrfs lays its data out on several devices",
-            text: "`single`, `raid0`, `raid1`, `raid1c3`, `raid1c4`, `raid10`, `raid5` or `raid6`, \
-                   on all members of the place; `defaults` is what mkfs.btrfs makes of the first \
-                   member alone. Metadata is raid1 with each of them, so that nothing but the data \
-                   differs. It goes with the factor filesystem, for btrfs alone, and is seen in \
-                   sysfs: the devices, and that no data have another profile.",
+            summary: "btrfs data profile on several devices",
+            text: "`single`, `raid0`, `raid1`, `raid1c3`, `raid1c4`, `raid10`, `raid5` or `raid6`, on all members of \
+                   the target; `defaults` is the default of mkfs.btrfs on the first member alone. Metadata is always \
+                   raid1, so only the data profile differs. Requires the factor filesystem, and works with btrfs only. \
+                   Assay verifies in sysfs the devices and that all data have this profile.",
         }
     }
 
@@ -101,15 +100,14 @@ impl Factor for BtrfsProfile {
             return Ok(());
         }
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-        Err(format!("`{level}` is no profile: say one of {}, or {DEFAULTS}", names.join(", ")))
+        Err(format!("unknown profile `{level}`; use one of {}, or {DEFAULTS}", names.join(", ")))
     }
 
     fn caution(&self, level: &str) -> Option<&'static str> {
         match level {
-            "raid0" => Some("with raid0 all is lost when one of the devices fails"),
+            "raid0" => Some("raid0 loses all data if one device fails"),
             "raid5" | "raid6" => Some(
-                "a power cut may leave wrong parity in raid5 and raid6 of btrfs: its manual \
-                 advises against them",
+                "a power loss may corrupt parity in raid5 and raid6 of btrfs; the btrfs manual advises against them",
             ),
             _ => None,
         }

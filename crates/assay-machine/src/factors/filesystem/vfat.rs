@@ -7,7 +7,7 @@ use super::allowed::Takes::{Nothing, Value};
 
 pub(super) static VFAT: FileSystem = FileSystem {
     name: "vfat",
-    summary: "the file system of memory cards that every machine reads",
+    summary: "the filesystem of memory cards that every machine reads",
     program: "mkfs.vfat",
     package: "dosfstools",
     smallest: Bytes(1 << 20),

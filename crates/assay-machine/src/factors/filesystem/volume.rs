@@ -135,7 +135,7 @@ impl Volume {
         if self.profile.is_some() && self.kind.name != "btrfs" {
             let (name, factor) = (self.kind.name, BtrfsProfile.about().name);
             return Some(format!(
-                "{name} has no profiles: say {factor} = {DEFAULTS} for that setting"
+                "{name} has no profiles; use {factor} = {DEFAULTS} for that configuration"
             ));
         }
         let twice = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
@@ -170,17 +170,17 @@ impl Volume {
                 Some(reason) => Err(Failure::refused(reason)),
             },
             (Some(devices), None) if devices.len() == 1 => Ok(devices),
-            _ => Err(Failure::refused("a file system is made on block devices, most on one")),
+            _ => Err(Failure::refused("a filesystem needs block devices, usually one")),
         }
     }
 
     /// Sees in the kernel's own table that it is mounted as it was asked for; else how it is.
     fn see_at(&self, system: &dyn System, point: &Path) -> Result<(), String> {
         let table =
-            mounts::read(system).map_err(|error| format!("the mounts cannot be told: {error}"))?;
+            mounts::read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
         let entry = table.iter().rev().find(|entry| entry.mount.point == point);
         let Some(entry) = entry else {
-            return Err("nothing is mounted there, though nothing complained".to_owned());
+            return Err("nothing is mounted there, although mount reported no error".to_owned());
         };
         if entry.mount.filesystem != self.kind.name {
             return Err(format!("the kernel mounted {}", entry.mount.filesystem));
@@ -190,11 +190,11 @@ impl Volume {
         let lacks = |option: &&str| !shows(&entry.mount.options, option);
         let took = || entry.mount.options.join(",");
         if let Some(option) = asked.into_iter().find(lacks) {
-            return Err(format!("asked for {option}, the kernel took {}", took()));
+            return Err(format!("{option} requested, the kernel uses {}", took()));
         }
         let is_none = self.compression.is_some() && !self.compresses();
         match compression::stray(&entry.mount).filter(|_| is_none) {
-            Some(_) => Err(format!("asked for no compression, the kernel took {}", took())),
+            Some(_) => Err(format!("no compression requested, the kernel uses {}", took())),
             None => Ok(()),
         }
     }
@@ -236,10 +236,10 @@ impl Recipe for Volume {
         }
         let bytes = below.iter().copied().min().unwrap_or(0);
         if system.program(program).is_none() {
-            return Some(format!("{program} is not installed: install the package {package}"));
+            return Some(format!("{program} is not installed; install the package {package}"));
         }
         if bytes < smallest.0 {
-            return Some(format!("{name} needs {smallest}, here are {}", Bytes(bytes)));
+            return Some(format!("{name} needs {smallest}, only {} available", Bytes(bytes)));
         }
         kernel_lacks(system, self.kind.name).then(|| format!("this kernel has no {name}"))
     }
@@ -317,7 +317,7 @@ impl Recipe for Volume {
         let make = Act::Run { program: self.kind.program.to_owned(), arguments };
         ByHand {
             typed: Typed { acts: vec![make, self.mount(below, &out)], out },
-            why: "assay makes and mounts file systems only to measure them",
+            why: "assay creates and mounts filesystems only to measure them",
             lasting: Some((line, "a line for /etc/fstab, which assay does not edit")),
         }
     }

@@ -7,7 +7,7 @@ use super::allowed::Takes::Keys;
 
 pub(super) static XFS: FileSystem = FileSystem {
     name: "xfs",
-    summary: "a journalled file system for large files and many processors",
+    summary: "a journaling filesystem for large files and many CPUs",
     program: "mkfs.xfs",
     package: "xfsprogs",
     smallest: Bytes(300 << 20),

@@ -50,7 +50,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             Act::Run { .. } | Act::RunWithKey { .. } | Act::Wipe { .. } | Act::Discard { .. }
         );
         if on_a_device {
-            return Err(Failure::refused(format!("{act}: nobody has consented to that")));
+            return Err(Failure::refused(format!("{act}: no consent given")));
         }
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
@@ -63,7 +63,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         let is_of_network =
             matches!(act, Act::Run { program, .. } if ["ip", "tc"].contains(&program.as_str()));
         if !is_of_network {
-            return Err(Failure::refused(format!("{act}: that is no change of the network")));
+            return Err(Failure::refused(format!("{act}: not a network change")));
         }
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
@@ -107,7 +107,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
         let undo = self.guard.undos().iter().rev().find(own).cloned();
         let undo = undo.ok_or_else(|| {
-            Failure::refused(format!("{act}: this run made nothing at {}", directory.display()))
+            Failure::refused(format!("{act}: this run created nothing at {}", directory.display()))
         })?;
         let Undo::Mount { point } = &undo else { return Ok(()) };
         let table = mounts::read(self.guard.system);
@@ -133,7 +133,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// The kernel's.
     pub fn key(&self) -> Outcome<Key> {
         Key::new(self.guard.system)
-            .map_err(|error| Failure::refused(format!("no key can be made: {error}")))
+            .map_err(|error| Failure::refused(format!("cannot create a key: {error}")))
     }
 
     /// A name that nothing else of any run has.
@@ -192,7 +192,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             && space.available_bytes < bytes
         {
             return Err(Failure::refused(format!(
-                "{} has {} free, the loop device's file needs {}: make room there, or set ASSAY_HOME to a directory with room",
+                "{} has {} free, the loop device's file needs {}; free space there, or use another ASSAY_HOME",
                 room.display(),
                 Bytes(space.available_bytes >> 20 << 20),
                 Bytes(bytes)
@@ -215,9 +215,11 @@ impl<'g, 'a> Builder<'g, 'a> {
             if let Some(device) = on {
                 identity::confirm(self.guard.system, &device.consent)?;
             }
-            let device = self.guard.system.free_loop().map_err(|error| {
-                Failure::refused(format!("there is no free loop device: {error}"))
-            })?;
+            let device = self
+                .guard
+                .system
+                .free_loop()
+                .map_err(|error| Failure::refused(format!("no free loop device: {error}")))?;
             let attach = Act::AttachLoop { device: device.clone(), file: file.to_owned() };
             match self.try_act(undo.clone(), &attach)? {
                 Ok(()) => return self.attached(device, undo),
@@ -225,7 +227,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                 Err(error) => return Err(cannot(&attach, &error)),
             }
         }
-        Err(Failure::refused("other processes take every free loop device first: try again"))
+        Err(Failure::refused("other processes take every free loop device first; try again"))
     }
 
     /// Notes which device it became, where the kernel numbers its disks.
@@ -255,11 +257,11 @@ impl<'g, 'a> Builder<'g, 'a> {
                 .is_ok_and(|found| found.is_some())
         };
         let number = (0..MOST_ZRAM).find(|number| !taken(number));
-        let number = number.ok_or_else(|| Failure::refused("every zram device is taken"))?;
+        let number = number.ok_or_else(|| Failure::refused("all zram devices are in use"))?;
         let add = Act::AddZram { number };
         match self.try_act(Undo::Zram { number, sequence: None }, &add)? {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                let why = "another process adds zram devices at this moment: try again";
+                let why = "another process is adding zram devices; try again";
                 return Err(Failure::refused(why));
             }
             other => other.map_err(|error| cannot(&add, &error))?,
@@ -267,8 +269,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         let name = format!("zram{number}");
         let mark = Mark::read(system, &name).map_err(|error| cannot(&add, &error))?;
         let Some(sequence) = mark.and_then(|mark| mark.sequence) else {
-            let why = "this kernel does not number its disks (Linux 5.15 does): a zram device could \
-                       not be told from somebody else's";
+            let why = "this kernel does not number its disks (Linux 5.15 does), so Assay cannot identify its own zram \
+                       device";
             return Err(Failure::refused(why));
         };
         let undo = Undo::Zram { number, sequence: Some(sequence) };
@@ -281,7 +283,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             let now = system.read_text(&path).map(|text| setting_value(&text));
             if now.as_ref().ok() != Some(&value) {
                 let now = now.unwrap_or_else(|error| error.to_string());
-                let told = format!("{}: asked for {value}, the kernel took {now}", path.display());
+                let told = format!("{}: {value} requested, the kernel uses {now}", path.display());
                 return Err(Failure::refused(told));
             }
         }

@@ -170,7 +170,7 @@ fn mount_options_that_were_not_taken_are_told_and_the_file_system_goes_again() {
     ] {
         let (fake, found) = mounted_as(asked, shown);
         let told = found.unwrap_err().message;
-        let wanted = format!("mounting ext4: asked for {missing}, the kernel took {shown}");
+        let wanted = format!("mounting ext4: {missing} requested, the kernel uses {shown}");
         assert_eq!(told, wanted, "{asked}");
         let before = machine();
         before.mount_showing(shown);
@@ -222,7 +222,7 @@ fn a_loop_device_needs_room_for_its_file_and_not_a_byte_more() {
     let refused = guard.build(|builder| builder.own_file(DISK + 1)).unwrap_err();
     assert_eq!(refused.kind.exit_code(), 3);
     assert!(refused.message.contains("1 GiB free"), "{refused}");
-    assert!(!steps(&fake, 0).iter().any(|step| step.contains("loop")), "nothing was begun");
+    assert!(!steps(&fake, 0).iter().any(|step| step.contains("loop")), "nothing was started");
     lab(&mut guard).unwrap();
 }
 
@@ -325,7 +325,7 @@ fn what_the_kernel_denies_an_ordinary_user_says_to_become_root() {
             let path = Path::new("/proc/sys/vm/swappiness").to_owned();
             let value = "10".to_owned();
             let set = guard.set(&Setting { path, value, device: None });
-            set.is_err_and(|failure| failure.message.ends_with("; become root"))
+            set.is_err_and(|failure| failure.message.ends_with("; run as root"))
         };
         each_failing(kind, user, run).contains(&true)
     };
@@ -464,7 +464,7 @@ fn a_setting_that_never_comes_back_names_the_way_out() {
     fake.set_manner(SWAPPINESS, Manner::Rises);
     let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
     let refused = guard.set(&plain(SWAPPINESS, "70")).unwrap_err();
-    assert!(refused.message.starts_with("its value cannot be put back"), "{refused}");
+    assert!(refused.message.starts_with("cannot restore its value"), "{refused}");
     guard.set(&plain(CLUSTER, "5")).unwrap();
     let failure = guard.finish().unwrap_err();
     assert!(failure.message.contains("restart the machine"), "{failure}");

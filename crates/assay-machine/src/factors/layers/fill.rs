@@ -37,7 +37,8 @@ fn wanted(level: &str) -> Result<Option<f64>, String> {
     if level == NONE {
         return Ok(None);
     }
-    let wrong = || format!("`{level}` is no share from 1% to 99%: write it like 80%, or {NONE}");
+    let wrong =
+        || format!("`{level}` is not a share from 1% to 99%; use for example 80%, or {NONE}");
     let share = level.parse::<Percent>().map_err(|_| wrong())?.fraction();
     if (0.01..=0.99).contains(&share) { Ok(Some(share)) } else { Err(wrong()) }
 }
@@ -46,14 +47,13 @@ impl Factor for Level {
     fn about(&self) -> &About {
         &About {
             name: FILL,
-            summary: "how full the file system is, by a file that takes its room",
-            text: "A share of the file system that is not free any more, such as `80 %`, or `none`: as it \
-                   is. A file of the tool's own beside the work takes what is missing, and is removed \
-                   afterwards; nothing else is touched. A level below what is taken already cannot be had. \
-                   Of the file system that the machine runs on, a twentieth and 4 GiB stay free, or the \
-                   level is refused. The room is set aside and not written: a file system has to look \
-                   for free blocks as if it were so full, a drive does not know of it. For ext2 to ext4, \
-                   xfs, btrfs, f2fs, vfat and exfat. Needs root.",
+            summary: "used share of the filesystem, filled up by a file",
+            text: "A share such as `80%`, or `none` to leave it as is. Assay adds a file that takes the missing space, \
+                   removes the file afterwards, and touches no other file. A level below the present usage is \
+                   impossible. On the machine's own filesystem, Assay leaves a twentieth and 4 GiB free or refuses the \
+                   level. Assay allocates the space without writing it. The filesystem thus searches for free blocks \
+                   as if full, but the drive does not notice. Works with ext2 to ext4, xfs, btrfs, f2fs, vfat and \
+                   exfat. Needs root.",
         }
     }
 
@@ -75,8 +75,8 @@ impl Factor for Level {
 
     fn not_live(&self, _: &str) -> Option<&'static str> {
         Some(
-            "it takes the room that programs at work may need: compare it with a load of its own, for \
-             example by assay run fill-level",
+            "it takes space that running programs may need; compare it under a generated load, for example with assay \
+             run fill-level",
         )
     }
 
@@ -85,8 +85,8 @@ impl Factor for Level {
             Ok(space) if space.total_bytes > 0 => {
                 Presence::Present(Percent((taken(space) * 100.0).round()).to_string())
             }
-            Ok(_) => Presence::absent("this file system does not say how large it is"),
-            Err(error) => Presence::absent(format!("the free space cannot be told: {error}")),
+            Ok(_) => Presence::absent("this filesystem does not report its size"),
+            Err(error) => Presence::absent(format!("cannot read the free space: {error}")),
         }
     }
 }
@@ -111,7 +111,7 @@ impl Layer for Fill {
     }
 
     fn choices(&self) -> Vec<String> {
-        ["50 %", "95 %"].map(str::to_owned).to_vec()
+        ["50%", "95%"].map(str::to_owned).to_vec()
     }
 
     fn ground(&self) -> Levels {
@@ -143,18 +143,16 @@ struct Place {
 /// Why it is not filled, also where that cannot be told.
 fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
     let shown = directory.display().to_string();
-    let other = "name a directory on a drive of your own";
-    let doubt = |what: &str| format!("{shown} is not filled: {what}; {other}");
-    let table = mounts::read(system).map_err(|_| doubt("its file system cannot be told"))?;
+    let other = "use a directory on another drive";
+    let doubt = |what: &str| format!("cannot fill {shown}: {what}; {other}");
+    let table = mounts::read(system).map_err(|_| doubt("cannot detect its filesystem"))?;
     let number = |path: &Path| system.status(path).ok().map(|found| found.device);
     let (here, root) = (number(directory), number(Path::new("/")));
     let entry = mounts::find(&table, directory, here);
-    let entry = entry.ok_or_else(|| doubt("its file system cannot be told"))?;
+    let entry = entry.ok_or_else(|| doubt("cannot detect its filesystem"))?;
     let filesystem = entry.mount.filesystem.as_str();
     if !ABLE.contains(&filesystem) {
-        return Err(doubt(&format!(
-            "{filesystem} does not say how full it is in a way that holds"
-        )));
+        return Err(doubt(&format!("{filesystem} does not report its usage reliably")));
     }
     let runs_on = mounts::find(&table, Path::new("/"), root).map(|entry| &entry.mount.source);
     // Of a machine that does not tell what it runs on, anything could be it.
@@ -176,17 +174,17 @@ impl Filler {
         if space.available_bytes <= left {
             let now = Percent((taken(*space) * 100.0).round());
             return Err(format!(
-                "fill {level}: the file system of {shown} is {now} full already: say a higher level, or \
-                 name another directory"
+                "fill {level}: the filesystem of {shown} is already {now} full; use a higher level, or another \
+                 directory"
             ));
         }
         let stays =
             if *is_root { ROOT_BYTES.max(space.total_bytes / ROOT_SHARE) } else { OTHER_BYTES };
         if left < stays {
-            let why = if *is_root { ", as the machine runs on it" } else { "" };
+            let why = if *is_root { ", because the machine runs on it" } else { "" };
             return Err(format!(
-                "fill {level} would leave {} of the file system of {shown}, and {} stay free{why}: say a \
-                 lower level, or name a directory on another drive",
+                "fill {level} would leave {} of the filesystem of {shown}, but {} must stay free{why}; use a lower \
+                 level, or a directory on another drive",
                 Bytes(left >> 20 << 20),
                 Bytes(stays >> 20 << 20)
             ));
@@ -214,7 +212,7 @@ impl Recipe for Filler {
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Directory(directory)] = below else {
-            return Err(Failure::refused("a file system is filled beside a directory: name one"));
+            return Err(Failure::refused("fill needs a directory as target"));
         };
         let system = builder.system();
         let own = system
@@ -232,7 +230,7 @@ impl Recipe for Filler {
             let Undo::File { path } = undo else { continue };
             match system.status(path) {
                 Ok(found) if found.kind == FileKind::File => {}
-                Ok(_) => return Err(format!("{} is no file any more", path.display())),
+                Ok(_) => return Err(format!("{} is not a file anymore", path.display())),
                 Err(error) => return Err(format!("{}: {error}", path.display())),
             }
         }
@@ -250,7 +248,7 @@ impl Recipe for Filler {
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         ByHand {
             typed: self.typed(below),
-            why: "assay fills a file system only to measure it: keep so much of it free",
+            why: "assay fills a filesystem only to measure it; keep this share free",
             lasting: None,
         }
     }
@@ -271,11 +269,11 @@ mod tests {
 
     #[test]
     fn levels_are_shares_or_none() {
-        for level in ["none", "1 %", "50 %", "95 %", "99 %"] {
+        for level in ["none", "1%", "50%", "95%", "99%"] {
             assert_eq!(Level.judge(level), Ok(()), "{level}");
         }
-        for level in ["0 %", "100 %", "full", "80", ""] {
-            assert!(Level.judge(level).unwrap_err().contains("write it like 80 %"), "{level}");
+        for level in ["0%", "100%", "full", "80", ""] {
+            assert!(Level.judge(level).unwrap_err().contains("use for example 80%"), "{level}");
         }
         let none = Levels::from([(FILL.to_owned(), NONE.to_owned())]);
         assert!(Fill.recipe(&Wish::of(&none)).is_none());
@@ -287,7 +285,7 @@ mod tests {
         assert_eq!(half.bytes(&place(90 * GIB, 100 * GIB, false)), Ok(40 * GIB));
         assert_eq!(half.bytes(&place(100 * GIB, 100 * GIB, false)), Ok(50 * GIB));
         let told = half.bytes(&place(40 * GIB, 100 * GIB, false)).unwrap_err();
-        assert!(told.contains("is 60 % full already: say a higher level"), "{told}");
+        assert!(told.contains("is already 60% full; use a higher level"), "{told}");
     }
 
     #[test]
@@ -296,10 +294,10 @@ mod tests {
         // 5% of 100 GiB are a twentieth, and more than 4 GiB; of 40 GiB they are less.
         assert!(full.bytes(&place(90 * GIB, 100 * GIB + 20, true)).is_ok());
         let told = full.bytes(&place(30 * GIB, 40 * GIB, true)).unwrap_err();
-        assert!(told.contains("4 GiB stay free, as the machine runs on it"), "{told}");
+        assert!(told.contains("4 GiB must stay free, because the machine runs on it"), "{told}");
         assert!(full.bytes(&place(30 * GIB, 40 * GIB, false)).is_ok(), "it is another one");
         let told = Filler { share: 0.99 }.bytes(&place(GIB, GIB, false)).unwrap_err();
-        assert!(told.contains("16 MiB stay free: say a lower level"), "{told}");
+        assert!(told.contains("16 MiB must stay free; use a lower level"), "{told}");
     }
 
     #[test]
@@ -316,11 +314,11 @@ mod tests {
         );
         for (directory, kind) in [("/tmp", "tmpfs"), ("/nfs", "nfs4")] {
             let told = place_of(&fake, Path::new(directory)).err().unwrap();
-            assert!(told.starts_with(&format!("{directory} is not filled: {kind}")), "{told}");
+            assert!(told.starts_with(&format!("cannot fill {directory}: {kind}")), "{told}");
         }
         assert!(place_of(&fake, Path::new("/home")).unwrap().is_root);
         // A plan knows it before anything is made.
-        let levels = Levels::from([(FILL.to_owned(), "80 %".to_owned())]);
+        let levels = Levels::from([(FILL.to_owned(), "80%".to_owned())]);
         let stack = super::super::Stack::of(&Wish::of(&levels)).unwrap();
         assert!(stack.missing_beside(&fake, Path::new("/tmp")).is_some());
         assert_eq!(stack.missing_beside(&fake, Path::new("/home")), None);

@@ -79,7 +79,7 @@ impl Device {
         consent: Consent,
     ) -> Outcome<Self> {
         let device = devices::name_at(system, file).ok_or_else(|| {
-            Failure::refused(format!("{} is no device that sysfs shows", file.display()))
+            Failure::refused(format!("{} is not a device in sysfs", file.display()))
         })?;
         let range = 0..devices::size_of(system, &device);
         Ok(Self { extent: Extent { device, range, whole: true }, discard, consent })
@@ -345,6 +345,6 @@ pub fn one(noun: &str) -> String {
 pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
     let devices = if here == 1 { "is one device".to_owned() } else { format!("are {here}") };
     format!(
-        "{name} needs {least} devices, here {devices}: say members = {least} in the study, or name as many"
+        "{name} needs {least} devices, here {devices}; use members = {least} in the study, or give as many"
     )
 }

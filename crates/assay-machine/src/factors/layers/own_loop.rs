@@ -70,7 +70,7 @@ impl Recipe for OverZeros {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        let why = "assay makes loop devices only to measure them";
+        let why = "assay creates loop devices only to measure them";
         ByHand { typed: self.typed(below), why, lasting: None }
     }
 }
@@ -85,5 +85,5 @@ pub(super) fn attached(system: &dyn System, made: &Made) -> Result<(), String> {
     if made.undo.iter().any(|undo| undo.takes_away(system, name)) {
         return Ok(());
     }
-    Err(format!("{} is not attached to what it was made on any more", device.file().display()))
+    Err(format!("{} is no longer attached to its file", device.file().display()))
 }

@@ -123,14 +123,12 @@ impl Factor for Level {
     fn about(&self) -> &About {
         &About {
             name: "raid",
-            summary: "how several devices are joined into one",
-            text: "An array of the md driver on all members of the place, whose data are lost: \
-                   `raid0`, `raid1`, `raid5`, `raid6` or `raid10`; `none` stands on the first \
-                   member alone. It is made by mdadm without a first synchronisation \
-                   (--assume-clean), so that nothing else moves while it is measured (raid_resync \
-                   has it), and seen in sysfs: level, chunk, members, none missing and none \
-                   synchronised. It needs the \
-                   key members of the study, or several devices behind it, and a kernel with md.",
+            summary: "RAID level of several devices",
+            text: "An md array on all members of the target, whose data are lost: `raid0`, `raid1`, `raid5`, `raid6` \
+                   or `raid10`; `none` uses the first member alone. Assay creates it with mdadm and --assume-clean, so \
+                   no initial resync disturbs the measurement (raid_resync adds one). Assay verifies level, chunk and \
+                   members in sysfs, and that no member is missing or resyncing. It needs the study key members, or \
+                   several devices behind the target, and a kernel with md.",
         }
     }
 
@@ -147,11 +145,11 @@ impl Factor for Level {
             return Ok(());
         }
         let names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
-        Err(format!("`{level}` cannot be made: say one of {}, or {NONE}", names.join(", ")))
+        Err(format!("cannot create `{level}`; use one of {}, or {NONE}", names.join(", ")))
     }
 
     fn caution(&self, level: &str) -> Option<&'static str> {
-        (level == "raid0").then_some("with raid0 all is lost when one of the devices fails")
+        (level == "raid0").then_some("raid0 loses all data if one device fails")
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
@@ -165,10 +163,9 @@ impl Factor for Chunk {
     fn about(&self) -> &About {
         &About {
             name: "raid_chunk",
-            summary: "bytes of an array that lie on one member before the next one's turn",
-            text: "A power of two from 4 KiB on, such as `64 KiB`, or `defaults` (512 KiB). A full \
-                   stripe is as many chunks as there are members without parity. It goes with the \
-                   factor raid; raid1 has none.",
+            summary: "chunk size: contiguous bytes per member",
+            text: "A power of two of at least 4 KiB, such as `64 KiB`, or `defaults` (512 KiB). A full stripe has one \
+                   chunk per member without parity. Requires the factor raid; raid1 has no chunks.",
         }
     }
 
@@ -186,8 +183,8 @@ impl Factor for Chunk {
         }
         let bytes: Bytes = level.parse()?;
         let fine = bytes.0.is_power_of_two() && bytes.0 >= PAGE_BYTES;
-        let hint = "say a power of two from 4 KiB on, such as 64 KiB";
-        if fine { Ok(()) } else { Err(format!("`{level}` is no chunk: {hint}")) }
+        let hint = "use a power of two of at least 4 KiB, such as 64 KiB";
+        if fine { Ok(()) } else { Err(format!("`{level}` is not a chunk size: {hint}")) }
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
@@ -203,10 +200,10 @@ impl Factor for Bitmap {
     fn about(&self) -> &About {
         &About {
             name: "raid_bitmap",
-            summary: "whether an array writes down which parts may differ after a power cut",
-            text: "`internal` keeps it on the members, which costs writes before writes and saves \
-                   most of a synchronisation after a power cut; `none` keeps none. `defaults` is \
-                   `none`, whatever the size. It goes with the factor raid; raid0 has none.",
+            summary: "write-intent bitmap of the array",
+            text: "`internal` stores it on the members: extra writes, but a much shorter resync after a power loss. \
+                   `none` disables it. `defaults` is `none` for every size. Requires the factor raid; raid0 has no \
+                   bitmap.",
         }
     }
 
@@ -220,7 +217,7 @@ impl Factor for Bitmap {
 
     fn judge(&self, level: &str) -> Result<(), String> {
         let fine = [DEFAULTS, NONE, INTERNAL].contains(&level);
-        if fine { Ok(()) } else { Err(format!("`{level}`: say {NONE} or {INTERNAL}")) }
+        if fine { Ok(()) } else { Err(format!("`{level}`: use {NONE} or {INTERNAL}")) }
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
@@ -232,9 +229,9 @@ impl Factor for StripeCache {
     fn about(&self) -> &About {
         &About {
             name: "raid_stripe_cache",
-            summary: "stripes that an array with parity keeps in memory",
-            text: "A whole number from 17 to 32768, or `defaults` (256): stripes of a page from \
-                   each member. It goes with the factor raid; raid5 and raid6 have it.",
+            summary: "stripe cache of an array with parity",
+            text: "A whole number of stripes from 17 to 32768, or `defaults` (256); each has one page per member. \
+                   Requires the factor raid, with raid5 or raid6.",
         }
     }
 
@@ -251,7 +248,7 @@ impl Factor for StripeCache {
         if level == DEFAULTS || number.is_some() {
             return Ok(());
         }
-        Err(format!("`{level}`: say a whole number from 17 to 32768, or {DEFAULTS}"))
+        Err(format!("`{level}`: use a whole number from 17 to 32768, or {DEFAULTS}"))
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
@@ -267,12 +264,12 @@ impl Factor for Sync {
     fn about(&self) -> &About {
         &About {
             name: "raid_resync",
-            summary: "whether a new array brings its members in line meanwhile, and how fast at most",
-            text: "`none`, or `defaults`: the members are taken for equal. A rate such as `100 MB/s`: \
-                   the first synchronisation goes on while trials run, with at most that many bytes \
-                   of each member per second (md/sync_speed_max); other work slows it down. A trial \
-                   that is longer than it fails: slow it down, or give larger members. The probe \
-                   array-sync tells how fast it was. It goes with the factor raid; raid0 has none.",
+            summary: "initial resync of a new array, and its maximum rate",
+            text: "`none` or `defaults`: Assay assumes identical members. A rate such as `100 MB/s`: the initial \
+                   resync runs during the trials, with at most that many bytes per member and second \
+                   (md/sync_speed_max). Other load slows it down. A trial fails if it outlasts the resync; use a lower \
+                   rate or larger members. The probe array-sync reports the resync rate. Requires the factor raid; \
+                   raid0 has no resync.",
         }
     }
 
@@ -286,7 +283,7 @@ impl Factor for Sync {
 
     fn judge(&self, level: &str) -> Result<(), String> {
         let fine = [DEFAULTS, NONE].contains(&level) || rate(level).is_some();
-        let hint = "say none, or a rate from 1 MB/s on, such as 100 MB/s";
+        let hint = "use none, or a rate of at least 1 MB/s, such as 100 MB/s";
         if fine { Ok(()) } else { Err(format!("`{level}`: {hint}")) }
     }
 
@@ -347,8 +344,9 @@ impl Array {
     /// What of its options does not go with its level, if anything.
     fn fault(&self) -> Option<String> {
         let Way { name, chunks, parity, .. } = self.way;
-        let lacks =
-            |what: &str| Some(format!("{name} has no {what}: say {DEFAULTS} for that setting"));
+        let lacks = |what: &str| {
+            Some(format!("{name} has no {what}; use {DEFAULTS} for that configuration"))
+        };
         if self.chunk.is_some() && !chunks {
             return lacks("chunks");
         }
@@ -399,16 +397,18 @@ impl Array {
             let degraded = now("degraded")?;
             let still = action == "idle" && degraded == "0";
             let state = format!("sync_action {action}, degraded {degraded}");
-            return still.then_some(()).ok_or(format!("its members are not in line: {state}"));
+            return still.then_some(()).ok_or(format!("its members are not in sync: {state}"));
         };
         let speed = now("sync_speed_max")?;
         if speed.split_whitespace().next() != Some(wanted.to_string().as_str()) {
-            return Err(format!("asked for sync_speed_max {wanted}, the array has {speed}"));
+            return Err(format!("sync_speed_max {wanted} requested, the array has {speed}"));
         }
         // Parity is computed onto the last member as onto one that was replaced.
         let goes_on = ["resync", "recover"].contains(&action.as_str());
         goes_on.then_some(()).ok_or_else(|| {
-            format!("its synchronisation is over (sync_action {action}): say a lower rate, or give larger members")
+            format!(
+                "its resync has finished (sync_action {action}); use a lower rate or larger members"
+            )
         })
     }
 
@@ -431,13 +431,12 @@ impl Array {
         let place = sysfs::block(name).join("md");
         let now = |file: &str| {
             let text = system.read_text(&place.join(file));
-            text.map(|text| text.trim().to_owned()).map_err(|error| {
-                format!("{name} does not tell its {file}: {}", sysfs::reason(&error))
-            })
+            text.map(|text| text.trim().to_owned())
+                .map_err(|error| format!("cannot read {file} of {name}: {}", sysfs::reason(&error)))
         };
         let is = |file: &str, wanted: &str| match now(file)? {
             found if found == wanted => Ok(()),
-            found => Err(format!("asked for {file} {wanted}, the array has {found}")),
+            found => Err(format!("{file} {wanted} requested, the array has {found}")),
         };
         is("level", self.way.name)?;
         is("raid_disks", &members.to_string())?;
@@ -452,7 +451,7 @@ impl Array {
             let bitmap = now("bitmap/location")?;
             if (bitmap != NONE) != self.bitmap {
                 let asked = if self.bitmap { INTERNAL } else { NONE };
-                return Err(format!("asked for bitmap {asked}, the array has it at {bitmap}"));
+                return Err(format!("bitmap {asked} requested, the array has {bitmap}"));
             }
         }
         let state = now("array_state")?;
@@ -489,7 +488,7 @@ impl Recipe for Array {
             return Some(too_few(name, *least, below.len()));
         }
         if system.program(PROGRAM).is_none() {
-            return Some(format!("{PROGRAM} is not installed: install the package {PROGRAM}"));
+            return Some(format!("{PROGRAM} is not installed; install the package {PROGRAM}"));
         }
         let smallest = below.iter().copied().min().unwrap_or(0);
         let needed = self.chunk.map_or(PAGE_BYTES, |chunk| chunk.0) + OWN_BYTES;
@@ -562,10 +561,10 @@ impl Recipe for Array {
         acts.extend(self.settings("mdN"));
         ByHand {
             typed: Typed { acts, out: FREE.into() },
-            why: "assay makes arrays only to measure them; one that is to last is synchronised first",
+            why: "assay creates arrays only to measure them; resync a permanent array first",
             lasting: Some((
                 "mdadm --detail --scan >> /etc/mdadm/mdadm.conf".to_owned(),
-                "the line by which the array is found at each start",
+                "the line that identifies the array at boot",
             )),
         }
     }
@@ -578,8 +577,7 @@ fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'
         Base::Directory(_) => None,
     };
     let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
-    let devices =
-        devices.ok_or_else(|| Failure::refused(format!("{name} is made of block devices")))?;
+    let devices = devices.ok_or_else(|| Failure::refused(format!("{name} needs block devices")))?;
     if devices.len() < least {
         return Err(Failure::refused(too_few(name, least, devices.len())));
     }
@@ -591,7 +589,7 @@ fn free(system: &dyn System) -> Outcome<String> {
     let mut names = (0..=LAST_NUMBER).rev().map(|number| format!("md{number}"));
     let is_free = |name: &String| devices::number_of(system, name).is_none();
     names.find(is_free).ok_or_else(|| {
-        Failure::refused("every name from md0 to md127 is taken: stop an array first")
+        Failure::refused("all names from md0 to md127 are in use; stop an array first")
     })
 }
 
@@ -628,12 +626,12 @@ mod tests {
         let told = |levels: &[(&str, &str)], below: &[u64]| missing(levels, below, &bare).unwrap();
         assert_eq!(
             told(&[("raid", "raid6")], &four[..3]),
-            "raid6 needs 4 devices, here are 3: say members = 4 in the study, or name as many"
+            "raid6 needs 4 devices, here are 3; use members = 4 in the study, or give as many"
         );
         assert!(told(&[("raid", "raid5")], &four[..1]).contains("here is one device"));
         assert_eq!(
             told(&[("raid", "raid5")], &four),
-            "mdadm is not installed: install the package mdadm"
+            "mdadm is not installed; install the package mdadm"
         );
         bare.install("mdadm");
         assert_eq!(told(&[("raid", "raid5")], &four), "this kernel has no raid5 (md)");
@@ -684,7 +682,7 @@ mod tests {
             (&Sync, "9 kB/s"),
         ] {
             let told = factor.judge(level).unwrap_err();
-            assert!(told.contains("say "), "{told}");
+            assert!(told.contains("use "), "{told}");
         }
         assert!(Chunk.same("1 MiB", "1024 KiB") && !Chunk.same("1 MiB", "defaults"));
     }
@@ -740,6 +738,8 @@ mod tests {
         for number in 0..127 {
             fake.put(format!("/sys/class/block/md{number}/dev"), format!("9:{number}\n"));
         }
-        assert!(free(&fake).unwrap_err().message.contains("every name from md0 to md127 is taken"));
+        assert!(
+            free(&fake).unwrap_err().message.contains("all names from md0 to md127 are in use")
+        );
     }
 }

@@ -38,7 +38,7 @@ impl Stack {
             let known = own.is_some_and(|factor| factor.judge(level).is_ok());
             let alone = goes_with(name).is_some_and(|first| wish.level(first).is_none());
             if !known || alone {
-                return Err(format!("this version cannot make that {}", layer.noun()));
+                return Err(format!("this version cannot create that {}", layer.noun()));
             }
         }
         Ok(Self::made_of(LAYERS, wish))
@@ -156,7 +156,7 @@ impl Stack {
             Ok([base]) => Ok(base),
             Err(bases) => {
                 let count = bases.len();
-                Err(Failure::refused(format!("trials need one place to stand on, not {count}")))
+                Err(Failure::refused(format!("trials need one device, not {count}")))
             }
         }
     }

@@ -69,7 +69,7 @@ fn wanted(level: &str) -> Result<Option<Wanted>, String> {
         if ALGORITHMS.contains(&algorithm) {
             return Ok(algorithm.to_owned());
         }
-        Err(format!("`{algorithm}` is no algorithm: say one of {}", ALGORITHMS.join(", ")))
+        Err(format!("unknown algorithm `{algorithm}`; use one of {}", ALGORITHMS.join(", ")))
     };
     match (kind, algorithm) {
         (NONE, None) => Ok(None),
@@ -77,8 +77,8 @@ fn wanted(level: &str) -> Result<Option<Wanted>, String> {
         (ZRAM, own) => Ok(Some(Wanted::Zram(known(own.unwrap_or(USUAL_ALGORITHM))?))),
         (ZSWAP, own) => Ok(Some(Wanted::Zswap(own.map(known).transpose()?))),
         _ => Err(format!(
-            "`{level}` is no swap: say {NONE}, {FILE}, {ZRAM} or {ZSWAP}; the last two also with their \
-             algorithm, such as {ZRAM}:lz4"
+            "unknown swap `{level}`; use {NONE}, {FILE}, {ZRAM} or {ZSWAP}, the last two also with an algorithm, such \
+             as {ZRAM}:lz4"
         )),
     }
 }
@@ -95,14 +95,13 @@ impl Factor for Kind {
     fn about(&self) -> &About {
         &About {
             name: SWAP,
-            summary: "where memory goes that does not fit: nowhere, to a file, or packed into memory",
-            text: "`none`: work with a limit of memory gets no swap, whatever the machine has. `file`: a \
-                   swap file in the directory of the target, which must lie on a disk (not in memory, \
-                   and not on btrfs or a network). `zram`: a zram device, by lzo-rle or with its \
-                   algorithm, such as `zram:lz4`. `zswap`: a swap file with zswap before it, by the \
-                   compressor that is set or with one, such as `zswap:lzo`. All of them have the highest \
-                   priority, so that the machine's own swap is not used; zswap is off but for its own \
-                   level, and is emptied when its file is removed from swap. Needs root.",
+            summary: "swap type",
+            text: "`none`: memory-limited workloads get no swap, even if the machine has some. `file`: a swap file in \
+                   the target's directory, which must be on a disk (not in memory, on btrfs or on a network). `zram`: \
+                   a zram device with lzo-rle or the named algorithm, such as `zram:lz4`. `zswap`: a swap file behind \
+                   zswap, with the present compressor or a named one, such as `zswap:lzo`. Each gets the highest \
+                   priority, so the kernel does not use the machine's own swap. zswap is off except at its own level; \
+                   removing the swap file empties it. Needs root.",
         }
     }
 
@@ -120,7 +119,7 @@ impl Factor for Kind {
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
         let areas = swaps::read(view.system);
-        let Ok(areas) = areas else { return Presence::absent("/proc/swaps cannot be read") };
+        let Ok(areas) = areas else { return Presence::absent("cannot read /proc/swaps") };
         let Some(first) = areas.into_iter().max_by_key(|area| area.priority) else {
             return Presence::Present(NONE.to_owned());
         };
@@ -143,9 +142,9 @@ impl Factor for Size {
     fn about(&self) -> &About {
         &About {
             name: "swap_size",
-            summary: "bytes of the swap",
-            text: "Before compression, such as `512 MiB`; 1 GiB by default. A file takes them of the disk \
-                   at once; a zram device takes memory for what it holds. It goes with the factor swap.",
+            summary: "swap size",
+            text: "Before compression, such as `512 MiB`; 1 GiB by default. A file takes the whole size on disk at \
+                   once; a zram device takes memory only for stored pages. Requires the factor swap.",
         }
     }
 
@@ -160,7 +159,7 @@ impl Factor for Size {
     fn judge(&self, level: &str) -> Result<(), String> {
         let size: Bytes = level.parse()?;
         if size < LEAST_SIZE {
-            return Err(format!("`{level}` is too small: say {LEAST_SIZE} at least"));
+            return Err(format!("`{level}` is too small; use at least {LEAST_SIZE}"));
         }
         Ok(())
     }
@@ -178,9 +177,9 @@ impl Factor for Pool {
     fn about(&self) -> &About {
         &About {
             name: "zswap_max_pool",
-            summary: "share of the machine's memory that zswap may take",
-            text: "Whole percent, such as `20 %`, or `as-it-is`; `max_pool_percent` of zswap. What does \
-                   not fit goes to the swap file. It goes with the factor swap.",
+            summary: "maximum share of memory for zswap",
+            text: "Whole percent, such as `20%`, or `current`; sets `max_pool_percent` of zswap. Pages beyond it go to \
+                   the swap file. Requires the factor swap.",
         }
     }
 
@@ -196,7 +195,7 @@ impl Factor for Pool {
         if level == AS_IT_IS {
             return Ok(());
         }
-        level.parse::<Percent>().map(drop).map_err(|error| format!("{error}; or say {AS_IT_IS}"))
+        level.parse::<Percent>().map(drop).map_err(|error| format!("{error}; or use {AS_IT_IS}"))
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
@@ -213,11 +212,11 @@ impl Factor for Allocator {
     fn about(&self) -> &About {
         &About {
             name: "zswap_allocator",
-            summary: "how zswap lays packed pages into memory",
-            text: "`zbud` puts two into a page, `z3fold` three, `zsmalloc` as many as there is room for; or \
-                   `as-it-is`: `zpool` of zswap, which kernels since Linux 6.18 do not have (theirs is \
-                   zsmalloc). Pages that shrink to a little more than half take a whole one each with \
-                   zbud, which is the usual one of many distributions. It goes with the factor swap.",
+            summary: "memory allocator of zswap",
+            text: "`zbud` stores two compressed pages per page, `z3fold` three, `zsmalloc` as many as fit; or \
+                   `current`. Sets `zpool` of zswap, which kernels since Linux 6.18 lack (they use zsmalloc). With \
+                   zbud, the default of many distributions, a page that compresses to slightly more than half takes a \
+                   whole page. Requires the factor swap.",
         }
     }
 
@@ -234,7 +233,7 @@ impl Factor for Allocator {
             return Ok(());
         }
         Err(format!(
-            "`{level}` is no allocator: say one of {}, or {AS_IT_IS}",
+            "unknown allocator `{level}`; use one of {}, or {AS_IT_IS}",
             ALLOCATORS.join(", ")
         ))
     }
@@ -327,8 +326,8 @@ impl Area {
             system.space(&directory).ok().filter(|space| space.available_bytes < self.size.0);
         if let Some(space) = room {
             return Err(Failure::refused(format!(
-                "{} has {} free, and the swap file needs {}: make room there, name another directory, or \
-                 say a smaller swap_size",
+                "{} has {} free, and the swap file needs {}; free some space there, or use another directory or a \
+                 smaller swap_size",
                 directory.display(),
                 Bytes(space.available_bytes >> 20 << 20),
                 self.size
@@ -352,14 +351,12 @@ fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     let (filesystem, shown) = (entry.mount.filesystem.as_str(), directory.display());
     if MEMORY.contains(&filesystem) {
         return Err(format!(
-            "{shown} is memory ({filesystem}): swap there would take what it is to give; name a directory \
-             on a disk"
+            "{shown} is in memory ({filesystem}), and swap there frees none; use a directory on a disk"
         ));
     }
     if !ABLE.contains(&filesystem) {
         return Err(format!(
-            "no swap file can be made on {filesystem} ({shown}) without further ado: name a directory on \
-             ext4 or xfs"
+            "cannot create a swap file on {filesystem} ({shown}); use a directory on ext4 or xfs"
         ));
     }
     // What lies below a loop device's file counts as well.
@@ -393,7 +390,7 @@ impl Recipe for Area {
         match &self.wanted {
             _ if lacks(swaps::TABLE) => Some("this kernel has no swap (CONFIG_SWAP)".to_owned()),
             Wanted::Zram(_) if lacks(ADD_ZRAM) => {
-                Some("this kernel has no zram, or has not loaded it: try modprobe zram".to_owned())
+                Some("this kernel has no zram, or has not loaded it; try modprobe zram".to_owned())
             }
             Wanted::Zram(algorithm) => zram::lacks(system, algorithm),
             Wanted::Zswap(_) if lacks(PARAMETERS) => {
@@ -411,7 +408,7 @@ impl Recipe for Area {
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Directory(directory)] = below else {
-            let why = "swap is given beside a directory: name one, on a disk";
+            let why = "swap needs a directory on a disk as target";
             return Err(Failure::refused(why));
         };
         self.set_zswap(builder)?;
@@ -442,7 +439,7 @@ impl Recipe for Area {
             let Undo::Swap { path } = undo else { continue };
             match swaps::has(system, path) {
                 Ok(true) => {}
-                Ok(false) => return Err(format!("{} is no swap any more", path.display())),
+                Ok(false) => return Err(format!("{} is not swap anymore", path.display())),
                 Err(error) => return Err(format!("{}: {error}", swaps::TABLE)),
             }
         }
@@ -516,7 +513,7 @@ impl Recipe for Area {
                     "[zram0] zram-size = {} compression-algorithm = {algorithm}",
                     self.size.0 >> 20
                 ),
-                "for /etc/systemd/zram-generator.conf, a line each",
+                "for /etc/systemd/zram-generator.conf, one line each",
             ),
             Wanted::Zswap(compressor) => {
                 let compressor = compressor.as_ref();
@@ -530,12 +527,12 @@ impl Recipe for Area {
                     allocator.unwrap_or_default(),
                     percent.unwrap_or_default()
                 );
-                (line, "for the kernel's command line, beside a swap file in /etc/fstab")
+                (line, "for the kernel's command line, with a swap file in /etc/fstab")
             }
         };
         ByHand {
             typed: self.typed(below),
-            why: "assay gives swap only to measure it",
+            why: "assay adds swap only to measure it",
             lasting: Some(lasting),
         }
     }
@@ -554,13 +551,13 @@ mod tests {
         }
         for level in ["disk", "zram:gzip", "file:lz4", "none:lz4", "zswap:"] {
             let told = Kind.judge(level).unwrap_err();
-            assert!(told.contains("say"), "{told}");
+            assert!(told.contains("use"), "{told}");
         }
         assert!(Size.judge("512").is_err() && Size.judge("1 KiB").is_err());
-        assert!(Pool.judge("20 %").is_ok() && Pool.judge("current").is_ok());
+        assert!(Pool.judge("20%").is_ok() && Pool.judge("current").is_ok());
         assert!(Pool.judge("much").is_err());
         assert!(Allocator.judge("zbud").is_ok() && Allocator.judge("current").is_ok());
-        assert!(Allocator.judge("slab").unwrap_err().contains("say one of zbud"));
+        assert!(Allocator.judge("slab").unwrap_err().contains("use one of zbud"));
     }
 
     #[test]
@@ -574,7 +571,7 @@ mod tests {
         );
         assert_eq!(can_hold_swap(&fake, Path::new("/home")), Ok(()));
         let told = can_hold_swap(&fake, Path::new("/tmp/here")).unwrap_err();
-        assert!(told.starts_with("/tmp/here is memory (tmpfs)"), "{told}");
+        assert!(told.starts_with("/tmp/here is in memory (tmpfs)"), "{told}");
         let told = can_hold_swap(&fake, Path::new("/data")).unwrap_err();
         assert!(told.contains("on btrfs (/data)"), "{told}");
     }
@@ -649,8 +646,8 @@ mod tests {
     #[test]
     fn sizes_begin_at_a_mebibyte() {
         assert!(Size.judge("1 MiB").is_ok());
-        assert!(Size.judge("1048575 B").unwrap_err().contains("say 1 MiB at least"));
-        assert!(Pool.judge("100 %").is_ok());
+        assert!(Size.judge("1048575 B").unwrap_err().contains("use at least 1 MiB"));
+        assert!(Pool.judge("100%").is_ok());
     }
 
     #[test]

@@ -288,7 +288,7 @@ fn what_this_version_cannot_make_is_refused_and_not_left_out() {
         let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
         Stack::of(&Wish::of(&named.collect())).map(|stack| stack.words())
     };
-    let lacking = Err("this version cannot make that file system".to_owned());
+    let lacking = Err("this version cannot create that file system".to_owned());
     assert_eq!(of(&[("filesystem", "reiser5")]), lacking);
     assert_eq!(of(&[("mount_options", "noatime")]), lacking, "of what?");
     assert_eq!(of(&[("filesystem", "ext4"), ("scheduler", "none")]), Ok("ext4".to_owned()));
@@ -310,7 +310,7 @@ fn what_takes_one_of_several_takes_the_first() {
     guard.lower(&raised).unwrap();
     assert_eq!(fake.condition(Path::new(HOME)), before);
     let nothing = ext4.make(&mut guard, Vec::new());
-    assert_eq!(nothing.unwrap_err().message, "trials need one place to stand on, not 0");
+    assert_eq!(nothing.unwrap_err().message, "trials need one device, not 0");
 }
 
 /// Makes something and hands on what was done for it, as one would type it, while it stands.
@@ -341,17 +341,14 @@ fn an_array_that_is_to_be_synchronised_is_seen_to_be_until_that_is_over() {
             assert_eq!(stack.see(fake, raised), Ok(()));
             fake.put("/sys/devices/virtual/block/md127/md/sync_action", "idle\n");
             let over = stack.see(fake, raised).unwrap_err();
-            assert!(
-                over.starts_with("its synchronisation is over (sync_action idle): say "),
-                "{over}"
-            );
+            assert!(over.starts_with("its resync has finished (sync_action idle); use "), "{over}");
         },
     );
     while_it_stands(&[("raid", "raid5")], |fake, stack, raised, acted| {
         assert!(acted.contains("--assume-clean"), "{acted}");
         fake.put("/sys/devices/virtual/block/md127/md/sync_action", "check\n");
         let moves = stack.see(fake, raised).unwrap_err();
-        assert!(moves.contains("not in line: sync_action check"), "{moves}");
+        assert!(moves.contains("not in sync: sync_action check"), "{moves}");
     });
 }
 
@@ -360,12 +357,12 @@ fn each_fact_of_an_array_that_is_another_one_is_told() {
     let chosen = [("raid", "raid5"), ("raid_chunk", "64 KiB"), ("raid_stripe_cache", "4096")];
     while_it_stands(&chosen, |fake, stack, raised, _| {
         let facts = [
-            ("level", "raid6", "asked for level raid5, the array has raid6"),
-            ("raid_disks", "3", "asked for raid_disks 4, the array has 3"),
-            ("chunk_size", "32768", "asked for chunk_size 65536, the array has 32768"),
-            ("stripe_cache_size", "256", "asked for stripe_cache_size 4096, the array has 256"),
-            ("degraded", "1", "its members are not in line: sync_action idle, degraded 1"),
-            ("bitmap/location", "+8", "asked for bitmap none, the array has it at +8"),
+            ("level", "raid6", "level raid5 requested, the array has raid6"),
+            ("raid_disks", "3", "raid_disks 4 requested, the array has 3"),
+            ("chunk_size", "32768", "chunk_size 65536 requested, the array has 32768"),
+            ("stripe_cache_size", "256", "stripe_cache_size 4096 requested, the array has 256"),
+            ("degraded", "1", "its members are not in sync: sync_action idle, degraded 1"),
+            ("bitmap/location", "+8", "bitmap none requested, the array has +8"),
             ("array_state", "readonly", "the array is readonly"),
             ("array_state", "inactive", "the array is inactive"),
         ];
@@ -385,7 +382,7 @@ fn each_fact_of_an_array_that_is_another_one_is_told() {
     while_it_stands(&[("raid", "raid1"), ("raid_bitmap", "internal")], |fake, stack, raised, _| {
         fake.put("/sys/devices/virtual/block/md127/md/bitmap/location", "none\n");
         let told = stack.see(fake, raised).unwrap_err();
-        assert!(told.contains("asked for bitmap internal, the array has it at none"), "{told}");
+        assert!(told.contains("bitmap internal requested, the array has none"), "{told}");
     });
 }
 
@@ -429,7 +426,7 @@ fn behind_a_helper_that_failed(chosen: &[(&str, &str)]) -> String {
 #[test]
 fn what_was_made_without_a_complaint_and_is_not_there_is_missed() {
     let volume = behind_a_helper_that_failed(&[("encryption", "dm-crypt")]);
-    assert!(volume.contains("no such device, though nothing complained"), "{volume}");
+    assert!(volume.contains("no such device, although no error was reported"), "{volume}");
 }
 
 #[test]
@@ -439,7 +436,7 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
         assert!(acted.contains("--cipher aes-xts-plain64 --key-size 512"), "{acted}");
         fake.show_cipher("aes-cbc-essiv:sha256");
         let told = stack.see(fake, raised).unwrap_err();
-        let words = "asked for aes-xts-plain64, the kernel took aes-cbc-essiv:sha256";
+        let words = "aes-xts-plain64 requested, the kernel uses aes-cbc-essiv:sha256";
         assert_eq!(told, words);
         fake.show_cipher("");
     });
@@ -479,15 +476,15 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
         assert_eq!(status("4096", "no_read_workqueue"), Ok(()));
         assert_eq!(
             status("512", "no_read_workqueue").unwrap_err(),
-            "asked for sectors of 4 KiB, the kernel took 512 bytes"
+            "sectors of 4 KiB requested, the kernel uses 512 bytes"
         );
         assert_eq!(
             status("4096", "").unwrap_err(),
-            "asked for it with no_read_workqueue, the kernel has it otherwise"
+            "with no_read_workqueue requested, the kernel differs"
         );
         assert_eq!(
             status("4096", "no_read_workqueue no_write_workqueue").unwrap_err(),
-            "asked for it without no_write_workqueue, the kernel has it otherwise"
+            "without no_write_workqueue requested, the kernel differs"
         );
     });
 }
@@ -529,7 +526,7 @@ fn swap_that_is_not_as_it_was_made_is_missed() {
         let table = fake.read_text(Path::new("/proc/swaps")).unwrap();
         fake.put("/proc/swaps", "Filename Type Size Used Priority\n");
         let told = stack.see(fake, raised).unwrap_err();
-        assert!(told.ends_with("is no swap any more"), "{told}");
+        assert!(told.ends_with("is not swap anymore"), "{told}");
         fake.put("/proc/swaps", &table);
     });
 }
@@ -557,7 +554,7 @@ fn swap_is_given_beside_a_directory_alone() {
     let mut guard = begin(&fake).unwrap();
     let device = Base::Device(lab(&mut guard).unwrap());
     let told = stack.make(&mut guard, vec![device]).unwrap_err().message;
-    assert!(told.contains("beside a directory"), "{told}");
+    assert!(told.contains("needs a directory"), "{told}");
 }
 
 #[test]
@@ -594,7 +591,7 @@ fn words_for_several_and_what_a_factor_belongs_to() {
     assert_eq!(name(&["scheduler", "raid"]), "array");
     let told = too_few("raid5", 3, 1);
     assert!(
-        told.starts_with("raid5 needs 3 devices, here is one device: say members = 3"),
+        told.starts_with("raid5 needs 3 devices, here is one device; use members = 3"),
         "{told}"
     );
     assert!(too_few("raid5", 3, 2).contains("here are 2:"));

@@ -37,15 +37,13 @@ impl Factor for Algorithm {
     fn about(&self) -> &About {
         &About {
             name: "zram",
-            summary: "a device of compressed memory in the place of the target, by its algorithm",
-            text: "`none`: trials stand on the target itself. Else a zram device is added and trials, \
-                   or what else the study makes, stand on that; the target is not touched. An \
-                   algorithm is one that this kernel's zram lists: `lzo-rle`, `lzo`, `lz4`, `lz4hc`, \
-                   `zstd`, `deflate` or `842`; it is set before the size and read back. What it \
-                   holds takes memory of the machine, all of its size where nothing compresses: \
-                   a size that the free memory does not have is refused. How well it compresses is \
-                   the metric `compression_ratio`, of mm_stat. Its rates are those of memory and of \
-                   the processor, of no drive.",
+            summary: "compression algorithm of a zram device that replaces the target",
+            text: "`none`: trials use the target. Otherwise Assay adds a zram device for the trials or the study's \
+                   other layers, and does not touch the target. Use an algorithm that this kernel's zram lists: \
+                   `lzo-rle`, `lzo`, `lz4`, `lz4hc`, `zstd`, `deflate` or `842`. Assay sets it before the size and \
+                   verifies it. The device uses the machine's memory, up to its full size if nothing compresses. Assay \
+                   refuses a size above the free memory. The metric `compression_ratio` comes from mm_stat. The rates \
+                   measure memory and CPU, not a drive.",
         }
     }
 
@@ -62,7 +60,7 @@ impl Factor for Algorithm {
             return Ok(());
         }
         let known = ALGORITHMS.join(", ");
-        Err(format!("`{level}` is no algorithm of zram: say {NONE}, or one of {known}"))
+        Err(format!("unknown zram algorithm `{level}`; use {NONE}, or one of {known}"))
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
@@ -81,9 +79,9 @@ impl Factor for Size {
     fn about(&self) -> &About {
         &About {
             name: "zram_size",
-            summary: "bytes of the device of compressed memory",
-            text: "Before compression, such as `512 MiB`, or `as-below`: those of what lies below, \
-                   which is the default. It goes with the factor zram.",
+            summary: "size of the zram device",
+            text: "Before compression, such as `512 MiB`, or `as-below` (default): the size of the device below. \
+                   Requires the factor zram.",
         }
     }
 
@@ -100,12 +98,12 @@ impl Factor for Size {
             return Ok(());
         }
         match level.parse::<Bytes>() {
-            Err(error) => Err(format!("{error}; or say {AS_BELOW}")),
+            Err(error) => Err(format!("{error}; or use {AS_BELOW}")),
             Ok(size) if size < SMALLEST => {
-                Err(format!("`{level}` is too small: say at least {SMALLEST}"))
+                Err(format!("`{level}` is too small; use at least {SMALLEST}"))
             }
             Ok(size) if size.0 % PAGE != 0 => Err(format!(
-                "`{level}` is no multiple of {}, which the kernel would round",
+                "`{level}` is not a multiple of {}; the kernel would round it",
                 Bytes(PAGE)
             )),
             Ok(_) => Ok(()),
@@ -178,7 +176,7 @@ impl Recipe for Wanted {
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
-            return Some("this kernel has no zram, or has not loaded it: try modprobe zram".into());
+            return Some("this kernel has no zram, or has not loaded it; try modprobe zram".into());
         }
         if let Some(lack) = lacks(system, &self.algorithm) {
             return Some(lack);
@@ -190,8 +188,7 @@ impl Recipe for Wanted {
             return None;
         }
         Some(format!(
-            "a zram device of {} may take as much memory, and {} are free: say a smaller zram_size, \
-             or a smaller area",
+            "a zram device of {} may take as much memory, and {} are free; use a smaller zram_size, or a smaller area",
             Bytes(bytes),
             Bytes(free >> 20 << 20)
         ))
@@ -241,8 +238,8 @@ impl Recipe for Wanted {
         let line = format!("[zram0] zram-size = {size} compression-algorithm = {algorithm}");
         ByHand {
             typed: self.typed(below),
-            why: "assay makes zram devices only to measure them",
-            lasting: Some((line, "for /etc/systemd/zram-generator.conf, a line each")),
+            why: "assay creates zram devices only to measure them",
+            lasting: Some((line, "for /etc/systemd/zram-generator.conf, one line each")),
         }
     }
 }
@@ -306,7 +303,7 @@ mod tests {
         assert_eq!(missing(&fake, "lz4", 800 << 20), None);
         assert_eq!(
             missing(&fake, "lz4", 1 << 30).unwrap(),
-            "a zram device of 1 GiB may take as much memory, and 1 GiB are free: say a smaller \
+            "a zram device of 1 GiB may take as much memory, and 1 GiB are free; use a smaller \
              zram_size, or a smaller area"
         );
     }

@@ -150,7 +150,7 @@ fn a_device_that_goes_away_is_absent_and_the_others_are_not() {
     let seen = tracer.after(&fake, &before);
     assert_eq!(reads(&seen, "sdb"), 4);
     let gone = seen.value().unwrap().devices["sda"].reason().unwrap().to_owned();
-    assert_eq!(gone, "the device went away during the trial");
+    assert_eq!(gone, "the device disappeared during the trial");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn simulated_targets_and_those_without_devices_are_absent() {
     assert_eq!(reason(trial(&mut tracer, &fake, &Site::simulated("x"))), "simulated");
     let none = reason(trial(&mut tracer, &fake, &site(&[])));
     assert_eq!(none, "no block device is known below the target");
-    assert_eq!(reason(trial(&mut tracer, &fake, &site(&["sdz"]))), "sdz is not there");
+    assert_eq!(reason(trial(&mut tracer, &fake, &site(&["sdz"]))), "sdz does not exist");
     assert!(fake.traced().is_empty());
 }
 

@@ -22,7 +22,7 @@ pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
     let used = life.value().and_then(|text| used_percent(text));
     let spare = spare.value().and_then(|text| hexadecimal(text)).filter(|level| *level > 0);
     if used.is_none() && spare.is_none() {
-        return Presence::absent("SD cards and old MMC cards do not tell their health");
+        return Presence::absent("SD cards and old MMC cards do not report their health");
     }
     let worn = spare.map(|level| level >= SPARE_URGENT);
     let beyond = used.map(|percent| percent > 100);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_a_card_leaves_undefined_is_not_told() {
-        assert!(card("0x00 0x00", "0x00").reason().unwrap().contains("do not tell"));
+        assert!(card("0x00 0x00", "0x00").reason().unwrap().contains("do not report"));
         assert!(read(&Fake::new(), "mmcblk0").reason().is_some());
         assert_eq!(card("0x00 0x02", "0x00").value().unwrap().used_percent, Some(20));
     }

@@ -28,7 +28,7 @@ const ATTRIBUTES: [(u64, &str, u32); 5] = [
 const WEAR: [u64; 3] = [231, 233, 177];
 const WRITTEN: u64 = 241;
 /// What is said of a drive that `-n standby` leaves alone.
-pub const ASLEEP: &str = "it sleeps, and is not woken to be asked";
+pub const ASLEEP: &str = "it sleeps, and Assay does not wake it";
 /// Bytes written and wear in the device statistics log: page and offset (ACS-4, 9.5).
 const WRITTEN_BLOCKS: (u64, u64) = (1, 24);
 const USED: (u64, u64) = (7, 8);
@@ -92,7 +92,7 @@ fn lacking(told: &Value) -> String {
     }
     if text.is_empty() {
         let status = &told["smartctl"]["exit_status"];
-        return format!("smartctl tells no attributes of it (exit status {status})");
+        return format!("smartctl reports no attributes of it (exit status {status})");
     }
     text
 }
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn what_cannot_be_told_says_why() {
         let reason = |text: &str| parse(text).reason().unwrap().to_owned();
-        assert_eq!(reason(ASLEEP_TOLD), "it sleeps, and is not woken to be asked");
+        assert_eq!(reason(ASLEEP_TOLD), "it sleeps, and Assay does not wake it");
         let without = r#"{"smart_support":{"available":false},"smartctl":{"exit_status":4}}"#;
         assert_eq!(reason(without), "the drive has no SMART");
         let off = r#"{"smart_support":{"available":true,"enabled":false}}"#;

@@ -29,7 +29,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
             ));
         }
         let Some(left) = left_joules(system, &folder) else {
-            return Presence::absent(format!("{name} does not tell what is left in it"));
+            return Presence::absent(format!("{name} does not report its charge"));
         };
         // Of two batteries one is used after the other: that one stands still is no error.
         let counter = Counter { joules: left, range_joules: None, most_watts: 0.0, falls: true };

@@ -50,10 +50,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     let why = if powers.is_empty() {
         String::new()
     } else {
-        format!(
-            "{} tells the power of a moment, which is not the energy of a trial",
-            powers.join(", ")
-        )
+        format!("{} reports momentary power, not the energy of a trial", powers.join(", "))
     };
     Presence::from_option((!counters.is_empty()).then_some(counters), why)
 }

@@ -33,7 +33,7 @@ pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<Sample>> {
         |reason: &str| Presence::absent(format!("the meter's file {}: {reason}", path.display()));
     match system.status(path) {
         Ok(status) if status.size_bytes > MOST_BYTES => return what("too large"),
-        Ok(status) if status.kind != FileKind::File => return what("it is no regular file"),
+        Ok(status) if status.kind != FileKind::File => return what("not a regular file"),
         Ok(_) => {}
         Err(error) => return what(&sysfs::reason(&error)),
     }
@@ -118,7 +118,7 @@ fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
         // A line before the header, or a second column whose name says nothing against it.
         None if lower.len() < 2 => Ok(None),
         None if lower.len() == 2 && time == 0 && !is_no_power(&lower[1]) => Ok(None),
-        None => Err(format!("no column in watts among {}: call it power", cells.join(", "))),
+        None => Err(format!("no column in watts among {}; name it power", cells.join(", "))),
     }
 }
 
@@ -170,20 +170,19 @@ pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, Strin
     let seconds = |ns: u64| ns as f64 / 1e9;
     if first.at_ns > from_ns.saturating_add(allowed_ns) {
         let late = seconds(first.at_ns - from_ns);
-        return Err(format!("the meter's file begins {late:.1} s after the trial did"));
+        return Err(format!("the meter's file starts {late:.1} s after the trial"));
     }
     if last.at_ns.saturating_add(allowed_ns) < to_ns {
         let early = seconds(to_ns - last.at_ns);
         return Err(format!(
-            "the meter's file ends {early:.1} s before the trial did: its program must write each \
-             line at once"
+            "the meter's file ends {early:.1} s before the trial; its program must write each line immediately"
         ));
     }
     let inside = samples.iter().filter(|sample| (from_ns..=to_ns).contains(&sample.at_ns)).count();
     if inside < FEWEST_SAMPLES {
         return Err(format!(
-            "the meter's file has {inside} of the {FEWEST_SAMPLES} lines that it needs in the \
-             trial: it must write more often, or trials be longer"
+            "the meter's file has {inside} of the {FEWEST_SAMPLES} required lines in the trial; write more often, or \
+             use longer trials"
         ));
     }
     let longest_ns = LONGEST_GAP_NS.max(usual_distance_ns(samples).saturating_mul(5));

@@ -95,7 +95,7 @@ fn counter(system: &dyn System, zone: &Zone) -> Result<Counter, String> {
         }
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(format!(
-                "powercap: the counters are root's: sudo chmod a+r {ROOT}/{}:*/energy_uj",
+                "powercap: only root may read the counters; run sudo chmod a+r {ROOT}/{}:*/energy_uj",
                 zone.control
             ));
         }

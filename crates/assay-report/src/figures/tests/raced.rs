@@ -178,7 +178,7 @@ fn screened(race: &mut RaceAnswer) {
             level("4 MiB", Some(0.99), false),
             level("8 MiB", None, true),
         ],
-        text: "Before it a screen of 48 trials.".to_owned(),
+        text: "A screen of 48 trials.".to_owned(),
     });
 }
 
@@ -196,10 +196,10 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
     let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
     // Of the eight the one without a number left before, too.
     assert_eq!(figure.marks(), 5);
-    assert!(figure.notes.iter().any(|note| note.contains("3 settings of levels that left")));
+    assert!(figure.notes.iter().any(|note| note.contains("3 configurations with levels")));
     let text = told(&evidence.findings);
     for words in [
-        "Interactions were not looked at",
+        "The screen ignores interactions",
         "left in the screen",
         "0.800, 0.780 to 0.820",
         "left: no trial counted",
@@ -208,7 +208,7 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
     }
     let page = html::page(&evidence, Place::Alone);
     assert!(page.contains("the screen before the race"));
-    assert!(page.contains("Interactions were not looked at"));
+    assert!(page.contains("The screen ignores interactions"));
     let stored = serde_json::to_string(&evidence.findings).unwrap();
     let again: Findings = serde_json::from_str(&stored).unwrap();
     assert_eq!(again.race, evidence.findings.race);
@@ -221,7 +221,7 @@ fn the_page_of_a_thousand_settings_stays_small() {
     let figures = drawn(&evidence);
     assert!(figures.iter().all(|figure| figure.marks() <= 600), "{}", figures.len());
     let notes: Vec<&String> = figures.iter().flat_map(|figure| &figure.notes).collect();
-    assert!(notes.iter().any(|note| note.contains("Left out here")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("Omitted")), "{notes:?}");
     let page = html::page(&evidence, Place::Alone);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     let usual = document::with(&evidence.findings, Detail::Usual);

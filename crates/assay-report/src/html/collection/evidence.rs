@@ -78,7 +78,7 @@ fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
     };
     let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let price = row.price.as_ref().map(|price| match row.price_per_gb() {
-        Some((per, currency)) => format!("{price}, {} {currency} a GB", show::three_digits(per)),
+        Some((per, currency)) => format!("{price}, {} {currency} per GB", show::three_digits(per)),
         None => price.clone(),
     });
     let source = row.published.as_ref();
@@ -88,8 +88,8 @@ fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
         ("price", price),
         ("published in", source.map(|own| format!("{} (article {})", own.title, own.article))),
         ("whose figure", source.map(|own| own.kind.clone())),
-        ("measured by", row.foreign.then(|| "somebody else than the contributor".to_owned())),
-        ("file system", text(&row.filesystem)),
+        ("measured by", row.foreign.then(|| "somebody other than the contributor".to_owned())),
+        ("filesystem", text(&row.filesystem)),
         ("machine", text(&row.machine)),
         ("target", identity.map(|own| own.target.clone())),
         ("serial number", identity.and_then(|own| own.serial.clone())),
@@ -195,8 +195,8 @@ fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
     });
     Some(Figure {
         id: format!("{id}-latency"),
-        title: format!("{title}: latency over the share of operations that stay below it"),
-        description: "Each nine has the same room. A row keeps four quantiles of each workload."
+        title: format!("{title}: latency by cumulative share of operations"),
+        description: "Each nine has the same width. A row has four quantiles of each workload."
             .to_owned(),
         ..curves(lines)?
     })

@@ -144,7 +144,7 @@ pub(super) fn spread(device: &Group<'_>) -> Markup {
                 thead { tr {
                     th scope="col" { "number" } th.n scope="col" { "measured" }
                     th.n scope="col" { "least" }
-                    th.n scope="col" { "most" } th.n scope="col" { "most over least" }
+                    th.n scope="col" { "most" } th.n scope="col" { "largest over smallest" }
                 } }
                 tbody { @for (index, spread) in &told { tr {
                     th scope="row" { (NUMBERS[*index].title) }
@@ -156,8 +156,8 @@ pub(super) fn spread(device: &Group<'_>) -> Markup {
             }
         }
         p.note {
-            "A measurement that was added twice counts once, invalid rows do not count."
-            @if published > 0 { " Published ones do." }
+            "Duplicates count once, and invalid rows do not count."
+            @if published > 0 { " Published rows count." }
         }
     }
 }

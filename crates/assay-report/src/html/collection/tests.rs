@@ -175,7 +175,7 @@ fn pages_look_as_expected() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/collection");
     let whole = mixed();
     let rows: Vec<Flat> = whole.iter().map(|(flat, _)| flat.clone()).collect();
-    let refused = [("rows/zz/x".to_owned(), "it is no row".to_owned())];
+    let refused = [("rows/zz/x".to_owned(), "not a row".to_owned())];
     let of = |whole: &[(Flat, Row)], refused_in_all| {
         page(&Contents { rows: &rows, whole, refused: &refused, refused_in_all })
     };

@@ -40,7 +40,7 @@ pub struct Asked {
 impl Asked {
     pub fn new(execution: &Execution<'_>) -> io::Result<Self> {
         let Some(program) = execution.words.first().filter(|program| !program.is_empty()) else {
-            let message = "no program is named: write the program and its words";
+            let message = "no program given; give the program and its arguments";
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         };
         let account = execution.caller.map(|caller| account(&passwords(), caller.user));
@@ -84,27 +84,27 @@ impl Asked {
                 return absent(&program, Path::new(&directory));
             }
             (Step::Program, ErrorKind::PermissionDenied) => format!(
-                "cannot start `{program}`: {who} may not execute it; if it is a program, `chmod +x` makes it one"
+                "cannot start `{program}`: {who} may not execute it; make it executable with `chmod +x`"
             ),
             (Step::Program, _) => format!("cannot start `{program}`: {error}"),
             (Step::Directory, ErrorKind::NotFound) => {
-                format!("the directory {directory} is not there: make it, or name another")
+                format!("the directory {directory} does not exist; create it, or use another")
             }
             (Step::Directory, _) => format!(
-                "the directory {directory} cannot be entered by {who}: {error}; name one that can"
+                "the directory {directory} is inaccessible to {who}: {error}; use another directory"
             ),
             (Step::Input, _) => format!(
-                "{input}, which `{program}` is to read, cannot be opened by {who}: {error}; name a file that can be read"
+                "{input}, the input of `{program}`, cannot be opened by {who}: {error}; give a readable file"
             ),
             (Step::Terminal, _) => format!(
-                "{input} is a terminal, and a program that is measured is given none: name a file that `{program}` can read"
+                "{input} is a terminal, which measured programs do not get; give a file that `{program}` can read"
             ),
             (Step::Owner, _) => format!(
                 "cannot start `{program}` as {who}: {error}; run it as root, or as the user that you are"
             ),
             (Step::Process | Step::Group, _) => {
                 format!(
-                    "no process could be made for `{program}`: {error}; end others and try again"
+                    "cannot create a process for `{program}`: {error}; end others and try again"
                 )
             }
         };
@@ -122,11 +122,11 @@ impl Asked {
 /// A program that is not where it was looked for.
 fn absent(program: &str, directory: &Path) -> io::Error {
     let why = if !program.contains('/') {
-        "there is no such program in the directories of PATH; check its name, install it, or give its whole path".to_owned()
+        "no such program in PATH; check its name, install it, or give its full path".to_owned()
     } else if directory.join(program).exists() {
-        "what it is run by (the first line of a script, the loader of a program) is not there; install that".to_owned()
+        "its interpreter or loader is missing (first line of a script, or program loader); install it".to_owned()
     } else {
-        format!("there is no such file, seen from {}; check its path", directory.display())
+        format!("no such file relative to {}; check its path", directory.display())
     };
     io::Error::new(ErrorKind::NotFound, format!("cannot start `{program}`: {why}"))
 }
@@ -222,7 +222,8 @@ fn assignment((mut name, value): (OsString, OsString)) -> io::Result<CString> {
 
 fn text(text: OsString) -> io::Result<CString> {
     CString::new(text.into_vec()).map_err(|error| {
-        let message = "a word, path or variable for the program has a zero byte in it; take it out";
+        let message =
+            "an argument, path or variable of the program contains a zero byte; remove it";
         io::Error::new(ErrorKind::InvalidInput, format!("{message} ({error})"))
     })
 }

@@ -29,7 +29,7 @@ impl Counters {
     /// None where they are not asked for: they make each switch between threads a little dearer.
     pub fn open(asked: bool) -> Self {
         if !asked {
-            let not = |_| Presence::absent("it was not asked for");
+            let not = |_| Presence::absent("not requested");
             return Self { opened: EVENTS.map(not), in_kernel: false };
         }
         let all = EVENTS.map(|event| Counter::open(event, true));
@@ -71,15 +71,15 @@ fn there(opened: io::Result<Counter>) -> Presence<Counter> {
 fn why(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP) => {
-            "the processor has no such counter here: virtual machines often have none".to_owned()
+            "the CPU has no such counter here: virtual machines often have none".to_owned()
         }
         Some(Errno::ACCESS | Errno::PERM) => {
-            "the kernel does not count for this user: become root, or set kernel.perf_event_paranoid to 2; \
-             in a container it may be forbidden anyway"
+            "the kernel denies counters to this user; run as root, or set kernel.perf_event_paranoid to 2 (a container \
+             may still forbid them)"
                 .to_owned()
         }
         Some(Errno::NOSYS) => "this kernel has no counters (CONFIG_PERF_EVENTS)".to_owned(),
-        _ => format!("no counter could be opened: {error}"),
+        _ => format!("cannot open a counter: {error}"),
     }
 }
 
@@ -96,7 +96,7 @@ fn read(opened: &Presence<Counter>, cpu_ns: u64, never_zero: bool) -> Presence<W
         Presence::Absent(reason) => Presence::absent(reason.clone()),
         Presence::Present(counter) => match counter.read() {
             Ok(count) => whole(count, cpu_ns, never_zero),
-            Err(error) => Presence::absent(format!("the counter could not be read: {error}")),
+            Err(error) => Presence::absent(format!("cannot read the counter: {error}")),
         },
     }
 }
@@ -108,14 +108,13 @@ fn whole(read: Count, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
     let unseen_ns = cpu_ns.saturating_sub(enabled_ns);
     if unseen_ns > UNSEEN_NS.max(cpu_ns / UNSEEN_SHARE) {
         return Presence::absent(
-            "a part of it was not counted: what runs as somebody else (set-user-ID programs) is not",
+            "incomplete: programs of other users (set-user-ID) are not counted",
         );
     }
     let share = running_ns as f64 / enabled_ns.max(1) as f64;
     if running_ns == 0 || share < LEAST_SHARE {
         return Presence::absent(
-            "the counter ran for less than half of its time: others use it, or it is on some of the \
-             processors only",
+            "the counter ran for less than half of its time: others use it, or only some CPUs have it",
         );
     }
     if never_zero && count == 0 {
@@ -187,12 +186,12 @@ mod tests {
         assert!(of(Errno::PERM).contains("perf_event_paranoid"));
         assert!(of(Errno::NOENT).contains("virtual machines"));
         assert!(of(Errno::NOSYS).contains("CONFIG_PERF_EVENTS"));
-        assert!(of(Errno::MFILE).starts_with("no counter could be opened: "));
+        assert!(of(Errno::MFILE).starts_with("cannot open a counter: "));
     }
 
     #[test]
     fn nothing_is_opened_where_nobody_asks() {
         let counted = Counters::open(false).counted(0);
-        assert_eq!(counted, Counted::absent("it was not asked for"));
+        assert_eq!(counted, Counted::absent("not requested"));
     }
 }

@@ -76,10 +76,10 @@ pub fn clear_leftovers() -> Vec<String> {
 pub fn why_impossible() -> String {
     let kept = Place::find().into_iter().find(Place::keeps_memory);
     let help = kept.map_or_else(
-        || "become root, or boot with cgroup_enable=memory".to_owned(),
+        || "run as root, or boot with cgroup_enable=memory".to_owned(),
         |place| format!("echo +memory > {}", place.directory.join(PASSED_ON).display()),
     );
-    format!("no control group with the memory controller can be made here: {help}")
+    format!("cannot create a control group with the memory controller here: {help}")
 }
 
 /// A control group of this process's own.
@@ -124,7 +124,7 @@ impl Group {
     fn begins_anew(&self) -> io::Result<()> {
         let left = number(&self.directory.join(self.place.version.files().now));
         if left.is_none_or(|left| left > MOST_LEFT_BYTES) {
-            return Err(io::Error::other("it holds memory of the program before"));
+            return Err(io::Error::other("it contains memory of the previous program"));
         }
         self.peak.write_all_at(b"0", 0)
     }
@@ -155,7 +155,7 @@ impl Group {
 
 /// A group whose memory is limited.
 #[derive(Debug)]
-#[must_use = "a limit that is not lifted holds for the next program"]
+#[must_use = "the limit would apply to the next program"]
 pub struct Limited<'a> {
     group: &'a Group,
     /// Kills before.
@@ -177,8 +177,8 @@ impl Limited<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !has_swap() => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                "the machine has swap, and this kernel cannot keep a control group out of it: boot with \
-                 swapaccount=1, or take the swap off (swapoff -a)",
+                "the machine has swap, and this kernel cannot limit a control group's swap; boot with swapaccount=1, \
+                 or disable swap (swapoff -a)",
             )),
             other => other,
         }
@@ -188,7 +188,7 @@ impl Limited<'_> {
     pub fn kills(&self) -> Presence<u64> {
         match self.kills.zip(self.group.kills()) {
             Some((before, after)) => Presence::Present(after.saturating_sub(before)),
-            None => Presence::absent("this kernel does not count them for a control group"),
+            None => Presence::absent("this kernel does not count them per control group"),
         }
     }
 
@@ -206,7 +206,7 @@ impl Limited<'_> {
         let path = self.group.directory.join(file);
         let write = || File::options().write(true).open(&path)?.write_all_at(value.as_bytes(), 0);
         write().map_err(|error| {
-            let told = format!("{} cannot be set to {value}: {error}", path.display());
+            let told = format!("cannot set {} to {value}: {error}", path.display());
             io::Error::new(error.kind(), told)
         })
     }

@@ -114,9 +114,9 @@ impl<'a> Running<'a> {
         let (complaint, heard) = (complaint.text(), output.heard());
         let bytes = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
             Some(bytes) => Presence::Present(which(bytes)),
-            None => Presence::absent(
-                "the kernel did not show them of each of its processes; to root it does",
-            ),
+            None => {
+                Presence::absent("the kernel hides them for some of its processes; run as root")
+            }
         };
         Ok(Executed {
             ending,
@@ -269,7 +269,7 @@ impl<'a> Running<'a> {
         });
         let program = self.execution.words.first().map_or("", String::as_str);
         io::Error::other(format!(
-            "{shown}, which `{program}` started, does not end{why}; end it before you go on"
+            "{shown}, started by `{program}`, does not end{why}; end it first"
         ))
     }
 
@@ -314,7 +314,7 @@ impl<'a> Running<'a> {
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Ok(Ending::Exited(code)),
             (None, Some(signal)) => Ok(Ending::Signalled(signal)),
-            (None, None) => Err(io::Error::other("it is not known how the program ended")),
+            (None, None) => Err(io::Error::other("the program's exit status is unknown")),
         }
     }
 
@@ -334,8 +334,8 @@ impl<'a> Running<'a> {
                 Presence::Present(PeakMemory { bytes, by: PeakBy::LargestProcess })
             }
             (None, None) => Presence::absent(
-                "it was over before its memory could be looked at, and the kernel keeps the peak of so small a \
-                 program only for a control group, which could not be made here",
+                "it ended before its memory was sampled, and its peak needs a control group, which could not be \
+                 created here",
             ),
         }
     }

@@ -88,8 +88,8 @@ impl Own {
         // As the kernel writes it: in a name space of processes its own group may lie outside, with
         // the number 0.
         let Some(own) = Process::find(id) else {
-            let message = "/proc does not show processes, and nothing could be found that a program leaves \
-                           behind; mount it";
+            let message =
+                "/proc does not show processes, so leftover processes cannot be found; mount it";
             return Err(io::Error::other(message));
         };
         Ok(Self { id, group: own.group })

@@ -65,7 +65,7 @@ pub fn listen(
     };
     while door.ends.len() + 1 < ranks as usize {
         let why = if stop.load(Ordering::Relaxed) {
-            "interrupted before all ranks were there".to_owned()
+            "interrupted before all ranks connected".to_owned()
         } else if Instant::now() >= until {
             door.missing(wait)
         } else if let Some(why) = door.unlike.take() {
@@ -85,11 +85,9 @@ pub fn listen(
 fn bound(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener, String> {
     let refused = |error: &io::Error| match error.kind() {
         io::ErrorKind::AddrNotAvailable => {
-            format!(
-                "{address} is no address of this host, and rank 0 listens there: run rank 0 on that host"
-            )
+            format!("{address} is not an address of this host; run rank 0 on the host that has it")
         }
-        _ => format!("{address} cannot be listened at: {error}"),
+        _ => format!("cannot listen on {address}: {error}"),
     };
     let named = until.min(Instant::now() + NAMED);
     let all: Vec<SocketAddr> = loop {
@@ -119,7 +117,7 @@ fn reachable(address: &str, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Str
         all.into_iter().partition(|one| one.ip().is_loopback());
     match (own.first(), others.is_empty()) {
         (Some(own), true) => Err(format!(
-            "{name} is {} on this host, where no other host reaches it: name an address of rank 0 instead",
+            "{name} is {} on this host, unreachable from other hosts; use an address of rank 0",
             own.ip()
         )),
         _ => Ok(others),
@@ -148,10 +146,10 @@ impl Door<'_> {
         let names: Vec<String> = missing.take(8).map(|rank| rank.to_string()).collect();
         let away = match self.turned_away {
             0 => String::new(),
-            count => format!(" ({count} connections were turned away)"),
+            count => format!(" ({count} connections were refused)"),
         };
         format!(
-            "{} of {} ranks came within {} s: missing is rank {}{away}",
+            "{} of {} ranks connected within {} s; missing: rank {}{away}",
             self.ends.len() + 1,
             self.ranks,
             wait.as_secs(),
@@ -305,11 +303,11 @@ pub fn dial(
             Err(Tried::Later(why)) => why,
         };
         if stop.load(Ordering::Relaxed) {
-            return Err("interrupted before rank 0 was there".to_owned());
+            return Err("interrupted before rank 0 was available".to_owned());
         }
         if Instant::now() >= until {
             return Err(format!(
-                "rank 0 was not there within {} s: {address}: {why}",
+                "rank 0 was not available within {} s: {address}: {why}",
                 wait.as_secs()
             ));
         }
@@ -362,21 +360,21 @@ fn line(stream: &mut TcpStream, until: Instant) -> Result<String, Tried> {
     let mut said = Vec::new();
     while said.last() != Some(&b'\n') {
         if Instant::now() >= until {
-            return Err(later("it says nothing"));
+            return Err(later("it sends nothing"));
         }
         let mut byte = [0];
         match stream.read(&mut byte) {
             Ok(0) => return Err(later("it closed the connection")),
             Ok(_) if said.len() < LONGEST_LINE => said.push(byte[0]),
             Ok(_) => {
-                return Err(Tried::Refused("what answers there is no fleet of assay".to_owned()));
+                return Err(Tried::Refused("the peer there is not rank 0 of assay".to_owned()));
             }
             Err(error) if is_for_now(&error) => {}
             Err(error) => return Err(Tried::Later(error.to_string())),
         }
     }
     String::from_utf8(said)
-        .map_err(|_| Tried::Refused("what answers there is no fleet of assay".to_owned()))
+        .map_err(|_| Tried::Refused("the peer there is not rank 0 of assay".to_owned()))
 }
 
 #[cfg(test)]
@@ -401,6 +399,6 @@ mod tests {
     #[test]
     fn an_address_without_a_port_is_refused_at_once() {
         let (stop, until) = (AtomicBool::new(false), Instant::now() + Duration::from_secs(600));
-        assert!(bound("n0", until, &stop).unwrap_err().contains("cannot be listened at"));
+        assert!(bound("n0", until, &stop).unwrap_err().contains("cannot listen on"));
     }
 }

@@ -139,7 +139,7 @@ fn who_does_not_come_is_named_and_nobody_is_waited_for_for_ever() {
     assert!(why.contains("1 of 3 ranks") && why.contains("rank 1, 2"), "{why}");
     let place = Place { rank: 1, ranks: 2 };
     let why = dial(&address, &token(), place, Duration::from_millis(300), &stop).err().unwrap();
-    assert!(why.contains("rank 0 was not there"), "{why}");
+    assert!(why.contains("rank 0 was not available"), "{why}");
     // Who came hears why it is over.
     let ends = AtomicBool::new(false);
     let why = thread::scope(|scope| {
@@ -154,7 +154,7 @@ fn who_does_not_come_is_named_and_nobody_is_waited_for_for_ever() {
         );
         why
     });
-    assert_eq!(why, "interrupted before all ranks were there");
+    assert_eq!(why, "interrupted before all ranks connected");
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Started {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
-            .map_err(|error| format!("the shell cannot be started: {error}"))?;
+            .map_err(|error| format!("cannot start the shell: {error}"))?;
         let said = Tail::of(child.stderr.take());
         let group = Pid::from_raw(child.id().cast_signed());
         let (ends, limit) = limited(group, Duration::from_millis(most_ms));

@@ -46,7 +46,7 @@ impl Wire {
             let room = LONGEST_LINE - self.rest.len();
             match read_some(&mut self.stream, &mut bytes[..room]) {
                 Ok(0) => {
-                    let gone = "the other end has closed the connection";
+                    let gone = "the peer closed the connection";
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, gone));
                 }
                 Ok(length) => self.rest.extend_from_slice(&bytes[..length]),

@@ -133,7 +133,7 @@ fn what_an_older_version_applied_is_in_place() {
     fake.put(rules(), format!("{head}\n{body}"));
     assert_eq!(go(&fake).unwrap(), Applied::Before);
     fake.put(rules(), format!("{head}\n# {body}"));
-    assert!(go(&fake).unwrap_err().message.contains("not in place"));
+    assert!(go(&fake).unwrap_err().message.contains("missing or incomplete"));
 }
 
 /// Every death of applying, and after each of these every death of taking back.
@@ -211,16 +211,16 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
         ("root's", |fake| {
             fake.set_user(1000);
         }),
-        ("not ours", |fake| {
+        ("not Assay's", |fake| {
             fake.put(rules(), "x");
         }),
-        ("nothing here would read", |fake| {
+        ("nothing here reads", |fake| {
             fake.remove("/etc/tmpfiles.d");
         }),
-        ("the kernel took 20", |fake| {
+        ("the kernel uses 20", |fake| {
             fake.set_manner("/proc/sys/vm/dirty_ratio", Manner::Ignores);
         }),
-        ("its value cannot be put back: the kernel refused 3: not permitted", |fake| {
+        ("cannot restore its value: the kernel refused 3: not permitted", |fake| {
             fake.set_manner("/sys/module/zfs/parameters/x", Manner::ReadOnly);
         }),
         ("another assay is measuring", |fake| {
@@ -249,7 +249,7 @@ fn two_results_do_not_set_the_same_for_keeps() {
     let another = voucher(1);
     let proposal = propose(&fake, another.id(), &other, &site(&fake));
     let refusal = apply(&fake, &another, &proposal).unwrap_err();
-    assert!(refusal.message.contains("has set the same permanently"), "{refusal}");
+    assert!(refusal.message.contains("already set this permanently"), "{refusal}");
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn another_drive_in_the_place_of_the_measured_one_is_refused() {
     let mut other = before;
     other.drives[0].id = "another".to_owned();
     let refusal = site_now(&fake, None, &other, false).unwrap_err();
-    assert!(refusal.message.contains("the result says nothing of that"), "{refusal}");
+    assert!(refusal.message.contains("the result does not apply"), "{refusal}");
 }
 
 #[test]
@@ -268,5 +268,5 @@ fn a_loop_device_of_the_studys_own_has_nothing_to_be_set_for_keeps() {
     let fake = machine();
     let proposal = propose(&fake, of_first().id(), &arm(), &Site::loop_to_be(1 << 30));
     assert_eq!(proposal.settings.len(), 2);
-    assert!(proposal.by_hand[0].1.contains("queue of requests"), "{:?}", proposal.by_hand);
+    assert!(proposal.by_hand[0].1.contains("request queue"), "{:?}", proposal.by_hand);
 }

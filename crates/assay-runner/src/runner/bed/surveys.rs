@@ -251,7 +251,7 @@ impl TestBed<'_> {
             // What must not be overwritten at all is refused with its own reason.
             identity::stake(self.system, site)?;
             return Err(Failure::mistake(format!(
-                "{} can be primed only where data may be lost: {}",
+                "{} can be primed only if data may be lost: {}",
                 site.target,
                 identity::way_on("STUDY", &site.target)
             )));

@@ -45,7 +45,7 @@ impl<'a> Fleet<'a> {
     ) {
         let record = &done.trial.record;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
-            let why = record.reason.clone().unwrap_or_else(|| "it could not be run".to_owned());
+            let why = record.reason.clone().unwrap_or_else(|| "it could not run".to_owned());
             // All others hear that it failed.
             let _ = self.meet(Err(why));
         }
@@ -99,10 +99,8 @@ impl<'a> Fleet<'a> {
             let kept = bundle.append(&mut whole.trial.record, &whole.histograms, &whole.series);
             if let Err(error) = kept {
                 let unkept = Unkept::after(self.kept.trials.len(), bundle.directory(), &error);
-                self.news.push(format!(
-                    "the trials of all hosts are not kept from now on: {}",
-                    unkept.why
-                ));
+                self.news
+                    .push(format!("the trials of all hosts are no longer stored: {}", unkept.why));
                 (self.kept.unkept, self.kept.bundle) = (Some(unkept), None);
             }
         }

@@ -69,8 +69,8 @@ fn another_study_is_refused_by_name_before_anything_runs() {
     let came = fleet(&[USUAL, other, USUAL], OnLoss::Continue);
     for own in &came {
         let why = own.finished.as_ref().err().unwrap();
-        assert!(why.message.contains("rank 1 (n1) made another plan"), "{}", why.message);
-        assert!(own.kept.is_empty(), "nothing was begun");
+        assert!(why.message.contains("rank 1 (n1) has a different plan"), "{}", why.message);
+        assert!(own.kept.is_empty(), "nothing was started");
     }
 }
 
@@ -83,7 +83,7 @@ fn what_has_no_sum_is_refused() {
     let looks = Given { study: Box::leak(text.into_boxed_str()), ..USUAL };
     let came = fleet(&[looks.clone(), looks], OnLoss::End);
     let why = &came[0].finished.as_ref().err().unwrap().message;
-    assert!(why.contains("a fleet cannot run this study yet"), "{why}");
+    assert!(why.contains("--fleet does not support this study yet"), "{why}");
 }
 
 /// Where a rank is lost, in whatever way: the others end within their patience, and it is named.
@@ -135,7 +135,7 @@ fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
     assert!(zero.trials[5].record.together.as_ref().unwrap().of == 3);
     let hosts = &zero.environment.fleet.as_ref().unwrap().hosts;
     let unheard =
-        |host: &stored::Host| host.said.iter().any(|own| own.text.contains("was not heard"));
+        |host: &stored::Host| host.said.iter().any(|own| own.text.contains("were not received"));
     assert_eq!(hosts.iter().map(unheard).collect::<Vec<_>>(), [false, false, true]);
 }
 

@@ -26,8 +26,7 @@ const MOST_TARGETS: usize = 64;
 /// How long it is waited at least for what rules of trust said on the others.
 const HEARING: Duration = Duration::from_secs(10);
 /// What is said of who did not tell.
-const UNHEARD: &str =
-    "what rules of trust say of its own evidence was not heard: its result there tells";
+const UNHEARD: &str = "its trust ratings were not received; see its result on that host";
 
 /// What one host has for a plan.
 pub struct OfHost {
@@ -102,7 +101,7 @@ impl Fleet<'_> {
         })?;
         for (rank, proof) in proofs {
             if let Some(how) = own.differs(&proof) {
-                return Err(format!("{} made another plan: {how}", self.name_of(rank)));
+                return Err(format!("{} has a different plan: {how}", self.name_of(rank)));
             }
         }
         self.say_to_each(&Message::Agreed(own.clone()))
@@ -168,7 +167,8 @@ impl Fleet<'_> {
                 None if self.is_stopped() => return,
                 None => {
                     let late: Vec<u32> = barrier.missing().collect();
-                    let why = format!("it did not come within {}", show::duration(patience as f64));
+                    let why =
+                        format!("it did not connect within {}", show::duration(patience as f64));
                     for rank in late {
                         barrier.lose(rank, &why);
                         self.lose(rank, &why);
@@ -231,7 +231,7 @@ impl Fleet<'_> {
                     .map(|rank| self.name_of(*rank))
                     .collect();
                 let time = show::duration(wait.as_nanos() as f64);
-                return Err(format!("{} said nothing within {time}", late.join(", ")));
+                return Err(format!("{} sent nothing within {time}", late.join(", ")));
             };
             let name = self.name_of(rank);
             match heard {
@@ -243,7 +243,7 @@ impl Fleet<'_> {
                     Err(Message::Leaving { why }) => {
                         return Err(format!("{name}: {}", plain(&why)));
                     }
-                    _ => return Err(format!("what {name} says makes no sense now")),
+                    _ => return Err(format!("{name} sent an invalid message")),
                 },
             }
         }
@@ -311,7 +311,7 @@ fn other_purpose(name: &str, purpose: Purpose) -> String {
         Purpose::Plan => ("only plans", "runs"),
         Purpose::Run => ("runs", "only plans"),
     };
-    format!("{name} {there} the study, and rank 0 {here} it: start the same line on all hosts")
+    format!("{name} {there} the study, and rank 0 {here} it; run the same command on all hosts")
 }
 
 /// What a host has as all of them take it.
@@ -337,7 +337,7 @@ fn heard(
     }
     let why = match take(rank, message) {
         Some(how) => barrier.arrive(rank, how).err()?,
-        None => "what it says makes no sense now",
+        None => "it sent an invalid message",
     };
     Some((rank, why.to_owned()))
 }

@@ -19,18 +19,17 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
         machine::machine(system).place.value().map_or_else(Vec::new, |place| place.layers.clone());
     if layers.iter().any(|layer| layer.kind == PlaceKind::Container) {
         return refused(
-            "this is a container: restarting it would not restart its kernel; run it on the host, or read \
-             past boots without --reboots",
+            "restarting a container does not restart the kernel; run on the host, or read past boots without --reboots",
         );
     }
     if system.status(Path::new(RUNNING)).is_err() {
         return refused(
-            "systemd is not the first program here, and a unit of its is what goes on after a restart; \
-             read another machine's boots with --journal FILE",
+            "systemd is not the init process here, and --reboots resumes from a systemd unit; read another machine's \
+             boots with --journal FILE",
         );
     }
     if system.user().id != 0 {
-        return refused("a unit is written and the machine restarted: run it as root (sudo)");
+        return refused("--reboots writes a unit and restarts the machine; run it as root (sudo)");
     }
     for program in ["systemctl", "journalctl"] {
         if system.program(program).is_none() {
@@ -40,11 +39,11 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     if system.space(Path::new(UNITS)).is_ok_and(|space| space.read_only)
         || !is_directory(system, UNITS)
     {
-        return refused(&format!("{UNITS} is read-only or not there: no unit can be written"));
+        return refused(&format!("cannot write a unit: {UNITS} is read-only or missing"));
     }
     let program = system.read_link(Path::new("/proc/self/exe"));
     let program = program.map_err(|error| {
-        Failure::refused(format!("--reboots: this program cannot be found: {error}"))
+        Failure::refused(format!("--reboots: cannot find this program: {error}"))
     })?;
     let home = identity::state_directory(system)?;
     for (what, path) in
@@ -59,8 +58,8 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
         system.status(&program).is_ok_and(|file| file.user == 0 && file.mode & OTHERS_WRITE == 0);
     if !is_roots || !matches!(way, Ok(None)) {
         return refused(&format!(
-            "{} would be started by root at each boot, and others than root may change it: install it as \
-             root first (sudo install {} /usr/local/bin/assay)",
+            "root would start {} at each boot, but other users may change it; install it as root first (sudo install \
+             {} /usr/local/bin/assay)",
             program.display(),
             program.display()
         ));
@@ -78,7 +77,7 @@ fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
     let site = resolve(system, &there.display().to_string());
     if site.is_ok_and(|site| site.backing == Backing::Memory) {
         return Err(Failure::refused(format!(
-            "--reboots: {what} ({}) lies in memory and would be gone after a restart",
+            "--reboots: {what} ({}) is in memory and would be lost by a restart",
             path.display()
         )));
     }
@@ -88,14 +87,14 @@ fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
 /// What may surprise.
 pub(super) fn cautions(system: &dyn System) -> Vec<String> {
     let mut told = vec![
-        "everything that runs now is ended by the first restart: save your work, and be sure that the \
-         machine comes up without a passphrase"
+        "the first restart ends all running programs: save your work, and make sure that the machine boots without a \
+         passphrase"
             .to_owned(),
     ];
     if system.status(Path::new(LASTING)).is_err() {
         told.push(format!(
-            "the journal is kept in memory here ({LASTING} is not there): each boot is recorded in its own \
-             time, but of one that is cut off only its beginning is known"
+            "the journal is in memory here ({LASTING} is missing): Assay records each boot as it runs, but only the \
+             start of a boot that is cut off"
         ));
     }
     told
@@ -127,10 +126,7 @@ mod tests {
             "mode /opt 1777",
         ] {
             let refused = checked(facts).unwrap_err();
-            assert!(
-                refused.message.contains("others than root may change it"),
-                "{facts}: {refused}"
-            );
+            assert!(refused.message.contains("other users may change it"), "{facts}: {refused}");
         }
     }
 }

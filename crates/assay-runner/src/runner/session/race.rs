@@ -111,15 +111,16 @@ impl Session<'_, '_> {
     fn over_words(&self, over: Over, at: &Race) -> String {
         let after = at.standing.replicates;
         match over {
-            Over::One => format!("all settings but one were surely behind after replicate {after}"),
+            Over::One => format!(
+                "all configurations but one were behind (95% confidence) after replicate {after}"
+            ),
             Over::Close => {
                 let closeness = match self.plan.design.stopping {
                     Stopping::Race { closeness, .. } => closeness,
                     _ => 0.0,
                 };
                 format!(
-                    "no setting that was left in can be ahead of the leader by more than {} after replicate \
-                     {after}",
+                    "no remaining configuration can lead by more than {} after replicate {after}",
                     show::share(closeness)
                 )
             }
@@ -133,15 +134,15 @@ fn standing_words(at: &Race, plan: &Plan) -> String {
     let is_again = at.next.iter().any(|(_, repeats)| repeats.is_some());
     if let Some((pass, passes)) = at.pass(plan) {
         let what = if is_again { "what was disturbed runs again" } else { "some of the settings" };
-        return format!("screen before the race, pass {pass} of {passes}: {what}");
+        return format!("screening before the race, pass {pass} of {passes}: {what}");
     }
     let (all, left) = (at.standing.left.len(), at.standing.running().count());
     let next = at.standing.replicates + 1;
     if is_again {
-        return format!("race, replicate {next}: what was disturbed runs again");
+        return format!("race, replicate {next}: repeating disturbed trials");
     }
     if at.standing.replicates < race::FIRST_LOOK && left == all {
-        return format!("race, replicate {next}: {all} settings");
+        return format!("race, replicate {next}: {all} configurations");
     }
-    format!("race, replicate {next}: {left} of {all} settings are left in")
+    format!("race, replicate {next}: {left} of {all} configurations remain")
 }

@@ -17,7 +17,7 @@ fn planned(study: Study) -> Outcome<Preview> {
 fn a_plan_without_a_trial_is_refused() {
     let failure = planned(in_lab("raid-chunk")).err().expect("no md here");
     assert_eq!(failure.kind.exit_code(), 3, "{failure}");
-    assert!(failure.message.starts_with("nothing of this study can be run here: "), "{failure}");
+    assert!(failure.message.starts_with("this study cannot run here: "), "{failure}");
     let ran = Request { study: in_lab("raid-chunk"), targets: Vec::new(), ..request(".") };
     let failure = run(&machine(), ran, &AtomicBool::new(false), &mut |_| {}).err().unwrap();
     assert!(failure.kind.exit_code() == 3, "{failure}");
@@ -78,7 +78,7 @@ fn refused_on(fake: &Fake, is_primed: bool) -> String {
         request.study.factors.insert("filesystem".to_owned(), levels);
     }
     let failure = run(fake, request, &AtomicBool::new(false), &mut |_| {}).err();
-    failure.expect("nobody has agreed").message
+    failure.expect("without consent").message
 }
 
 #[test]

@@ -9,7 +9,7 @@ use assay_base::draws::Draws;
 /// Of 96 settings: six copies, four sizes, four numbers of threads.
 fn text(screen: bool) -> String {
     format!(
-        "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 12\nmargin = \"5 %\"\n\
+        "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 12\nmargin = \"5%\"\n\
          stop = {{ rule = \"best\", screen = {screen} }}\n[factors]\n\
          aa_copy = [\"c0\", \"c1\", \"c2\", \"c3\", \"c4\", \"c5\"]\n\
          block_size = [\"4 KiB\", \"8 KiB\", \"16 KiB\", \"32 KiB\"]\nthreads = [1, 2, 3, 4]\n[[workload]]\n\

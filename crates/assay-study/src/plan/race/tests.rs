@@ -99,7 +99,7 @@ fn planned(arms: usize, costly: bool) -> Plan {
     let engines = if costly { "engine = [\"psync\", \"io_uring\"]\n" } else { "" };
     let visits = if costly { "hard_to_change = [\"engine\"]\n" } else { "" };
     let text = format!(
-        "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 12\nmargin = \"2 %\"\n\
+        "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 12\nmargin = \"2%\"\n\
          stop = {{ rule = \"best\" }}\n{visits}[factors]\naa_copy = [{}]\n{engines}[[workload]]\n\
          name = \"w\"\nio = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n",
         copies.join(", ")

@@ -93,15 +93,15 @@ impl Reader<'_> {
         let given: Vec<&Field> = all().filter(|field| table.contains_key(field.name)).collect();
         if given.is_empty() && !all().any(|field| meant.contains(&field.name)) {
             let place = self.places.of(path).key;
-            let message = format!("{} has nothing to do", fields.label);
+            let message = format!("{} has no kind of work", fields.label);
             let hint = Some(format!("add {}", first.example));
             self.say(&join(path, first.name), place, message, hint);
         }
         for extra in given.iter().skip(1) {
             let place = self.places.of(&join(path, extra.name)).key;
             let message =
-                format!("{} is of one kind: {} is there already", fields.label, given[0].name);
-            self.say(&join(path, extra.name), place, message, Some("leave one out".to_owned()));
+                format!("{} has only one kind, already set by {}", fields.label, given[0].name);
+            self.say(&join(path, extra.name), place, message, Some("remove one".to_owned()));
             out.remove(extra.name);
         }
         if !all().any(|field| out.contains_key(field.name)) {
@@ -240,7 +240,7 @@ impl Reader<'_> {
     ) -> Option<Value> {
         if value.get_ref().is_table() {
             let message = format!("{} is a list of tables", field.name);
-            let hint = format!("write it with two brackets: {}", field.example);
+            let hint = format!("use two brackets: {}", field.example);
             self.say(path, value.span(), message, Some(hint));
             return None;
         }
@@ -334,7 +334,7 @@ impl Reader<'_> {
         }
         let place = self.places.of(path).key;
         let count = if table.is_empty() { "no" } else { "more than one" };
-        let message = format!("{} names {count} place: it takes one of {keys}", field.name);
+        let message = format!("{} names {count} target; use exactly one of {keys}", field.name);
         self.say(path, place, message, Some(format!("write for example: {}", field.example)));
         None
     }
@@ -404,13 +404,8 @@ impl Reader<'_> {
             let name: &str = key.get_ref();
             let path = join("factors", name);
             if factors.is_some_and(|factors| factors.contains_key(name)) {
-                let message = format!("{name} stands below [factors], too");
-                self.say(
-                    &path,
-                    key.span(),
-                    message,
-                    Some("leave it out in one of them".to_owned()),
-                );
+                let message = format!("{name} is also in [factors]");
+                self.say(&path, key.span(), message, Some("remove it in one of them".to_owned()));
                 continue;
             }
             self.places.insert(&path, Place { key: key.span(), value: value.span() });
@@ -477,7 +472,7 @@ impl Reader<'_> {
             let (span, message) = if known {
                 (value.span(), message)
             } else {
-                (self.places.of(path).key, format!("there is no factor \"{name}\""))
+                (self.places.of(path).key, format!("unknown factor \"{name}\""))
             };
             self.say(path, span, message, hint);
             return Vec::new();
@@ -531,13 +526,13 @@ fn mentions(value: &DeValue<'_>, text: &str) -> bool {
 fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
     match value {
         DeValue::String(text) if text.chars().any(char::is_control) => {
-            Err(Complaint::plain("a level has no line ends and no other control characters"))
+            Err(Complaint::plain("a level cannot contain line breaks or control characters"))
         }
         DeValue::String(text) => Ok(text.clone().into_owned()),
         DeValue::Integer(number) => Ok(scalar::decimal(number)),
         DeValue::Boolean(flag) => Ok(flag.to_string()),
         other => Err(Complaint::plain(format!(
-            "a level is text, a whole number, true or false, not {}",
+            "a level must be text, a whole number, true or false, not {}",
             scalar::kind_of(other)
         ))),
     }
@@ -597,16 +592,14 @@ pub fn unknown_factor(name: &str) -> Option<String> {
     }
     if let Some(field) = STUDY.find(name) {
         return Some(format!(
-            "{name} belongs to the study itself: move it above the first line in [ ] ({})",
+            "{name} is a key of the study; move it above the first line in [ ] ({})",
             field.example
         ));
     }
     if name.starts_with("tunable:") {
-        return Some(
-            "write tunable:/sys/... or tunable:/proc/sys/..., a path without ..".to_owned(),
-        );
+        return Some("use tunable:/sys/... or tunable:/proc/sys/..., a path without ..".to_owned());
     }
-    let all = || "assay list factors names them all".to_owned();
+    let all = || "see assay list factors".to_owned();
     Some(words::did_you_mean(name, &known).unwrap_or_else(all))
 }
 
@@ -622,17 +615,17 @@ fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<S
         let known = fields.names();
         let near = words::nearest(name, &known);
         let hint = words::did_you_mean(name, &known);
-        let all = || format!("known here: {}", known.join(", "));
+        let all = || format!("use one of {}", known.join(", "));
         return (near.and_then(|near| fields.find(near)), Some(hint.unwrap_or_else(all)));
     };
     let example = home.find(name).map_or("", |field| field.example);
     let hint = match home.label {
         "a study" => {
-            format!("{name} belongs to the study itself: move it above the first line in [ ]")
+            format!("{name} is a key of the study; move it above the first line in [ ]")
         }
-        "a workload" => format!("{name} belongs to a workload: write it below [[workload]]"),
+        "a workload" => format!("{name} is a key of a workload; move it below [[workload]]"),
         label if example.starts_with(label) => format!("write {example}"),
-        label => format!("{name} belongs into {label}: {label} = {{ {example}, ... }}"),
+        label => format!("{name} is a key of {label}: {label} = {{ {example}, ... }}"),
     };
     (fields.find(home.label), Some(hint))
 }

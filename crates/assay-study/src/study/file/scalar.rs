@@ -161,10 +161,10 @@ pub(super) fn word(
     // A long list would bury the message: it goes below, or the one near word does.
     let near = words::did_you_mean(text, choices);
     if choices.len() > 5 {
-        let hint = near.unwrap_or_else(|| format!("known here: {}", choices.join(", ")));
-        return Err(Complaint::new(format!("{}: \"{text}\" is not known", field.name), hint));
+        let hint = near.unwrap_or_else(|| format!("use one of {}", choices.join(", ")));
+        return Err(Complaint::new(format!("{}: unknown value \"{text}\"", field.name), hint));
     }
-    let message = format!("{} is {}, not \"{text}\"", field.name, words::choice(choices));
+    let message = format!("{} must be {}, not \"{text}\"", field.name, words::choice(choices));
     Err(Complaint { message, hint: near })
 }
 
@@ -189,7 +189,7 @@ pub fn whole(
         let complaint = wrong_type(field, "a whole number", value);
         return Err(match bare.filter(|number| limits.contains(number)) {
             Some(number) if matches!(field.form, Form::Rising { .. }) => {
-                Complaint::new(complaint.message, format!("write it bare: {number}"))
+                Complaint::new(complaint.message, format!("remove the quotes: {number}"))
             }
             Some(number) => {
                 Complaint::new(complaint.message, format!("write it bare: {name} = {number}"))
@@ -201,7 +201,7 @@ pub fn whole(
     parsed.filter(|number| limits.contains(number)).map(|number| json!(number)).ok_or_else(|| {
         let shown = decimal(number);
         Complaint::plain(if most == u64::MAX {
-            format!("{name}: {shown} is no whole number from 0 to 2^64 - 1")
+            format!("{name}: {shown} is not a whole number from 0 to 2^64 - 1")
         } else {
             format!("{name}: {shown} is outside {} to {}", show::count(least), show::count(most))
         })
@@ -246,14 +246,18 @@ where
         .parse()
         .map_err(|error: UnitError| Complaint::plain(format!("{name}: {}", quoted(&error.0))))?;
     if amount < *least && amount == T::default() {
-        let message = format!("{name} is above zero, not \"{text}\"");
+        let message = format!("{name} must be above zero, not \"{text}\"");
         return Err(Complaint::new(message, format!("write for example: {}", field.example)));
     }
     if amount < *least {
-        return Err(Complaint::plain(format!("{name}: \"{text}\" is too small: at least {least}")));
+        return Err(Complaint::plain(format!(
+            "{name}: \"{text}\" is too small; the minimum is {least}"
+        )));
     }
     if amount > *most {
-        return Err(Complaint::plain(format!("{name}: \"{text}\" is too large: at most {most}")));
+        return Err(Complaint::plain(format!(
+            "{name}: \"{text}\" is too large; the maximum is {most}"
+        )));
     }
     Ok(json!(amount))
 }
@@ -264,7 +268,7 @@ fn share(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         return Ok(json!(share));
     }
     Err(Complaint::new(
-        format!("{} lies above 0% and below 100%, not at \"{text}\"", field.name),
+        format!("{} must be above 0% and below 100%, not \"{text}\"", field.name),
         format!("write for example: {}", field.example),
     ))
 }
@@ -291,10 +295,9 @@ fn with_unit<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Compl
     let (name, message) = (field.name, format!("{} has no unit", field.name));
     Err(match (&field.form, bare.parse::<u64>()) {
         // Who writes 4096 means bytes.
-        (Form::Size { .. } | Form::Sizes { .. }, Ok(bytes)) if bytes >= 512 => Complaint::new(
-            message,
-            format!("if bytes are meant, write {name} = \"{}\"", Bytes(bytes)),
-        ),
+        (Form::Size { .. } | Form::Sizes { .. }, Ok(bytes)) if bytes >= 512 => {
+            Complaint::new(message, format!("for bytes, use {name} = \"{}\"", Bytes(bytes)))
+        }
         (_, Ok(number)) if number > 0 => {
             // The unit of the example is the one that is usual for this key.
             let example = field.example.trim_end_matches(['}', ' ', '"']);

@@ -266,22 +266,22 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
         "[factors]\nblock_size = [\"4 KiB\", \"700 B\"]",
     );
     for (factors, io, part) in [
-        ("", "mix = \"read\", block_size = \"4 KiB\"", "verify: nothing is written"),
+        ("", "mix = \"read\", block_size = \"4 KiB\"", "verify: the workload writes nothing"),
         (
             "",
             "mix = \"write\", block_size = \"4 KiB\", compressibility = \"zero\"",
-            "verify: what is verified has random",
+            "verify: verified data need random",
         ),
         ("", "mix = \"write\", block_size = \"1000 B\"", "whole sectors of 512 B"),
         (sizes, "mix = \"write\"", "the operation has 700 B"),
-        ("", "mix = \"write\", block_size = \"4KiB/50:8KiB/50\"", "blocks of one size"),
-        ("", "mix = \"write/50:trim/50\", block_size = \"4 KiB\"", "carries no stamp"),
-        ("", "mix = \"write\", block_size = \"4 KiB\", duplicates = \"30%\"", "no block is a copy"),
+        ("", "mix = \"write\", block_size = \"4KiB/50:8KiB/50\"", "need one block size"),
+        ("", "mix = \"write/50:trim/50\", block_size = \"4 KiB\"", "cannot be trimmed"),
         (
             "",
-            "mix = \"write\", block_size = \"4 KiB\", align = \"512 B\"",
-            "no block reaches into another",
+            "mix = \"write\", block_size = \"4 KiB\", duplicates = \"30%\"",
+            "cannot have duplicate",
         ),
+        ("", "mix = \"write\", block_size = \"4 KiB\", align = \"512 B\"", "blocks cannot overlap"),
     ] {
         let told = told(factors, io);
         assert!(told.contains(part), "{io}: {told}");

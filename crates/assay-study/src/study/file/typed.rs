@@ -170,7 +170,7 @@ mod tests {
         );
         assert_eq!(
             hint("factors/fill_level", "write for example: fill_level = [\"80%\"]"),
-            "write for example: --set 'fill_level=80%'"
+            "write for example: --set fill_level=80%"
         );
         assert_eq!(
             hint("baseline/queue_depth", "add it below [factors]: queue_depth = [1, 8]"),

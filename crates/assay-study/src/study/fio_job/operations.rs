@@ -35,7 +35,7 @@ pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
     if let Some(second) = second {
         told.refuse_key(
             line_of(job, second),
-            format!("{second}: {key} stands beside it; say one of them"),
+            format!("{second}: {key} is also set; use one of them"),
         );
     }
     let every = data.max(whole);
@@ -77,7 +77,7 @@ pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut Told) -> u64 {
         return 0;
     }
     told.remark(format!(
-        "[{}]: {share} % of the written blocks of 4 KiB are copies of 256 others, where fio repeats whole \
+        "[{}]: {share}% of the written blocks of 4 KiB are copies of 256 others, where fio repeats whole \
          buffers that it wrote before",
         job.name
     ));
@@ -144,9 +144,9 @@ mod tests {
             assert!(!study(&text).contains("sync ="), "{text}");
         }
         let both = refused(&format!("{DEVICE}rw=write\nfsync=1\nfdatasync=2\n"));
-        assert!(both.contains("fsync: fdatasync stands beside it"), "{both}");
+        assert!(both.contains("fsync: fdatasync is also set"), "{both}");
         let both = refused(&format!("{FILE}rw=write\nfdatasync=1\nsync=dsync\n"));
-        assert!(both.contains("sync: fdatasync stands beside it"), "{both}");
+        assert!(both.contains("sync: fdatasync is also set"), "{both}");
         let other = refused(&format!("{FILE}rw=write\nsync=2\n"));
         assert!(other.contains("sync=2: there are none, sync and o_dsync"), "{other}");
         let many = refused(&format!("{FILE}rw=write\nfdatasync=2000000\n"));

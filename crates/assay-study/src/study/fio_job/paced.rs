@@ -91,7 +91,7 @@ fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
     let [Some(read), Some(other)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
     else {
-        let text = format!("rate_iops={}: this is no whole number", setting.value);
+        let text = format!("rate_iops={}: not a whole number", setting.value);
         told.refuse(setting.line, text);
         return None;
     };
@@ -130,7 +130,7 @@ fn think(job: &Job, depth: u64, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get("thinktime")?;
     let bare = setting.value.parse::<u64>().ok().and_then(|us| us.checked_mul(1000));
     let Some(ns) = bare.or_else(|| super::values::ns(&setting.value)) else {
-        told.refuse(setting.line, format!("thinktime={}: this is no time", setting.value));
+        told.refuse(setting.line, format!("thinktime={}: not a time", setting.value));
         return None;
     };
     if ns == 0 {

@@ -15,13 +15,11 @@ pub(super) fn polled(
     let engine = job.settings.get("ioengine").map_or("psync", |setting| setting.value.as_str());
     let why = match (submission, completion) {
         (false, false) => return None,
-        _ if engine != "io_uring" => "only the queues of io_uring are polled here",
-        (true, true) => "sqthread_poll stands beside it; only one of them can be done here",
-        (false, true) if !direct => {
-            "completions are polled for of direct operations alone; say direct=1"
-        }
+        _ if engine != "io_uring" => "Assay polls only io_uring",
+        (true, true) => "sqthread_poll is also set; Assay supports only one of them",
+        (false, true) if !direct => "polled completions need direct I/O; use direct=1",
         (false, true) if !alone => {
-            "completions are polled for of reads and writes alone; leave syncs and trims out"
+            "polled completions support only reads and writes; remove syncs and trims"
         }
         (true, false) => return Some("sqpoll"),
         (false, true) => return Some("iopoll"),

@@ -27,10 +27,7 @@ pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
             continue;
         }
         if whole.split_whitespace().next() == Some("include") {
-            told.refuse_key(
-                line,
-                "include: another file would be read here; put its lines in this one",
-            );
+            told.refuse_key(line, "include: not supported; put its lines into this file");
             continue;
         }
         let (key, value) = whole.split_once('=').unwrap_or((whole, ""));
@@ -56,7 +53,7 @@ pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
             (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
             // In the global section it is of each job.
             (None, true) => drop(global.insert(key.to_owned(), setting)),
-            (None, false) => told.refuse(line, format!("{key}: no section stands above it")),
+            (None, false) => told.refuse(line, format!("{key}: no section above it")),
         }
     }
     for job in &mut jobs {
@@ -81,7 +78,7 @@ fn with_variables(
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
     if value.contains("$(") || value.contains('`') {
-        return Err("the output of a program stands here; write its value".to_owned());
+        return Err("the value is a program's output; use the value itself".to_owned());
     }
     let (mut out, mut rest) = (String::new(), value);
     while let Some((before, from)) = rest.split_once("${") {
@@ -92,7 +89,7 @@ fn with_variables(
         let Some(held) = held else {
             let name = outside::spelled(name);
             return Err(format!(
-                "the variable {name} is not set here; set it ({name}=VALUE assay ...), or write its value"
+                "the variable {name} is not set; set it ({name}=VALUE assay ...), or use its value"
             ));
         };
         out.push_str(before);
@@ -111,12 +108,12 @@ fn check_keys(settings: &Settings, told: &mut Told) {
             continue;
         }
         if keys::ONLY_TOLD.contains(&key.as_str()) {
-            told.remark(format!("{key} only says how fio reports, and is passed over"));
+            told.remark(format!("{key} only affects fio's report; Assay ignores it"));
             continue;
         }
         let meaning = keys::MEANINGS.iter().find(|(name, _)| *name == key.as_str());
-        let meaning = meaning.map_or("a key that is not known here", |(_, meaning)| meaning);
+        let meaning = meaning.map_or("unknown key", |(_, meaning)| meaning);
         let written = &setting.written;
-        told.refuse_key(setting.line, format!("{written}: {meaning}; this cannot be done here"));
+        told.refuse_key(setting.line, format!("{written}: {meaning}; not supported"));
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn number(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     let found = value.parse::<u64>().ok();
     if found.is_none() {
         let written = &setting.written;
-        told.refuse(setting.line, format!("{written}={value}: this is no whole number"));
+        told.refuse(setting.line, format!("{written}={value}: not a whole number"));
     }
     found
 }
@@ -19,7 +19,7 @@ pub(super) fn percent(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     let share = number(job, key, told)?;
     let line = job.settings.get(key).map_or(job.line, |setting| setting.line);
     if share > 100 {
-        told.refuse(line, format!("{key}={share}: this is more than 100 per cent"));
+        told.refuse(line, format!("{key}={share}: more than 100%"));
     }
     Some(share.min(100))
 }
@@ -90,7 +90,7 @@ pub(super) fn duration(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     let found = ns(&setting.value);
     if found.is_none() {
         let (written, value) = (&setting.written, &setting.value);
-        told.refuse(setting.line, format!("{written}={value}: this is no time"));
+        told.refuse(setting.line, format!("{written}={value}: not a time"));
     }
     found.filter(|ns| *ns > 0)
 }

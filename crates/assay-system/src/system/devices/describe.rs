@@ -51,7 +51,7 @@ fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u6
         .value()
         .is_none_or(|bus| ["sata", "scsi", "usb", "nvme", "mmc"].contains(&bus.as_str()));
     if !told {
-        return Presence::absent("no drive with a medium of its own");
+        return Presence::absent("not a drive with its own medium");
     }
     let block = sysfs::block(name);
     let page = system.read_bytes(&block.join("device/vpd_pgb1")).unwrap_or_default();
@@ -59,12 +59,12 @@ fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u6
     let turning = sysfs::flag(system, &block.join("queue/rotational"));
     match (rate, turning.value()) {
         (Some(rate @ SLOWEST..=FASTEST), _) => Presence::Present(u64::from(rate)),
-        (Some(1), _) => Presence::absent("nothing turns in it"),
-        (_, Some(false)) => Presence::absent("nothing turns in it, as the kernel sees it"),
-        (Some(_), _) => Presence::absent("the drive does not tell its rate"),
-        (None, Some(true)) => Presence::absent(
-            "page 0xb1 of it is not there (it has none, or Linux is older than 5.18)",
-        ),
+        (Some(1), _) => Presence::absent("not rotational"),
+        (_, Some(false)) => Presence::absent("not rotational, according to the kernel"),
+        (Some(_), _) => Presence::absent("the drive does not report its rate"),
+        (None, Some(true)) => {
+            Presence::absent("page 0xb1 is missing (not supported, or Linux is older than 5.18)")
+        }
         (None, None) => turning.map(u64::from),
     }
 }
@@ -75,7 +75,7 @@ fn usb_version(system: &dyn System, name: &str, bus: &Presence<String>) -> Prese
 
 fn card(system: &dyn System, name: &str) -> Presence<MemoryCard> {
     if !name.starts_with("mmcblk") {
-        return Presence::absent("no memory card");
+        return Presence::absent("not a memory card");
     }
     let text = |file: &str| sysfs::text(system, &sysfs::block(name).join("device").join(file));
     Presence::Present(MemoryCard {
@@ -108,14 +108,14 @@ fn model(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<St
     match bus.value().map(String::as_str) {
         Some("usb") => sysfs::first(
             [usb_text(system, name, "product"), scsi_model(text)],
-            "the kernel tells no model",
+            "the kernel reports no model",
         ),
         Some("mmc") => card_model(text),
         Some("nvme") => text("model"),
         Some("sata" | "scsi") => scsi_model(text),
         Some("virtio") if name.starts_with("sd") => scsi_model(text),
-        Some("virtio" | "xen") => Presence::absent("a virtual disk names no model"),
-        _ => Presence::absent("not a drive of its own"),
+        Some("virtio" | "xen") => Presence::absent("a virtual disk reports no model"),
+        _ => Presence::absent("not a separate drive"),
     }
 }
 
@@ -150,7 +150,7 @@ fn firmware(system: &dyn System, block: &Path, bus: &Presence<String>) -> Presen
         return Presence::absent("a virtual disk has no firmware");
     }
     let ways = files.map(|file| sysfs::text(system, &file));
-    sysfs::first(ways, "the kernel tells no firmware revision")
+    sysfs::first(ways, "the kernel reports no firmware revision")
 }
 
 fn serial(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<String> {
@@ -166,7 +166,7 @@ fn serial(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<S
         text(device.join("wwid")).map(|wwid| serial_of_wwid(&wwid)),
         text(block.join("wwid")),
     ];
-    sysfs::first(ways, "the kernel tells no serial number")
+    sysfs::first(ways, "the kernel reports no serial number")
 }
 
 /// Page 0x80 of a SCSI device: four bytes of header, then the serial number.

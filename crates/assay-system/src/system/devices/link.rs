@@ -16,7 +16,7 @@ pub fn bus(system: &dyn System, name: &str) -> Presence<String> {
         .find(|(word, _)| numbered_part(&place, word).is_some())
         .map(|(_, bus)| *bus);
     let bus = by_way.or_else(|| by_name(name)).or_else(|| by_other_parts(&place));
-    Presence::from_option(bus.map(str::to_owned), "the device's place in sysfs does not tell")
+    Presence::from_option(bus.map(str::to_owned), "the device's path in sysfs does not show it")
 }
 
 fn by_name(name: &str) -> Option<&'static str> {
@@ -58,9 +58,9 @@ pub fn link(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence
             "usb" => usb(system, &place),
             "nvme" => nvme(system, &place),
             "mmc" => mmc(system, &place),
-            "virtio" | "xen" => Presence::absent("a virtual disk has no link of its own"),
-            "scsi" => Presence::absent("the kernel tells no speed for this bus"),
-            _ => Presence::absent("not a drive of its own"),
+            "virtio" | "xen" => Presence::absent("a virtual disk has no link"),
+            "scsi" => Presence::absent("the kernel reports no speed for this bus"),
+            _ => Presence::absent("not a separate drive"),
         },
         Presence::Absent(reason) => Presence::absent(reason),
     }
@@ -131,8 +131,8 @@ pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
     let told = read("max_link_speed")
         .both(&read("max_link_width"), |speed, width| pcie_link(speed, width));
     match told {
-        Presence::Present(link) => Presence::from_option(link, "its PCIe link tells no speed"),
-        Presence::Absent(_) => Presence::absent("no PCIe link of its own"),
+        Presence::Present(link) => Presence::from_option(link, "its PCIe link reports no speed"),
+        Presence::Absent(_) => Presence::absent("no own PCIe link"),
     }
 }
 
@@ -193,10 +193,10 @@ fn mmc(system: &dyn System, place: &Path) -> Presence<Link> {
     let file = Path::new("/sys/kernel/debug").join(host).join("ios");
     match sysfs::text(system, &file) {
         Presence::Present(text) => {
-            Presence::from_option(mmc_link(&text), "the card slot tells no clock")
+            Presence::from_option(mmc_link(&text), "the card slot reports no clock")
         }
         Presence::Absent(_) => {
-            Presence::absent("the kernel tells a card's bus speed only in debugfs")
+            Presence::absent("the kernel reports a card's bus speed only in debugfs")
         }
     }
 }

@@ -89,11 +89,11 @@ fn platters_turn_as_fast_as_their_page_says() {
     let page = place(&fake, "sdb").join("device/vpd_pgb1");
     let page = fake.canonical(page.parent().unwrap()).unwrap().join("vpd_pgb1");
     fake.put(&page, [0, 0xb1, 0, 60, 0, 1]);
-    assert_eq!(turns("sdb").reason(), Some("nothing turns in it"));
+    assert_eq!(turns("sdb").reason(), Some("not rotational"));
     fake.put(&page, [0, 0xb1, 0, 60, 0, 0]);
-    assert_eq!(turns("sdb").reason(), Some("the drive does not tell its rate"));
+    assert_eq!(turns("sdb").reason(), Some("the drive does not report its rate"));
     let ssd = drive(&machines::machine("nvme-one-lane"), "nvme0n1");
-    assert!(ssd.rpm.reason().unwrap().contains("as the kernel sees it"));
+    assert!(ssd.rpm.reason().unwrap().contains("according to the kernel"));
 }
 
 #[test]

@@ -83,13 +83,13 @@ impl Stake {
             wanted.iter().filter(|name| !given.contains(name)).copied().collect();
         if !missing.is_empty() {
             return Some(format!(
-                "does not name {}, which {target:?} carries",
+                "does not name {}, which {target:?} contains",
                 missing.join(" and ")
             ));
         }
         let spare = given.iter().find(|name| !wanted.contains(name));
         if let Some(spare) = spare {
-            return Some(format!("names {spare:?}, which {target:?} does not carry"));
+            return Some(format!("names {spare:?}, which {target:?} does not contain"));
         }
         (given.len() > wanted.len()).then(|| "names something twice".to_owned())
     }
@@ -108,7 +108,7 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     let family = Family::of(system, name)?;
     let refuse = |reason: String| Failure::refused(format!("{:?} {reason}", site.target));
     if !family.is(site.device) {
-        return Err(refuse("is no longer the device that was named: name it again".to_owned()));
+        return Err(refuse("is no longer the named device; give its ID again".to_owned()));
     }
     if let Some(reason) = family.in_use(system)? {
         return Err(refuse(reason));
@@ -136,14 +136,12 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     };
     let lost: Vec<String> = stake.losses.iter().map(Loss::words).collect();
     let lost = if lost.is_empty() {
-        "it carries nothing that is known".to_owned()
+        "it contains nothing known".to_owned()
     } else {
         format!("lost would be {}", lost.join("; "))
     };
     let text = stake.text();
-    Err(Failure::mistake(format!(
-        "{typed:?} {fault}; {lost}: what has to be typed for it is {text:?}"
-    )))
+    Err(Failure::mistake(format!("{typed:?} {fault}; {lost}; type {text:?}")))
 }
 
 /// Makes sure, right before it is changed, that a device is still the one that was named and that
@@ -153,21 +151,22 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
 /// Refused where it is not, or is in use.
 pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
     let device = consent.device.display();
-    system.open_device_for_writing(consent, Caching::Buffered).map(drop).map_err(|error| {
-        Failure::refused(format!("{device} cannot be overwritten any more: {error}"))
-    })
+    system
+        .open_device_for_writing(consent, Caching::Buffered)
+        .map(drop)
+        .map_err(|error| Failure::refused(format!("cannot overwrite {device} any more: {error}")))
 }
 
 /// How a refusal of a device that its user named, and did not give up, goes on. The plan says what has to be typed,
 /// beside what is lost by it: no refusal puts an option of consent into anybody's hands.
 pub fn way_on(study: &str, target: &str) -> String {
-    format!("`assay plan {study} {target}` says what is lost and what has to be typed for it")
+    format!("`assay plan {study} {target}` shows what is lost and the ID to type")
 }
 
 fn not_a_device(site: &Site) -> Failure {
     let target = &site.target;
     Failure::mistake(format!(
-        "{target:?} is not a block device that sysfs shows: only whole devices and partitions are overwritten"
+        "{target:?} is not a block device in sysfs; Assay overwrites only whole devices and partitions"
     ))
 }
 

@@ -26,18 +26,18 @@ pub fn consent_of_made(
 ) -> Outcome<Consent> {
     let refuse = |why: &str| Failure::refused(format!("{} {why}", device.display()));
     if !journal.undos().iter().any(|known| known.is_for_the_same(undo)) {
-        return Err(refuse("is not in the journal of this run: it is left alone"));
+        return Err(refuse("is not in the journal of this run; Assay leaves it"));
     }
     let found = system.status(device);
     let found = found.map_err(|error| cannot_tell("what was made", device, &error))?;
     let number = found.own_device.filter(|_| found.kind == FileKind::BlockDevice);
-    let number = number.ok_or_else(|| refuse("is no block device"))?;
+    let number = number.ok_or_else(|| refuse("is not a block device"))?;
     // Taken first: what changes afterwards is noticed when the device is opened.
     let sequence = disk_sequence(system, number);
     let name = devices::name_of(system, number);
-    let name = name.ok_or_else(|| refuse("is no device that sysfs shows"))?;
+    let name = name.ok_or_else(|| refuse("is not a device in sysfs"))?;
     if !undo.takes_away(system, &name) {
-        return Err(refuse("is not what this run made"));
+        return Err(refuse("was not created by this run"));
     }
     let most = match undo {
         // It stands on memory alone, as large as it was made.
@@ -46,8 +46,7 @@ pub fn consent_of_made(
         }
         _ => bytes_below(system, journal, &name, below)?,
     };
-    let most =
-        most.ok_or_else(|| refuse("stands on something else than what may be overwritten"))?;
+    let most = most.ok_or_else(|| refuse("is on something that may not be overwritten"))?;
     let family = Family::of(system, &name)?;
     if !family.is(number) {
         return Err(refuse("is another device already"));
@@ -61,7 +60,7 @@ pub fn consent_of_made(
     }
     let size_bytes = devices::size_of(system, &name);
     if size_bytes > most {
-        return Err(refuse(&format!("has {size_bytes} bytes, and what it stands on {most}")));
+        return Err(refuse(&format!("has {size_bytes} bytes, and the storage below it {most}")));
     }
     Ok(Consent { device: device.to_owned(), number, sequence, size_bytes })
 }

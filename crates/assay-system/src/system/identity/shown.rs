@@ -59,7 +59,7 @@ impl Witnessed {
             Some((then, now)) if then != now => Some("the kernel counts it as another disk"),
             // Where the kernel does not count, only what lies on them tells two of a size apart.
             None if !self.content.is_empty() && self.content != now.content => {
-                Some("something else lies on it")
+                Some("its contents differ")
             }
             _ => None,
         }
@@ -94,7 +94,7 @@ pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
     })?;
     if let Some(what) = then.differs_from(&now) {
         return Err(Failure::refused(format!(
-            "{target:?} is not the device that assay plan showed at {}: {what}; look at it again with assay plan {target:?}",
+            "{target:?} is not the device that assay plan showed at {}: {what}; run assay plan {target:?} again",
             then.at
         )));
     }

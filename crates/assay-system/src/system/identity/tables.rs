@@ -20,9 +20,7 @@ pub fn expecting(system: &dyn System, family: &Family, losses: &[Loss]) -> Outco
         for line in lines.lines().filter(|line| !line.trim_start().starts_with('#')) {
             for word in words_of(line, column) {
                 if names(system, family, losses, &word)? {
-                    return Ok(Some(format!(
-                        "stands in {table} as {word:?}: take that line out first"
-                    )));
+                    return Ok(Some(format!("is in {table} as {word:?}; remove that line first")));
                 }
             }
         }

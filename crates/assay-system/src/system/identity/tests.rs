@@ -82,7 +82,7 @@ fn results_that_others_can_put_somewhere_are_refused_for_root() {
         ("dir /elsewhere\nlink /here/results /elsewhere", "it is a link"),
         ("dir /here/results\nmode /here/results 1777", "others may write to it"),
         ("dir /here/results\nowner /here/results 1001", "it belongs to user 1001"),
-        ("file /here/results x", "it is no directory"),
+        ("file /here/results x", "not a directory"),
     ];
     for (fact, why) in facts {
         let fake = Fake::new();

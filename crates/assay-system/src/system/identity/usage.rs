@@ -15,9 +15,9 @@ pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
     let root =
-        if error.kind() == io::ErrorKind::PermissionDenied { "become root, or " } else { "" };
+        if error.kind() == io::ErrorKind::PermissionDenied { "run as root, or " } else { "" };
     Failure::refused(format!(
-        "cannot tell {what}: {path} is unreadable ({reason}); {root}have it read only"
+        "cannot tell {what}: {path} is unreadable ({reason}); {root}use it read-only"
     ))
 }
 
@@ -139,7 +139,7 @@ impl Family {
             Family::below_zram,
         ];
         if self.members.first().is_none_or(|member| member.size_bytes == 0) {
-            return Ok(Some("has no medium (its size is 0): put one in first".to_owned()));
+            return Ok(Some("has no medium (its size is 0); insert one first".to_owned()));
         }
         for check in CHECKS {
             if let Some(reason) = check(self, system)? {
@@ -153,7 +153,7 @@ impl Family {
         for name in self.names() {
             if number_in(system, name, "ro")? != 0 {
                 return Ok(Some(format!(
-                    "is read-only ({name}): take away the write protection first"
+                    "is read-only ({name}); remove the write protection first"
                 )));
             }
         }
@@ -176,7 +176,7 @@ impl Family {
             format!(" ({name})")
         };
         let point = entry.mount.point.to_string_lossy();
-        format!("is mounted on {point:?}{part}: unmount it first")
+        format!("is mounted on {point:?}{part}; unmount it first")
     }
 
     /// Of btrfs the table tells no device number; xfs names its second device in an option.
@@ -201,7 +201,7 @@ impl Family {
             let members = list(system, &root.join(&directory).join("devices"), what)?;
             if self.names().any(|name| members.iter().any(|member| member == name)) {
                 return Ok(Some(format!(
-                    "is mounted as part of the btrfs {directory}: unmount it first"
+                    "is mounted as part of the btrfs {directory}; unmount it first"
                 )));
             }
         }
@@ -211,10 +211,10 @@ impl Family {
     /// Journals of mounted ext file systems bear the name of the device that they lie on.
     fn journal(&self, system: &dyn System) -> Outcome<Option<String>> {
         let journals =
-            list(system, Path::new("/proc/fs/jbd2"), "whether it holds a journal in use")?;
+            list(system, Path::new("/proc/fs/jbd2"), "whether it contains a journal in use")?;
         let ours = journals.iter().find(|journal| self.names().any(|name| *journal == name));
         Ok(ours.map(|name| {
-            format!("holds the journal of a mounted file system ({name}): unmount that first")
+            format!("contains the journal of a mounted filesystem ({name}); unmount that first")
         }))
     }
 
@@ -225,7 +225,7 @@ impl Family {
             let by_name = called.is_some_and(|called| self.names().any(|name| name == called));
             let gone = status(system, &path, "what is swap")?.is_none();
             if self.has(system, &path)? || (gone && by_name) {
-                return Ok(Some(format!("is used as swap ({}): swapoff it first", path.display())));
+                return Ok(Some(format!("is used as swap ({}); swapoff it first", path.display())));
             }
         }
         Ok(None)
@@ -238,10 +238,10 @@ impl Family {
             let holders = system.list(&directory).map_err(|e| cannot_tell(what, &directory, &e))?;
             if let Some(holder) = holders.first() {
                 let kind = devices::layer(system, holder).0.kind;
-                return Ok(Some(format!("is part of {holder} ({kind}): take that down first")));
+                return Ok(Some(format!("is part of {holder} ({kind}); stop that first")));
             }
             if list(system, &sysfs::block(name), what)?.iter().any(|child| child == "bcache") {
-                return Ok(Some("is part of a bcache: stop that first".to_owned()));
+                return Ok(Some("is part of a bcache; stop that first".to_owned()));
             }
         }
         Ok(None)
@@ -249,7 +249,7 @@ impl Family {
 
     /// Goes down from every mount: whatever holders say, the root file system stays.
     fn below_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
-        let what = "what the mounted file systems stand on";
+        let what = "what is below the mounted filesystems";
         for entry in mount_table(system)?.iter().filter(|entry| entry.number.major != 0) {
             let mut waiting: Vec<PathBuf> =
                 vec![format!("/sys/dev/block/{}/slaves", entry.number).into()];
@@ -259,7 +259,7 @@ impl Family {
                     if self.members.iter().any(|member| member.name == name) {
                         let point = entry.mount.point.to_string_lossy();
                         return Ok(Some(format!(
-                            "is what the file system on {point:?} stands on: unmount it first"
+                            "is below the filesystem on {point:?}; unmount it first"
                         )));
                     }
                     waiting.push(sysfs::block(&name).join("slaves"));
@@ -273,7 +273,7 @@ impl Family {
         for (name, file) in loops(system)? {
             let own = self.names().any(|member| member == name);
             if !own && self.has(system, &file)? {
-                return Ok(Some(format!("is what {name} stands on: detach that first")));
+                return Ok(Some(format!("is below {name}; detach that first")));
             }
         }
         Ok(None)
@@ -294,14 +294,12 @@ impl Family {
         };
         for (name, other) in &loops {
             if name != own && same(other)? {
-                return Ok(Some(format!("shares its file with {name}: detach that first")));
+                return Ok(Some(format!("shares its file with {name}; detach that first")));
             }
         }
         for path in swaps(system)? {
             if same(&path)? {
-                return Ok(Some(
-                    "stands on a file that is used as swap: swapoff it first".to_owned(),
-                ));
+                return Ok(Some("is on a file that is used as swap; swapoff it first".to_owned()));
             }
         }
         let mounted = mount_table(system)?.into_iter().find(|entry| {
@@ -311,7 +309,7 @@ impl Family {
         });
         Ok(mounted.map(|entry| {
             let point = entry.mount.point.to_string_lossy();
-            format!("stands on a file that is mounted on {point:?}: unmount it first")
+            format!("is on a file that is mounted on {point:?}; unmount it first")
         }))
     }
 
@@ -321,7 +319,7 @@ impl Family {
             let device = text(system, &file, "what zram writes to")?.unwrap_or_default();
             let device = device.trim();
             if device.starts_with('/') && self.has(system, Path::new(device))? {
-                return Ok(Some(format!("is what {name} writes to: reset that first")));
+                return Ok(Some(format!("is the backing device of {name}; reset that first")));
             }
         }
         Ok(None)
@@ -396,7 +394,7 @@ fn partitions(system: &dyn System, name: &str) -> Outcome<Vec<String>> {
 
 /// The disk that a partition lies on; none for whole disks.
 pub fn disk_of(system: &dyn System, name: &str) -> Outcome<Option<String>> {
-    let (place, what) = (sysfs::block(name), "which disk it lies on");
+    let (place, what) = (sysfs::block(name), "which disk it is on");
     if text(system, &place.join("partition"), what)?.is_none() {
         return Ok(None);
     }

@@ -206,7 +206,7 @@ impl Restorer<'_> {
     fn mapping(&self, name: &str) -> Result<Restored, String> {
         let there = || {
             let found = devices::mapping(self.system, name);
-            found.map_err(|error| format!("what device-mapper shows cannot be told: {error}"))
+            found.map_err(|error| format!("cannot read the device-mapper state: {error}"))
         };
         if there()?.is_none() {
             return Ok(nothing("it is closed"));
@@ -234,7 +234,7 @@ impl Restorer<'_> {
             None => return Ok(nothing("it is gone")),
             Some(None) => return Ok(nothing("it is not encrypted")),
             Some(Some(policy)) if !policy.has_key => {
-                return Ok(nothing("its file system has no key"));
+                return Ok(nothing("its filesystem has no key"));
             }
             Some(Some(_)) => {}
         }
@@ -326,7 +326,7 @@ impl Restorer<'_> {
     fn swap(&self, path: &Path) -> Result<Restored, String> {
         let in_use = || match sysfs::there(swaps::has(self.system, path)) {
             Ok(found) => Ok(found.unwrap_or(false)),
-            Err(error) => Err(format!("{} cannot be read: {error}", swaps::TABLE)),
+            Err(error) => Err(format!("cannot read {}: {error}", swaps::TABLE)),
         };
         if !in_use()? {
             return Ok(nothing("it is not in use"));
@@ -398,7 +398,7 @@ impl Restorer<'_> {
         let mut was_there = false;
         for _ in 0..ATTEMPTS {
             let arrays = devices::arrays_on(self.system, own, device)
-                .map_err(|error| format!("the arrays cannot be told: {error}"))?;
+                .map_err(|error| format!("cannot list the arrays: {error}"))?;
             if arrays.is_empty() {
                 return Ok(was_there);
             }
@@ -465,14 +465,14 @@ impl Restorer<'_> {
         if let Some(name) = namespace {
             let space = self.system.status(&Path::new(network::lab::PLACE).join(name));
             if sysfs::there(space).map_err(|error| error.to_string())?.is_none() {
-                return Ok(nothing("its name space is gone"));
+                return Ok(nothing("its namespace is gone"));
             }
         }
         let words = network::shown(namespace, interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let shown = || {
             let told = self.system.output_of("tc", &words);
-            told.map_err(|error| format!("tc does not say what it is: {error}"))
+            told.map_err(|error| format!("tc does not report it: {error}"))
         };
         let now = shown()?;
         if now.trim().is_empty() {
@@ -499,7 +499,7 @@ impl Restorer<'_> {
     /// runs; what it did not hear it sees at the next start.
     fn unit(&self, name: &str, wanted_by: &str, written: &str) -> Result<Restored, String> {
         if [name, wanted_by].iter().any(|word| word.is_empty() || word.contains('/')) {
-            return Err("that is no name of a unit".to_owned());
+            return Err("not a unit name".to_owned());
         }
         let [file, link] = unit_files(name, wanted_by);
         let linked = self.system.read_link(&link).is_ok();
@@ -508,7 +508,7 @@ impl Restorer<'_> {
             return Ok(nothing("it is gone"));
         }
         if now.as_deref().is_some_and(|now| now != written) {
-            return Err("somebody else has changed it since".to_owned());
+            return Err("something else changed it since".to_owned());
         }
         for path in [link, file] {
             match self.act(&Act::RemoveFile { path }) {
@@ -538,7 +538,7 @@ impl Restorer<'_> {
         if let (Some(now), Some(written)) = (&now, written)
             && now != written
         {
-            return Err("somebody else has changed it since".to_owned());
+            return Err("something else changed it since".to_owned());
         }
         let Some(text) = original else { return self.file(path) };
         let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
@@ -549,14 +549,14 @@ impl Restorer<'_> {
     /// Whether a name still stands for the same device.
     fn is_same(&self, mark: &Mark) -> Result<bool, String> {
         let now = Mark::read(self.system, &mark.name);
-        let now = now.map_err(|error| format!("{} cannot be looked at: {error}", mark.name))?;
+        let now = now.map_err(|error| format!("cannot access {}: {error}", mark.name))?;
         Ok(now.is_some_and(|now| now.is_same(mark)))
     }
 
     /// Loop devices that have a file.
     fn loops_of(&self, file: &Path) -> Result<Vec<String>, String> {
         devices::loops_of(self.system, file)
-            .map_err(|error| format!("its loop devices cannot be told: {error}"))
+            .map_err(|error| format!("cannot list its loop devices: {error}"))
     }
 
     /// The device file of a disk, which may have another name after a restart.

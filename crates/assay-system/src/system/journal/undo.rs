@@ -334,7 +334,7 @@ impl fmt::Display for Undo {
             }
             Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
             Self::Swap { path } => write!(formatter, "remove {} from swap", path.display()),
-            Self::NetworkSpace { name, .. } => write!(formatter, "remove the name space {name}"),
+            Self::NetworkSpace { name, .. } => write!(formatter, "remove the namespace {name}"),
             Self::Discipline { interface, .. } => {
                 write!(formatter, "the queue of {interface} back as it was")
             }
@@ -342,7 +342,7 @@ impl fmt::Display for Undo {
                 write!(formatter, "forget partition {number} of {}", disk.name)
             }
             Self::FileSystem { disk, label, .. } => {
-                write!(formatter, "wipe the file system {label} on {}", disk.name)
+                write!(formatter, "wipe the filesystem {label} on {}", disk.name)
             }
             Self::Array { device, members, .. } => {
                 let names: Vec<&str> = members.iter().map(|own| own.disk.name.as_str()).collect();

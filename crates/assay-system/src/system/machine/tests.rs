@@ -96,9 +96,9 @@ fn an_empty_machine_is_absent_throughout() {
 #[test]
 fn what_the_running_kernel_calls_its_boot() {
     let fake = Fake::new();
-    assert!(boot_id(&fake).unwrap_err().message.contains("does not tell its boot id"));
+    assert!(boot_id(&fake).unwrap_err().message.contains("cannot read the boot ID"));
     fake.put("/proc/sys/kernel/random/boot_id", "no id\n");
-    assert!(boot_id(&fake).unwrap_err().message.contains("tells no boot id"));
+    assert!(boot_id(&fake).unwrap_err().message.contains("reports no boot ID"));
     fake.put("/proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n");
     assert_eq!(boot_id(&fake).unwrap(), "0123456789abcdef0123456789abcdef");
 }

@@ -35,9 +35,9 @@ impl Token {
     /// It is too short to be one, or too long.
     pub fn of(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let advice = "a token has 16 letters or more: head -c 24 /dev/urandom | base64";
+        let advice = "use a token of at least 16 letters: head -c 24 /dev/urandom | base64";
         match text.len() {
-            0 => Err(format!("there is no token in it; {advice}")),
+            0 => Err(format!("it contains no token; {advice}")),
             length if length < SHORTEST_TOKEN => Err(format!("the token is too short; {advice}")),
             length if length > LONGEST_TOKEN => Err("the token is too long".to_owned()),
             _ => Ok(Self(text.as_bytes().to_vec())),
@@ -130,12 +130,12 @@ impl Use {
         match (riddle, words.next()) {
             (Some(riddle), None) if first == own => Ok(riddle),
             _ if is_alike && first != own => Err(format!(
-                "{} speaks {}, this is {own}: take the same assay on {}",
+                "{} uses {}, this is {own}; use the same assay on {}",
                 self.listener,
                 assay_base::outside::spelled(first),
                 self.ends
             )),
-            _ => Err(format!("what answers there is no {}", self.sort)),
+            _ => Err(format!("no {} answers there", self.sort)),
         }
     }
 
@@ -190,9 +190,10 @@ impl Use {
                 let shown = digest(mac).ok_or_else(|| self.strange())?;
                 Ok(Answer::Taken { shown, more })
             }
-            (Some("no"), Some("token"), None, None) => {
-                Err(format!("{} has another token: give {} the same one", self.listener, self.ends))
-            }
+            (Some("no"), Some("token"), None, None) => Err(format!(
+                "{} has a different token; give {} the same one",
+                self.listener, self.ends
+            )),
             (Some("no"), Some(why), None, None) => Ok(Answer::Refused(why)),
             _ => Err(self.strange()),
         }
@@ -218,7 +219,7 @@ impl Use {
 
     /// What is said of words without sense.
     pub fn strange(&self) -> String {
-        format!("what {} says makes no sense", self.listener)
+        format!("{} sent an invalid message", self.listener)
     }
 
     /// The key of what follows on this connection.
@@ -317,22 +318,25 @@ mod tests {
     #[test]
     fn what_is_heard_says_what_to_do() {
         let told = |line: &str| ONE.read_answer(line).unwrap_err();
-        assert_eq!(told("no token"), "the first has another token: give both sides the same one");
+        assert_eq!(
+            told("no token"),
+            "the first has a different token: give both sides the same one"
+        );
         for line in ["", "ok", "ok 00", "no", "no token now", "no a b", "yes"] {
-            assert_eq!(told(line), "what the first says makes no sense", "{line}");
+            assert_eq!(told(line), "the first sent an invalid message", "{line}");
         }
         assert_eq!(ONE.read_answer(&refusal("busy")), Ok(Answer::Refused("busy")));
         let riddle = "01".repeat(32);
         let told = |line: &str| ONE.read_greeting(line).unwrap_err();
         assert_eq!(
             told(&format!("assay-one/4 {riddle}")),
-            "the first speaks assay-one/4, this is assay-one/3: take the same assay on both sides"
+            "the first uses assay-one/4, this is assay-one/3; use the same assay on both sides"
         );
         for line in ["", "assay-one/3", "assay-one/3 00", "assay-one4 00", "SSH-2.0-x"] {
-            assert_eq!(told(line), "what answers there is no number one", "{line}");
+            assert_eq!(told(line), "no number one answers there", "{line}");
         }
         let more = format!("assay-one/3 {riddle} x");
-        assert_eq!(told(&more), "what answers there is no number one");
+        assert_eq!(told(&more), "no number one answers there");
     }
 
     /// HMAC-SHA256 by RFC 2104, of each part with its length before it.

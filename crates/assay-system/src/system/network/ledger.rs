@@ -230,7 +230,7 @@ impl<C: Carries> Client<C> {
     fn ask(&mut self, order: Order) -> io::Result<Reply> {
         let line = self.lines.say(&order.to_string());
         let said = self.carries.carry(&line)?;
-        let strange = || io::Error::other("what it says is not signed by who knows the token");
+        let strange = || io::Error::other("its message is not signed with the token");
         let text = self.lines.hear(&said).ok_or_else(strange)?;
         Reply::read(text).ok_or_else(|| io::Error::other("what it says makes no sense"))
     }
@@ -238,9 +238,9 @@ impl<C: Carries> Client<C> {
 
 fn refused(reply: Reply) -> io::Error {
     io::Error::other(match reply {
-        Reply::Full => format!("it keeps {MOST_LEDGERS} trials already, and takes no more"),
-        Reply::Unknown => "it was started anew, or has forgotten this trial".to_owned(),
-        other => format!("it says `{other}` out of turn"),
+        Reply::Full => format!("it already stores {MOST_LEDGERS} trials, the limit"),
+        Reply::Unknown => "it was restarted, or has dropped this trial".to_owned(),
+        other => format!("unexpected message `{other}`"),
     })
 }
 
@@ -324,7 +324,7 @@ mod tests {
     fn promises_are_told_one_after_the_other_and_by_whom_the_ledger_is() {
         let mut book = Book::default();
         let mut own = Peer::of(&mut book, 1);
-        assert!(own.tell(1).unwrap_err().to_string().contains("started anew"));
+        assert!(own.tell(1).unwrap_err().to_string().contains("restarted"));
         own.open(&[1; 32]).unwrap();
         for wrong in [0, 2] {
             assert!(own.tell(wrong).is_err(), "{wrong}");

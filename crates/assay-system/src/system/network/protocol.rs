@@ -149,14 +149,14 @@ pub fn read_welcome(
             Ok(session)
         }
         Answer::Refused("busy") => {
-            Err("the peer is busy with others: wait until they have finished".to_owned())
+            Err("the peer is busy with other clients; wait until they have finished".to_owned())
         }
         Answer::Refused("congestion") => {
             Err("the peer's kernel does not have that congestion control".to_owned())
         }
         // It read the rest of what was said, so it is a word that it does not know.
         Answer::Refused("garbage") => Err(format!(
-            "the peer is an older assay, which keeps no promises: take the same assay on {}",
+            "the peer is an older assay, which does not record acknowledged writes; use the same assay on {}",
             USE.ends
         )),
         Answer::Taken { more: None, .. } | Answer::Refused(_) => Err(USE.strange()),
@@ -387,12 +387,14 @@ mod tests {
     fn each_answer_of_a_peer_says_what_to_do() {
         let (riddle, own) = ([1; 32], [2; 32]);
         let told = |line: &str| read_welcome(&token(), &riddle, &own, line).unwrap_err();
-        assert!(told("no token").starts_with("the peer has another token"));
+        assert!(told("no token").starts_with("the peer has a different token"));
         assert!(told("no busy").starts_with("the peer is busy"));
         assert!(told("no congestion").contains("does not have that congestion control"));
-        assert!(told("no garbage").starts_with("the peer is an older assay, which keeps no"));
+        assert!(
+            told("no garbage").starts_with("the peer is an older assay, which does not record")
+        );
         for line in ["", "no", "no busy now", "no milk", "ok", "ok 0 0", "ok 0 zz"] {
-            assert_eq!(told(line), "what the peer says makes no sense", "{line}");
+            assert_eq!(told(line), "the peer sent an invalid message", "{line}");
         }
         let other = Token::of("another token, as long").unwrap();
         let foreign = welcome(&other, &riddle, &own, 9);
@@ -417,10 +419,10 @@ mod tests {
         let riddle = "01".repeat(32);
         assert_eq!(read_greeting(&format!("{VERSION} {riddle}")), Ok([1; 32]));
         for line in [format!("{VERSION} {riddle} x"), VERSION.to_owned(), String::new()] {
-            assert_eq!(read_greeting(&line).unwrap_err(), "what answers there is no assay peer");
+            assert_eq!(read_greeting(&line).unwrap_err(), "no assay peer answers there");
         }
         let other = read_greeting(&format!("assay-peer/2 {riddle}")).unwrap_err();
-        assert!(other.ends_with("take the same assay on both ends"), "{other}");
+        assert!(other.ends_with("use the same assay on both ends"), "{other}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl FromStr for BitRate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no rate of a link: write it like 4 Mbit/s");
+        let wrong = || format!("`{text}` is not a link rate; use the form 4 Mbit/s");
         let text = text.trim();
         let end = text.find(|sign: char| !(sign.is_ascii_digit() || sign == '.'));
         let (number, unit) = text.split_at(end.ok_or_else(wrong)?);

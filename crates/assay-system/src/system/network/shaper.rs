@@ -139,8 +139,8 @@ impl FromStr for Shaper {
         let (means, rest) = named.map_or((None, text), |(means, rest)| (Some(means), rest));
         let wrong = || {
             format!(
-                "`{text}` shapes nothing: say none, a share of the link's rate such as 95 %, or a rate \
-                 such as 4 Mbit/s; before it may stand cake, fq_codel, tbf or deep"
+                "unknown shaper `{text}`; use none, a share of the link's rate such as 95%, or a rate such as 4 \
+                 Mbit/s, optionally after cake, fq_codel, tbf or deep"
             )
         };
         let cap = match rest.trim().strip_suffix('%') {
@@ -177,7 +177,7 @@ impl fmt::Display for Shaper {
         match self.cap {
             Cap::None => formatter.write_str(NONE),
             // A share is written with the digits that it was given.
-            Cap::Share(share) => write!(formatter, "{} %", (share * 1e6).round() / 1e4),
+            Cap::Share(share) => write!(formatter, "{}%", (share * 1e6).round() / 1e4),
             Cap::Rate(rate) => write!(formatter, "{rate}"),
         }
     }
@@ -270,20 +270,19 @@ mod tests {
 
     #[test]
     fn levels_are_read_as_they_are_written() {
-        for text in ["none", "95 %", "82.5 %", "4 Mbit/s", "cake 95 %", "tbf 4 Mbit/s", "deep 80 %"]
-        {
+        for text in ["none", "95%", "82.5%", "4 Mbit/s", "cake 95%", "tbf 4 Mbit/s", "deep 80%"] {
             let own: Shaper = text.parse().unwrap();
             assert_eq!(own.to_string(), text);
         }
-        assert_eq!("95%".parse::<Shaper>().unwrap().to_string(), "95 %");
-        for text in ["0 %", "much", "95", "pie 95 %", "300 %", "cake", "NaN %"] {
-            assert!(text.parse::<Shaper>().unwrap_err().contains("95 %"), "{text}");
+        assert_eq!("95%".parse::<Shaper>().unwrap().to_string(), "95%");
+        for text in ["0%", "much", "95", "pie 95%", "300%", "cake", "NaN %"] {
+            assert!(text.parse::<Shaper>().unwrap_err().contains("95%"), "{text}");
         }
     }
 
     #[test]
     fn a_share_is_of_the_links_rate() {
-        let own: Shaper = "80 %".parse().unwrap();
+        let own: Shaper = "80%".parse().unwrap();
         assert_eq!(own.rate(None), None);
         assert_eq!(own.rate(Some(BitRate(5_000_000))), Some(BitRate(4_000_000)));
         assert_eq!(Shaper::NONE.rate(Some(BitRate(1))), None);
@@ -291,8 +290,8 @@ mod tests {
             let own: Shaper = text.parse().unwrap();
             own.candidates(Some(BitRate(5_000_000))).iter().map(|one| one.means).collect::<Vec<_>>()
         };
-        assert_eq!(means("80 %"), [Means::Cake, Means::FqCodel, Means::Tbf]);
-        assert_eq!(means("tbf 80 %"), [Means::Tbf]);
+        assert_eq!(means("80%"), [Means::Cake, Means::FqCodel, Means::Tbf]);
+        assert_eq!(means("tbf 80%"), [Means::Tbf]);
         assert!(means("none").is_empty());
     }
 
@@ -366,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_share_from_a_megabit_on_is_in_whole_kilobits() {
-        let half: Shaper = "50 %".parse().unwrap();
+        let half: Shaper = "50%".parse().unwrap();
         let of = |bits| half.rate(Some(BitRate(bits))).unwrap().0;
         assert_eq!(of(2_000_000), 1_000_000);
         assert_eq!(of(2_003_000), 1_002_000, "rounded, not cut");
@@ -380,9 +379,9 @@ mod tests {
     #[test]
     fn shares_go_from_one_to_two_hundred_per_cent() {
         let is_taken = |text: &str| text.parse::<Shaper>().is_ok();
-        assert!(is_taken("1 %") && is_taken("200 %"));
-        assert!(!is_taken("0.9 %") && !is_taken("200.1 %") && !is_taken("cake95 %"));
+        assert!(is_taken("1%") && is_taken("200%"));
+        assert!(!is_taken("0.9%") && !is_taken("200.1%") && !is_taken("cake95%"));
         assert_eq!(" none ".parse::<Shaper>().unwrap(), Shaper::NONE);
-        assert_eq!(String::from("tbf 50%".parse::<Shaper>().unwrap()), "tbf 50 %");
+        assert_eq!(String::from("tbf 50%".parse::<Shaper>().unwrap()), "tbf 50%");
     }
 }

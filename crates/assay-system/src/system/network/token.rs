@@ -26,8 +26,8 @@ pub fn of_environment(system: &dyn System) -> Result<Token, String> {
     }
     let Some(file) = system.variable(TOKEN_FILE_VARIABLE) else {
         return Err(format!(
-            "the peer wants a token that both ends know: put it into {TOKEN_VARIABLE}, or name a file with it \
-             in {TOKEN_FILE_VARIABLE}"
+            "the peer needs a token shared by both ends; set {TOKEN_VARIABLE}, or name its file in \
+             {TOKEN_FILE_VARIABLE}"
         ));
     };
     in_file(system, Path::new(&file))
@@ -51,9 +51,9 @@ pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
 /// Why there is none.
 pub fn in_file(system: &dyn System, file: &Path) -> Result<Token, String> {
     let path = file.display();
-    let locked = system
-        .lock_file(file, Locking::Secret)
-        .map_err(|_| format!("{path} cannot be read, or others may read it: chmod 600 {path}"))?;
+    let locked = system.lock_file(file, Locking::Secret).map_err(|_| {
+        format!("{path} is unreadable, or others may read it; run chmod 600 {path}")
+    })?;
     let text = system.read_own(&locked).map_err(|error| format!("{path}: {error}"))?;
     Token::of(&text).map_err(|why| format!("{path}: {why}"))
 }
@@ -79,6 +79,6 @@ mod tests {
         assert_eq!(of_fleet(&fake).map(|own| own.is_some()), Ok(true));
         assert!(is_secret(TOKEN_VARIABLE) && is_secret(FLEET_TOKEN_VARIABLE) && !is_secret("HOME"));
         let nowhere = in_file(&fake, Path::new("/nowhere")).unwrap_err();
-        assert!(nowhere.starts_with("/nowhere cannot be read"), "{nowhere}");
+        assert!(nowhere.starts_with("/nowhere is unreadable"), "{nowhere}");
     }
 }

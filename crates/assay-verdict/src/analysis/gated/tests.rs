@@ -96,7 +96,7 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     assert_eq!(found.summary_facts[0], Said::Gate);
     assert_eq!(found.summary.len(), found.summary_facts.len());
     let first = &found.answers[0];
-    assert_eq!(first.ask, "Is every setting at most 5% worse than the baseline?");
+    assert_eq!(first.ask, "Is every configuration at most 5% worse than the baseline?");
     assert_eq!((first.verdict, first.evidence.len()), (Claim::Supported, 1));
     assert_eq!(first.evidence[0], found.comparisons[0].id);
     assert_eq!(gated(lost(), asked(0.02)).answers[0].verdict, Claim::Contradicted);
@@ -152,15 +152,15 @@ fn values_of_zero_take_a_pass_away_and_no_loss_that_is_sure() {
 fn what_leaves_no_verdict_leaves_no_gate() {
     let mut study = lost();
     study.measured.design.order = Order::Sequential;
-    assert!(silence(&gated(study, asked(0.02))).contains("cannot tell settings from time"));
+    assert!(silence(&gated(study, asked(0.02))).contains("confounds configurations"));
     let mut study = lost();
     study.emulated = true;
     assert!(silence(&gated(study, asked(0.02))).contains("emulated"));
     let mut study = lost();
     study.measured.unfinished = true;
-    assert_eq!(silence(&gated(study, asked(0.02))), "trials are still to come");
+    assert_eq!(silence(&gated(study, asked(0.02))), "trials are pending");
     let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), asked(0.02));
-    assert_eq!(silence(&few), "it has 2 undisturbed pairs with the baseline, and it takes 3");
+    assert_eq!(silence(&few), "it has 2 undisturbed pairs with the baseline, and the gate needs 3");
     let allowed = Gate { allow_inconclusive: true, ..asked(0.02) };
     let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), allowed);
     assert_eq!((told(&few).outcome, few.answers[0].verdict), (GateEnd::Pass, Claim::NoData));
@@ -325,7 +325,7 @@ fn a_metric_that_may_be_zero_is_not_waited_for() {
         series.scale = Scale::Difference;
     }
     let found = until(counts, 0.1);
-    assert!(silence(&found).starts_with("a metric that may be zero"), "{}", silence(&found));
+    assert!(silence(&found).starts_with("a metric that can be zero"), "{}", silence(&found));
     assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)));
 }
 
@@ -388,7 +388,7 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
 #[test]
 fn an_amount_says_nothing_of_what_is_compared_by_ratios() {
     let found = gated(lost(), Gate { more: Some(10.0), ..asked(0.0) });
-    assert!(silence(&found).starts_with("it is compared by its ratio"), "{}", silence(&found));
+    assert!(silence(&found).starts_with("compares it by its ratio"), "{}", silence(&found));
     assert!(row(&found).is_final);
 }
 

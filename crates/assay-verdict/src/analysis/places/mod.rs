@@ -51,7 +51,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     let mut spots = spots::spots(brought)?;
     if let [one] = spots.as_slice() {
         return Err(Failure::mistake(format!(
-            "all of it is of one place, {}: name a result of another place",
+            "all numbers are from platform {}: add a result of another platform",
             one.placed.name
         )));
     }
@@ -119,7 +119,7 @@ fn asked_for(spots: &[Spot], wanted: &str) -> Outcome<usize> {
         }
     }
     Err(Failure::mistake(format!(
-        "--baseline {wanted}: there is no such place; there are {}",
+        "--baseline {wanted}: unknown platform; use one of {}",
         words::list(spots.iter().map(|spot| spot.placed.name.as_str()))
     )))
 }
@@ -132,8 +132,8 @@ fn nothing_in_common(spots: &[Spot]) -> Failure {
     };
     let told: Vec<String> = spots.iter().map(has).collect();
     Failure::mistake(format!(
-        "no workload was measured in the baseline and in another place with the same settings and \
-         the same metric, so there is nothing to compare: {}",
+        "the baseline shares no workload with the same configuration and metric with another platform, so there is \
+         nothing to compare: {}",
         told.join("; ")
     ))
 }
@@ -183,9 +183,9 @@ const MOST_NAMES: usize = 4;
 fn title(places: &[Placed]) -> String {
     let names = places.iter().map(|place| place.name.as_str());
     if places.len() <= MOST_NAMES {
-        return format!("The same work in {} places: {}", places.len(), words::list(names));
+        return format!("Comparison of {} platforms: {}", places.len(), words::list(names));
     }
-    format!("The same work in {} places", places.len())
+    format!("Comparison of {} platforms", places.len())
 }
 
 /// Several machines are no machine.

@@ -32,8 +32,7 @@ fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
     let text = match chosen {
         Chosen::Asked | Chosen::BareMetal | Chosen::Table => return None,
         Chosen::First => format!(
-            "no result is of bare metal, so the first place, {}, is the baseline; --baseline names \
-             another",
+            "no result is from bare metal, so the first platform, {}, is the baseline; --baseline selects another",
             base.name
         ),
     };
@@ -53,16 +52,15 @@ fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
     let own = || rows.iter().filter(|row| row.platform == place.name && row.absent.is_none());
     let any = |unit: Unit| own().any(|row| row.unit == unit);
     let how = match (any(Unit::Sessions), any(Unit::TrialsOfResults)) {
-        (true, false) => "each is one number",
+        (true, false) => "each result is one number",
         (true, true) => {
-            "each is one number where three or more have a workload, else their trials are taken \
-             together"
+            "each result is one number if a workload has three or more results; otherwise Assay pools their trials"
         }
         (false, true) => {
-            "their trials are taken together; from three results on each would be one number, and \
-             the luck of a day no longer be hidden in them"
+            "Assay pools their trials, so day-to-day variation is invisible; with three results, each would be one \
+             number"
         }
-        (false, false) => "no workload is in more than one of them",
+        (false, false) => "no two of them share a workload",
     };
     let days = match days.as_slice() {
         [_] => "of one day".to_owned(),
@@ -73,10 +71,8 @@ fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
     let first = &spot.results[0].environment;
     let other = spot.results.iter().map(|one| &one.environment);
     if other.clone().any(|other| !is_same_machine(first, other)) {
-        let text = format!(
-            "{}: its results come from machines that differ in processor or memory",
-            place.name
-        );
+        let text =
+            format!("{}: its results come from machines with different CPUs or memory", place.name);
         told.push(Check::new("machines", text));
     } else if other.clone().any(|other| other.kernel != first.kernel) {
         let text = format!("{}: its results come from different kernels", place.name);
@@ -144,8 +140,7 @@ fn emulated(spots: &[Spot]) -> Option<Check> {
     let names: Vec<&str> = names.map(|spot| spot.placed.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         let text = format!(
-            "the processor of {} is a program: its numbers are that program's, so they get no verdict \
-             and no rank",
+            "the CPU of {} is emulated: times and rates describe the emulator, so they get no verdict and no rank",
             words::list(names.into_iter())
         );
         Check::new("emulated", text)
@@ -179,8 +174,8 @@ fn contradiction(row: &Row, rows: &[Row]) -> Option<Check> {
     };
     let decimals = printed::decimals(told.percent).max(2);
     let text = format!(
-        "{} in {}: {percent} % was printed, but {numbers} are {:.decimals$} %; {percent} % would be \
-         {meant:.0}{unit}: one of the two numbers is wrong, and they cannot tell which",
+        "{} in {}: {percent}% was published, but {numbers} are {:.decimals$}%; {percent}% would be {meant:.0}{unit}: \
+         one of the two numbers is wrong, and the data do not show which",
         row.workload,
         row.platform,
         told.computed,

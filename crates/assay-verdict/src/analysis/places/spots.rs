@@ -56,7 +56,7 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
     }
     if let Some(label) = &one.label {
         return Err(Failure::mistake(format!(
-            "{} names its places itself ({}): it cannot be called {label}",
+            "{} names its own platforms ({}): do not label it {label}",
             one.findings.study.id,
             words::list(levels.iter().map(String::as_str))
         )));
@@ -113,8 +113,8 @@ fn measured(one: &Brought) -> Outcome<Spot> {
     let name = name.ok_or_else(|| {
         let id = &findings.study.id;
         Failure::mistake(format!(
-            "{id} does not tell where it was measured: name its place with --platform {id}=NAME, or for \
-             good with assay note {id} --platform NAME"
+            "{id} does not record its platform: use --platform {id}=NAME, or store the name with assay note {id} \
+             --platform NAME"
         ))
     })?;
     let (found, sort) = found.unzip();

@@ -125,13 +125,13 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     let text = &found.comparisons[0].text;
     assert!(
         text.contains(
-            "days included). Fewer than three results a side suggest no direction; a loss of 1"
+            "day-to-day variation). Inconclusive: fewer than three results per side; smallest detectable loss 1"
         ),
         "{text}"
     );
     assert!(!text.contains("this suggests"), "{text}");
     let days = told(&found, "sessions");
-    assert!(days[0].contains("days are taken to scatter by 3%"), "{days:?}");
+    assert!(days[0].contains("assumed day-to-day variation 3%"), "{days:?}");
     let asked = Question { days: Days::asked(0.2), ..Question::default() };
     let wide = by_place(
         &[measured("b", KVM, &around(5_000)), measured("a", BARE, &around(10_000))],
@@ -184,7 +184,7 @@ fn of_times_less_is_faster() {
     assert!(180.0 < low && low < 200.0 && 200.0 < high && high < 220.0, "{low} {high}");
     let text = &found.comparisons[0].text;
     // Of times as of rates: less of the speed is a loss.
-    assert!(text.contains("suggest no direction; a loss of 1"), "{text}");
+    assert!(text.contains("smallest detectable loss 1"), "{text}");
 }
 
 /// The shipped table of article 000, as anybody would import it.
@@ -207,8 +207,8 @@ fn the_numbers_of_the_article_give_its_percentages_to_the_digit() {
     assert_eq!(
         told(&found, "published"),
         [
-            "work in VirtualBox 4.1.18: 19.06 % was printed, but 1042.523 of 8876.945 s are 11.74 %; \
-          19.06 % would be 5470 s: one of the two numbers is wrong, and they cannot tell which"
+            "work in VirtualBox 4.1.18: 19.06% was published, but 1042.523 of 8876.945 s are 11.74%; 19.06% would be \
+          5470 s: one of the two numbers is wrong, and the data do not show which"
         ]
     );
 }
@@ -318,8 +318,8 @@ fn of_many_places_verdicts_are_counted() {
     let sentences = |found: &Findings| -> Vec<String> { found.summary.clone() };
     let found = sentences(&compared(&all(&rates)));
     let [one] = &found[..] else { panic!("{found:#?}") };
-    assert!(one.contains("place d has 200 % and place a 50 %"), "{one}");
-    let counts = "of 5 across machines, 5 suggest no direction.";
+    assert!(one.contains("place d has 200% of the speed and place a 50%"), "{one}");
+    let counts = "of 5 across machines, 5 are inconclusive.";
     assert!(one.ends_with(counts), "{one}");
     // Few have a sentence each, and nothing is counted.
     let few = sentences(&compared(&all(&rates[1..])));
@@ -333,7 +333,7 @@ fn of_many_places_verdicts_are_counted() {
         .chain(rates.map(|(id, rate)| single(id, rate)))
         .collect();
     let told = sentences(&compared(&alone));
-    assert!(told[0].ends_with("without intervals there is no verdict."), "{told:#?}");
+    assert!(told[0].ends_with("too few trials for CIs and verdicts."), "{told:#?}");
 }
 
 /// A place with several workloads has a sentence with the verdicts of its own alone.
@@ -353,13 +353,10 @@ fn of_many_workloads_the_verdicts_of_a_place_are_counted() {
         place("t", TCG, [100; 3]),
     ]);
     let [kvm, emulated] = &found.summary[..] else { panic!("{:#?}", found.summary) };
-    assert!(
-        kvm.starts_with("KVM has from 25.0 % (sync-write) to 200 % (random-write-q1)"),
-        "{kvm}"
-    );
-    let counts = "of 3 across machines, 3 suggest no direction.";
+    assert!(kvm.starts_with("KVM has from 25.0% (sync-write) to 200% (random-write-q1)"), "{kvm}");
+    let counts = "of 3 across machines, 3 are inconclusive.";
     assert!(kvm.ends_with(counts), "{kvm}");
-    assert!(emulated.ends_with("it is emulated: that is no verdict on it."), "{emulated}");
+    assert!(emulated.ends_with("it is emulated, so it gets no verdict."), "{emulated}");
 }
 
 #[test]
@@ -381,7 +378,7 @@ fn equal_names_of_other_machines_are_other_places() {
     assert_eq!(of(&found).platforms[1].named, Named::Given);
     assert_eq!(
         told(&found, "machines"),
-        ["guest: its results come from machines that differ in processor or memory"]
+        ["guest: its results come from machines with different CPUs or memory"]
     );
 }
 
@@ -395,7 +392,7 @@ fn what_a_place_lacks_is_absent_with_its_reason() {
     let found = compared(&[both("a"), guest.clone()]);
     let lacking = of(&found).rows.iter().find(|row| row.absent.is_some()).unwrap();
     assert_eq!((lacking.platform.as_str(), lacking.workload.as_str()), ("KVM", "sequential-write"));
-    assert_eq!(lacking.absent.as_deref(), Some("it was not run there"));
+    assert_eq!(lacking.absent.as_deref(), Some("it did not run there"));
     guest.findings.absent.push(AbsentCell {
         workload: "sequential-write".to_owned(),
         configuration: assay_study::results::plan::Arm::new(),
@@ -447,7 +444,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let [bare, kvm] = [measured("a", BARE, &around(10)), measured("k", KVM, &around(9))];
     let none = Question::default;
     let alone = refused(std::slice::from_ref(&bare), none());
-    assert_eq!(alone, "all of it is of one place, bare metal: name a result of another place");
+    assert_eq!(alone, "all numbers are from platform bare metal: add a result of another platform");
     assert!(refused(&[bare.clone(), bare.clone()], none()).starts_with("a is named twice"));
     let other =
         of_bench("k", KVM, &Bench::new(&["."]).row(0, "sequential-write", 4096, &around(9)));
@@ -465,7 +462,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     assert!(refused(&[bare.clone(), nowhere], none()).contains("--platform k=NAME"));
     let mut named = table("place,seconds\nx,1\ny,2\n");
     named.label = Some("z".to_owned());
-    assert!(refused(&[bare, named], none()).contains("names its places itself (x and y)"));
+    assert!(refused(&[bare, named], none()).contains("names its own platforms (x and y)"));
 }
 
 #[test]
@@ -487,7 +484,7 @@ fn the_first_place_is_the_baseline_where_none_is_bare_metal_and_that_is_told() {
         measured("c", ("container (docker)", PlaceSort::Container), &around(8))
     }]);
     assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("KVM", Chosen::First));
-    assert!(told(&found, "baseline")[0].contains("the first place, KVM, is the baseline"));
+    assert!(told(&found, "baseline")[0].contains("the first platform, KVM, is the baseline"));
 }
 
 /// Places with three workloads each, that are near to each other, far from each other, and missing.
@@ -567,8 +564,8 @@ fn rates_that_were_printed_are_held_against_rates() {
     assert_eq!(
         told(&found, "published"),
         [
-            "work in b: 60.5 % was printed, but 500 of 1000 are 50.00 %; 60.5 % would be 605: one of the two \
-             numbers is wrong, and they cannot tell which"
+            "work in b: 60.5% was published, but 500 of 1000 are 50.00%; 60.5% would be 605: one of the two numbers \
+             is wrong, and the data do not show which"
         ]
     );
     let printed = |place: &str| row(&found, place).printed.unwrap();
@@ -617,11 +614,11 @@ fn places_of_one_name_are_told_apart_by_what_differs() {
     let memory = names(&|own| own.memory_bytes = Some(1 << 30));
     assert_eq!(memory[2], "KVM (1 GiB memory)");
     let untold = names(&|own| own.cpus = None);
-    assert_eq!(untold[2], "KVM (processors not told)");
+    assert_eq!(untold[2], "KVM (CPUs not recorded)");
     assert_eq!(names(&|_| ()).len(), 2, "the same machine is the same place");
     assert_eq!(
         [words::processors(Some(1)), words::memory(None)],
-        ["1 processor", "memory not told"]
+        ["1 processor", "memory not recorded"]
     );
 }
 
@@ -637,8 +634,8 @@ fn four_places_are_named_in_a_title_and_five_are_counted() {
         let found = compared(&all);
         (found.study.title.clone(), found.study.id.clone())
     };
-    assert_eq!(title(4).0, "The same work in 4 places: a, b, c and d");
-    assert_eq!(title(5), ("The same work in 5 places".to_owned(), "r0..r1+r2+r3+r4".to_owned()));
+    assert_eq!(title(4).0, "Comparison of 4 platforms: a, b, c and d");
+    assert_eq!(title(5), ("Comparison of 5 platforms".to_owned(), "r0..r1+r2+r3+r4".to_owned()));
     assert_eq!(compared(&[table("place,seconds\nx,1\ny,2\n")]).study.id, "table-by-place");
 }
 
@@ -682,7 +679,7 @@ fn lists_are_read_as_one_writes_them() {
     let list = |names: &[&str]| words::list(names.iter().copied());
     assert_eq!([list(&[]), list(&["a"]), list(&["a", "b"])], ["", "a", "a and b"]);
     assert_eq!(list(&["a", "b", "c"]), "a, b and c");
-    assert_eq!(words::not_there(Some("iops")), "it was measured by iops there");
+    assert_eq!(words::not_there(Some("iops")), "its metric there is iops");
 }
 
 #[test]
@@ -691,9 +688,7 @@ fn a_table_of_two_rows_a_place_has_two_trials_and_no_interval() {
     let found = compared(&[table(text)]);
     let new = row(&found, "new");
     assert_eq!((new.n, new.percent_interval(), verdict(&found, "new")), (2, None, None));
-    assert!(
-        found.comparisons[0].text.contains("There is no interval and so no verdict: it takes 3")
-    );
+    assert!(found.comparisons[0].text.contains("Too few trials for a CI and a verdict: run 3"));
     assert!((new.value.unwrap() - (5.0_f64 * 5.1).sqrt()).abs() < 1e-9, "the geometric mean");
     let three =
         compared(&[table("place,seconds\nold,10\nold,10.2\nold,10.1\nnew,5\nnew,5.1\nnew,5.05\n")]);

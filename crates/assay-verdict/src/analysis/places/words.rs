@@ -23,7 +23,7 @@ pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// `2 processors`.
 pub(super) fn processors(count: Option<u32>) -> String {
     count.map_or_else(
-        || "processors not told".to_owned(),
+        || "CPUs not recorded".to_owned(),
         |count| counted(count as usize, "processor"),
     )
 }
@@ -31,7 +31,7 @@ pub(super) fn processors(count: Option<u32>) -> String {
 /// `8 GiB memory`.
 pub(super) fn memory(bytes: Option<u64>) -> String {
     bytes.map_or_else(
-        || "memory not told".to_owned(),
+        || "memory not recorded".to_owned(),
         |bytes| format!("{} memory", show::bytes(bytes)),
     )
 }
@@ -49,8 +49,8 @@ pub(super) fn no_number(cell: &Cell) -> String {
 /// Why a place that did not run a workload has no number of it.
 pub(super) fn not_there(another: Option<&str>) -> String {
     match another {
-        Some(metric) => format!("it was measured by {metric} there"),
-        None => "it was not run there".to_owned(),
+        Some(metric) => format!("its metric there is {metric}"),
+        None => "it did not run there".to_owned(),
     }
 }
 
@@ -94,10 +94,10 @@ pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], ar
     if place.is_emulated() {
         let interval = ends.map(|_| format!(" (95% CI {low} to {high})"));
         let interval = interval.unwrap_or_default();
-        return format!("{has}{interval}. It is emulated: that is no verdict on it.");
+        return format!("{has}{interval}. It is emulated, so it gets no verdict.");
     }
     if ends.is_none() {
-        return format!("{has}. There is no interval and so no verdict: it takes 3 trials each.");
+        return format!("{has}. Too few trials for a CI and a verdict: run 3 per platform.");
     }
     if let Some((loss, gain)) = found.min_detectable_ratios.map(|seen| speeds(found.better, seen)) {
         return format!(
@@ -115,7 +115,7 @@ pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], ar
         Some(Verdict::Inconclusive) => "the difference is inconclusive".to_owned(),
         None => "there is no verdict".to_owned(),
     };
-    format!("{has} (95 % interval {low} to {high}). Across machines, {says}.")
+    format!("{has} (95% CI {low} to {high}). Across machines, {says}.")
 }
 
 /// Sentences up to which each comparison has its own.
@@ -165,8 +165,7 @@ fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<
     let what = work(&first.workload, &first.configuration);
     let [most, least] = [told(first), told(last)];
     let text = format!(
-        "{what}: of the speed of {base}, {} has {most} % and {} {least} %, the others lie between \
-         them; {}.",
+        "{what}: compared with {base}, {} has {most}% of the speed and {} {least}%, with the others in between; {}.",
         first.platform,
         last.platform,
         verdicts(&comparisons.iter().collect::<Vec<_>>())
@@ -189,7 +188,7 @@ fn one_place(
     let (least, most) = (own.first()?, own.last()?);
     let told = |row: &Row| {
         let percent = &percents(row.percent.unwrap_or_default(), row.percent_interval())[0];
-        format!("{percent} % ({})", work(&row.workload, &row.configuration))
+        format!("{percent}% ({})", work(&row.workload, &row.configuration))
     };
     let range = if own.len() == 1 {
         told(least)
@@ -197,7 +196,7 @@ fn one_place(
         format!("from {} to {}", told(least), told(most))
     };
     let end = if place.is_emulated() {
-        "it is emulated: that is no verdict on it".to_owned()
+        "it is emulated, so it gets no verdict".to_owned()
     } else {
         let ids: Vec<&String> = own.iter().filter_map(|row| row.comparison.as_ref()).collect();
         let own = comparisons.iter().filter(|found| ids.contains(&&found.id));
@@ -216,7 +215,7 @@ fn verdicts(found: &[&Comparison]) -> String {
     let few = found.iter().filter(open).count();
     let all = found.len();
     if count(None) == all {
-        return "without intervals there is no verdict".to_owned();
+        return "too few trials for CIs and verdicts".to_owned();
     }
     let of = |verdict: Option<Verdict>, words: &str| {
         let own = count(verdict);
@@ -227,7 +226,7 @@ fn verdicts(found: &[&Comparison]) -> String {
         of(Some(Verdict::Better), "suggest faster"),
         of(Some(Verdict::Equivalent), "suggest equivalent"),
         of(Some(Verdict::Inconclusive), "inconclusive"),
-        (few > 0).then(|| format!("{few} suggest no direction")),
+        (few > 0).then(|| format!("{few} are inconclusive")),
         of(None, "without a verdict"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();

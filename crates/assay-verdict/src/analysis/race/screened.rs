@@ -58,13 +58,13 @@ pub(super) fn under_way(answer: &RaceAnswer, (pass, passes): (u32, u32)) -> Stri
     let complete = pass.saturating_sub(1);
     let verb = if answer.end.is_some() { "ended in its screen" } else { "has not begun" };
     format!(
-        "The race among {settings} settings {verb}: {complete} of {passes} passes are complete."
+        "The race among {settings} configurations {verb}: {complete} of {passes} passes are complete."
     )
 }
 
 fn words(answer: &ScreenAnswer) -> String {
     let before = format!(
-        "Before it a screen of {} told the main effects of {} levels",
+        "A screen of {} first estimated the main effects of {} levels",
         plural(answer.trials, "trial"),
         answer.levels.len()
     );
@@ -72,11 +72,11 @@ fn words(answer: &ScreenAnswer) -> String {
     let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.eliminated).collect();
     if left.is_empty() {
         return if told {
-            format!("{before}: none was surely behind, and all settings went into the race.")
+            format!("{before}: none was behind (95% confidence), so all entered the race.")
         } else {
             format!(
-                "Before it a screen of {} could not tell the levels of its factors apart: all settings went \
-                 into the race.",
+                "A screen of {} first found no significant difference between the levels of its factors: all \
+                 configurations entered the race.",
                 plural(answer.trials, "trial")
             )
         };
@@ -87,10 +87,10 @@ fn words(answer: &ScreenAnswer) -> String {
     if more > 0 {
         names.push(format!("{more} more"));
     }
-    let settings = plural(answer.settings, "setting");
+    let settings = plural(answer.settings, "configuration");
     format!(
-        "{before}, at 5 % for all of them, and {} left with {settings}: {}. Interactions were not looked at: \
-         whatever is good only together with one of these was not in the race.",
+        "{before} (simultaneous 95% confidence), and {} left with {settings}: {}. The screen ignores interactions: \
+         the race omits configurations that are good only with one of these levels.",
         plural(left.len(), "level"),
         names.join(", ")
     )

@@ -21,7 +21,7 @@ fn card(mut bench: Bench) -> Findings {
 #[test]
 fn one_trial_has_no_spread_and_amounts_need_none() {
     let of = |rates: &[u64]| Bench::new(&["."]).row(0, "random-write-q1", 4096, rates).findings();
-    let single = "No rule is triggered, but each number is of one trial: its spread is not known.";
+    let single = "No trust rule was triggered, but each number is from one trial, without spread.";
     assert_eq!(of(&[95]).summary.last().unwrap(), single);
     assert_eq!(of(&[95, 95]).summary.last().unwrap(), TRUSTED_ONE);
     let mut counted = of(&[95]);
@@ -108,9 +108,9 @@ fn an_sd_card_is_told_which_classes_it_reaches() {
     let found = card(bench);
     assert_eq!(
         found.summary[0],
-        "By these numbers this card reaches C10 (at least 10 MB/s of linear writing); reaches U3 (at least \
-         30 MB/s of linear writing); reaches V30 (at least 30 MB/s of linear writing); does not reach A1 \
-         (at least 1,500 random reads and 500 random writes a second, and 10 MB/s of linear writing)."
+        "By these numbers this card reaches C10 (at least 10 MB/s of linear writing); reaches U3 (at least 30 MB/s of \
+         linear writing); reaches V30 (at least 30 MB/s of linear writing); does not reach A1 (at least 1,500 random \
+         read IOPS and 500 random write IOPS, and 10 MB/s of linear writing)."
     );
     let drive = Bench::new(&["."]).row(0, "sequential-write", 1 << 20, &[33, 33, 33]).findings();
     assert!(!drive.summary.concat().contains("V30"), "{:?}", drive.summary);
@@ -189,8 +189,8 @@ fn an_emulated_machine_is_told_first_and_held_against_nothing() {
     assert_eq!(
         bench.findings().summary,
         [
-            "Emulated: QEMU TCG carried out each instruction in the place of a processor. Times and \
-             rates are those of the emulator and say nothing of hardware.",
+            "Emulated: QEMU TCG executed the instructions instead of a CPU. Times and rates describe the emulator, \
+             not hardware.",
             "Both rows are suspect."
         ]
     );
@@ -211,10 +211,10 @@ fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_it
         "Random 4 KiB writes: about 20 per second (suspect); a 5400 rpm laptop disk manages 90."
     );
     let wide = told(slow(&[10, 20, 28]));
-    assert!(wide.starts_with("Random 4 KiB writes: 17.8 per second (95 % interval 4."), "{wide}");
+    assert!(wide.starts_with("Random 4 KiB writes: 17.8 per second (95% CI 4."), "{wide}");
     // What a page calls wide is never said alone, and the row of it says so too.
     let found = slow(&[17, 20, 23]).findings();
-    assert!(found.summary[0].contains(" (95 % interval 13.6 "), "{:?}", found.summary);
+    assert!(found.summary[0].contains(" (95% CI 13.6 "), "{:?}", found.summary);
     let row = |found: &Findings| {
         found.measurements.iter().find(|cell| cell.metric == "iops").unwrap().wide
     };
@@ -230,8 +230,8 @@ fn suspect_numbers_say_so() {
     assert_eq!(
         found.summary,
         [
-            "Not measured alone: the hypervisor gave the processors to others, in 3 of 3 trials. \
-             Quiet the machine and measure again.",
+            "Disturbed: the hypervisor gave the CPUs to others, in 3 of 3 trials. Quiet the machine and \
+             measure again.",
             "Random 4 KiB writes: about 9,000 per second (suspect), one after another (a 5400 rpm laptop disk: \
              90).",
             "The row is suspect.",
@@ -299,11 +299,11 @@ fn others_work_during_most_trials_stands_first() {
     };
     assert_eq!(
         bench(2).findings().summary[0],
-        "Not measured alone: other programs used the drive and other programs had the processors, \
-         in 2 of 3 trials. Quiet the machine and measure again."
+        "Disturbed: other programs used the drive and other programs used the CPUs, in 2 of 3 trials. Quiet \
+         the machine and measure again."
     );
     let told = bench(1).findings().summary;
-    assert!(!told.iter().any(|sentence| sentence.contains("Not measured alone")), "{told:?}");
+    assert!(!told.iter().any(|sentence| sentence.contains("Disturbed")), "{told:?}");
 }
 
 /// Two targets that nobody left alone, compared.
@@ -322,9 +322,9 @@ fn as_many_replicates_are_advised_as_are_said_to_tell() {
     let found = compared([2010, 1890, 2080, 1960, 2040, 1930]);
     let needed = found.comparisons.iter().filter_map(|one| one.replicates_needed).max().unwrap();
     let told = &found.summary[0];
-    let wanted = format!("measure again, or take more replicates (--replicates {needed}).");
-    assert!(told.starts_with("Not measured alone") && told.ends_with(&wanted), "{told}");
-    let said = format!("about {needed} replicates in all would resolve a difference of 5 %");
+    let wanted = format!("measure again, or run more replicates (--replicates {needed}).");
+    assert!(told.starts_with("Disturbed") && told.ends_with(&wanted), "{told}");
+    let said = format!("about {needed} replicates in all would resolve a difference of 5%");
     assert!(found.summary.iter().any(|text| text.contains(&said)), "{:?}", found.summary);
 }
 

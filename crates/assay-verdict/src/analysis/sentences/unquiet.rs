@@ -5,10 +5,10 @@ use super::super::rows::Row;
 /// What each rule that blames others says of them.
 const BLAMED: [(&str, &str); 5] = [
     ("foreign-io", "other programs used the drive"),
-    ("cpu-starved", "other programs had the processors"),
-    ("steal", "the hypervisor gave the processors to others"),
+    ("cpu-starved", "other programs used the CPUs"),
+    ("steal", "the hypervisor gave the CPUs to others"),
     ("swap", "the machine swapped"),
-    ("throttled", "the processors or the drive were slowed down"),
+    ("throttled", "the CPUs or the drive throttled"),
 ];
 
 /// One sentence where more than half of the trials were not alone, and what to do about it: so many
@@ -27,9 +27,9 @@ pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<String> 
         .collect();
     let told =
         if told.is_empty() { "something disturbed it".to_owned() } else { super::listed(&told) };
-    let more = needed.map(|count| format!(", or take more replicates (--replicates {count})"));
+    let more = needed.map(|count| format!(", or run more replicates (--replicates {count})"));
     Some(format!(
-        "Not measured alone: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
+        "Disturbed: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
         more.unwrap_or_default()
     ))
 }

@@ -131,7 +131,7 @@ fn two_levels_that_a_claim_leaves_open_are_those_of_what_varies() {
     let lone = answered(curve(&levels[..1], 4), open(AskKind::Better));
     assert_eq!(lone.verdict, Claim::NoData);
     let why = lone.reasons.join(" ");
-    assert!(why.contains("one setting with two levels"), "{why}");
+    assert!(why.contains("one configuration with two levels"), "{why}");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn an_emulated_machine_answers_nothing_about_speed() {
     let told = emulated("iops");
     assert_eq!(told.verdict, Claim::NotShown);
     let words = format!("{told:?}");
-    assert!(words.contains("no verdict: on an emulated machine"), "{words}");
+    assert!(words.contains("no verdict: times and rates of an emulated machine"), "{words}");
     assert_eq!(emulated("peak_rss_bytes").verdict, Claim::Supported);
 }
 
@@ -159,14 +159,14 @@ fn what_suspect_numbers_would_show_is_not_shown() {
     };
     let told = with(&[Trust::Suspect], between("4", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
-    assert_eq!(told.answer, "It would be supported, but its numbers are suspect.");
+    assert_eq!(told.answer, "The numbers would support it, but they are suspect.");
     assert_eq!(
         told.reasons,
         ["work: best operations per second at 4, significantly, from suspect numbers."]
     );
     let told = with(&[Trust::Suspect], two(AskKind::Better, "1", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
-    assert_eq!(told.answer, "It would be contradicted, but its numbers are suspect.");
+    assert_eq!(told.answer, "The numbers would contradict it, but they are suspect.");
     // The fifth level is suspect: a claim about two others does not rest on it, one about all does.
     let fifth = [Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Suspect];
     assert_eq!(with(&fifth, two(AskKind::Better, "4", "1")).verdict, Claim::Supported);
@@ -308,7 +308,7 @@ fn a_claim_of_two_says_what_their_comparison_says() {
             if level == "b" {
                 let ends = compared.ci95_simultaneous.unwrap();
                 let [_, low, high] = show::ratios(compared.ratio.unwrap(), ends);
-                let told = format!("(interval {low} to {high})");
+                let told = format!("(95% CI {low} to {high})");
                 assert!(findings.answers[0].reasons[0].contains(&told), "{told}: {findings:?}");
             }
         }
@@ -383,9 +383,9 @@ fn what_has_no_number_says_why_in_different_words() {
     ];
     let words = [
         "was not measured",
-        "has numbers that are invalid",
+        "has invalid numbers",
         "failed in every trial",
-        "has too few trials that were not disturbed",
+        "has too few undisturbed trials",
     ];
     for (told, word) in found.iter().zip(words) {
         assert!(told.contains(word), "{word}: {told}");
@@ -399,10 +399,10 @@ fn only_disturbed_trials_are_called_disturbed() {
         why(&study.measured.series, "work", &arm(&[("setting", "4")]))
     };
     let sound = why(&|_| {});
-    assert!(sound.contains("no replicate in which everything"), "{sound}");
+    assert!(sound.contains("no replicate with all of the required"), "{sound}");
     assert_eq!(why(&|one| one.trials.truncate(2)), "has too few trials");
     let disturbed = why(&|one| one.trials[0].status = Status::Disturbed);
-    assert!(disturbed.contains("not disturbed"), "{disturbed}");
+    assert!(disturbed.contains("undisturbed"), "{disturbed}");
     assert_eq!(why(&|one| one.arm = arm(&[("setting", "5")])), "was not measured");
 }
 
@@ -494,11 +494,11 @@ fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
     // Two of the same reason are told once.
     let answer = told("c", &[absent("c", Some(why)), absent("c", Some(why))]);
     assert_eq!(answer.verdict, Claim::NoData);
-    let of_plan = answer.reasons.iter().filter(|text| text.contains("Left out here"));
-    assert_eq!(of_plan.collect::<Vec<_>>(), [&format!("Left out here: {why}.")]);
+    let of_plan = answer.reasons.iter().filter(|text| text.contains("Excluded"));
+    assert_eq!(of_plan.collect::<Vec<_>>(), [&format!("Excluded: {why}.")]);
     // Another level's reason, one that the plan does not have, and an answer with data.
     for (asked, absent) in [("c", absent("d", Some(why))), ("c", absent("c", None))] {
-        assert!(told(asked, &[absent]).reasons.iter().all(|text| !text.contains("Left out")));
+        assert!(told(asked, &[absent]).reasons.iter().all(|text| !text.contains("Excluded")));
     }
     let answer = told("b", &[absent("b", Some(why))]);
     assert!(answer.verdict != Claim::NoData && !answer.reasons.concat().contains(why));

@@ -15,14 +15,13 @@ use super::{is_gated, words};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-load",
-    summary: "the load of two levels differed, and may be all that a verdict would say",
-    text: "For others' work (`observe`) alone, and for each class of requests by itself. Its served \
-           rates, requests and bytes per second, are compared between the levels like its latency: \
-           by pairs, with the same interval for all comparisons of the workload at once. Latency \
-           better and a rate surely lower, or worse and surely higher: no verdict, because fewer \
-           requests are served sooner. Better with a rate that is not lower stands: as much work or \
-           more, done sooner. So does worse with a rate that is not higher. Equivalent needs equal \
-           rates. A rate that is surely within the margin of the baseline's is the same.",
+    summary: "the load of two levels differed and may explain the difference",
+    text: "Applies to live workloads (`observe`), to each request class separately. Assay compares the served rates \
+           (requests and bytes per second) between the levels like latency: in pairs, with simultaneous CIs for all \
+           comparisons of the workload. Better latency with a significantly lower rate, or worse latency with a \
+           significantly higher one, gets no verdict: fewer requests complete sooner. Better latency with a rate that \
+           is not lower remains: as much work or more, done sooner. So does worse latency with a rate that is not \
+           higher. Equivalence needs equal rates. A rate whose CI is within the margin of the baseline's is equal.",
 };
 
 /// Rates at which a class is served.
@@ -114,7 +113,7 @@ pub(in crate::analysis) fn judge_across(
         let load = words::load(&unequal).unwrap_or_default();
         let head = words::across(one);
         one.text = format!(
-            "{} No verdict: the load was not the same ({load}), and may explain it.",
+            "{} No verdict: the load differed ({load}) and could explain the result.",
             head.trim_end()
         );
         let words = words::note(&unequal, ["", ""]);
@@ -166,7 +165,7 @@ pub(super) fn is_unequal(one: &Comparison) -> bool {
 pub(super) fn unequal_load(one: &Comparison) -> Option<String> {
     let unequal = one.note_facts.iter().find(|note| matches!(note, Note::UnequalLoad { .. }))?;
     let load = words::load(unequal)?;
-    Some(format!("the load was not the same ({load}), and may explain it"))
+    Some(format!("the load differed ({load}) and could explain the result"))
 }
 
 /// One check a comparison that the rule speaks of.
@@ -246,7 +245,7 @@ mod tests {
     fn the_rule_is_named_and_nothing_is_advised() {
         let found = found(0.5, 0.6);
         let check = found.checks.iter().find(|check| check.name == ABOUT.name).unwrap();
-        assert!(check.text.contains("no verdict: the load was not the same (0.598"), "{check:?}");
+        assert!(check.text.contains("no verdict: the load differed (0.598"), "{check:?}");
         assert!(found.advice.is_empty() && found.ranks.is_empty(), "{:?}", found.advice);
     }
 
@@ -289,7 +288,7 @@ mod tests {
             let own = told.comparisons.iter().find(|one| one.primary).unwrap();
             let expected = (Some(expected.0), expected.1);
             assert_eq!((own.verdict, is_unequal(own)), expected, "{}", own.text);
-            assert_eq!(own.text.contains("No verdict: the load was not the same"), expected.1);
+            assert_eq!(own.text.contains("No verdict: the load differed"), expected.1);
         }
     }
 
@@ -305,7 +304,7 @@ mod tests {
         assert_eq!(asked(1.0).verdict, Claim::Supported);
         let found = asked(0.6);
         assert_eq!(found.verdict, Claim::NotShown);
-        assert!(found.reasons[0].contains("the load was not the same"), "{found:?}");
+        assert!(found.reasons[0].contains("the load differed"), "{found:?}");
     }
 
     #[test]
@@ -331,7 +330,7 @@ mod tests {
             for rate in [0.6, 1.6] {
                 let other = gated(margin, rate);
                 assert_eq!(other.outcome, GateEnd::Inconclusive, "{}", other.text);
-                assert!(other.text.contains("the load was not the same"), "{}", other.text);
+                assert!(other.text.contains("the load differed"), "{}", other.text);
             }
         }
     }

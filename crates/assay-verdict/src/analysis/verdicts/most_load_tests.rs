@@ -76,9 +76,9 @@ fn the_answer_has_its_two_rates_with_their_numbers() {
     );
     assert_eq!((load.slo.as_str(), load.slo_ns), ("p99 < 2 ms", 2_000_000));
     let text = &answer.answer;
-    assert!(text.starts_with("p99 < 2 ms: holds at 4,000/s (p99 1.6 ms, 1.5"), "{text}");
+    assert!(text.starts_with("p99 < 2 ms: passes at 4,000/s (p99 1.6 ms, 1.5"), "{text}");
     assert!(text.contains("fails at 4,800/s (p99 4 ms, 3."), "{text}");
-    assert!(text.ends_with("; between them this study cannot tell."), "{text}");
+    assert!(text.ends_with("; the limit is between them."), "{text}");
     assert_eq!(answer.reasons.len(), 4);
     assert!(answer.reasons[2].contains("4,400/s") && answer.reasons[2].contains("inconclusive"));
     // It is the first that is told.
@@ -103,16 +103,16 @@ fn a_rate_that_fell_behind_fails_by_name() {
 #[test]
 fn one_side_alone_is_said_so() {
     let answer = answered(study(&CURVE[..2]));
-    assert!(answer.answer.contains("fails at no rate that was tried; the highest was 4,000/s"));
+    assert!(answer.answer.contains("fails at no rate tried; the highest was 4,000/s"));
     assert_eq!((answer.verdict, load(&answer).min_failing_rate.as_ref()), (Claim::Supported, None));
     let answer = answered(study(&CURVE[3..]));
-    assert!(answer.answer.contains("holds at no rate that was tried, the lowest was 4,800/s"));
+    assert!(answer.answer.contains("passes at no rate tried, the lowest was 4,800/s"));
     assert_eq!(
         (answer.verdict, load(&answer).max_passing_rate.as_ref()),
         (Claim::Contradicted, None)
     );
     let answer = answered(study(&CURVE[2..3]));
-    assert!(answer.answer.contains("neither holds nor fails"), "{}", answer.answer);
+    assert!(answer.answer.contains("inconclusive at all rates tried"), "{}", answer.answer);
     assert_eq!(answer.verdict, Claim::NotShown);
     let answer = answered(study(&[]));
     assert_eq!(answer.verdict, Claim::NoData);
@@ -179,7 +179,7 @@ fn silent_before_its_end_and_on_an_emulated_machine() {
     emulated.emulated = true;
     let answer = answered(emulated);
     assert_eq!(answer.verdict, Claim::NotShown);
-    assert!(answer.answer.contains("emulated") && !answer.answer.contains("holds at"));
+    assert!(answer.answer.contains("emulated") && !answer.answer.contains("passes at"));
 }
 
 #[test]

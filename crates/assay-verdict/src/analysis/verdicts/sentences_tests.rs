@@ -27,23 +27,23 @@ fn what_is_unknown_has_no_ratio_in_the_sentence_about_all_rows() {
         [row(0.5, [0.3, 1.3]), row(1.25, [0.4, 2.5]), row(0.0625, [0.002, 3.5])];
     assert_eq!(
         told(&[low.clone(), high.clone(), low.clone()]),
-        "In all 3 rows no difference is shown: new has 0.5 to 1.25 times what old has."
+        "None of 3 rows differs significantly: new has 0.5 to 1.25 times the value of old."
     );
     assert_eq!(
         told(&[low, high, wide.clone()]),
-        "In all 3 rows no difference is shown: new has 0.5 to 1.25 times what old has; in 1 of them the \
-         ratio is unknown."
+        "None of 3 rows differs significantly: new has 0.5 to 1.25 times the value of old; in 1 of them the ratio is \
+         unknown."
     );
     assert_eq!(
         told(&[wide.clone(), wide.clone(), wide]),
-        "In all 3 rows no difference is shown: the intervals are too wide to tell a ratio."
+        "None of 3 rows differs significantly: the CIs are too wide for a ratio."
     );
 }
 
 /// The ends of the interval that a sentence prints.
 fn printed(text: &str) -> Option<[f64; 2]> {
-    let after = text.split_once("% interval ").or(text.split_once("one-sided tests "))?.1;
-    let (low, rest) = after.split_once(" to ")?;
+    let after = text.split_once("% CI ")?.1;
+    let (low, rest) = after.split_once('-')?;
     let high = rest.split([',', ')']).next()?;
     Some([low.parse().ok()?, high.parse().ok()?])
 }

@@ -176,8 +176,7 @@ fn the_known_answer_of_r4() {
     assert_eq!(one.verdict, Some(Verdict::Better));
     assert_eq!(
         one.text,
-        "new is better than old: 1.042 times the operations per second (95 % interval 1.029 to \
-         1.055, 5 replicates)."
+        "new is better than old: 1.042 times the operations per second (95% CI 1.029 to 1.055, 5 replicates)."
     );
 }
 
@@ -196,8 +195,8 @@ fn an_emulated_machine_judges_amounts_alone() {
     assert_eq!((one.verdict, one.within_margin), (None, false));
     assert_eq!(
         one.text,
-        "new has 1.042 times the operations per second of old (95 % interval 1.026 to 1.059, 5 \
-         replicates); no verdict: on an emulated machine times and rates say nothing of hardware."
+        "new has 1.042 times the operations per second of old (95% CI 1.026 to 1.059, 5 replicates); no verdict: \
+         times and rates of an emulated machine do not describe hardware."
     );
     assert!(one.note_facts.contains(&assay_study::findings::notes::Note::Emulated));
     assert!(found.ranks.is_empty() && found.advice.is_empty() && found.trends.is_empty());
@@ -224,7 +223,8 @@ fn nothing_is_said_across_results_where_a_side_is_emulated() {
         assert!(!found.comparisons.is_empty());
         for one in &found.comparisons {
             assert_eq!(one.verdict, None);
-            let why = "no verdict: on an emulated machine times and rates say nothing of hardware.";
+            let why =
+                "no verdict: times and rates of an emulated machine do not describe hardware.";
             assert!(one.text.ends_with(why), "{}", one.text);
         }
         assert!(
@@ -392,7 +392,7 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
     let end = "setting b cannot be distinguished from it";
     let (verdict, text) = told(0.0385);
     assert_eq!(verdict, Verdict::Worse);
-    assert_eq!(text, format!("{head}; {end} where all pairs are compared at once."));
+    assert_eq!(text, format!("{head}; {end} (all pairs, simultaneous 95% CIs)."));
     let (verdict, text) = told(0.03);
     assert_eq!(verdict, Verdict::Inconclusive);
     assert_eq!(text, format!("{head}; {end}."));

@@ -35,8 +35,7 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
             "no verdict: the order of the trials is not known, so drift could explain the difference",
         ),
         Order::Recorded => Some(
-            "no verdict: nobody drew which came when, so whatever else changed with them may be the \
-             reason",
+            "no verdict: nobody randomized the order, so another change at the same time could explain the difference",
         ),
         Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
     }
@@ -44,7 +43,7 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
 
 /// Why numbers of an emulated machine get no verdict.
 pub(in crate::analysis) const NO_VERDICT_EMULATED: &str =
-    "no verdict: on an emulated machine times and rates say nothing of hardware";
+    "no verdict: times and rates of an emulated machine do not describe hardware";
 
 /// An arm for a sentence, by what varies.
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
@@ -69,16 +68,20 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
         return match found.n {
             n if found.kind == Kind::Unpaired => {
                 let few = counted(n, "number");
-                format!("{arm} and {base}: too few to compare, one has {few} and it takes 3.")
+                format!(
+                    "{arm} and {base}: too few trials; one has {few}, and a comparison needs 3."
+                )
             }
             0 => format!("{arm} and {base} have no complete and undisturbed pair: inconclusive."),
-            n => format!("{arm} and {base} have {}: inconclusive, it takes 3.", counted(n, "pair")),
+            n => {
+                format!("{arm} and {base} have {}: inconclusive, a CI needs 3.", counted(n, "pair"))
+            }
         };
     };
     let interval = interval(found, design);
     let plain = match found.difference {
         None if found.cannot_tell() => {
-            format!("how {arm} compares with {base} cannot be determined")
+            format!("{arm} and {base}: the comparison cannot be determined")
         }
         _ => format!("{arm} against {base}: {amount}"),
     };
@@ -224,20 +227,19 @@ pub(super) const UNORDERED_STUDY: &str =
     "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 
 /// What takes the verdicts away where nothing was tried, only recorded.
-pub(super) const RECORDED_STUDY: &str = "these happened by themselves, in the order of time: a \
-     difference between groups suggests a cause at most, and shows none, so nothing is called better \
-     or worse";
+pub(super) const RECORDED_STUDY: &str = "this is observational data in time order: a difference between groups does \
+     not show a cause, so Assay gives no verdict";
 
 /// Where every arm had its own time.
 pub(super) const NO_DRIFT_SEQUENTIAL: &str =
-    "drift and carry-over cannot be looked for where every setting had a time of its own";
+    "drift and carry-over cannot be detected, because each configuration ran in its own period";
 
 /// Invalid arms, which are compared with nothing.
 pub(super) fn left_out(arms: usize) -> String {
     let verb = if arms == 1 { "is" } else { "are" };
     format!(
-        "{} {verb} invalid and left out of effects, trends and places",
-        counted(arms, "setting")
+        "{} {verb} invalid and excluded from effects, trends and platforms",
+        counted(arms, "configuration")
     )
 }
 
@@ -286,16 +288,15 @@ pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) ->
 /// The same for the whole study.
 pub(super) fn carried_between(workload: &str, p: f64) -> String {
     format!(
-        "{workload}: which of the two settings runs first changes their difference ({}), so one leaves \
-         something behind for the other and there is no verdict; longer rests or fresh conditions \
-         before each trial may help",
+        "{workload}: the order of the two configurations changes their difference ({}), so one affects the other and \
+         there is no verdict; longer rests or fresh conditions before each trial may help",
         p_words(p)
     )
 }
 
 /// Where no order was recorded.
 pub(super) const NO_ORDER: &str =
-    "no order was recorded: drift and carry-over between trials could not be looked for";
+    "no order was recorded: Assay could not check for drift and carry-over between trials";
 
 /// Where both were looked for and nothing was seen.
 pub(super) const NO_DRIFT: &str = "no drift or carry-over detected";
@@ -317,27 +318,27 @@ pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -
     } else {
         format!("{what} of any size")
     };
-    format!("; {size} was detectable (power 80%): {advice}")
+    format!("; {size} was not detectable (power 80%): {advice}")
 }
 
 /// Where two chained arms leave nothing to tell carry-over by.
-pub(super) const TWO_CHAINED: &str = "no drift detected; carry-over cannot be told apart with two \
-     settings in chained order, which keeps it out of the comparison";
+pub(super) const TWO_CHAINED: &str = "no drift detected; Assay cannot check for carry-over with two configurations in \
+     chained order, which does not bias the comparison";
 
 /// Where there are too few replicates in one of the two orders.
-pub(super) const TWO_RANDOM: &str = "no drift detected; with two settings and so few replicates, what one \
-     leaves behind for the other cannot be told apart from their difference";
+pub(super) const TWO_RANDOM: &str = "no drift detected; with two configurations and so few replicates, a carry-over \
+     effect is indistinguishable from their difference";
 
 /// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
 pub(super) const NO_DRIFT_ALONE: &str =
-    "no drift detected; carry-over between trials could not be looked for";
+    "no drift detected; Assay could not check for carry-over between trials";
 
 /// Where the baseline has too few trials for a line.
 pub(super) const NO_CARRY_OVER_ALONE: &str =
-    "no carry-over detected; drift could not be looked for";
+    "no carry-over detected; Assay could not check for drift";
 
 /// Where there are too few trials for either.
-pub(super) const TOO_FEW: &str = "too few trials to look for drift or carry-over between them";
+pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over between them";
 
 /// A change of the baseline over the study.
 pub(super) fn drift(
@@ -356,11 +357,11 @@ pub(super) fn drift(
         None => "changed".to_owned(),
     };
     let end = match order {
-        Order::Sequential => "the differences between settings may be nothing else",
-        Order::Crd => "the random order makes it noise, which widens the intervals",
-        Order::Unknown => "how far the comparisons keep it out is not known, as their order is not",
-        Order::Recorded => "nothing keeps it out of the differences between groups",
-        Order::Random | Order::Chained | Order::Rcbd => "comparing within replicates keeps it out",
+        Order::Sequential => "drift alone could explain the differences between configurations",
+        Order::Crd => "the random order turns it into noise, which widens the CIs",
+        Order::Unknown => "its effect on the comparisons is unknown, because the order is unknown",
+        Order::Recorded => "it can bias the differences between groups",
+        Order::Random | Order::Chained | Order::Rcbd => "comparisons within replicates exclude it",
     };
     format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
 }
@@ -368,8 +369,8 @@ pub(super) fn drift(
 /// An arm that changes what its successor measures.
 pub(super) fn carry_over(workload: &str, p: f64) -> String {
     format!(
-        "{workload}: the setting that ran before a trial changes its result ({}); longer rests or \
-         fresh conditions before each trial may help",
+        "{workload}: the configuration that ran before a trial changes its result ({}); longer rests or fresh \
+         conditions before each trial may help",
         p_words(p)
     )
 }
@@ -378,25 +379,23 @@ pub(super) fn carry_over(workload: &str, p: f64) -> String {
 pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
     let p = p_words(p);
     let head = format!(
-        "{workload}: the first trial of a replicate depends on the setting that ended the replicate \
-         before ({p})"
+        "{workload}: the first trial of a replicate depends on the configuration that ended the replicate before ({p})"
     );
     match lead_in {
         LeadIn::Half => format!(
-            "{head}: what a setting leaves behind outlasts warm-ups of half a trial; write \
-             warmup_trial = \"whole\""
+            "{head}: the carry-over effect outlasts warm-ups of half a trial; write warmup_trial = \"whole\""
         ),
         LeadIn::Whole => format!(
-            "{head}: what a setting leaves behind outlasts even whole warm-ups; longer trials, or \
-             fresh conditions before each, may help"
+            "{head}: the carry-over effect outlasts even whole warm-ups; longer trials, or fresh conditions before \
+             each, may help"
         ),
-        LeadIn::None => format!("{head}, and nothing ran in between: leave lead_in out"),
+        LeadIn::None => format!("{head}, and no warm-up ran in between: remove lead_in"),
     }
 }
 
 /// A study that runs nothing before its replicates.
-pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no warm-up ran before the \
-     replicates (lead_in = \"none\")";
+pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no warm-up ran before the replicates (lead_in \
+     = \"none\")";
 
 /// A probability in few digits.
 fn p_words(p: f64) -> String {
@@ -415,7 +414,7 @@ pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     if floor.different {
         let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
         return format!(
-            "A/A control: differences below {} cannot be trusted on this machine: {had}.",
+            "A/A control: do not trust differences below {} on this machine: {had}.",
             percent(most)
         );
     }
@@ -508,7 +507,7 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
 }
 
 /// What "cannot be distinguished" rests on where a comparison with the baseline distinguishes.
-const ALL_PAIRS: &str = " where all pairs are compared at once";
+const ALL_PAIRS: &str = " (all pairs, simultaneous 95% CIs)";
 
 /// Whether a comparison calls two arms different that the sentence of the places says are not told apart.
 fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
@@ -549,9 +548,9 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
     let (later, earlier) = (result(&found.configuration), result(&found.baseline));
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_simultaneous.or(found.ci95)) else {
         let why = if found.n < FEWEST_FOR_INTERVAL {
-            "have too few trials for a statement"
+            "have too few trials for a comparison"
         } else {
-            "do not scatter, so that there is no interval"
+            "have no spread, so there is no CI"
         };
         return format!("{what}: {later} and {earlier} {why}.");
     };
@@ -646,8 +645,7 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
         Verdict::Inconclusive => return Some(no_difference(found, [&later, &earlier])),
     };
     Some(format!(
-        "In all {} rows alike: {later} has {} to {} times what {earlier} has. Across days or machines, \
-         {says}.",
+        "All {} rows agree: {later} has {} to {} times the value of {earlier}. Across days or machines, {says}.",
         found.len(),
         show::ratio(low),
         show::ratio(high)
@@ -660,13 +658,13 @@ fn no_difference(found: &[&Comparison], [later, earlier]: [&str; 2]) -> String {
     let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
     let known: Vec<f64> = known.collect();
     let ends = known.iter().copied().reduce(f64::min).zip(known.iter().copied().reduce(f64::max));
-    let head = format!("In all {} rows no difference is shown", found.len());
+    let head = format!("None of {} rows differs significantly", found.len());
     let Some([low, high]) = ends.map(|(low, high)| [low, high].map(show::ratio)) else {
-        return format!("{head}: the intervals are too wide to tell a ratio.");
+        return format!("{head}: the CIs are too wide for a ratio.");
     };
     let unknown = match found.len() - known.len() {
         0 => String::new(),
         count => format!("; in {count} of them the ratio is unknown"),
     };
-    format!("{head}: {later} has {low} to {high} times what {earlier} has{unknown}.")
+    format!("{head}: {later} has {low} to {high} times the value of {earlier}{unknown}.")
 }

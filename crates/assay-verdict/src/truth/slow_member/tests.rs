@@ -60,8 +60,7 @@ fn speaks_of_a_member_that_takes_twice_as_long() {
     assert_eq!(remark.trust, Trust::Trusted);
     assert_eq!(
         remark.text,
-        "sda (Example SSD) is the slow member of btrfs of sda, sdb and sdc: 40 ms a request, 4.21 \
-         times the median of the others (9.5 ms), in 3 of 3 trials"
+        "sda (Example SSD) is the slow member of btrfs of sda, sdb and sdc: 40 ms per request, 4.21 times the median of the others (9.5 ms), in 3 of 3 trials"
     );
     let two = mirror(&[10, 21]).judge(&SlowMember).unwrap();
     assert!(two.text.starts_with("sdb is the slow member of btrfs of sda and sdb"), "{}", two.text);

@@ -10,10 +10,10 @@ use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
 use assay_system::system::System;
 
-/// How long it takes to go over an area, and what a limited time gives instead
+/// Compute the time to cover an area, and the yield of a limited time
 ///
-/// Tests that are limited by size take a day on a slow card; those that are limited by time take as
-/// long as they are told, and do as many operations as there are.
+/// Tests with a size limit take a day on a slow card. Tests with a time limit take that time and count the
+/// operations in it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,10 +24,10 @@ Examples:
   assay calc flash-time --iops 1 --trial 60s --budget 30min
       30 replicates of 60 operations each")]
 pub struct Arguments {
-    /// Bytes to go over
+    /// Bytes to cover
     #[arg(long, default_value = "512MiB")]
     area: Bytes,
-    /// Bytes of one operation
+    /// Block size
     #[arg(long, default_value = "4KiB")]
     block: Bytes,
     /// Operations per second, one or more
@@ -37,13 +37,13 @@ pub struct Arguments {
     /// Bytes per second, one or more
     #[arg(long, value_name = "BYTES/S", value_delimiter = ',', value_parser = bytes_per_s)]
     rate: Vec<f64>,
-    /// Time of one limited trial
+    /// Duration of one trial
     #[arg(long, default_value = "10s")]
     trial: Time,
     /// Time for all trials
     #[arg(long)]
     budget: Option<Time>,
-    /// One JSON document instead of the text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -54,7 +54,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     let rates = arguments.rate.iter().map(|rate| Speed::Rate(*rate));
     let speeds: Vec<Speed> = iops.chain(rates).collect();
     if speeds.is_empty() {
-        return Err(Failure::mistake("say how fast it is: --iops 19, or --rate 20MB/s"));
+        return Err(Failure::mistake("no speed; add --iops 19 or --rate 20MB/s"));
     }
     let answer = flash_time::compute(&Question {
         area_bytes: arguments.area.0,
@@ -96,7 +96,7 @@ fn page(answer: &FlashTime) -> Page {
     let slow = answer.speeds.iter().filter_map(|at| at.longer_trial_s.map(|time| (at, time)));
     let slow = slow.map(|(at, time)| {
         format!(
-            "At {} IOPS a trial of {} does few operations: --trial {} does 30.",
+            "At {} IOPS a trial of {} does few operations; --trial {} does 30.",
             show::per_second(at.iops),
             seconds(answer.trial_s),
             seconds(time)

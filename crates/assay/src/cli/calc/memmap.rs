@@ -10,33 +10,32 @@ use assay_base::quantity::units::show;
 use assay_report::document::{Row, Tone};
 use assay_system::system::System;
 
-/// Memory regions and frame buffers: sum, gaps, overlaps, and whether the pictures fit
+/// Add up memory regions and frame buffers; find gaps and overlaps
 ///
-/// Regions are words of the kernel's command line, mem=SIZE@START. What the kernel really made of
-/// them stands in /proc/iomem.
+/// Regions have the syntax of the kernel's command line, mem=SIZE@START. /proc/iomem shows what the kernel used.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay calc memmap mem=448M@0M mem=48M@464M --before 448M
-      496 MiB, 10.71 % more than 448 MiB; 16 MiB are left out at 448 MiB
+      496 MiB, 10.71% more than 448 MiB; a gap of 16 MiB at 448 MiB
   assay calc memmap --frame-buffer 1920x1080@32 --frame-buffer 1280x720@32
       8100 + 3600 = 11700 KiB
   assay calc memmap mem=448M@0M mem=62M@450M --frame-buffer 1280x720@16
-      510 MiB, and the picture fits into a gap of 2 MiB")]
+      510 MiB, and the frame buffer fits into a gap of 2 MiB")]
 pub struct Arguments {
-    /// Regions, mem=SIZE@START; without @START they begin at 0
+    /// Regions, mem=SIZE@START; START defaults to 0
     #[arg(value_name = "REGION")]
     regions: Vec<String>,
-    /// A picture in memory: pixels, lines, bits of a pixel; may be repeated
+    /// Add a frame buffer: pixels, lines, bits per pixel (repeatable)
     #[arg(long, value_name = "WIDTHxHEIGHT@BITS", value_parser = memmap::frame_buffer)]
     frame_buffer: Vec<FrameBuffer>,
-    /// All memory of the machine: what lies behind the last region is a gap
+    /// Memory of the machine; the rest after the last region is a gap
     #[arg(long)]
     memory: Option<Bytes>,
-    /// What the system had before, to tell the gain
+    /// Memory used before, to show the gain
     #[arg(long)]
     before: Option<Bytes>,
-    /// One JSON document instead of the text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -88,9 +87,9 @@ fn sentences(answer: &Memmap) -> Vec<String> {
         |regions: &[Region]| -> u64 { regions.iter().map(|region| region.length_bytes).sum() };
     let mut told = Vec::new();
     if !answer.regions.is_empty() {
-        let gain = answer.gain_percent.map(|gain| format!(", {gain:+.2} % against before"));
+        let gain = answer.gain_percent.map(|gain| format!(", {gain:+.2}% compared with before"));
         told.push(format!(
-            "The system gets {}{}; {} lie in gaps.",
+            "The system gets {}{}; {} are in gaps.",
             show::bytes(answer.region_bytes),
             gain.unwrap_or_default(),
             show::bytes(sum(&answer.gaps))
@@ -98,7 +97,7 @@ fn sentences(answer: &Memmap) -> Vec<String> {
     }
     if !answer.overlaps.is_empty() {
         told.push(format!(
-            "{} are claimed twice: move a START behind the end of the region before.",
+            "{} are claimed twice; move a START past the end of the previous region.",
             show::bytes(sum(&answer.overlaps))
         ));
     }

@@ -15,58 +15,57 @@ use assay_system::system::{FileKind, System};
 /// An EDID is a few blocks of 128 bytes; a file that is larger is something else.
 const LARGEST_EDID: u64 = 64 << 10;
 
-/// Display modes: the highest refresh within limits, a mode at a rate, a line that is checked
+/// Compute display modes and the highest refresh rate; check a modeline
 ///
-/// The highest refresh is sought in steps of 0.1 Hz under CVT reduced blanking version 1 (rb1),
-/// version 2 (rb2), CVT standard blanking (cvt), and a blanking of your own with --blanking. A mode
-/// is printed as xorg, sway, niri and the kernel take it. It is never applied: a mode beyond what a
-/// monitor states may damage it.
+/// Assay searches for the highest refresh rate in steps of 0.1 Hz under CVT reduced blanking version 1 (rb1),
+/// version 2 (rb2), CVT standard blanking (cvt), and a blanking of yours (--blanking). It prints a mode for xorg,
+/// sway, niri and the kernel, and never applies it: a mode beyond the monitor's limits may damage it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay calc modeline 3840x2400 --clock 165 --h 31-105 --v 12-60
-      17.3 Hz with rb2: what an IBM T221 can be sent through one DVI link
+      17.3 Hz with rb2: the limit of an IBM T221 on one DVI link
   assay calc modeline 2880x1800 --h 30-90 --v 30-60
       48.8 Hz at 273.25 MHz with rb1
   assay calc modeline --line '165.00 3840 3848 3880 4008 2400 2402 2404 2406'
-      41.168 kHz, 17.110 Hz; with --clock, --h and --v whether it fits, and what is better
+      41.168 kHz, 17.110 Hz; --clock, --h and --v check the limits
   assay calc modeline 1920x1080 --refresh 60 --timing cvt
-      the line that the program cvt prints; --timing cvt-r that of cvt -r
+      the line of the program cvt; --timing cvt-r that of cvt -r
   assay calc modeline 3840x2400 --clock 165 --h 31-99 --v 12-60 --blanking 168x6
-      17.1 Hz with the blanking of a mode that is known to work
+      17.1 Hz with the blanking of a mode that works
   assay calc modeline 2560x1440 --edid monitor.bin --clock 300
-      limits of a monitor from a copy of /sys/class/drm/*/edid, with its clock replaced")]
+      limits from a copy of /sys/class/drm/*/edid, with another clock")]
 pub struct Arguments {
-    /// Pixels across and lines down, for example 3840x2400
+    /// Pixels and lines, e.g. 3840x2400
     #[arg(value_name = "WIDTHxHEIGHT", value_parser = size_of)]
     #[arg(required_unless_present = "line", conflicts_with = "line")]
     size: Option<[u32; 2]>,
     /// Highest pixel clock in MHz (165 for one DVI link, 340 for HDMI 1.4)
     #[arg(long, value_name = "MHZ", value_parser = |text: &str| number(text, "MHz"))]
     clock: Option<f64>,
-    /// Lowest and highest line rate in kHz
+    /// Range of horizontal frequencies in kHz
     #[arg(long, value_name = "LOW-HIGH", value_parser = |text: &str| modeline::range(text, "kHz", "31-105"))]
     h: Option<[f64; 2]>,
-    /// Lowest and highest refresh in Hz
+    /// Range of refresh rates in Hz
     #[arg(long, value_name = "LOW-HIGH", value_parser = |text: &str| modeline::range(text, "Hz", "50-75"))]
     v: Option<[f64; 2]>,
-    /// Take the limits that are not given from a monitor's EDID
+    /// Read missing limits from a monitor's EDID
     #[arg(long, value_name = "FILE")]
     edid: Option<PathBuf>,
-    /// A mode at this rate in Hz instead of the highest
+    /// Compute a mode at this refresh rate in Hz
     #[arg(long, value_name = "HZ", value_parser = |text: &str| number(text, "Hz"))]
     #[arg(conflicts_with = "line")]
     refresh: Option<f64>,
-    /// Only this timing; may be repeated
+    /// Use only this timing (repeatable)
     #[arg(long, value_enum)]
     timing: Vec<Kind>,
-    /// Also with so many pixels and lines of blanking, at least 3x3
+    /// Also try this blanking, at least 3x3
     #[arg(long, value_name = "PIXELSxLINES", value_parser = blanking)]
     blanking: Option<Blanking>,
-    /// Check a line: nine numbers, or a whole Modeline of xorg, sway or niri
+    /// Check a modeline: nine numbers, or a line of xorg, sway or niri
     #[arg(long, value_name = "MODELINE")]
     line: Option<String>,
-    /// One JSON document instead of the text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -88,7 +87,9 @@ enum Kind {
 fn blanking(text: &str) -> Result<Blanking, String> {
     let [pixels, lines] = pair(text, "blanking in pixels and lines", "160x20")?;
     if pixels.min(lines) < 3 || pixels.max(lines) > 32_767 {
-        return Err(format!("`{text}`: porch, sync and porch need 3 to 32767 of each, say 160x20"));
+        return Err(format!(
+            "`{text}`: porch, sync and porch need 3 to 32767 each; for example 160x20"
+        ));
     }
     Ok(Blanking { pixels, lines })
 }
@@ -114,7 +115,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
         return Ok(page::check(&check, name).told(system, json, "modeline", &check));
     }
     let Some(size) = arguments.size else {
-        return Err(Failure::mistake("say a size, for example 1920x1080, or --line"));
+        return Err(Failure::mistake("no size; give one, for example 1920x1080, or use --line"));
     };
     // Limits that the monitor's own modes contradict may be why nothing fits.
     let doubted = |failure: Failure| match monitor.as_ref().and_then(|own| own.doubt.as_ref()) {
@@ -162,7 +163,7 @@ fn monitor(system: &dyn System, path: &Path) -> Outcome<Monitor> {
     let wrong = |why: String| Failure::mistake(format!("{}: {why}", path.display()));
     let status = system.status(path).map_err(|error| wrong(error.to_string()))?;
     if status.kind != FileKind::File || status.size_bytes > LARGEST_EDID {
-        return Err(wrong("this is no EDID: give a file of some 128-byte blocks".to_owned()));
+        return Err(wrong("not an EDID; give a file of 128-byte blocks".to_owned()));
     }
     let bytes = system.read_bytes(path).map_err(|error| wrong(error.to_string()))?;
     edid::read(&bytes).map_err(|failure| wrong(failure.message))

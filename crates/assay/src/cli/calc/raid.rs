@@ -12,40 +12,39 @@ use assay_base::quantity::units::show;
 use assay_report::document::{Row, Tone};
 use assay_system::system::System;
 
-/// RAID: capacity, time of a rebuild, and what one write moves by each way of counting
+/// Compute RAID capacity, rebuild time and bytes moved per write
 ///
-/// The ways stand beside each other with where each comes from: published (an article's count), as
-/// listed (the steps of the same article), computed (a model), measured (counters of the disks below
-/// Linux md). A write begins where a stripe begins.
+/// Shows each method with its source: published (an article's count), as listed (the steps of the same article),
+/// computed (a model), measured (counters of the disks below Linux md). A write starts at the start of a stripe.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB
-      9 TB; 896 KiB as the article counts, 640 KiB by its steps, 16.1 KiB measured on md
+      9 TB; 896 KiB (article), 640 KiB (its steps), 16.1 KiB measured on md
   assay calc raid --level 5 --disks 4 --size 3TB --chunk 1MiB --write 384KiB
-      1536 KiB: a write that fills no stripe costs four times its size
+      1536 KiB: a partial-stripe write costs four times its size
   assay calc raid --level 6 --disks 8 --size 4TB --rate 150MB/s
       24 TB, and 7.41 h to rebuild a disk")]
 pub struct Arguments {
-    /// 0, 1, 4, 5, 6 or 10
+    /// RAID level: 0, 1, 4, 5, 6 or 10
     #[arg(long)]
     level: Level,
-    /// Number of disks, without spares
+    /// Number of disks without spares
     #[arg(long)]
     disks: u32,
     /// Size of one disk
     #[arg(long)]
     size: Bytes,
-    /// Chunk: what lies on one disk before the next one follows (often called stripe size; default 512KiB)
+    /// Chunk size, often called stripe size [default: 512KiB]
     #[arg(long)]
     chunk: Option<Bytes>,
     /// Size of one write
     #[arg(long, default_value = "4KiB")]
     write: Bytes,
-    /// What one disk reads or writes in a row, for the time of a rebuild
+    /// Sequential rate of one disk, for the rebuild time
     #[arg(long, value_name = "BYTES/S", value_parser = bytes_per_s)]
     rate: Option<f64>,
-    /// One JSON document instead of the text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +73,7 @@ fn page(answer: &Raid) -> Page {
     let mut page = Page::new(format!("assay calc: RAID {level} of {} disks", answer.disks));
     page.facts(facts(answer));
     let caption = format!(
-        "What one write of {} moves, and how many times its size",
+        "Bytes moved per write of {}, and the multiple of its size",
         show::bytes(answer.write_bytes)
     );
     let titles = ["model", "source", ">read KiB", ">written KiB", ">moved KiB", ">times"];
@@ -87,7 +86,7 @@ fn page(answer: &Raid) -> Page {
 fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
     let rebuild = match answer.rebuild_s {
         Some(seconds) => {
-            format!("{} at least, one disk from end to end", show::duration(seconds * 1e9))
+            format!("at least {}, reading one disk end to end", show::duration(seconds * 1e9))
         }
         None if u8::from(answer.level) == 0 => "none: a lost disk loses everything".to_owned(),
         None => "give --rate, for example 100 MB/s".to_owned(),
@@ -99,7 +98,7 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
         ("disks", format!("{} of {}", answer.disks, bytes(answer.disk_bytes))),
         (
             "usable",
-            format!("{}, {} %", bytes(answer.usable_bytes), decimal(answer.usable_percent, 1)),
+            format!("{}, {}%", bytes(answer.usable_bytes), decimal(answer.usable_percent, 1)),
         ),
         (
             "may fail",
@@ -143,13 +142,11 @@ fn readings(answer: &Raid) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let measured = moved("md-measured").map_or_else(
-        || "this cell was not measured".to_owned(),
-        |kib| format!("{kib} KiB were measured"),
-    );
+    let measured = moved("md-measured")
+        .map_or_else(|| "not measured".to_owned(), |kib| format!("{kib} KiB were measured"));
     vec![format!(
-        "The article says 3 stripe reads and 4 stripe writes: {count} KiB. The steps that it lists are 3 \
-         reads and 2 writes: {steps} KiB. Linux md works in 4 KiB pages: {md} KiB computed, {measured}. \
-         The article's box is a hardware controller that nobody measured."
+        "The article says 3 stripe reads and 4 stripe writes: {count} KiB. The steps that it lists are 3 reads and 2 \
+         writes: {steps} KiB. Linux md works in 4 KiB pages: {md} KiB computed, {measured}. The article's box is a \
+         hardware controller; it was not measured."
     )]
 }

@@ -64,7 +64,7 @@ fn the_examples_give_what_the_help_says() {
         ("--write 384KiB", "1536"),
         ("--level 6", "7.41 h"),
         ("zram --memory 512MiB", "zram of 511 MiB"),
-        ("--size 1GiB --ratio 1.8", "it would take all memory"),
+        ("--size 1GiB --ratio 1.8", "would use all memory"),
         ("--share 25%", "25% of memory"),
         ("--before 448M", "496 MiB, +10.71%"),
         ("1280x720@32", "11700"),

@@ -9,17 +9,17 @@ use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Percent};
 use assay_system::system::System;
 
-/// Compressed swap: what a size costs, what a share of memory buys, its settings
+/// Compute the memory cost and settings of zram
 ///
-/// A full device of size S at ratio R takes S/R of memory and 0.1% of S. The ratio is yours to
-/// measure (`zramctl`, or mm_stat of the device); 2 is what the kernel's documentation expects.
+/// A full device of size S at ratio R takes S/R of memory and 0.1% of S. Measure the ratio with `zramctl` or
+/// mm_stat of the device; the kernel's documentation expects 2.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay calc zram --memory 512MiB
-      511 MiB, of which a full device takes half of the memory
+      511 MiB; a full device takes half of the memory
   assay calc zram --memory 512MiB --size 1GiB --ratio 1.8
-      costs more than all memory: too large
+      too large: costs more than all memory
   assay calc zram --memory 8GiB --share 25% --algorithm zstd --ratio 3
       a quarter of the memory at most")]
 pub struct Arguments {
@@ -29,19 +29,19 @@ pub struct Arguments {
     /// Size of the device
     #[arg(long, conflicts_with = "share")]
     size: Option<Bytes>,
-    /// Share of memory that a full device may take; instead of --size
+    /// Share of memory for a full device, instead of --size
     #[arg(long, default_value = "50%")]
     share: Percent,
-    /// Bytes stored per byte taken
+    /// Compression ratio: bytes stored per byte of memory
     #[arg(long, default_value = "2")]
     ratio: f64,
     /// Algorithm for the settings
     #[arg(long, default_value = "lz4", value_parser = algorithm)]
     algorithm: String,
-    /// Number of the device
+    /// Device number
     #[arg(long, value_name = "N", default_value = "0")]
     device: u32,
-    /// One JSON document instead of the text
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -52,14 +52,14 @@ fn algorithm(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.chars().all(plain) {
         Ok(text.to_owned())
     } else {
-        Err(format!("`{text}` is no algorithm: say for example lz4, lzo-rle or zstd"))
+        Err(format!("`{text}` is not an algorithm; use for example lz4, lzo-rle or zstd"))
     }
 }
 
 /// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     if !arguments.ratio.is_finite() {
-        return Err(Failure::mistake("--ratio is no number: say for example 2"));
+        return Err(Failure::mistake("--ratio: not a number; use for example 2"));
     }
     let wanted = arguments
         .size
@@ -84,7 +84,7 @@ fn page(answer: &Zram) -> Page {
         (
             "cost when full",
             format!(
-                "{}, {} % of memory",
+                "{}, {}% of memory",
                 show::bytes(answer.cost_bytes),
                 decimal(answer.cost_percent, 1)
             ),
@@ -113,6 +113,6 @@ fn page(answer: &Zram) -> Page {
     page.table("The same size full of", &titles, rows.collect());
     page.text(vec![format!("Ratios {MEASURED}.")]);
     page.copy("/etc/systemd/zram-generator.conf", &answer.generator_file);
-    page.copy("until the next start, as root", answer.commands.join("\n"));
+    page.copy("until the next boot, as root", answer.commands.join("\n"));
     page
 }

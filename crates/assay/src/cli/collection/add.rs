@@ -13,16 +13,16 @@ use assay_study::study::Price;
 use assay_study::study::printed::Claimed;
 use assay_system::system::{FileKind, System};
 
-/// Add rows: of results of your own, of files that others sent, or rows themselves
+/// Add rows from results, bundles or other collections
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay collection add 20261120-1031                     a check, or a run of flash
+  assay collection add 20261120-1031           a check, or a run of flash
   assay collection add 20261120-1031 --rated \"V30, A2\" --price \"12.50 GBP\"
-  assay collection add card.assay                        what assay export wrote, as foreign
-  assay collection add row.json                          a row of another collection")]
+  assay collection add card.assay              a foreign bundle of assay export
+  assay collection add row.json                a row of another collection")]
 pub(super) struct Arguments {
-    /// Ids of results, files of assay export --format bundle, or rows
+    /// Result IDs, files of assay export --format bundle, or rows
     #[arg(value_name = "RESULT|FILE", required = true)]
     sources: Vec<String>,
     /// Name the device [default: its model]
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     /// Your name
     #[arg(long, value_name = "NAME")]
     contributor: Option<String>,
-    /// Keep serial number and target in the row
+    /// Keep serial number and target
     #[arg(long)]
     with_identity: bool,
 }
@@ -89,7 +89,7 @@ fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
         }
         Some("json") => collection::sent(system, path).map(|row| vec![row]),
         _ if is_other_file(system, path) => Err(Failure::mistake(format!(
-            "{source} is no result, no bundle of assay export (.assay) and no row (.json)"
+            "{source} is not a result, a bundle of assay export (.assay) or a row (.json)"
         ))),
         _ => of_result(system, source, extra),
     }
@@ -105,7 +105,7 @@ fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Row>> 
     let findings = store::findings_at(system, &directory)?;
     if findings.hosts.is_some() {
         return Err(Failure::mistake(format!(
-            "{}: its numbers are of several hosts together, and a row is of one drive: add the own result of a host",
+            "{}: its numbers are of several hosts, and a row is of one drive; add the result of one host",
             findings.study.id
         )));
     }

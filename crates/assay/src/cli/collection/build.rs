@@ -12,17 +12,17 @@ use assay_claims::collection::{Row, groups};
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
 use assay_system::system::System;
 
-/// Make the page of a collection
+/// Write the page of a collection
 ///
-/// One file that loads nothing, sorts and filters. Into a folder it is written with a page for each
-/// device, and in parts where it is long.
+/// Writes one sortable, filterable file without external resources. A folder gets a page per device as well, in
+/// parts if it is long.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay collection build -o cards.html   one page
-  assay collection build -o site/        a page for each device beside it")]
+  assay collection build -o site/        with a page per device")]
 pub(super) struct Arguments {
-    /// File to write (FILE.html, - for standard output), or a folder
+    /// Write FILE.html (- for standard output), or pages into a folder
     #[arg(short, long, value_name = "FILE.html|FOLDER")]
     output: PathBuf,
 }

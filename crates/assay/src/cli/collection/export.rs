@@ -13,7 +13,7 @@ use assay_claims::collection::flat::{self, Flat};
 use assay_report::collection as pages;
 use assay_system::system::System;
 
-/// Rows as a file for other programs
+/// Export rows for other programs
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
   duckdb -c \"FROM 'cards.csv' WHERE write_iops >= 90 ORDER BY write_iops DESC\"
   assay collection export --format markdown -o cards.md")]
 pub(super) struct Arguments {
-    /// What to write
+    /// Choose the format
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
     /// File to write; - for standard output

@@ -48,7 +48,7 @@ pub(super) fn among(system: &dyn System, arguments: &Arguments) -> Outcome<Optio
     let Some(first) = texts.first() else { return Ok(None) };
     if let Some(other) = other {
         return Err(Failure::mistake(format!(
-            "{} holds requests one by one and {other} does not: import them apart",
+            "{} contains single requests and {other} does not; import them separately",
             first.file
         )));
     }
@@ -56,7 +56,7 @@ pub(super) fn among(system: &dyn System, arguments: &Arguments) -> Outcome<Optio
     let titled = (arguments.title.is_some() && several).then_some("--title of several files");
     match of_numbers(arguments, several).or(titled) {
         Some(option) => Err(Failure::mistake(format!(
-            "{} holds requests one by one, and each such file is a recording by itself: leave {option} out",
+            "{} contains single requests, and each such file is a separate recording; leave {option} out",
             first.file
         ))),
         None => Ok(Some(texts)),
@@ -113,7 +113,7 @@ fn bring_one(system: &dyn System, arguments: &Arguments, text: &Text) -> Outcome
         for note in &told.notes {
             output::message(&format!("{}: {note}", text.file));
         }
-        output::message(&format!("kept as {}", findings.study.id));
+        output::message(&format!("stored as {}", findings.study.id));
     }
     Ok(())
 }
@@ -121,7 +121,7 @@ fn bring_one(system: &dyn System, arguments: &Arguments, text: &Text) -> Outcome
 /// Reads a text to its end.
 fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outcome<Told> {
     let refused =
-        |error: io::Error| Failure::refused(format!("{} cannot be read: {error}", text.file));
+        |error: io::Error| Failure::refused(format!("cannot read {}: {error}", text.file));
     let path = PathBuf::from(&text.file);
     let file = system.open_for_reading(&path, Caching::Buffered).map_err(refused)?;
     let mut plain = BufReader::with_capacity(PIECE_BYTES, Stream::new(system, file));
@@ -141,7 +141,7 @@ fn keep(
 ) -> Outcome<()> {
     let refused = |error: io::Error| {
         Failure::refused(format!(
-            "{} cannot be written: {error}; set ASSAY_HOME to a directory of yours",
+            "cannot write {}: {error}; set ASSAY_HOME to a directory that you own",
             wish.directory.display()
         ))
     };
@@ -183,7 +183,10 @@ fn written(
         return Err(refused(error));
     }
     if again != *told {
-        return Err(Failure::refused(format!("{} has changed while it was read", text.file)));
+        return Err(Failure::refused(format!(
+            "{} changed during reading; import it again",
+            text.file
+        )));
     }
     writer.finish().map_err(refused)?;
     Ok(counter.finish(span_ns, 0, writer.written_bytes()))
@@ -208,7 +211,7 @@ fn count_latency(classes: &mut Classes, devices: &[Device], request: &Request) {
 /// The latencies by class; absent if the text does not say when requests ended.
 fn by_class(classes: Classes, span_ns: u64) -> Presence<BlockLatency> {
     if classes.values().flatten().all(|(_, span)| span.queued.sum_ns == 0) {
-        return Presence::absent("the text does not say when requests ended");
+        return Presence::absent("the text has no completion times");
     }
     let devices = classes.into_iter().map(|(name, own)| (name, Presence::Present(own)));
     Presence::Present(BlockLatency {

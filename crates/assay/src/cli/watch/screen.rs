@@ -120,7 +120,7 @@ impl Screen {
     pub fn open(stream: Stream, looks: Looks) -> Outcome<Self> {
         let refused = |error: io::Error| {
             stream.put_back();
-            Failure::refused(format!("the terminal cannot be used for a page: {error}"))
+            Failure::refused(format!("cannot draw on the terminal: {error}"))
         };
         put_back_on_panic();
         stream.flag().store(true, Ordering::SeqCst);

@@ -24,8 +24,8 @@ const LINES_A_HEADING: usize = 24;
 const BESIDE: Duration = Duration::from_secs(1);
 
 /// Why the page of a study shows no classes.
-const NOT_TRACED: &str = "the page of a study draws no classes (those that the study asks for stand in \
-                          its result); `assay watch` in another terminal does";
+const NOT_TRACED: &str = "the page of a study shows no classes (its result contains those that it records); run `assay \
+                          watch` in another terminal";
 
 /// Watching, until it ends.
 pub struct Session<'a, 'b> {

@@ -34,7 +34,7 @@ pub fn bring(
     fill: &mut dyn FnMut(&Path) -> Outcome<()>,
 ) -> Outcome<()> {
     let unwritable = |error: io::Error| {
-        Failure::refused(format!("{} cannot be written: {error}", directory.display()))
+        Failure::refused(format!("cannot write {}: {error}", directory.display()))
     };
     let results = directory.parent().unwrap_or(directory);
     let nonce = system.random().map_err(unwritable)?;
@@ -51,7 +51,7 @@ pub fn bring(
         }
         fill(&incoming)?;
         look_through(system, &incoming).map_err(|failure| {
-            Failure::mistake(format!("its result cannot be read: {}", failure.message))
+            Failure::mistake(format!("cannot read its result: {}", failure.message))
         })?;
         system.place_directory(&incoming, directory).map_err(unwritable)
     };
@@ -61,7 +61,7 @@ pub fn bring(
         Err(error) if error.kind() == io::ErrorKind::NotFound => failure,
         Err(error) => Failure {
             message: format!(
-                "{}; {} is left over and cannot be removed: {error}",
+                "{}; cannot remove the leftover {}: {error}",
                 failure.message,
                 incoming.display()
             ),
@@ -90,7 +90,7 @@ fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
         let files = record.histograms.values().chain(&record.series);
         for file in files {
             if !named.insert(file.clone()) {
-                return Err(Failure::mistake(format!("two of its trials have one file: {file}")));
+                return Err(Failure::mistake(format!("two of its trials share a file: {file}")));
             }
         }
         bundle::trial(system, directory, record).map(drop)

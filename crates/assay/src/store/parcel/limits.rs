@@ -61,14 +61,14 @@ pub fn unpacked(packed_bytes: u64) -> u64 {
 /// In words that follow those on the whole.
 pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
     match of(name) {
-        None => Err(format!("no result has a file {}", assay_base::outside::spelled(name))),
+        None => Err(format!("a result has no file {}", assay_base::outside::spelled(name))),
         Some(most) if bytes > most => Err(format!(
-            "{name} in it has {}, and in a result it has {} at most",
+            "its {name} has {}; the limit in a result is {}",
             Bytes(bytes),
             Bytes(most)
         )),
         // All of a directory are JSON, which is not empty.
-        Some(_) if bytes == 0 && name.contains('/') => Err(format!("{name} in it is empty")),
+        Some(_) if bytes == 0 && name.contains('/') => Err(format!("its {name} is empty")),
         Some(_) => Ok(()),
     }
 }
@@ -109,7 +109,7 @@ mod tests {
     fn each_file_has_a_limit_by_its_name_and_json_is_not_empty() {
         for (name, most) in FILES {
             assert!(fits(name, most).is_ok() && fits(name, 0).is_ok(), "{name}");
-            assert!(fits(name, most + 1).unwrap_err().contains("at most"), "{name}");
+            assert!(fits(name, most + 1).unwrap_err().contains("the limit"), "{name}");
         }
         for (directory, most) in DIRECTORIES {
             let name = format!("{directory}/0001.json");

@@ -85,8 +85,8 @@ fn traced(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<Line<
 
 fn title(page: &Page<'_>, name: &str, wide: usize) -> Line<'static> {
     let text = match page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
-        Some(class) => format!(" latency of {name}, {class} alone, since the beginning"),
-        None => format!(" latency of {name} by class, since the beginning"),
+        Some(class) => format!(" latency of {name}, {class} only, since the start"),
+        None => format!(" latency of {name} by class, since the start"),
     };
     heading(cut(&text, wide))
 }
@@ -226,7 +226,7 @@ fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<Line<'static>> {
     let name = &disk.name;
     let mut lines = vec![heading(cut(&format!(" latency of {name}: means only"), wide))];
     let words: Vec<&str> = reason.split_whitespace().collect();
-    let mut line = " by class it is not seen:".to_owned();
+    let mut line = " not available by class:".to_owned();
     for word in words {
         if line.chars().count() + 1 + word.chars().count() > wide {
             lines.push(dim(std::mem::replace(&mut line, " ".to_owned())).into());

@@ -138,10 +138,11 @@ fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
         .map(|(at, user)| cut(&program(page, at == 0, user), wide).into())
         .collect();
     if told.is_empty() {
-        told.push(format!("{:<HEAD$}none moved anything here", " programs").into());
+        told.push(format!("{:<HEAD$}none did I/O here", " programs").into());
     }
     if users.hidden > 0 {
-        let hidden = format!("{:<HEAD$}{} of other users hidden; root sees them", "", users.hidden);
+        let hidden =
+            format!("{:<HEAD$}{} of other users hidden; run as root to see them", "", users.hidden);
         told.push(dim(cut(&hidden, wide)).into());
     }
     told

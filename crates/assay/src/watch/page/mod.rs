@@ -76,7 +76,7 @@ impl Page<'_> {
         let (wide, high) = (usize::from(width), usize::from(height));
         if (width, height) < SMALLEST || height < SMALLEST.1 {
             let (columns, rows) = SMALLEST;
-            return vec![format!("too small: {columns} x {rows} are needed").into()];
+            return vec![format!("too small: needs {columns} x {rows}").into()];
         }
         if self.view.help {
             return explained(high);
@@ -248,8 +248,8 @@ fn help() -> Vec<Line<'static>> {
     const TEXT: &str = " assay watch: what block devices do at this moment
 
  q, Esc, Ctrl-C   end, and put the terminal back
- p, Space         the page stands still; counting goes on
- r                begin anew: histograms and sums are emptied
+ p, Space         pause the page; counting continues
+ r                reset histograms and sums
  c                one class alone with both of its intervals; again for the next
  d, Tab           the next device
  ?                this text

@@ -78,7 +78,7 @@ fn two_windows_are_compared_with_who_waited_for_processors() {
 fn nothing_takes_the_place_of_what_is_there() {
     let fake = machine();
     assert!(may_be_made(&fake, Path::new("/new")).is_ok());
-    assert!(may_be_made(&fake, Path::new("/sys")).unwrap_err().message.contains("there already"));
+    assert!(may_be_made(&fake, Path::new("/sys")).unwrap_err().message.contains("already exists"));
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn without_a_recording_nothing_is_told_of_one() {
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     assert_eq!(recorded.requests, 0);
-    assert!(cut.unwrap().starts_with("requests are not told any more"));
+    assert!(cut.unwrap().starts_with("cannot read further requests"));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn what_cannot_be_written_is_counted_and_said() {
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     let why = cut.unwrap();
-    assert!(why.contains("could not be written"), "{why}");
+    assert!(why.contains("cannot write it"), "{why}");
     assert_eq!(recorded.requests + recorded.dropped, 299_999);
     assert!(recorded.dropped > 0);
 }

@@ -59,7 +59,7 @@ impl Tracing {
         match system.trace_block(&numbers, TraceMeans::BpfRequests) {
             Ok(tracer) => Ok(Self::On { tracer, means: Means::Bpf, instead: None }),
             Err(error) => Err(Failure::refused(format!(
-                "--record-trace takes a program in the kernel, and {}",
+                "--record-trace needs a program in the kernel, and {}",
                 reason(&error)
             ))),
         }

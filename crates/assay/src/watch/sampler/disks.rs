@@ -62,8 +62,7 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     if found.is_empty() {
         let names = whole.into_iter().collect::<Vec<_>>().join(" ");
         return Err(Failure::refused(format!(
-            "{names}: a device without a number, such as one path of a drive that has several: name \
-             the drive; ls /dev shows it"
+            "{names}: a device without a number, such as one path of a multipath drive; name the drive (see ls /dev)"
         )));
     }
     Ok(found)
@@ -79,9 +78,7 @@ fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
         .filter_map(|drive| disk(system, &drive.name, !comes_and_goes(&drive.name)))
         .collect();
     if found.is_empty() {
-        return Err(Failure::refused(
-            "sysfs shows no block device here: there is nothing to watch",
-        ));
+        return Err(Failure::refused("sysfs shows no block device here; nothing to watch"));
     }
     Ok(found)
 }
@@ -108,7 +105,7 @@ fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
         _ => site.backing_reason.unwrap_or_else(|| "nothing is known of what is below".to_owned()),
     };
     Err(Failure::refused(format!(
-        "{wanted}: {why}, so there is no block device to watch; name one: ls /sys/block"
+        "{wanted}: {why}, so no block device to watch; choose one from ls /sys/block"
     )))
 }
 

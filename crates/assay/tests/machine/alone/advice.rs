@@ -289,9 +289,13 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     assert!(fs::read_to_string(&kept).unwrap().ends_with(line));
     // What stands is nothing unfinished, and is not done twice.
     let nothing = assay.run(&["restore"], LIMIT).unwrap();
-    assert!(nothing.stdout.contains("everything is as it was"), "{}", nothing.stdout);
+    assert!(nothing.stdout.contains("everything is restored"), "{}", nothing.stdout);
     let again = assay.run(&with, LIMIT).unwrap();
-    assert!(again.stdout.contains("everything was so already"), "{}", again.stdout);
+    assert!(
+        again.stdout.contains("nothing to change: all settings already have these values"),
+        "{}",
+        again.stdout
+    );
     let undone = assay.run(&["advise", "undo"], LIMIT).unwrap();
     assert_eq!(undone.code, 0, "{}", undone.stderr);
     assert!(!Path::new(&kept).exists());

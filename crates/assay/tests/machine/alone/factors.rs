@@ -97,7 +97,7 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
     let refused = why("scheduler", "no-such-one");
     assert!(refused.contains("the kernel refused no-such-one"), "{refused}");
     let levels = found["checks"].to_string();
-    assert!(levels.contains("made anew in every replicate"), "{levels}");
+    assert!(levels.contains("recreated each filesystem in every replicate"), "{levels}");
     let targets = found["environment"]["targets"].to_string();
     assert!(targets.contains("ext4") && targets.contains("btrfs"), "{targets}");
 }
@@ -152,8 +152,8 @@ io   = { pattern = "sequential", mix = "read", block_size = "64 KiB", direct = f
     let absent = found["absent"].as_array().unwrap();
     let own = absent.iter().find(|cell| cell["configuration"]["read_ahead"] == "6 KiB");
     let reason = own.expect("it is told")["reason"].as_str().unwrap();
-    assert!(reason.ends_with("asked for 6, the kernel took 4"), "{reason}");
+    assert!(reason.ends_with("6 requested, the kernel uses 4"), "{reason}");
     let refused = home.refused(3, &["run", &study, "--baseline", "read_ahead=6 KiB", "--quiet"]);
-    assert!(refused.contains("the baseline read_ahead=6 KiB cannot be had here"), "{refused}");
+    assert!(refused.contains("the baseline read_ahead=6 KiB is not available here"), "{refused}");
     assert_eq!(left(&home), Vec::<String>::new());
 }

@@ -137,8 +137,8 @@ fn a_link_that_goes_down_ends_both_ends_by_name() {
             let own = &ended[rank];
             assert!(own.code == 5 && own.stderr.contains(words), "{}: {}", own.code, own.stderr);
         };
-        says(0, "rank 1 (node-1) was lost: it did not come within ");
-        says(1, "rank 0 said nothing for ");
+        says(0, "rank 1 (node-1) was lost: it did not connect within ");
+        says(1, "rank 0 sent nothing for ");
         assert_eq!(hosts(&ended[0])["finished"], 1);
         no_trial_is_lost(&ranks, &before);
     }
@@ -180,7 +180,7 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
         let ended: Vec<Ended> = running.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
         let codes: Vec<i32> = ended.iter().map(|own| own.code).collect();
         assert_eq!(codes, [0, 5, 0], "{}{}", ended[0].stderr, ended[1].stderr);
-        assert!(ended[1].stderr.contains("trials are kept"), "{}", ended[1].stderr);
+        assert!(ended[1].stderr.contains("trials are stored"), "{}", ended[1].stderr);
         let whole = trials(&ranks.whole().unwrap());
         let has_all = |line: &str| {
             let record: Value = serde_json::from_str(line).unwrap();

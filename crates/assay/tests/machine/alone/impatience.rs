@@ -90,7 +90,7 @@ fn a_second_ctrl_c_is_told_to_wait_and_everything_is_put_back() {
     drop(held);
     let ended = running.end(LIMIT).unwrap();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(ended.stderr.contains("putting back, a moment"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("restoring settings"), "{}", ended.stderr);
     assert_eq!(left(&home), Vec::<String>::new());
 }
 

@@ -182,7 +182,7 @@ impl Site {
     /// Whether the result is that of a study that nobody interrupted, and nothing is left of the study.
     fn is_whole(&self, words: &[&str], code: i32, typed: usize) -> Done<()> {
         let left = self.restored()?.stdout;
-        if !left.starts_with("everything is as it was") {
+        if !left.starts_with("everything is restored") {
             return Err(format!("left: {left}"));
         }
         let Some(planned) = self.planned_trials() else {

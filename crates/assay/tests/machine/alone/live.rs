@@ -69,7 +69,7 @@ fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason(
     let absent = found["absent"].as_array().unwrap();
     let tail = absent.iter().find(|one| one["metric"] == "block_read_p99_ns").unwrap();
     let reason = tail["reason"].as_str().unwrap();
-    assert!(reason.contains("single requests were not seen"), "{reason}");
+    assert!(reason.contains("single requests were not recorded"), "{reason}");
     assert!(refused.contains("root"), "{refused}");
 }
 

@@ -144,10 +144,10 @@ fn is_filled(name: &str, document: &Value) {
 }
 
 fn has_its_row(card: &Value) {
-    for number in ["linear_read", "linear_write", "random_read", "random_write"] {
+    for number in ["sequential_read", "sequential_write", "random_read", "random_write"] {
         assert!(card[number]["value"].as_f64().unwrap() > 0.0, "{number}: {card}");
     }
-    for number in ["share_of_claim", "iops_per_unit"] {
+    for number in ["share_of_rating", "iops_per_unit"] {
         assert!(card[number].as_f64().unwrap() > 0.0, "{number}: {card}");
     }
     assert!(card["text"].to_string().contains("90 IOPS"), "{card}");

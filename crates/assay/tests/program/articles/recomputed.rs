@@ -139,7 +139,7 @@ fn virtualisation() -> Vec<Judged> {
         } else {
             let meant = 100.0 * bare / row.positive("published_percent").unwrap();
             wrong.push(format!(
-                "{place} has {printed} %, but {bare} of {seconds} s are {share:.2} %; {printed} % would be \
+                "{place} has {printed}%, but {bare} of {seconds} s are {share:.2}%; {printed}% would be \
                  {meant:.0} s"
             ));
         }
@@ -152,7 +152,7 @@ fn virtualisation() -> Vec<Judged> {
             "every hypervisor costs at least a fifth of bare metal",
             if share < 80.0 { "not shown" } else { "contradicted" },
             format!(
-                "All {others} stay below 80 % of bare metal, {best} nearest with {share:.2} %. But each is \
+                "All {others} stay below 80% of bare metal, {best} nearest with {share:.2}%. But each is \
                  compared with one time of bare metal ({}), and if that were {} longer, it would be undone.",
                 sheet.statistic(),
                 show::share(80.0 / share - 1.0)
@@ -164,19 +164,19 @@ fn virtualisation() -> Vec<Judged> {
             format!("{}. The other {right} follow to the printed digits.", list(&wrong)),
         ),
         (
-            "bare metal is 26.32 % as fast again as the best hypervisor",
+            "bare metal is 26.32% as fast again as the best hypervisor",
             if says("26.32", again) { "supported" } else { "contradicted" },
             format!(
-                "The seconds of {best} and of bare metal give {again:.3} %; rounded that is {again:.2} %, \
+                "The seconds of {best} and of bare metal give {again:.3}%; rounded that is {again:.2}%, \
                  printed it was cut off. It is arithmetic: no spread was published."
             ),
         ),
         (
-            "VMware ESXi is 24 % lower than bare metal",
+            "VMware ESXi is 24% lower than bare metal",
             if says("24", lower) { "supported" } else { "contradicted" },
             format!(
-                "The seconds of VMware ESXi 5.0.0 are {esxi:.2} % of bare metal's speed, which is {lower:.2} % \
-                 lower: {lower:.0} %, not 24 %."
+                "The seconds of VMware ESXi 5.0.0 are {esxi:.2}% of bare metal's speed, which is {lower:.2}% \
+                 lower: {lower:.0}%, not 24%."
             ),
         ),
     ]
@@ -219,7 +219,7 @@ fn anchors() -> Vec<Judged> {
             "19 write IOPS is two thirds of the vendor's 30",
             if (own / vendor - 2.0 / 3.0).abs() <= 0.05 { "supported" } else { "contradicted" },
             format!(
-                "{own} of {vendor} is {:.0} %, within 5 points of 2/3, 67 %: words round to one digit. One \
+                "{own} of {vendor} is {:.0}%, within 5 points of 2/3, 67%: words round to one digit. One \
                  reading of a card beside a vendor's figure.",
                 100.0 * own / vendor
             ),
@@ -229,7 +229,7 @@ fn anchors() -> Vec<Judged> {
             if free == 600.0 && capped == 20.0 { "not shown" } else { "contradicted" },
             format!(
                 "{free} ms without the cap, {capped} ms with it: {} times less, but two single readings of a \
-                 web test, with the cap at 80 % of the link. Without repeats nobody knows what else changed \
+                 web test, with the cap at 80% of the link. Without repeats nobody knows what else changed \
                  between them.",
                 show::times(free / capped)
             ),
@@ -384,7 +384,7 @@ fn modes() -> Vec<Judged> {
             "the mode fits the driver's limits",
             if guest.limits.iter().all(|limit| limit.fits) { "supported" } else { "contradicted" },
             format!(
-                "{}, within both ranges, with {:.1} % of it shown. Within the same limits {}.",
+                "{}, within both ranges, with {:.1}% of it shown. Within the same limits {}.",
                 figures(&guest),
                 guest.figures.active_percent,
                 better(&guest).1
@@ -441,11 +441,11 @@ fn encryption() -> Vec<Judged> {
             .map(|ratio| change(ratio, "more", "less"));
     vec![
         (
-            "reads take a 5.5 % hit and writes 8.1 %",
+            "reads take a 5.5% hit and writes 8.1%",
             if says("5.5", time[0]) && says("8.1", time[1]) { "not shown" } else { "contradicted" },
             format!(
-                "5.5 % and 8.1 % are costs of time, not of bandwidth: reads and writes lost {:.2} % and {:.2} % \
-                 of the time, {:.2} % and {:.2} % of the bandwidth. Each rests on one run, so no difference is \
+                "5.5% and 8.1% are costs of time, not of bandwidth: reads and writes lost {:.2}% and {:.2}% \
+                 of the time, {:.2}% and {:.2}% of the bandwidth. Each rests on one run, so no difference is \
                  shown.",
                 time[0], time[1], rate[0], rate[1]
             ),
@@ -488,7 +488,7 @@ fn ssd() -> Vec<Judged> {
             },
             format!(
                 "{disk} over {ssd} s is {ratio:.2}, printed with its digits cut off. Each is a {}, but the runs \
-                 would have to scatter by {:.0} % to hide the difference, and {:.0} % is the most that is \
+                 would have to scatter by {:.0}% to hide the difference, and {:.0}% is the most that is \
                  believed of them.",
                 sheet.statistic(),
                 100.0 * scatter,
@@ -577,7 +577,7 @@ fn ranking(claim: &'static str, fs: &str, ops: &[&str], scheduler: &str, lowest:
         (show::share((own / rival - 1.0).abs()), scatter_that_hides(*own, *rival));
     let reason = format!(
         "{scheduler} is {extreme} in all {rows}, by {}{left_out}. No spread was published, and without it \
-         nothing tells a lead of {smallest} from chance; runs that scatter by {} % would hide it.",
+         nothing tells a lead of {smallest} from chance; runs that scatter by {}% would hide it.",
         list(&shares.collect::<Vec<_>>()),
         digits(100.0 * scatter, 1)
     );
@@ -709,7 +709,7 @@ fn workload_starvation() -> Vec<Judged> {
         (
             "flush latency dropped considerably",
             verdict,
-            format!("{flush} Above 5 %, that is no difference shown."),
+            format!("{flush} Above 5%, that is no difference shown."),
         ),
         (
             "starvation of reads is partially ameliorated",

@@ -44,7 +44,7 @@ fn results_of_older_versions_say_why_they_have_no_counts() {
     assert_eq!(planned.value("minor_faults", &ran.measured), Some(Ok(0.0)));
     ran.measured.values.remove("minor_faults");
     let told = planned.value("minor_faults", &ran.measured).unwrap().unwrap_err();
-    assert!(told.contains("the version that measured it"), "{told}");
+    assert!(told.contains("the Assay version that measured it"), "{told}");
     assert_eq!(planned.value("iops", &ran.measured), None);
     // Their detail says nothing of it either.
     let mut detail = serde_json::to_value(Detail::of(&ran.measured).unwrap()).unwrap();

@@ -122,7 +122,7 @@ impl Volume {
     fn see_named(&self, system: &dyn System, name: &str) -> Result<(), String> {
         let text = system
             .output_of(PROGRAM, &["status", name])
-            .map_err(|error| format!("{PROGRAM} cannot tell how it is: {error}"))?;
+            .map_err(|error| format!("{PROGRAM} cannot report its state: {error}"))?;
         let field = |wanted: &str| {
             let mut fields = text.lines().filter_map(|line| line.trim().split_once(':'));
             fields.find(|(field, _)| *field == wanted).map_or("", |(_, value)| value.trim())
@@ -134,19 +134,19 @@ impl Volume {
         if let Some((asked, _)) = &self.cipher
             && asked != cipher
         {
-            return Err(format!("asked for {asked}, the kernel took {cipher}"));
+            return Err(format!("{asked} requested, the kernel uses {cipher}"));
         }
         let took = field("sector size").split_whitespace().next().unwrap_or_default();
         if let Some(asked) = self.sector
             && asked.0.to_string() != took
         {
-            return Err(format!("asked for sectors of {asked}, the kernel took {took} bytes"));
+            return Err(format!("sectors of {asked} requested, the kernel uses {took} bytes"));
         }
         let flags: Vec<&str> = field("flags").split_whitespace().collect();
         for (_, flag) in QUEUES {
             if self.flags.contains(&flag) != flags.contains(&flag) {
                 let asked = if self.flags.contains(&flag) { "with" } else { "without" };
-                return Err(format!("asked for it {asked} {flag}, the kernel has it otherwise"));
+                return Err(format!("{asked} {flag} requested, the kernel differs"));
             }
         }
         Ok(())
@@ -177,11 +177,13 @@ impl Recipe for Volume {
             return Some(format!("this kernel has no {MODULE}"));
         }
         if system.program(PROGRAM).is_none() {
-            return Some(format!("{PROGRAM} is not installed: install the package cryptsetup-bin"));
+            return Some(format!("{PROGRAM} is not installed; install the package cryptsetup-bin"));
         }
         let bytes: u64 = below.iter().sum();
         let small = bytes < SMALLEST.0;
-        small.then(|| format!("an encrypted device needs {SMALLEST}, here are {}", Bytes(bytes)))
+        small.then(|| {
+            format!("an encrypted device needs {SMALLEST}, only {} available", Bytes(bytes))
+        })
     }
 
     fn room(&self, below: &[u64]) -> u64 {
@@ -191,7 +193,7 @@ impl Recipe for Volume {
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Device(device)] = below else {
-            return Err(Failure::refused("dm-crypt is made on one block device"));
+            return Err(Failure::refused("dm-crypt needs one block device"));
         };
         let system = builder.system();
         let file = builder.file_of(device)?;
@@ -211,7 +213,9 @@ impl Recipe for Volume {
         let shown = devices::mapping(system, &name);
         let shown = shown.map_err(|error| Failure::refused(format!("opening {name}: {error}")))?;
         let shown = shown.ok_or_else(|| {
-            Failure::refused(format!("opening {name}: no such device, though nothing complained"))
+            Failure::refused(format!(
+                "opening {name}: no such device, although no error was reported"
+            ))
         })?;
         let made = builder.made(&devices::file_of(&shown), &opened, &[device])?;
         self.see_named(system, &name).map_err(Failure::refused)?;
@@ -283,12 +287,12 @@ impl Recipe for Misplaced {
     }
 
     fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
-        Some(format!("{} is for {DM_CRYPT}: elsewhere write {DEFAULTS}", self.0))
+        Some(format!("{} is for {DM_CRYPT}; use {DEFAULTS} otherwise", self.0))
     }
 
     fn make(&self, _: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
         let Self(name) = self;
-        Err(Failure::refused(format!("{name} is for {DM_CRYPT}: elsewhere write {DEFAULTS}")))
+        Err(Failure::refused(format!("{name} is for {DM_CRYPT}; use {DEFAULTS} otherwise")))
     }
 
     fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {
@@ -300,6 +304,6 @@ impl Recipe for Misplaced {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        ByHand { typed: self.typed(below), why: "nothing is made of it", lasting: None }
+        ByHand { typed: self.typed(below), why: "it creates nothing", lasting: None }
     }
 }

@@ -69,23 +69,23 @@ impl Layer for EncryptedDirectories {
 fn point_of(below: &[Base]) -> Outcome<PathBuf> {
     match below {
         [Base::Directory(point)] => Ok(point.clone()),
-        _ => Err(Failure::refused("a directory is encrypted on one file system")),
+        _ => Err(Failure::refused("directory encryption needs one filesystem")),
     }
 }
 
 fn without_file_system(level: &str) -> String {
-    format!("{level} encrypts a directory of a file system: add filesystem = \"ext4\"")
+    format!("{level} encrypts a directory of a filesystem; add filesystem = \"ext4\"")
 }
 
 /// Whether the name of a file in one directory is told as it is in another, or nothing of it at all.
 fn is_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<(), String> {
     let names = system
         .list(directory)
-        .map_err(|error| format!("{} cannot be listed: {error}", directory.display()))?;
+        .map_err(|error| format!("cannot list {}: {error}", directory.display()))?;
     if names.iter().any(|name| name == PLAIN) {
-        return Err("a name can be read without the key: it encrypts nothing".to_owned());
+        return Err("names are readable without the key: not encrypted".to_owned());
     }
-    let told = "a file that was made there cannot be seen below: it encrypts something else";
+    let told = "a file created there is not visible below: it encrypts something else";
     if names.len() > before { Ok(()) } else { Err(told.to_owned()) }
 }
 
@@ -93,13 +93,15 @@ impl ByFileSystem {
     fn see_at(system: &dyn System, directory: &Path) -> Result<(), String> {
         let policy = system
             .encryption_of(directory)
-            .map_err(|error| format!("the directory's policy cannot be read: {error}"))?;
+            .map_err(|error| format!("cannot read the directory's policy: {error}"))?;
         match policy {
-            None => Err("the directory is not encrypted, though nothing complained".to_owned()),
+            None => {
+                Err("the directory is not encrypted, although no error was reported".to_owned())
+            }
             Some(policy) if !policy.is_usual => {
                 Err("the directory is encrypted by another policy".to_owned())
             }
-            Some(policy) if !policy.has_key => Err("the file system has no key for it".to_owned()),
+            Some(policy) if !policy.has_key => Err("the filesystem has no key for it".to_owned()),
             Some(_) => Ok(()),
         }
     }
@@ -132,7 +134,9 @@ impl Recipe for ByFileSystem {
         let Some(kind) = self.on else { return Some(without_file_system(FSCRYPT)) };
         let name = kind.name;
         if kind.encrypting.is_empty() {
-            return Some(format!("{name} encrypts no directories: fscrypt is for ext4 and f2fs"));
+            return Some(format!(
+                "{name} does not encrypt directories; fscrypt is for ext4 and f2fs"
+            ));
         }
         // A module that is not loaded yet tells nothing.
         let features = Path::new("/sys/fs").join(name).join("features");
@@ -232,14 +236,14 @@ impl Recipe for ByProgram {
             return Some(without_file_system(GOCRYPTFS));
         }
         if system.program(GOCRYPTFS).is_none() {
-            return Some(format!("{GOCRYPTFS} is not installed: install the package {GOCRYPTFS}"));
+            return Some(format!("{GOCRYPTFS} is not installed; install the package {GOCRYPTFS}"));
         }
         if !HELPERS.iter().any(|helper| system.program(helper).is_some()) {
             let [helper, _] = HELPERS;
-            return Some(format!("{helper} is not installed: install the package fuse3"));
+            return Some(format!("{helper} is not installed; install the package fuse3"));
         }
         let lacks = system.status(Path::new("/dev/fuse")).is_err();
-        lacks.then(|| "this kernel has no FUSE here: there is no /dev/fuse".to_owned())
+        lacks.then(|| "no FUSE here: /dev/fuse is missing".to_owned())
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
@@ -306,14 +310,14 @@ mod tests {
     fn a_name_that_can_be_read_and_one_that_is_not_there_hide_nothing() {
         let fake = Fake::new();
         let below = Path::new("/below");
-        assert!(is_hidden(&fake, below, 0).unwrap_err().contains("/below cannot be listed"));
+        assert!(is_hidden(&fake, below, 0).unwrap_err().contains("cannot list /below"));
         fake.put("/below/gocryptfs.conf", "");
         assert!(is_hidden(&fake, below, 1).unwrap_err().contains("it encrypts something else"));
         fake.put("/below/xYz0", "");
         assert_eq!(is_hidden(&fake, below, 1), Ok(()));
         assert!(is_hidden(&fake, below, 2).is_err(), "both were there before");
         fake.put("/below/assay-plain-name", "");
-        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("it encrypts nothing"));
+        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("not encrypted"));
     }
 
     #[test]
@@ -338,9 +342,9 @@ mod tests {
         let fake = Fake::new();
         fake.put("/mnt/encrypted/x", "");
         let told = ByFileSystem::see_at(&fake, Path::new("/mnt/encrypted")).unwrap_err();
-        assert!(told.contains("not encrypted") || told.contains("cannot be read"), "{told}");
+        assert!(told.contains("not encrypted") || told.contains("cannot read"), "{told}");
         let device = point_of(&[]).unwrap_err().message;
-        assert_eq!(device, "a directory is encrypted on one file system");
+        assert_eq!(device, "directory encryption needs one filesystem");
         assert_eq!(point_of(&[Base::Directory("/a".into())]).unwrap(), Path::new("/a"));
         let two = [Base::Directory("/a".into()), Base::Directory("/b".into())];
         assert!(point_of(&two).is_err());

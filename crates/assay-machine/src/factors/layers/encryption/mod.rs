@@ -55,16 +55,14 @@ impl Factor for Encryption {
     fn about(&self) -> &About {
         &About {
             name: "encryption",
-            summary: "what encrypts: the device, the file system, or a program above it",
-            text: "`none`; `dm-crypt`: a LUKS2 volume on the target device, whose data are lost, made \
-                   and opened by cryptsetup, with the file system on it; `fscrypt`: an encrypted \
-                   directory of the file system itself (ext4 or f2fs, made with `-O encrypt`); \
-                   `gocryptfs`: a directory that this program encrypts and serves through FUSE. The \
-                   last two go with the factor filesystem. Keys are made for the study, are given to \
-                   the kernel or to the program's standard input, and end with it. Each is seen to \
-                   encrypt: the kernel's table with its cipher, the directory's policy and names that \
-                   cannot be read without the key, the list of mounts and the names below. Levels \
-                   without their program or module are left out, with the reason.",
+            summary: "encryption of the device, the filesystem or a directory",
+            text: "`none`; `dm-crypt`: a LUKS2 volume of cryptsetup on the target device, whose data are lost, with \
+                   the filesystem on it; `fscrypt`: an encrypted directory of the filesystem (ext4 or f2fs, created \
+                   with `-O encrypt`); `gocryptfs`: a directory that this program encrypts and serves through FUSE. \
+                   The last two require the factor filesystem. Assay creates keys per study, passes them to the kernel \
+                   or the program's standard input, and discards them afterwards. Assay verifies each: the cipher in \
+                   the kernel's table, the directory's policy and unreadable names without the key, the list of mounts \
+                   and the names below. Assay excludes levels without their program or module and reports the reason.",
         }
     }
 
@@ -80,7 +78,7 @@ impl Factor for Encryption {
         if LEVELS.contains(&level) {
             return Ok(());
         }
-        Err(format!("`{level}` encrypts nothing here: say one of {}", LEVELS.join(", ")))
+        Err(format!("unknown encryption `{level}`; use one of {}", LEVELS.join(", ")))
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
@@ -91,7 +89,7 @@ impl Factor for Encryption {
             _ if matches!(view.system.encryption_of(&site.path), Ok(Some(_))) => FSCRYPT,
             _ if site.layers.iter().any(|layer| layer.kind == "crypt") => DM_CRYPT,
             _ if site.layers.is_empty() => {
-                return Presence::absent("what the target stands on is not known");
+                return Presence::absent("the devices below the target are unknown");
             }
             _ => NONE,
         };
@@ -104,10 +102,9 @@ impl Factor for Cipher {
         &About {
             name: "encryption_cipher",
             summary: "cipher of dm-crypt",
-            text: "As cryptsetup and the kernel write it, such as `aes-xts-plain64`, with the bits of \
-                   its key after a slash where they are not the usual ones (512 for XTS, else 256): \
-                   `aes-xts-plain64/256`; or `defaults`. It goes with the factor encryption; what is \
-                   not encrypted by dm-crypt has `defaults`.",
+            text: "As in cryptsetup and the kernel, such as `aes-xts-plain64`; or `defaults`. Append a slash and the \
+                   key size in bits if it is not the default (512 for XTS, otherwise 256): `aes-xts-plain64/256`. \
+                   Requires the factor encryption; use `defaults` without dm-crypt.",
         }
     }
 
@@ -131,11 +128,11 @@ impl Factor for Cipher {
         if is_word && known {
             return Ok(());
         }
-        Err(format!("`{level}` is no cipher: write for example aes-xts-plain64 or {DEFAULTS}"))
+        Err(format!("`{level}` is not a cipher; use for example aes-xts-plain64 or {DEFAULTS}"))
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("it is looked at where assay made the volume")
+        Presence::absent("Assay reads it only from volumes that it created")
     }
 }
 
@@ -143,9 +140,9 @@ impl Factor for Sector {
     fn about(&self) -> &About {
         &About {
             name: "encryption_sector_size",
-            summary: "bytes that dm-crypt encrypts at once",
-            text: "`512 B`, `1 KiB`, `2 KiB`, `4 KiB`, or `defaults`. It goes with the factor \
-                   encryption; what is not encrypted by dm-crypt has `defaults`.",
+            summary: "sector size of dm-crypt",
+            text: "`512 B`, `1 KiB`, `2 KiB`, `4 KiB`, or `defaults`. Requires the factor encryption; use `defaults` \
+                   without dm-crypt.",
         }
     }
 
@@ -161,7 +158,7 @@ impl Factor for Sector {
         if level == DEFAULTS || sector(level).is_some() {
             return Ok(());
         }
-        Err(format!("`{level}` is no sector: say 512 B, 1 KiB, 2 KiB, 4 KiB or {DEFAULTS}"))
+        Err(format!("`{level}` is not a sector size; use 512 B, 1 KiB, 2 KiB, 4 KiB or {DEFAULTS}"))
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
@@ -169,7 +166,7 @@ impl Factor for Sector {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("it is looked at where assay made the volume")
+        Presence::absent("Assay reads it only from volumes that it created")
     }
 }
 
@@ -177,11 +174,10 @@ impl Factor for Queues {
     fn about(&self) -> &About {
         &About {
             name: "encryption_flags",
-            summary: "whether dm-crypt hands its work on to other threads",
-            text: "`defaults`: it does, to the kernel's work queues; `no-read-workqueue`, \
-                   `no-write-workqueue` or both with a comma between them: whoever reads or writes \
-                   does the work himself (Linux 5.9). It goes with the factor encryption; what is not \
-                   encrypted by dm-crypt has `defaults`.",
+            summary: "whether dm-crypt uses the kernel's work queues",
+            text: "`defaults`: it does. `no-read-workqueue`, `no-write-workqueue` or both, separated by a comma: the \
+                   thread that reads or writes also encrypts (Linux 5.9). Requires the factor encryption; use \
+                   `defaults` without dm-crypt.",
         }
     }
 
@@ -198,7 +194,7 @@ impl Factor for Queues {
             return Ok(());
         }
         let known: Vec<&str> = QUEUES.iter().map(|(name, _)| *name).collect();
-        Err(format!("`{level}` is not known: say {}, or {DEFAULTS}", known.join(",")))
+        Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", known.join(",")))
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
@@ -206,7 +202,7 @@ impl Factor for Queues {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("it is looked at where assay made the volume")
+        Presence::absent("Assay reads it only from volumes that it created")
     }
 }
 
@@ -214,13 +210,12 @@ impl Factor for Conversion {
     fn about(&self) -> &About {
         &About {
             name: CONVERSION.0,
-            summary: "whether dm-crypt begins with an empty volume, or encrypts what lies on the device",
-            text: "`defaults`: an empty volume; `in-place`: every byte of the device is read, encrypted \
-                   and written (`cryptsetup reencrypt --encrypt`), as when a drive in use is encrypted \
-                   for the first time. Nothing else uses the device meanwhile. How long that took, \
-                   and at what rate, is told above the tables. A whole drive takes hours, anew in each \
-                   replicate: give a part of it (--destroy ID:8GiB). It goes with the factor \
-                   encryption, and says nothing of what dm-crypt does not encrypt.",
+            summary: "whether dm-crypt starts empty or encrypts the device's data",
+            text: "`defaults`: an empty volume. `in-place`: Assay reads, encrypts and writes every byte of the device \
+                   (`cryptsetup reencrypt --encrypt`), as in the first encryption of a used drive. Nothing else uses \
+                   the device during that time. Assay reports the duration and rate above the tables. A whole drive \
+                   takes hours per replicate; use a part of it (--destroy ID:8GiB). Requires the factor encryption; \
+                   has no meaning without dm-crypt.",
         }
     }
 
@@ -236,11 +231,11 @@ impl Factor for Conversion {
         if [DEFAULTS, CONVERSION.1].contains(&level) {
             return Ok(());
         }
-        Err(format!("`{level}` is not known: say {}, or {DEFAULTS}", CONVERSION.1))
+        Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", CONVERSION.1))
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("it is looked at where assay made the volume")
+        Presence::absent("Assay reads it only from volumes that it created")
     }
 }
 
@@ -279,10 +274,9 @@ fn kernel_lacks(system: &dyn System, module: &str) -> bool {
 
 /// The type of what is mounted at a directory, and from what.
 fn mounted_at(system: &dyn System, point: &Path) -> Result<(String, String), String> {
-    let table =
-        mounts::read(system).map_err(|error| format!("the mounts cannot be told: {error}"))?;
+    let table = mounts::read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
     let entry = table.into_iter().rev().find(|entry| entry.mount.point == point);
-    let entry = entry.ok_or("nothing is mounted there, though nothing complained")?;
+    let entry = entry.ok_or("nothing is mounted there, although mount reported no error")?;
     Ok((entry.mount.filesystem, entry.mount.source))
 }
 
@@ -299,7 +293,7 @@ mod tests {
             assert_eq!(Cipher.judge(level), Ok(()), "{level}");
         }
         for level in ["aes", "-aes-xts", "aes xts-plain64", "aes-xts-plain64/100", "aes-xts/", ""] {
-            assert!(Cipher.judge(level).unwrap_err().contains("is no cipher"), "{level}");
+            assert!(Cipher.judge(level).unwrap_err().contains("is not a cipher"), "{level}");
         }
         let bytes =
             ["512 B", "1 KiB", "2 KiB", "4 KiB"].map(|level| sector(level).map(|own| own.0));
@@ -338,7 +332,7 @@ mod tests {
     fn of_several_mounts_at_a_place_the_last_is_seen() {
         let fake = Fake::new();
         let point = Path::new("/mnt");
-        assert!(mounted_at(&fake, point).unwrap_err().contains("cannot be told"));
+        assert!(mounted_at(&fake, point).unwrap_err().contains("cannot read the mounts"));
         fake.put(
             "/proc/self/mountinfo",
             "27 1 254:0 / /mnt rw - ext4 /dev/vda rw\n28 27 0:25 / /mnt rw - tmpfs none rw\n\
@@ -384,7 +378,7 @@ mod tests {
         for level in ["fscrypt", "gocryptfs"] {
             let told = on(level, None).unwrap();
             assert!(
-                told.starts_with(&format!("{level} encrypts a directory of a file system")),
+                told.starts_with(&format!("{level} encrypts a directory of a filesystem")),
                 "{told}"
             );
         }
@@ -403,7 +397,7 @@ mod tests {
         fake.install("gocryptfs");
         served("install the package fuse3");
         fake.install("fusermount");
-        served("there is no /dev/fuse");
+        served("/dev/fuse is missing");
         fake.put("/dev/fuse", "");
         assert_eq!(on("gocryptfs", Some("ext4")), None);
     }
@@ -418,7 +412,7 @@ mod tests {
         ];
         for option in options {
             let told = missing(&fake, &[("encryption", "none"), option], 1 << 30).unwrap();
-            assert_eq!(told, format!("{} is for dm-crypt: elsewhere write defaults", option.0));
+            assert_eq!(told, format!("{} is for dm-crypt; use defaults otherwise", option.0));
             let plain = [("encryption", "none"), (option.0, "defaults")];
             assert_eq!(missing(&fake, &plain, 1 << 30), None);
         }

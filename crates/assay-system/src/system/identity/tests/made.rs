@@ -87,10 +87,10 @@ fn what_the_journal_does_not_take_away_is_not_ours() {
     let another = attach(&fake, &mut journal, &other);
     let swapped = (another.0, made.1);
     let told = asked(&fake, &journal, &swapped, &[]).unwrap_err();
-    assert!(told.contains("not what this run made"), "{told}");
+    assert!(told.contains("not created by this run"), "{told}");
     let text = (PathBuf::from("/proc/self/mountinfo"), swapped.1);
     let told = asked(&fake, &journal, &text, &[]).unwrap_err();
-    assert!(told.contains("no block device"), "{told}");
+    assert!(told.contains("not a block device"), "{told}");
 }
 
 #[test]
@@ -99,23 +99,23 @@ fn what_stands_on_anything_else_is_not_ours() {
     fake.put("/others/disk", "precious");
     let foreign = attach(&fake, &mut journal, Path::new("/others/disk"));
     let told = asked(&fake, &journal, &foreign, &[]).unwrap_err();
-    assert!(told.contains("something else"), "a file that this run did not make: {told}");
+    assert!(told.contains("may not be overwritten"), "a file that this run did not make: {told}");
     let own = file(&fake, &mut journal, "/own/disk");
     let first = attach(&fake, &mut journal, &own);
     let below = asked(&fake, &journal, &first, &[]).unwrap();
     let second = attach(&fake, &mut journal, &first.0);
     for (consents, what) in [(vec![], "without"), (vec![&below, &below], "twice")] {
         let told = asked(&fake, &journal, &second, &consents).unwrap_err();
-        assert!(told.contains("something else"), "{what}: {told}");
+        assert!(told.contains("may not be overwritten"), "{what}: {told}");
     }
     let third = file(&fake, &mut journal, "/own/third");
     let third = attach(&fake, &mut journal, &third);
     let third = asked(&fake, &journal, &third, &[]).unwrap();
     let told = asked(&fake, &journal, &second, &[&third]).unwrap_err();
-    assert!(told.contains("something else"), "the consent for another one: {told}");
+    assert!(told.contains("may not be overwritten"), "the consent for another one: {told}");
     fake.replug(&first.0);
     let told = asked(&fake, &journal, &second, &[&below]).unwrap_err();
-    assert!(told.contains("something else"), "the one below was exchanged: {told}");
+    assert!(told.contains("may not be overwritten"), "the one below was exchanged: {told}");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn what_is_larger_than_what_it_stands_on_or_is_used_is_refused() {
     let fits = fake.read_text(Path::new(size)).unwrap();
     fake.put(size, format!("{}\n", DISK / 512 + 1));
     let told = asked(&fake, &journal, &made, &[]).unwrap_err();
-    assert!(told.contains("bytes, and what it stands on"), "{told}");
+    assert!(told.contains("bytes, and the storage below it"), "{told}");
     fake.put(size, "0\n");
     let told = asked(&fake, &journal, &made, &[]).unwrap_err();
     assert!(told.contains("no medium"), "{told}");

@@ -33,7 +33,7 @@ fn refused(fake: &Fake, why: &str) {
     let failure = judged(fake).unwrap_err();
     assert_eq!(failure.kind, Kind::Refused);
     let said = failure.message;
-    assert!(said.contains(why) && said.contains("look at it again with assay plan"), "{said}");
+    assert!(said.contains(why) && said.contains("run assay plan"), "{said}");
     // Looked at again, it is what was shown.
     show(fake);
     judged(fake).unwrap();
@@ -67,7 +67,7 @@ fn where_the_kernel_does_not_count_the_content_tells() {
     fake.remove(format!("{}/diskseq", home("loop4")));
     show(&fake);
     fake.put_marks(number_of((7, 4)), 0, "ext4 filesystem - -").unwrap();
-    refused(&fake, "something else lies on it");
+    refused(&fake, "its contents differ");
     // What the study itself wrote is no sign of another device.
     fake.put_marks(number_of((7, 4)), 0, "LVM2_member raid - -").unwrap();
     judged(&fake).unwrap();
@@ -80,7 +80,7 @@ fn the_end_of_a_device_is_part_of_its_content() {
     show(&fake);
     let number = crate::system::DeviceNumber { major: 7, minor: 4 };
     fake.put_content(number, (512 << 20) - 512, b"$XIDE$").unwrap();
-    refused(&fake, "something else lies on it");
+    refused(&fake, "its contents differ");
 }
 
 #[test]

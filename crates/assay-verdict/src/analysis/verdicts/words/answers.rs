@@ -23,19 +23,19 @@ pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> S
         return text.to_owned();
     }
     match verdict {
-        Claim::NoData => "Nothing was measured that could tell.".to_owned(),
-        Claim::Supported if all == 1 => "The numbers show it.".to_owned(),
-        Claim::Supported => format!("The numbers show it in all of {}.", counted(all, "case")),
-        Claim::Contradicted if all == 1 => "The numbers speak against it.".to_owned(),
+        Claim::NoData => "No measurement can answer it.".to_owned(),
+        Claim::Supported if all == 1 => "The numbers support it.".to_owned(),
+        Claim::Supported => format!("The numbers support it in all of {}.", counted(all, "case")),
+        Claim::Contradicted if all == 1 => "The numbers contradict it.".to_owned(),
         Claim::Contradicted if count(verdict) == all => {
-            format!("The numbers speak against it in all of {}.", counted(all, "case"))
+            format!("The numbers contradict it in all of {}.", counted(all, "case"))
         }
         Claim::Contradicted => format!(
-            "The numbers speak against it in {} of {all} cases and show it in {with}.",
+            "The numbers contradict it in {} of {all} cases and support it in {with}.",
             count(Claim::Contradicted)
         ),
         Claim::NotShown if with == 0 => "The numbers are inconclusive.".to_owned(),
-        Claim::NotShown => format!("The numbers show it in {with} of {all} cases only."),
+        Claim::NotShown => format!("The numbers support it in only {with} of {all} cases."),
     }
 }
 
@@ -49,10 +49,10 @@ fn would_be(cases: &[Case]) -> Option<&'static str> {
     let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
     match () {
         () if any(Claim::Contradicted) => {
-            Some("It would be contradicted, but its numbers are suspect.")
+            Some("The numbers would contradict it, but they are suspect.")
         }
         () if any(Claim::Supported) && all(Claim::Supported) => {
-            Some("It would be supported, but its numbers are suspect.")
+            Some("The numbers would support it, but they are suspect.")
         }
         () => None,
     }
@@ -74,17 +74,16 @@ pub(in crate::analysis::verdicts) fn because(verdict: Claim, cases: &[Case]) -> 
 
 /// Why there is no number where one is asked for: different things.
 pub(in crate::analysis::verdicts) const UNMEASURED: &str = "was not measured";
-pub(in crate::analysis::verdicts) const INVALID: &str = "has numbers that are invalid";
+pub(in crate::analysis::verdicts) const INVALID: &str = "has invalid numbers";
 pub(in crate::analysis::verdicts) const FAILED: &str = "failed in every trial";
-pub(in crate::analysis::verdicts) const DISTURBED: &str =
-    "has too few trials that were not disturbed";
+pub(in crate::analysis::verdicts) const DISTURBED: &str = "has too few undisturbed trials";
 pub(in crate::analysis::verdicts) const FEW: &str = "has too few trials";
 pub(in crate::analysis::verdicts) const NOT_TOGETHER: &str =
-    "has no replicate in which everything that is asked for was measured";
+    "has no replicate with all of the required measurements";
 
 /// Why a level was left out by the plan.
 pub(in crate::analysis::verdicts) fn left_out_because(reason: &str) -> String {
-    format!("Left out here: {reason}.")
+    format!("Excluded: {reason}.")
 }
 
 /// What has no number, and why.
@@ -104,19 +103,21 @@ pub(in crate::analysis::verdicts) fn no_metric(name: &str, metric: &str) -> Stri
 /// A claim of two levels, where there are not two.
 pub(in crate::analysis::verdicts) fn no_two(name: &str, factor: Option<&str>) -> String {
     match factor {
-        Some(factor) => format!("{name}: it takes two levels of {factor}"),
-        None => format!("{name}: it takes one setting with two levels"),
+        Some(factor) => format!("{name}: the check needs two levels of {factor}"),
+        None => format!("{name}: the check needs one configuration with two levels"),
     }
 }
 
 pub(in crate::analysis::verdicts) fn no_numbers(name: &str) -> String {
-    format!("{name}: too few levels that are numbers")
+    format!("{name}: too few numeric levels")
 }
 
 pub(in crate::analysis::verdicts) fn no_levels(name: &str, between: &[String]) -> String {
     match between {
-        [low, high] => format!("{name}: levels inside and outside of {low} to {high} are needed"),
-        _ => format!("{name}: one level has nothing to be compared with"),
+        [low, high] => {
+            format!("{name}: levels in and outside {low} to {high} needed")
+        }
+        _ => format!("{name}: one level has no counterpart"),
     }
 }
 
@@ -149,7 +150,7 @@ pub(in crate::analysis::verdicts) fn slope_is(
         Some(ends) => {
             let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
             format!(
-                "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2 is proportional, 1 is flat)"
+                "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2: proportional, 1: flat)"
             )
         }
         None => format!("{name}: too few replicates for a slope"),
@@ -186,7 +187,6 @@ pub(in crate::analysis::verdicts) fn two_are(
     sample: Option<Sample>,
     AtOnce { ends, cases }: AtOnce,
 ) -> String {
-    let what = noun(metric);
     match (sample, ends) {
         (Some(sample), Some(ends)) => {
             let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
@@ -196,7 +196,7 @@ pub(in crate::analysis::verdicts) fn two_are(
                 change(&ratio, metric)
             )
         }
-        _ => format!("{name}: too few pairs of {level} and {over} for an interval"),
+        _ => format!("{name}: too few pairs of {level} and {over} for a CI"),
     }
 }
 
@@ -212,17 +212,16 @@ pub(in crate::analysis::verdicts) fn knee_is(
     let next = next.map(|(level, worst)| format!("{level} has {}", amount(metric, worst)));
     match (found, next) {
         (Some((level, worst)), next) => {
-            let next = next.unwrap_or_else(|| "no higher one was tried".to_owned());
+            let next = next.unwrap_or_else(|| "the study has no higher level".to_owned());
             format!(
-                "{name}: {level} is the highest whose {what} stays below {most} in the median of its trials ({}); \
-                 {next}",
+                "{name}: {level} is the highest level whose median {what} is below {most} ({}); {next}",
                 amount(metric, worst)
             )
         }
         (None, Some(next)) => {
-            format!("{name}: at no level does the {what} stay below {most}; {next}")
+            format!("{name}: the {what} is not below {most} at any level; {next}")
         }
-        (None, None) => format!("{name}: at no level does the {what} stay below {most}"),
+        (None, None) => format!("{name}: the {what} is not below {most} at any level"),
     }
 }
 
@@ -252,14 +251,14 @@ pub(in crate::analysis::verdicts) fn enough_is(
     let head = match () {
         () if is_smallest => format!("{name}: the {most} {what} at {best}, the smallest"),
         () if from == best => format!(
-            "{name}: the {most} {what} at {best}, and no smaller one comes within {margin} of it"
+            "{name}: the {most} {what} at {best}, and no smaller level is within {margin} of it"
         ),
         () => format!("{name}: from {from} on within {margin} of the {most} {what}, at {best}"),
     };
     match shown {
         Some((sample, ends)) => {
             let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
-            format!("{head}; {claimed} has {ratio} times that (interval {low} to {high})")
+            format!("{head}; {claimed} has {ratio} times that (95% CI {low} to {high})")
         }
         None => head,
     }
@@ -291,7 +290,7 @@ pub(in crate::analysis::verdicts) fn level_is(
     mean: f64,
     AtOnce { ends, cases }: AtOnce,
 ) -> String {
-    let interval = format!("95 % interval{}", at_once(cases));
+    let interval = format!("95% CI{}", at_once(cases));
     let show = |value: f64| amount(metric, value);
     match ends {
         Some([low, high]) => format!(
@@ -302,7 +301,7 @@ pub(in crate::analysis::verdicts) fn level_is(
             show(high)
         ),
         None => {
-            format!("{name}: {} {}, with too few trials for an interval", noun(metric), show(mean))
+            format!("{name}: {} {}, with too few trials for a CI", noun(metric), show(mean))
         }
     }
 }

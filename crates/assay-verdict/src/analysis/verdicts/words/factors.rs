@@ -44,12 +44,12 @@ pub(in crate::analysis::verdicts) fn factor(
     let is_better = effects.iter().any(|one| one.verdict == Some(Verdict::Better));
     let is_told = !clauses.is_empty();
     if is_told && !is_better {
-        clauses.insert(0, format!("no other is shown to be better than {base}"));
+        clauses.insert(0, format!("no other level is significantly better than {base}"));
     }
     if !open.is_empty() {
         let own: Vec<String> = open.iter().map(|level| level_words(name, level)).collect();
         let of = if all == 1 { String::new() } else { format!(" in any of {all} workloads") };
-        clauses.push(format!("{} cannot be told apart from {base}{of}", listed(&own)));
+        clauses.push(format!("no significant difference between {} and {base}{of}", listed(&own)));
         clauses.push(would_tell(design, effects.iter().filter(|one| open.contains(&&*one.level))));
     }
     clauses.extend(depends(name, all, interactions));
@@ -57,9 +57,9 @@ pub(in crate::analysis::verdicts) fn factor(
         design.varied().map(|own| own.name.clone()).filter(|own| own != name).collect();
     let (others, clauses) = (listed(&others), clauses.join("; "));
     Some(if is_told {
-        format!("Which {name}, averaged over {others}: {clauses}.")
+        format!("{name}, averaged over {others}: {clauses}.")
     } else {
-        format!("Which {name} is best cannot be told: averaged over {others}, {clauses}.")
+        format!("{name}: best level inconclusive; averaged over {others}, {clauses}.")
     })
 }
 
@@ -99,7 +99,7 @@ fn depends(name: &str, all: usize, interactions: &[Interaction]) -> Option<Strin
 fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -> String {
     let counts = open.filter_map(|effect| effect.replicates_needed);
     let needed = Needed::of(counts, design.margin.unwrap_or_default());
-    needed.map_or_else(|| "trials that scatter less would tell".to_owned(), Needed::words)
+    needed.map_or_else(|| "less spread between trials would decide it".to_owned(), Needed::words)
 }
 
 /// Names in a row: `a, b and c`.

@@ -11,11 +11,11 @@ use super::{SUSPECT, counted};
 
 /// No rate was reached at all.
 pub(in crate::analysis::verdicts) const NOTHING: &str =
-    "No rate was tried: there are no trials that could tell.";
+    "No rate was tried, so no trial can answer it.";
 
 /// Where a program makes the machine up.
 pub(in crate::analysis::verdicts) const EMULATED: &str =
-    "No verdict: on an emulated machine times and rates say nothing of hardware.";
+    "No verdict: times and rates of an emulated machine do not describe hardware.";
 
 /// `p99 < 2 ms: holds at 41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms), fails at 48,000/s (...); between them this
 /// study cannot tell.`
@@ -35,22 +35,16 @@ fn head(found: &MostLoad, limit: Limit) -> String {
     let lowest = at(found.rates.first());
     let highest = at(found.rates.last());
     let told = match (holds, fails) {
-        (Some(_), Some(_)) => format!(
-            "holds at {}, fails at {}; between them this study cannot tell",
-            at(holds),
-            at(fails)
-        ),
-        (Some(_), None) => format!(
-            "holds at {}, fails at no rate that was tried; the highest was {highest}",
-            at(holds)
-        ),
-        (None, Some(_)) => format!(
-            "holds at no rate that was tried, the lowest was {lowest}; fails at {}",
-            at(fails)
-        ),
-        (None, None) => format!(
-            "neither holds nor fails at any rate that was tried, from {lowest} to {highest}"
-        ),
+        (Some(_), Some(_)) => {
+            format!("passes at {}, fails at {}; the limit is between them", at(holds), at(fails))
+        }
+        (Some(_), None) => {
+            format!("passes at {}, fails at no rate tried; the highest was {highest}", at(holds))
+        }
+        (None, Some(_)) => {
+            format!("passes at no rate tried, the lowest was {lowest}; fails at {}", at(fails))
+        }
+        (None, None) => format!("inconclusive at all rates tried, from {lowest} to {highest}"),
     };
     format!("{limit}: {told}")
 }
@@ -74,7 +68,7 @@ fn with_numbers(own: &Rate, limit: Limit) -> String {
         (Some(middle), Some([low, high])) => {
             format!("{} {}, {} to {}", limit.percentile(), time(middle), time(low), time(high))
         }
-        (Some(middle), None) => format!("{} {}, no interval", limit.percentile(), time(middle)),
+        (Some(middle), None) => format!("{} {}, no CI", limit.percentile(), time(middle)),
         (None, _) => format!("no {}", limit.percentile()),
     };
     match own.late {

@@ -31,19 +31,19 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
         Note::NoOrder { order } => no_verdict(*order).unwrap_or_default().to_owned(),
         Note::NoDirection { metric } => no_direction(metric),
         Note::CoarseClock { metric, step } => format!(
-            "the clock counted in steps of {} ({}), and the difference is not larger than one step",
+            "the clock has a resolution of {} ({}), and the difference is not larger than that",
             rounded(*step),
             noun(metric)
         ),
         Note::TooFew { pairs: 0 } => "no complete and undisturbed pair".to_owned(),
-        Note::TooFew { pairs: 1 } => "1 pair: no ratio and no interval".to_owned(),
-        Note::TooFew { pairs } => format!("{pairs} pairs: no interval"),
+        Note::TooFew { pairs: 1 } => "1 pair: no ratio and no CI".to_owned(),
+        Note::TooFew { pairs } => format!("{pairs} pairs: no CI"),
         Note::Provisional { pairs } => format!(
-            "provisional: with {pairs} pairs the interval rests on near-normal log ratios; no \
-             distribution-free test reaches 5 % below {SETTLED}{}",
+            "provisional: with {pairs} pairs the CI assumes near-normal log ratios; no distribution-free test reaches \
+             5% below {SETTLED}{}",
             if *pairs <= FEW { "; a regular disturbance may look like a difference" } else { "" }
         ),
-        Note::LeftOut { pairs } => format!("{} left out", counted(*pairs, "disturbed pair")),
+        Note::LeftOut { pairs } => format!("{} excluded", counted(*pairs, "disturbed pair")),
         Note::NoRatio { of, trials } => {
             let why = match trials {
                 1 => "gives no ratio: its value is not above zero",
@@ -52,8 +52,8 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
             format!("{} of {} {why}", counted(*trials, "trial"), name(*of))
         }
         Note::FarOff { of, trials, all } => format!(
-            "{trials} of {all} trials of {} {} far from the others on the bad side: the interval \
-             understates the risk of such trials",
+            "{trials} of {all} trials of {} {} far from the others on the bad side: the CI understates the risk of \
+             such trials",
             name(*of),
             if *trials == 1 { "is" } else { "are" }
         ),
@@ -64,7 +64,8 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
         ),
         Note::UnequalLoad { .. } => "the load differed and could explain the result".to_owned(),
         Note::TwoOrders { .. } => {
-            "which setting ran first makes a difference: one changes what runs after it".to_owned()
+            "the order of the two configurations changes the result: one affects the next"
+                .to_owned()
         }
         Note::InFlight { arm, baseline } => {
             format!("{arm} operations in flight against {baseline}")
@@ -85,8 +86,7 @@ pub(in crate::analysis) fn load(note: &Note) -> Option<String> {
 pub(in crate::analysis::verdicts) fn orders(note: &Note) -> Option<String> {
     let Note::TwoOrders { first, second, replicates: [one, other], p } = note else { return None };
     Some(format!(
-        "{} where it ran first ({}), {} where it ran second ({}; {}): one setting changes what runs after \
-         it",
+        "{} where it ran first ({}), {} where it ran second ({}; {}): one configuration affects the next",
         show::ratio(*first),
         replicates(*one),
         show::ratio(*second),
@@ -103,7 +103,7 @@ pub(in crate::analysis) fn no_direction(metric: &str) -> String {
     } else {
         format!("--better {metric}=higher or --better {metric}=lower")
     };
-    format!("which direction of {name} is better is not known; state it with {option}")
+    format!("the better direction of {name} is unknown; state it with {option}")
 }
 
 fn word(trust: Trust) -> &'static str {
@@ -122,7 +122,7 @@ fn failed(own: Failures, name: &str) -> String {
 /// Replicates whose absence would change the verdict.
 fn fragile(replicates: &[u32]) -> String {
     match replicates {
-        [one] => format!("fragile: without replicate {one} the verdict would change"),
+        [one] => format!("fragile: removing replicate {one} changes the verdict"),
         several => {
             format!("fragile: removing any one of {} replicates changes the verdict", several.len())
         }

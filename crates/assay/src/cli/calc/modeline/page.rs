@@ -8,7 +8,8 @@ use assay_base::calc::modeline::{
 use assay_base::presence::Presence;
 use assay_report::document::{Row, Tone};
 
-const CAUTION: &str = "Nothing was applied. A mode beyond what a monitor states may damage it.";
+const CAUTION: &str =
+    "Nothing was applied. A mode beyond a monitor's stated limits may damage the monitor.";
 
 /// How a monitor is named.
 pub fn monitor_words(monitor: &Monitor) -> String {
@@ -43,8 +44,7 @@ fn figure_words(figures: &Figures) -> String {
     let Figures { clock_mhz, h_khz, v_hz, active_percent, total_pixels: h, total_lines: v, .. } =
         figures;
     format!(
-        "{} MHz, {h_khz:.3} kHz, {v_hz:.3} Hz; {h} x {v} in all, {active_percent:.1} % of the pixels \
-         shown",
+        "{} MHz, {h_khz:.3} kHz, {v_hz:.3} Hz; {h} x {v} total, {active_percent:.1}% of the pixels shown",
         decimal(*clock_mhz, 3)
     )
 }
@@ -168,7 +168,7 @@ pub fn check(check: &Check, monitor: Option<String>) -> Page {
         ("pixel clock", format!("{} MHz", decimal(*clock_mhz, 3))),
         ("lines", format!("{h_khz:.3} kHz")),
         ("refresh", format!("{v_hz:.3} Hz{}", fields(check))),
-        ("in all", format!("{h} x {v}, {active_percent:.1} % of the pixels shown")),
+        ("in all", format!("{h} x {v}, {active_percent:.1}% of the pixels shown")),
         ("blanking", format!("{blank_pixels} pixels, {blank_lines} lines")),
     ];
     facts.extend(monitor.map(|name| ("monitor", name)));
@@ -207,7 +207,7 @@ fn verdict(check: &Check) -> String {
         .map(|judged| format!("{} by {}", judged.limit, judged.verdict()))
         .collect();
     match () {
-        () if check.limits.is_empty() => format!("{figures}; no limits are given to fit into."),
+        () if check.limits.is_empty() => format!("{figures}; no limits given."),
         () if broken.is_empty() => format!("{figures}: it fits."),
         () => format!("{figures}: it does not fit: {}.", broken.join(", ")),
     }
@@ -226,7 +226,7 @@ fn limit_row(judged: &Judged) -> Row {
 
 fn better_words(better: &Presence<Better>) -> String {
     match better {
-        Presence::Absent(reason) => format!("A better mode was not found: {reason}."),
+        Presence::Absent(reason) => format!("No better mode found: {reason}."),
         Presence::Present(Better { is_better, timing, title, found }) => {
             let figures = figure_words(&found.figures);
             let best = format!("{} Hz with {timing} ({title}): {figures}", rate(found.nominal_hz));
