@@ -4,6 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "this test reads the source tree")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "tidy/dialect.rs"]
+mod dialect;
 #[path = "tidy/kinds.rs"]
 mod kinds;
 #[path = "tidy/markdown.rs"]
