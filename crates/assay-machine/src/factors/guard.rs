@@ -339,14 +339,17 @@ impl<'a> Guard<'a> {
     /// Writes all settings back, for now.
     pub fn settings_back(&self) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
+        let mut last = Ok(());
         for _ in 0..ROUNDS {
             let settings = journal.undos().iter().rev().filter(|undo| undo.setting().is_some());
-            settings.into_iter().try_for_each(|undo| journal.take_back(self.system, undo))?;
+            // One that fails now may succeed once another is restored.
+            let taken = settings.map(|undo| journal.take_back(self.system, undo));
+            last = taken.fold(Ok(()), Result::and);
             if self.is_as_found() {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        last
     }
 
     /// Whether every setting that was ever changed is as it was found.

@@ -60,6 +60,8 @@ pub(super) fn all(system: &dyn System, warrant: Warrant, undos: &[Undo]) -> Repo
         match one(system, warrant, undo) {
             Ok(Restored::Done) => report.done.push(undo.to_string()),
             Ok(Restored::Nothing(why)) => report.nothing.push(format!("{undo}: {why}")),
+            // Another setting may forbid it as yet: the scheduler bfq ignores a write to wbt_lat_usec.
+            Err(_) if undo.setting().is_some() => {}
             Err(why) => report.failed.push(format!("{undo}: {why}")),
         }
     }
@@ -73,12 +75,14 @@ fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Re
     for _ in 0..ROUNDS {
         let again = settings().map(|undo| one(system, warrant, undo));
         if !again.into_iter().any(|found| found == Ok(Restored::Done)) {
-            return;
+            break;
         }
     }
     for undo in settings() {
-        if one(system, warrant, undo) == Ok(Restored::Done) {
-            report.failed.push(format!("{undo}: something keeps changing it"));
+        match one(system, warrant, undo) {
+            Ok(Restored::Done) => report.failed.push(format!("{undo}: something keeps changing it")),
+            Err(why) => report.failed.push(format!("{undo}: {why}")),
+            Ok(Restored::Nothing(_)) => {}
         }
     }
 }
