@@ -475,7 +475,7 @@ mod tests {
         for (says, told) in [
             (vec![0; 4], "flags"),
             (u32::MAX.to_be_bytes().to_vec(), "flags"),
-            ([fixed.clone(), vec![0; 16]].concat(), "no option"),
+            ([fixed.clone(), vec![0; 16]].concat(), "missing option"),
             ([fixed.clone(), long].concat(), "longer"),
             ([fixed, option(LIST, &[]).repeat(100)].concat(), "without an end"),
             ([begin(), vec![0; 28]].concat(), "no request"),

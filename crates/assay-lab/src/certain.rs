@@ -380,7 +380,8 @@ fn value_before(text: &str, bare: bool) -> Option<Told> {
     let pairs = words.windows(2).rev();
     let mut same = pairs.take_while(|pair| !pair[0].ends_with(['.', ';', ':']));
     let told = same.find_map(|pair| {
-        Told::of(&pair.join(" ")).filter(|own| ["times", "%"].contains(&own.unit.as_str()))
+        let percent = pair[1].strip_suffix('%').and_then(Told::of);
+        percent.or_else(|| Told::of(&pair.join(" ")).filter(|own| own.unit == "times"))
     });
     let known = if bare { told.or(direct) } else { direct.or(told) };
     known.or_else(|| Told::of(&last(1)))

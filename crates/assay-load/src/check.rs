@@ -304,7 +304,7 @@ pub(crate) mod tests {
         let think = Duration::from_millis(1);
         let cases = [
             (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "more than all"),
-            (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
+            (Job { size_bytes: 0, ..job() }, "size in bytes 0: use 1 to"),
             (Job { depth: 0, ..job() }, "depth is 1 to"),
             (Job { threads: 0, ..job() }, "threads is 1 to"),
             (Job { wait_for: 0, ..job() }, "completions waited for is 1 to"),

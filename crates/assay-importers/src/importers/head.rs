@@ -125,7 +125,7 @@ mod tests {
         assert!(strange("a\0b").unwrap().contains("not a text"));
         assert_eq!(strange("a,b,c"), None);
         assert_eq!(strange("value"), None);
-        assert!(strange("hello world\n").unwrap().contains("begins with `hello world`"));
+        assert!(strange("hello world\n").unwrap().contains("`hello world`"));
         let fio = "a: (g=0): rw=read, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n";
         assert!(strange(fio).unwrap().contains("--output-format=json"));
     }

@@ -221,7 +221,7 @@ mod tests {
     fn what_was_only_shown_says_where_it_stands_how_it_is_done() {
         let mut proposal = Proposal::default();
         let of = |proposal: &Proposal| outcome("20261120-1031", proposal, None);
-        assert!(of(&proposal).starts_with("cannot apply any of these settings"));
+        assert!(of(&proposal).starts_with("assay cannot apply any"));
         proposal.files.push(("/etc/sysctl.d/61-assay.conf".into(), "vm.x = 1\n".to_owned()));
         let told = of(&proposal);
         assert!(told.contains("`assay advise apply --help`"), "{told}");

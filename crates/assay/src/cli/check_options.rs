@@ -260,7 +260,7 @@ mod tests {
             let Some(values) = &option.values else { continue };
             let name = kind.about.name;
             let failure = asked(&[&format!("--{name}=slow")]).study().unwrap_err();
-            assert!(failure.message.starts_with(&format!("--{name}=slow: say ")), "{failure}");
+            assert!(failure.message.starts_with(&format!("--{name}=slow: use ")), "{failure}");
             assert!(values.all().all(|value| failure.message.contains(value)), "{failure}");
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     };
     if study.requirements.is_none() {
         return Err(Failure::mistake(format!(
-            "{word} has no requirements to check; give it fit = \"...\" and questions of the kind bound, or run it \
+            "{word} has no requirements to check; give it requirements = \"...\" and questions of the kind bound, or run it \
              with: assay run {word}"
         )));
     }
@@ -72,8 +72,8 @@ mod tests {
         assert_eq!(study(&fake, "/mine.toml").unwrap().requirements.as_deref(), Some("mine"));
         fake.write_whole(Path::new("/other.toml"), file("").as_bytes()).unwrap();
         for (word, told) in [
-            ("/other.toml", "/other.toml does not say what a place is to be good enough for"),
-            ("queue-depth", "queue-depth does not say"),
+            ("/other.toml", "/other.toml has no requirements to check"),
+            ("queue-depth", "queue-depth has no requirements"),
             ("postgres", "no known published requirements for `postgres`; use etcd,"),
             ("/no/such.toml", "no file `/no/such.toml` here"),
         ] {

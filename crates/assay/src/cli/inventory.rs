@@ -100,7 +100,7 @@ fn drive_words(one: &Asked) -> String {
         Presence::Present(link) => link.name.clone(),
         Presence::Absent(reason) => format!("link: {reason}"),
     });
-    told.extend(drive.usb_version.value().map(|version| format!("speaks USB {version}")));
+    told.extend(drive.usb_version.value().map(|version| format!("USB version {version}")));
     told.extend(turning(drive));
     told.extend(drive.card.value().map(card_words));
     told.push(match &one.health {
@@ -113,7 +113,7 @@ fn drive_words(one: &Asked) -> String {
 /// Of what turns, how fast; of what does not, nothing is said.
 fn turning(drive: &Drive) -> Option<String> {
     match (&drive.rpm, drive.rotational.value()) {
-        (Presence::Present(turns), _) => Some(format!("{} turns a minute", show::count(*turns))),
+        (Presence::Present(turns), _) => Some(format!("{} rpm", show::count(*turns))),
         // Disks of guests are said to turn for want of knowing better.
         (Presence::Absent(reason), Some(true)) if !is_virtual(drive) => {
             Some(format!("rotational: {reason}"))
@@ -171,10 +171,10 @@ mod tests {
         assert_eq!(told[0], "graphics -: no graphics device is visible here");
         assert_eq!(
             told[1],
-            "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 turns a minute; health \
+            "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 rpm; health \
              unknown: it sleeps, and Assay does not wake it"
         );
-        assert!(told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 of it"), "{}", told[2]);
+        assert!(told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 is missing"), "{}", told[2]);
         assert_eq!(told[3], "array btrfs: btrfs of sda and sdb");
     }
 
@@ -190,11 +190,11 @@ mod tests {
              do not report their health",
             "drive nvme0n1: QEMU NVMe Ctrl; 256 MiB; firmware 7.2.22; PCIe 1.0 x1; health: passed, 0 \
              % worn, 50 \u{b0}C, 0% spare, 0 hours, 0 B written",
-            "drive sda: Lab disk; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; 7,200 turns a minute; \
+            "drive sda: Lab disk; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; 7,200 rpm; \
              health: passed, 31 \u{b0}C, 1 hour",
             "drive sdb: QEMU HARDDISK; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; health: passed, 31 \
              \u{b0}C, 1 hour",
-            "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; speaks USB 3.00; rotational: page \
+            "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; USB version 3.00; rotational: page \
              0xb1 is missing (not supported, or Linux is older than 5.18); health unknown: /dev/sdc: Unknown USB \
              bridge [0x46f4:0x0001 (0x000)]",
         ];

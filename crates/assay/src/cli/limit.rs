@@ -54,7 +54,7 @@ mod tests {
         for (name, limit, told) in [
             ("max-rate", "64MiB", "--limit: `64MiB` is not a response limit"),
             ("small-memory", "p99<2ms", "--limit: "),
-            ("queue-depth", "64MiB", "--limit: nothing in this study has a limit"),
+            ("queue-depth", "64MiB", "--limit: this study has no limit"),
         ] {
             let message = with(name, limit).unwrap_err().message;
             assert!(message.starts_with(told), "{name}: {message}");

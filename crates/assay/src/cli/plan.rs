@@ -194,7 +194,7 @@ mod tests {
             (preview.filesystem_creations, preview.creations),
             (0, vec![PreviewMade { what: "filler file", times }])
         );
-        assert!(text.contains(&format!("to make {times} filler files and to write")), "{text}");
+        assert!(text.contains(&format!("to create {times} filler files and to write")), "{text}");
         let (preview, text, times) = planned(study("filesystems").in_lab(), |_| true);
         assert!(times > 1, "{text}");
         assert_eq!(preview.filesystem_creations, times);

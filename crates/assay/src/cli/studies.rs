@@ -161,7 +161,7 @@ mod tests {
         assert!(near.contains("did you mean \"check\"?"), "{near}");
         let far = load(&fake, "xyzzy").unwrap_err().message;
         assert!(
-            far.ends_with("called `xyzzy`: `assay list presets` lists the included studies"),
+            far.ends_with("named `xyzzy`: `assay list presets` lists the included studies"),
             "{far}"
         );
         for file in ["/no/such.toml", "jobs.fio"] {

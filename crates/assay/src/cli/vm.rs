@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn sizes_with_which_nothing_would_run_are_the_users_mistake() {
         for (words, told) in [
-            (["--vm-memory", "10 MiB"], "need 256 MiB at least"),
+            (["--vm-memory", "10 MiB"], "use at least 256 MiB"),
             (["--vm-memory", "much"], "--vm-memory"),
-            (["--vm-cpus", "0"], "say 1 to 255"),
+            (["--vm-cpus", "0"], "1 to 255"),
         ] {
             let line = Line::try_parse_from(["assay"].iter().chain(&words)).unwrap();
             let failure = line.vm.wish().unwrap_err();

@@ -227,7 +227,7 @@ fn shared_through_a_link(place: &Path) -> Done<Case> {
 fn behind_a_loop(place: &Path) -> Done<Case> {
     let below = blank(place, "image", MIB)?;
     let above = LoopDevice::over(below.device().into())?;
-    let reason = format!("is what {} stands on", above.name());
+    let reason = format!("{}", above.name());
     Ok(Case::new(below.device(), id(&below), (3, &reason)).keep(above).keep_device(below))
 }
 

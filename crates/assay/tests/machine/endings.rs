@@ -169,7 +169,7 @@ fn fills_up(kind: Filesystem) {
     let told = told.unwrap_or_else(|| panic!("it is not told: {}", ended.stderr));
     let written = between(told, &begin, " of an area of 1800 MiB");
     let then = "the area is what was written; free space there for a larger one";
-    assert!(told.ends_with(&format!("{written} of an area of 1800 MiB: {then}")), "{told}");
+    assert!(told.ends_with(&format!("{written} of an area of 1800 MiB; {then}")), "{told}");
     let facts = &document["environment"]["targets"][0];
     let notes: Vec<&str> =
         facts["notes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

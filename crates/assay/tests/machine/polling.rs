@@ -50,7 +50,7 @@ fn completions_of_a_loop_device_are_not_polled_for_and_all_else_is_measured() {
         let words = [command, &word(&study), device.device(), "--json"];
         let document = of(&assay.run(&words, LIMIT).unwrap());
         let told = document["absent"].to_string();
-        let reason = format!("completions of {} cannot be polled for", device.name());
+        let reason = format!("cannot poll for completions of {}", device.name());
         assert!(told.contains(&reason), "{command}: {document}");
         if command == "run" {
             assert!(rate(&document, "plain").is_some(), "{document}");

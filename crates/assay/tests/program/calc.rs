@@ -121,7 +121,7 @@ fn what_cannot_be_is_one_line_and_exit_2() {
     for (words, advice) in [
         ("modeline 0x0 --clock 165", "1920x1080"),
         ("modeline 3840x2400 --clock 0", "60 MHz"),
-        ("modeline 3840x2400 --v 60-12", "say 12-60"),
+        ("modeline 3840x2400 --v 60-12", "use 12-60"),
         ("modeline 3840x2400", "--clock, --h, --v"),
         ("modeline", "WIDTHxHEIGHT"),
         ("modeline 3840x2400 --clock 165 --v 40-60", "more than --clock allows"),

@@ -284,7 +284,7 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     fs::remove_file(bench.path("data")).unwrap();
     fs::write(bench.path("broken"), "").unwrap();
     let told = bench.home.told(3, &["resume", "--quiet"]);
-    assert!(told.contains("cannot go on: setup `echo once"), "{told}");
+    assert!(told.contains("cannot continue: setup `echo once"), "{told}");
     assert_eq!((lines("once"), lines("runs")), (2, 4));
     fs::remove_file(bench.path("broken")).unwrap();
     bench.home.text(&["resume", "--quiet"]);

@@ -136,7 +136,7 @@ fn mistakes_with_trees_are_told() {
     let nowhere = refused(&["run", "compile", target, "--source", "/nowhere/at/all"]);
     assert!(nowhere.contains("No such file"), "{nowhere}");
     let other = refused(&["run", "queue-depth", target, "--build", "make"]);
-    assert!(other.contains("--build is for studies that build a tree, such as compile"), "{other}");
+    assert!(other.contains("--build: this study does not build a tree"), "{other}");
 }
 
 /// As in `platform` where there is no compiler.

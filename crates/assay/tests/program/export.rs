@@ -110,7 +110,7 @@ fn other_formats_have_their_shape() {
         );
     }
     let told = home.told(2, &["export", "--format", "custom-bigger-is-better"]);
-    assert!(told.contains("no numbers that custom-bigger-is-better can hold"), "{told}");
+    assert!(told.contains("no numbers that custom-bigger-is-better can contain"), "{told}");
     let told = home.told(2, &["export", "--format", "fio-json"]);
     assert!(told.contains("no numbers that fio-json can hold"), "{told}");
     home.told(2, &["export", "--format", "word"]);

@@ -163,7 +163,7 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     let mut late = rank(&own, &address, &["--rank", "0/3", "--fleet-wait", "1s"]);
     let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
-    assert!(ended.stderr.contains("missing is rank 1, 2"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("missing: rank 1, 2"), "{}", ended.stderr);
     assert!(results(&own).is_empty());
 }
 

@@ -120,7 +120,7 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     assert!(!found.to_string().contains("replay-mismatch"));
     let played = found["study"]["id"].as_str().unwrap();
     let page = home.text(&["show", played]);
-    assert!(page.contains("recorded and played"), "{page}");
+    assert!(page.contains("replay"), "{page}");
     let row = page.lines().find(|line| line.starts_with("evening, played writes")).unwrap();
     assert!(row.ends_with("trusted"), "{page}");
     assert!(!page.contains("played trims"), "{page}");

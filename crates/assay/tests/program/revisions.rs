@@ -147,7 +147,7 @@ fn what_is_no_revision_or_no_repository_is_the_users_mistake() {
     assert!(told.contains("revisions are built"), "{told}");
     let path = sides.repository.path().to_str().unwrap();
     let told = refused(&["run", path, "--command", "true", "--build", "true"]);
-    assert!(told.contains("--build is for studies that build a tree"), "{told}");
+    assert!(told.contains("--build: this study does not build a tree"), "{told}");
     assert!(sides.trees().is_empty());
 }
 

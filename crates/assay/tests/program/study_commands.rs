@@ -81,7 +81,7 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
     let text = home.text(&["plan", &file, DRIVE]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "36: 5 settings, 6 replicates, 6 warm-ups",
+        "36: 5 configurations, 6 replicates, 6 warm-ups",
         "detects",
         "detectable difference",
         "80% power",

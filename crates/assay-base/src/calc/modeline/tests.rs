@@ -268,7 +268,7 @@ fn reduced_blanking_that_no_standard_rate_has_is_said_so() {
 fn ranges_are_read() {
     assert_eq!(range("31-105", "kHz", ""), Ok([31.0, 105.0]));
     assert_eq!(range("31 kHz - 105.5kHz", "kHz", ""), Ok([31.0, 105.5]));
-    assert!(range("60-12", "Hz", "").unwrap_err().contains("say 12-60"));
+    assert!(range("60-12", "Hz", "").unwrap_err().contains("use 12-60"));
     assert!(range("60", "Hz", "12-60").unwrap_err().contains("12-60"));
     assert!(range("0-60", "Hz", "").is_err() && range("-60", "Hz", "").is_err());
 }

@@ -195,7 +195,7 @@ mod tests {
     fn what_lies_across_sectors_is_rounded_outwards_and_said() {
         let (all, told) = of("fio version 3 iolog\n0 f write 1000 100\n").unwrap();
         assert_eq!(all, [(0, 0, "write", Some(512), 1024)]);
-        assert!(told.notes[1].starts_with("1 requests were rounded"), "{:?}", told.notes);
+        assert!(told.notes[1].starts_with("1 requests were extended"), "{:?}", told.notes);
     }
 
     #[test]

@@ -420,7 +420,7 @@ mod tests {
         let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
         assert_eq!(told(&fake), "journalctl cannot read the journal: last");
         fake.put_told("journalctl", 1, "", "");
-        assert!(told(&fake).ends_with("it sends nothing"), "{}", told(&fake));
+        assert!(told(&fake).ends_with("it says nothing"), "{}", told(&fake));
         // With entries all the same, the code is of no interest.
         fake.put_told("journalctl", 1, EXPORTED, "some file is damaged");
         assert_eq!(read(&fake, &Source::Own, 9, None).unwrap().boots.len(), 7);

@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_small_is_written_whole() {
         let words = planned(false, 64 << 20).words();
-        assert!(words.starts_with("every block of 64 MiB"), "{words}");
+        assert!(words.starts_with("writes every block of 64 MiB"), "{words}");
     }
 
     use std::path::Path;

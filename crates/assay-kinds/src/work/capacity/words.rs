@@ -285,7 +285,7 @@ mod tests {
         assert!(
             wraps.contains(
                 "and has less; run a full pass for the size: byte 8,192 returns what was written to byte 4,096 (it \
-                 wraps); 1 of 1 blocks"
+                 wraps); 1 of 1 wrong blocks"
             ),
             "{wraps}"
         );
@@ -369,7 +369,7 @@ mod tests {
         let usual = of(&|_| ());
         assert_eq!(
             usual,
-            "The pass detects a false capacity that hides 0.1% (65.5 MiB) or more with 95% probability, and 0.24 % \
+            "The pass detects a false capacity that hides 0.1% (65.5 MiB) or more with 95% probability, and 0.24% \
              (151 MiB) with 99.9%; it always detects a single stretch of 60 MiB or more. It always detects a wrap \
              onto the beginning. Only --capacity=full detects a device that fails after more than 256 MiB of writes. \
              No block was written twice, so the pass does not detect lost rewrites. A cache of 64 MiB or more inside \

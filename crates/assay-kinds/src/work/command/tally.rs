@@ -506,7 +506,7 @@ mod tests {
         let cut = Written::of(Some("out".to_owned()), &long, 200, 11);
         assert_eq!((cut.text.as_str(), cut.is_cut), (&*"\u{e9}".repeat(5), true));
         let said = cut.words().unwrap();
-        assert!(said.starts_with("only the last 64 KiB of out"), "{said}");
+        assert!(said.contains("only the last 64 KiB of out"), "{said}");
         let whole = Written::of(None, &long, 200, 200);
         assert_eq!((whole.text.as_str(), whole.words()), (long.as_str(), None));
     }

@@ -117,7 +117,7 @@ fn words_say_what_is_done() {
     let one = Planned { files: 1, directories: 1, ..planned() };
     assert!(one.words().starts_with("1 file of 4 KiB in 1 directory: "), "{}", one.words());
     let empty = Planned { size_bytes: 0, ..one };
-    assert!(empty.words().starts_with("1 empty file in 1 directory, "), "{}", empty.words());
+    assert!(empty.words().starts_with("1 empty file in 1 directory: "), "{}", empty.words());
     let other = Planned {
         size_bytes: 0,
         directories: 1,

@@ -229,7 +229,7 @@ mod tests {
             ("4KiB/70:64KiB/20", "add up to 90%"),
             ("4KiB/70:4096B/30", "duplicate size 4 KiB"),
             ("4 KiB, 8 KiB", ""),
-            ("70%", "no unit"),
+            ("70%", "not a unit"),
             ("4KiB/0:8KiB/100", "is not a size with its share"),
             ("4KiB/50:2GiB/50", "1 B to 1 GiB, not 2 GiB"),
             ("4KiB/50.5:8KiB/49.5", "is not a size with its share"),
