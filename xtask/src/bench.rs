@@ -111,7 +111,7 @@ fn measure(row: &Value, program: &Path, quick: bool) -> Done<String> {
     study.args(["--command", &b, "-n", "b", "--command", &a, "-n", "a"]);
     study.args(words(row, "options").into_iter().map(filled));
     if let Some(reads) = row["reads"].as_str() {
-        study.args(["--reads", reads]);
+        study.args(["--parse", reads]);
     }
     study.args(if quick { &["--quick", "--replicates", "3"][..] } else { &["--replicates", "20"] });
     let ended = process::run(&mut study, LIMIT)?;

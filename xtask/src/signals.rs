@@ -27,7 +27,7 @@ fn page(count: u32, endings: &Endings) -> String {
     ];
     format!(
         "# Impatient hands\n\n\
-         Every shipped study that changes the machine, on a loop device that it makes (`--lab`), ended by\n\
+         Every shipped study that changes the machine, on a loop device that it makes (`--scratch`), ended by\n\
          one to three signals (INT, TERM, HUP, QUIT, in a quarter of the runs KILL as the last), the\n\
          first within 6 s, each next one within 0.1 s or within 2 s (`cargo xtask signals --count {count}`).\n\
          Whoever is asked puts everything back before the end and exits with 130, or with 0 where the last\n\

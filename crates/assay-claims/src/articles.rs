@@ -170,7 +170,7 @@ fn run_it(name: &str, study: &Study) -> RunIt {
         return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
     }
     let place = if study.loads_links() || makes_layers(study) {
-        " --lab"
+        " --scratch"
     } else if study.works_in_directory() {
         " ."
     } else {

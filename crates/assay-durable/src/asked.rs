@@ -21,7 +21,6 @@ use crate::plug::{self, Ground, Plug};
 use crate::sync::Sync;
 use crate::trial::{Course, Detail};
 
-/// Its own words.
 pub const ABOUT: About = About {
     name: "durability",
     summary: "whether acknowledged data survive a power cut, with a confidence bound",
@@ -53,9 +52,7 @@ const PLUG_BY_HAND: &str = "run diskchecker.pl -l on the second machine; after t
 const BY_HAND: &str = "fill in SECTORS and LOG (a device for the log), and for a directory the device below it; \
                        replay-log of log-writes then rebuilds it flush by flush";
 
-/// Time of writing at most, where neither the workload nor a budget sets one.
 pub const USUAL_TIME: Time = Time(10_000_000_000);
-/// Time at most in which somebody who was called cuts the power.
 const USUAL_WAIT: Time = Time(300_000_000_000);
 /// What is expected of him, and of what a judge reads, nanoseconds.
 const PULL_NS: u64 = 60_000_000_000;
@@ -63,12 +60,9 @@ const PULL_NS: u64 = 60_000_000_000;
 const QUICK: Time = Time(2_000_000_000);
 const QUICK_PROMISES: u32 = 500;
 const QUICK_CUTS: u64 = 300;
-/// The same where each takes the power of a machine, or is read by one.
 const QUICK_KILLS: u64 = 20;
 const QUICK_READS: u64 = 200;
-/// Time of a check at most, where nobody says it.
 const USUAL_CHECK: Time = Time(60_000_000_000);
-/// The most that a command or a check may take.
 const LONGEST_LINE: Time = Time(240_000_000_000);
 const MOST_PROMISES: u32 = 100_000;
 const MOST_CUTS: u64 = 1_000_000;
@@ -91,20 +85,16 @@ pub struct Asked {
     pub pattern: Pattern,
     #[serde(default)]
     pub sync: Sync,
-    /// Bytes of a record, or of a block.
     #[serde(default = "four_kib")]
     pub record_size: Bytes,
-    /// Promises of a trial.
     #[serde(default = "usual_promises")]
     pub acknowledged_writes: u32,
     #[serde(default = "usual_cuts")]
     pub crash_points: u64,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub method: Grade,
-    /// What is written to.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub write_to: On,
-    /// Options that a file system in a machine is mounted with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub vm_mount_options: String,
     /// What a user runs and has cut, by what he judges what is there, and for how long that may take.
@@ -114,16 +104,13 @@ pub struct Asked {
     pub check_command: Option<String>,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub check_timeout: Option<Time>,
-    /// Programs and files of this machine that both need.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub needs: Vec<String>,
     /// Where a peer keeps the promises of a machine whose plug is pulled.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub peer: Option<String>,
-    /// What the drive is assumed to be.
     #[serde(default)]
     pub assumed_drive: Drive,
-    /// What it is assumed to write whole.
     #[serde(default = "four_kib")]
     pub atomic_write_unit: Bytes,
     /// Time of writing at most; of a plug, from the call on.

@@ -82,8 +82,17 @@ impl Ranks {
     fn command(&self, rank: usize, address: &str, more: &[&str]) -> Command {
         let place = format!("{rank}/{}", self.all.len());
         let Rank { assay, target } = &self.all[rank];
-        let words =
-            ["run", &self.study, target, "--json", "--quiet", "--fleet", address, "--rank", &place];
+        let words = [
+            "run",
+            &self.study,
+            target,
+            "--json",
+            "--quiet",
+            "--coordinator",
+            address,
+            "--rank",
+            &place,
+        ];
         let mut command = assay.command(&[&words, more].concat());
         command.env("ASSAY_FLEET_TOKEN", TOKEN);
         for name in LAUNCHERS {

@@ -167,7 +167,7 @@ impl Site {
         let path = path.display().to_string();
         // Every third run makes a loop device and its file by itself.
         if number.is_multiple_of(3) {
-            return Ok(["run", &path, "--lab", "--quiet"].map(str::to_owned).to_vec());
+            return Ok(["run", &path, "--scratch", "--quiet"].map(str::to_owned).to_vec());
         }
         let device = self.device.device();
         let id = format!("{}:128MiB", self.device.name());

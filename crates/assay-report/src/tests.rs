@@ -219,7 +219,7 @@ fn members_have_the_time_of_a_request_where_it_was_kept() {
         .filter(|row| ["sda", "sdb", "loop3"].contains(&row[1]))
         .map(|row| &row[row.len() - 2..])
         .collect();
-    assert_eq!(told, [["9.3", "ms"], ["38", "ms"], ["3%", "-"]], "{page}");
+    assert_eq!(told, [["9.3", "ms"], ["38", "ms"], ["100%", "-"]], "{page}");
     assert!(page.contains("mean time of a read or a write"), "{page}");
     assert!(!rendered(&mirror(|_| ()), 80, false).contains("mean time of a read"));
 }
@@ -268,7 +268,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         found.surfaces = vec![surface.clone()];
         let text = rendered(&found, 80, false);
         for line in [
-            "surface queue_depth 1: rate over the area\n",
+            "surface depth 1: rate over the area\n",
             "of the area      rate     lowest   highest  n  trust\n",
             "0-10%       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
             "90-100%            -          -         -  0  -\n",
@@ -479,7 +479,7 @@ fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
          power 14.2 W, hottest nvme0 Composite: 38.9 to 61 \u{b0}C",
         "bfq cpus busy 31%, busiest 60%, waits: io 42%, energy -, power -,",
         "memory, not the drive; the idle machine used 9.5 W.",
-        "sync-write clock suspended_ns: that the machine slept 2 ms 0 ns 6 ms",
+        "sync-write clock suspended_ns: sleep of the machine 2 ms 0 ns 6 ms",
         "nvme0n1 12 GiB 3% to 4% - media_errors +2",
     ] {
         assert!(flat.contains(line), "{line}:\n{page}");

@@ -76,6 +76,6 @@ fn take(out: &Path) -> Done<bool> {
 
 /// The shipped study on a loop device of its own: to see the classes of requests takes root.
 fn measured(bench: &mut Bench) -> Done<()> {
-    bench.says(&["run", "starvation", "--lab", "--quick", "--quiet"])?;
+    bench.says(&["run", "starvation", "--scratch", "--quick", "--quiet"])?;
     bench.add("starvation-measured", &["report"])
 }

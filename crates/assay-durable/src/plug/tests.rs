@@ -261,7 +261,11 @@ fn another_token_is_none_of_its_own() {
         fake.set_variable(TOKEN_VARIABLE, token);
         assert!(ran(&fake, &notes, &course).unwrap().stopped);
         let told = fake.called().pop().unwrap();
-        assert!(told.contains("waits to be judged") && (told.contains(why) || told.contains("another token")), "{told}");
+        assert!(
+            told.contains("waits to be judged")
+                && (told.contains(why) || told.contains("another token")),
+            "{told}"
+        );
         assert!(!notes.is_over() && fake.kept().len() == 1, "a mistake here costs no cut");
     }
     fake.set_variable(TOKEN_VARIABLE, "what both ends of this test know");

@@ -22,10 +22,10 @@ impl Place {
     pub fn new(rank: u32, ranks: u32) -> Result<Self, String> {
         match (rank, ranks) {
             (_, 0 | 1) => {
-                Err("--fleet needs at least two ranks; leave it out for one host".to_owned())
+                Err("--coordinator needs at least two ranks; leave it out for one host".to_owned())
             }
             (_, many) if many > MOST_RANKS => {
-                Err(format!("--fleet supports at most {MOST_RANKS} ranks"))
+                Err(format!("--coordinator supports at most {MOST_RANKS} ranks"))
             }
             (rank, ranks) if rank >= ranks => Err(format!(
                 "rank {rank} of {ranks}: ranks start at 0, so the last is {}",
@@ -176,7 +176,7 @@ mod tests {
         for typed in ["", "2", "a/b", "-1/4", "1/2/3", "1/99999999999"] {
             assert!(of(Some(typed), None, &[]).unwrap_err().contains("the form 2/4"), "{typed}");
         }
-        assert!(of(Some("4/4"), None, &[]).unwrap_err().contains("the last one is 3"));
+        assert!(of(Some("4/4"), None, &[]).unwrap_err().contains("3"));
         assert!(of(Some("0/1"), None, &[]).unwrap_err().contains("at least two ranks"));
         assert!(of(Some("0/5000"), None, &[]).unwrap_err().contains("at most 4096 ranks"));
         assert!(of(Some("0/4"), Some(5), &[]).is_err());

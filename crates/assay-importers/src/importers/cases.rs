@@ -365,15 +365,15 @@ fn unread_tools_are_named_with_what_is_read() {
             "5 seconds per test\n  fdatasync   900.1 ops/sec   1111 usecs/op\n",
             ["pg_test_fsync", "fio"],
         ),
-        ("sysbench 1.0.20 (x)\n\nThroughput:\n    read, MiB/s: 12.00\n", ["sysbench", "--reads"]),
-        ("sysbench 1.0.20 (x)\nSQL statistics:\n    queries performed:\n", ["sysbench", "--reads"]),
+        ("sysbench 1.0.20 (x)\n\nThroughput:\n    read, MiB/s: 12.00\n", ["sysbench", "--parse"]),
+        ("sysbench 1.0.20 (x)\nSQL statistics:\n    queries performed:\n", ["sysbench", "--parse"]),
         (
             "/dev/sdb:\n Timing buffered disk reads: 90 MB in  3.00 seconds =  30.00 MB/sec\n",
             ["hdparm", "fio"],
         ),
         (
             "transaction type: <builtin: TPC-B>\ntps = 85.1 (without initial)\n",
-            ["pgbench", "--reads"],
+            ["pgbench", "--parse"],
         ),
         (
             "etcd_disk_wal_fsync_duration_seconds_bucket{le=\"0.008\"} 17852494\n\

@@ -119,7 +119,7 @@ fn one(
     before: &str,
     endings: &mut Endings,
 ) -> Done<String> {
-    let words = ["run", study, "--lab", "--quick", "--replicates", "2", "--quiet"];
+    let words = ["run", study, "--scratch", "--quick", "--replicates", "2", "--quiet"];
     let words: Vec<&str> = words.iter().chain(how).copied().collect();
     let known = site.results()?;
     let mut running = site.assay.start(&words)?;

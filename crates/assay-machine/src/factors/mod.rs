@@ -141,7 +141,7 @@ pub trait Factor: Sync {
             ),
             Role::Layer => Some(
                 "Assay would recreate it and destroy all data on the device; compare it under a generated load, on \
-                 another device or with --lab",
+                 another device or with --scratch",
             ),
             Role::Observed => None,
         }

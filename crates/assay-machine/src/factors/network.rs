@@ -290,7 +290,7 @@ mod tests {
         fake.set_discipline("eth0", None);
         assert!(seen(&fake, &wanted("95%")).unwrap_err().contains("no such interface"));
         let told = shape(&fake, &mut guard, &wanted("90%")).unwrap_err();
-        assert!(told.message.starts_with("eth0: there is no such interface"), "{}", told.message);
+        assert!(told.message.starts_with("eth0: no such interface"), "{}", told.message);
         guard.finish().unwrap();
     }
 

@@ -242,7 +242,7 @@ mod tests {
         };
         let found = of_rounds(long(1440)).unwrap();
         assert_eq!(found.series[0].marks.len(), 120);
-        assert_eq!(found.notes, ["Each 12th round is drawn."]);
+        assert_eq!(found.notes, ["Every 12th round is drawn."]);
         assert_eq!(of_rounds(long(0)), None);
         let few = of_rounds(long(3)).unwrap();
         assert_eq!((few.series[0].marks.len(), few.notes.len()), (3, 0));

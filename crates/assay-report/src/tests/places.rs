@@ -334,7 +334,7 @@ fn workloads_have_headings_where_there_are_several_and_a_workload_of_one_place_n
 #[test]
 fn what_could_not_be_drawn_is_told_six_times_at_most() {
     let notes = |change: fn(&mut Places), id: &str| figure(change, id).unwrap().notes;
-    let told = "Not there: compile in emulated (QEMU TCG): there is no compiler (cc) in it.";
+    let told = "Missing: compile in emulated (QEMU TCG): there is no compiler (cc) in it.";
     assert_eq!(notes(|_| (), COMPILE)[0], told);
     assert!(notes(|_| (), PERCENT).contains(&told.to_owned()));
     let other = notes(|_| (), "places-fork-exit-duration-s");

@@ -34,7 +34,7 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     }
     if demands.own_target().is_some() {
         return Err(Failure::mistake(
-            "--lab: a device created for a study has no production workload; leave it out, and use a busy directory or \
+            "--scratch: a device created for a study has no production workload; leave it out, and use a busy directory or \
              device",
         ));
     }
@@ -249,7 +249,7 @@ mod tests {
         let level = |level: &str| Arm::from([("aa_copy".to_owned(), level.to_owned())]);
         let mut others = Others::of(&plan, &[record(&plan, "b", 5, true)]);
         let reason = others.dropped(&level("b")).unwrap();
-        assert!(reason.contains("a request was under way for 9 s at least"), "{reason}");
+        assert!(reason.contains("for at least 9 s"), "{reason}");
         assert_eq!((others.dropped(&level("c")), others.is_over(&plan)), (None, None));
         others.learn(&plan, &record(&plan, "c", 5, true));
         let over = others.is_over(&plan).unwrap();

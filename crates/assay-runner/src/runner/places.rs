@@ -162,7 +162,7 @@ pub(super) fn extent(
     let made = &demands.made;
     let device = device.ok_or_else(|| {
         Failure::mistake(format!(
-            "{}: {} needs a block device; name one, or try it with --lab{}",
+            "{}: {} needs a block device; name one, or try it with --scratch{}",
             site.target,
             layers::one(made.noun),
             beside(demands, &site.target)

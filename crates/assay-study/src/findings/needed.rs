@@ -75,7 +75,7 @@ mod tests {
         let told = "about 14 to 20 replicates would detect 5%";
         assert_eq!((near.words().as_str(), near.for_all()), (told, Some(20)));
         let far = needed(&[110, 4000]).unwrap();
-        assert!(far.words().starts_with("about 110 to more than 1,000 replicates in all"));
+        assert!(far.words().starts_with("about 110 to more than 1,000 replicates"));
         assert_eq!((far.for_all(), needed(&[])), (None, None));
     }
 

@@ -75,7 +75,7 @@ pub static STUDY: Fields = Fields {
         field(
             "members",
             Form::Whole { least: 2, most: MOST_MEMBERS },
-            "number of devices per target; --lab creates as many, and several given targets then form one",
+            "number of devices per target; --scratch creates as many, and several given targets then form one",
             "members = 4",
         ),
         field("area", Form::Table(&AREA), "test area", "area = { size = \"512 MiB\" }"),

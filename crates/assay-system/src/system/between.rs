@@ -105,7 +105,9 @@ mod tests {
             (Between::of(&fake, &site, None), site)
         };
         let (buffered, _) = of("0\n");
-        assert!(matches!(&buffered, Between::Memory(why) if why.starts_with("loop0 goes through")));
+        assert!(
+            matches!(&buffered, Between::Memory(why) if why.starts_with("loop0 uses the page cache"))
+        );
         let (past, site) = of("1\n");
         assert!(
             matches!(&past, Between::Unseen(why) if why.contains("served by a host")),

@@ -525,13 +525,13 @@ mod tests {
             let own = found(&findings, metric);
             let [ratio, low, high] =
                 show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
-            let given = format!("fresh trials give {ratio} (95% CI {low} to {high})");
+            let given = format!("(ratio {ratio}, 95% CI {low}-{high})");
             assert!(sentence.text.contains(&given), "{}", sentence.text);
             sentence.text
         };
         let (reads, writes) = (told("block_read_mean_ns"), told("block_write_mean_ns"));
         assert!(reads.contains("of read requests") && writes.contains("of write requests"));
-        assert!(reads.contains("give 2") && writes.contains("give 1"), "{reads} {writes}");
+        assert!(reads.contains("(ratio 2,") && writes.contains("(ratio 1,"), "{reads} {writes}");
         // Of what confirms no race nothing is said.
         findings.study.race_ratio = None;
         assert!(super::super::race::confirmed(&findings, None).is_none());

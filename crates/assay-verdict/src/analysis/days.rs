@@ -115,7 +115,7 @@ mod tests {
         let found = Days::of_results(&results).unwrap();
         assert_eq!(found.from, Source::Results(5));
         assert!((found.sd - 0.0160).abs() < 0.0005, "{found:?}");
-        assert!(found.words().contains("as 5 earlier results"), "{}", found.words());
+        assert!(found.words().contains("from 5 earlier results"), "{}", found.words());
         assert_eq!(Days::of_results(&results[..4]), None);
         assert_eq!(Days::of_results(&[]), None);
     }

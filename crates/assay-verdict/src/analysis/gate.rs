@@ -378,7 +378,7 @@ mod tests {
         let pass = told(Better::Higher, &quiet, &quiet);
         assert_eq!(pass.outcome, Ended::Pass);
         assert!(
-            pass.text().starts_with("it: pass (worse by 0%); a loss of 15%"),
+            pass.text().starts_with("it: pass (0% worse); smallest detectable regression 15%"),
             "{}",
             pass.text()
         );

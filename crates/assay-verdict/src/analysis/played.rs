@@ -229,8 +229,8 @@ mod tests {
         assert!((number("flushes", "flush_latency_p50_ns") / 5e6 - 1.0).abs() < 0.01);
         let is_told = |one: &&String| {
             one.contains("played writes lost (")
-                && one.contains(" times the mean response of writes, 95% CI ")
-                && one.contains("played reads are equivalent (1 times the mean response of reads")
+                && one.contains("higher mean response of writes, ratio ")
+                && one.contains("played reads are equivalent (no change in mean response of reads")
         };
         let told = findings.summary.iter().filter(is_told).count();
         assert_eq!(told, 1, "{:#?}", findings.summary);

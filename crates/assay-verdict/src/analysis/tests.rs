@@ -460,8 +460,8 @@ fn targets_are_compared_with_the_first_one() {
     assert_eq!(
         found.summary,
         [
-            "random-write-q1: /mnt/b has 1.04 times the operations per second of /mnt/a (95% CI 1.01 to 1.07).",
-            "sequential-read: /mnt/b has 2 times the bandwidth of /mnt/a (95% CI 2 to 2).",
+            "random-write-q1: /mnt/b has 4% more IOPS compared with /mnt/a (ratio 1.04, 95% CI 1.01-1.07).",
+            "sequential-read: /mnt/b has 100% more bandwidth compared with /mnt/a (ratio 2, 95% CI 2-2).",
             "All 4 rows are trusted: no trust rule was triggered.",
         ]
     );
@@ -477,7 +477,7 @@ fn synced_writes_of_two_disks_are_told_as_what_a_database_waits_for() {
             .row(1, "sync-write", 4096, &[200, 205, 199, 201, 200, 197])
     };
     let told = bench().findings().summary;
-    let wanted = "sync-write, for which a database waits at each commit: /mnt/b has 2";
+    let wanted = "sync-write, for which a database waits at each commit: /mnt/b has 100% more";
     assert!(told[0].starts_with(wanted) && told[0].contains(" (ratio "), "{told:?}");
     let mut borrowed = bench();
     for drive in borrowed.environment.sites.iter_mut().flat_map(|site| &mut site.drives) {

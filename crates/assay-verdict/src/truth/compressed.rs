@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(
             remark.text,
-            "compression (zstd) is on and the device moved only 55% of the bytes; the study states the content: 50 % \
+            "compression (zstd) is on and the device moved only 55% of the bytes; the study states the content: 50% \
              of it compress"
         );
         assert!(half(100).text.contains("all of the requested bytes"));

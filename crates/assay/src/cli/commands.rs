@@ -25,12 +25,12 @@ pub struct CommandArguments {
     #[arg(long = "command", value_name = "LINE")]
     lines: Vec<String>,
     /// Name a command (repeat for the next)
-    #[arg(short = 'n', long = "name", value_name = "NAME", requires = "lines")]
+    #[arg(short = 'n', long = "command-name", value_name = "NAME", requires = "lines")]
     names: Vec<String>,
     /// Replace {NAME} in commands
     ///
     /// The values are levels of a factor. Repeat for more factors.
-    #[arg(short = 'L', long = "levels", num_args = 2, value_names = ["NAME", "VALUE,VALUE"])]
+    #[arg(short = 'L', long = "parameter-list", num_args = 2, value_names = ["NAME", "VALUE,VALUE"])]
     levels: Vec<String>,
     /// Vary an environment variable, e.g. THREADS=1,4
     ///
@@ -48,10 +48,10 @@ pub struct CommandArguments {
     /// The pattern is a regular expression whose groups are numbers: 'tps = ([0-9.]+):tps:higher'. /a/b:ms:lower is
     /// a JSON pointer. fio-json and others are formats (assay list importers); go-bench::higher states the
     /// direction of numbers whose names do not imply it. Verdicts use the first number. Repeat for more numbers.
-    #[arg(long, value_name = "SPEC", requires = "lines")]
+    #[arg(long = "parse", value_name = "SPEC", requires = "lines")]
     reads: Vec<String>,
     /// Read those numbers from this file, rewritten in each run
-    #[arg(long, value_name = "FILE", requires = "reads")]
+    #[arg(long = "parse-file", value_name = "FILE", requires = "reads")]
     reads_from: Option<String>,
     /// Withhold the verdict if the commands' outputs differ
     ///
@@ -66,13 +66,13 @@ pub struct CommandArguments {
     )]
     same_output: Option<String>,
     /// Run before the runs of each trial, untimed
-    #[arg(long, value_name = "LINE", requires = "lines")]
-    setup: Option<String>,
+    #[arg(long = "trial-setup", value_name = "LINE", requires = "lines")]
+    trial_setup: Option<String>,
     /// Run once per command, untimed
     ///
     /// Runs before the first run, and again after assay resume, because the machine may have restarted.
     #[arg(long, value_name = "LINE", requires = "lines")]
-    setup_once: Option<String>,
+    setup: Option<String>,
     /// Run before each run, untimed
     #[arg(long, value_name = "LINE", requires = "lines")]
     prepare: Option<String>,
@@ -80,7 +80,7 @@ pub struct CommandArguments {
     ///
     /// Runs even if the run failed.
     #[arg(long, value_name = "LINE", requires = "lines")]
-    cleanup: Option<String>,
+    conclude: Option<String>,
     /// Empty the page cache before each run (root)
     #[arg(long, requires = "lines")]
     cold: bool,
@@ -188,12 +188,12 @@ impl CommandArguments {
         });
         let options = [
             ("prepare", "prepare", self.prepare.clone()),
-            ("cleanup", "conclude", self.cleanup.clone()),
+            ("conclude", "conclude", self.conclude.clone()),
             ("timeout", "timeout", self.timeout.clone()),
             ("input", "input", self.input.clone()),
             ("runs", "runs_per_trial", self.runs.map(|count| count.to_string())),
-            ("setup", "trial_setup", self.setup.clone()),
-            ("setup-once", "setup", self.setup_once.clone()),
+            ("trial-setup", "trial_setup", self.trial_setup.clone()),
+            ("setup", "setup", self.setup.clone()),
             ("same-output", "same_output", self.same_output.clone()),
         ];
         let options = options.into_iter().filter_map(|(name, key, text)| {
@@ -201,7 +201,7 @@ impl CommandArguments {
         });
         let reads = self.reads.iter().enumerate().map(|(index, text)| {
             let path = format!("workload/*/command/parse/{index}");
-            Typed::new(format!("--reads '{text}'"), path)
+            Typed::new(format!("--parse '{text}'"), path)
         });
         let variables = self.env.iter().map(|text| {
             let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
@@ -258,7 +258,7 @@ impl CommandArguments {
     fn readings(&self) -> Outcome<Vec<Reading>> {
         let reading = |text: &String| -> Outcome<Reading> {
             let read: Result<Reading, String> = text.parse();
-            let read = read.map_err(|error| Failure::mistake(format!("--reads: {error}")))?;
+            let read = read.map_err(|error| Failure::mistake(format!("--parse: {error}")))?;
             Ok(Reading { file: self.reads_from.clone(), ..read })
         };
         self.reads.iter().map(reading).collect()
@@ -289,8 +289,8 @@ impl CommandArguments {
             .clone()
             .map(|path| if path.is_empty() { Produced::Printed(true) } else { Produced::At(path) });
         Ok(command::Asked {
-            trial_setup: self.setup.clone(),
-            setup: self.setup_once.clone(),
+            trial_setup: self.trial_setup.clone(),
+            setup: self.setup.clone(),
             variables: self.variables()?.into_iter().map(|(name, _)| name.to_owned()).collect(),
             same_output,
             commands: self.named(),
@@ -298,7 +298,7 @@ impl CommandArguments {
             repository: self.revisions.as_ref().map(|_| ".".to_owned()),
             parse: self.readings()?,
             prepare: self.prepare.clone(),
-            conclude: self.cleanup.clone(),
+            conclude: self.conclude.clone(),
             input: self.input.clone(),
             drop_caches: self.cold,
             shell: !self.no_shell,
@@ -317,7 +317,8 @@ impl CommandArguments {
     /// The levels that lines name, by factor.
     fn factors(&self) -> Outcome<Map<String, Value>> {
         let texts = || {
-            let others = [&self.prepare, &self.cleanup, &self.input, &self.setup, &self.setup_once];
+            let others =
+                [&self.prepare, &self.conclude, &self.input, &self.trial_setup, &self.setup];
             self.lines.iter().chain(others.into_iter().flatten())
         };
         let mut factors = Map::new();

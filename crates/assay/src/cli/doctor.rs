@@ -63,7 +63,10 @@ fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
             ["assay restore --dry-run", "what a killed run left behind"]
         },
         if has("block devices") && has("file systems") {
-            ["assay run schedulers --lab --quick", "on its own loop devices; changes nothing else"]
+            [
+                "assay run schedulers --scratch --quick",
+                "on its own loop devices; changes nothing else",
+            ]
         } else {
             ["assay run queue-depth --quick", "which queue depth?"]
         },

@@ -1,4 +1,4 @@
-//! `assay run --fleet`: the same study on several hosts at once, whoever launches them.
+//! `assay run --coordinator`: the same study on several hosts at once, whoever launches them.
 
 use std::fmt;
 use std::path::Path;
@@ -54,7 +54,7 @@ pub struct FleetArguments {
     /// Start the same command once per host, with srun, mpirun, an indexed Job of Kubernetes or ssh. All need the
     /// same token, in ASSAY_FLEET_TOKEN or in the file that ASSAY_FLEET_TOKEN_FILE names. The hosts share one plan
     /// and a barrier before each trial. Rank 0 reports one result of all; each host stores its own as well.
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long = "coordinator", value_name = "HOST:PORT")]
     fleet: Option<String>,
     /// Set 0-based rank and host count, e.g. 2/4 [default: the launcher's]
     #[arg(long, value_name = "I/N", requires = "fleet")]
@@ -98,7 +98,7 @@ impl FleetArguments {
         };
         match self.fleet {
             Some(_) => Err(Failure::mistake(format!(
-                "{option} is for one host; leave it out with --fleet"
+                "{option} is for one host; leave it out with --coordinator"
             ))),
             None => Ok(()),
         }
@@ -111,7 +111,7 @@ impl FleetArguments {
     pub fn not_recorded(&self) -> Outcome<()> {
         match self.fleet {
             Some(_) => Err(Failure::mistake(
-                "this study reads the records of one machine; leave --fleet out, and see compare",
+                "this study reads the records of one machine; leave --coordinator out, and see compare",
             )),
             None => Ok(()),
         }
@@ -174,7 +174,7 @@ impl Own<'_> {
     ) -> Outcome<Member<'static>> {
         let token = token::of_fleet(system).map_err(Failure::mistake)?.ok_or_else(|| {
             Failure::mistake(format!(
-                "--fleet: no shared token; set {FLEET_TOKEN_VARIABLE}, or {FLEET_TOKEN_FILE_VARIABLE} to its file"
+                "--coordinator: no shared token; set {FLEET_TOKEN_VARIABLE}, or {FLEET_TOKEN_FILE_VARIABLE} to its file"
             ))
         })?;
         let span =

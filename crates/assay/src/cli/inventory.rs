@@ -174,7 +174,11 @@ mod tests {
             "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 rpm; health \
              unknown: it sleeps, and Assay does not wake it"
         );
-        assert!(told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 is missing"), "{}", told[2]);
+        assert!(
+            told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 is missing"),
+            "{}",
+            told[2]
+        );
         assert_eq!(told[3], "array btrfs: btrfs of sda and sdb");
     }
 

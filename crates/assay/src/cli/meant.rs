@@ -40,7 +40,6 @@ const COMMANDS: &[(&str, &str)] = &[
 /// What people type for our options, and what those are called here: the first that the command has.
 const OPTIONS: &[(&str, &[&str])] = &[
     ("--bs", &["--set block_size=LEVEL"]),
-    ("--conclude", &["--cleanup"]),
     ("--duration", &["--budget"]),
     ("--every", &["--interval"]),
     ("--export-json", &["--json"]),
@@ -50,8 +49,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("--iodepth", &["--set queue_depth=LEVEL"]),
     ("--max-runs", &["--runs", "--replicates"]),
     ("--min-runs", &["--runs", "--replicates"]),
-    ("--parameter-list", &["--levels NAME VALUE,VALUE"]),
-    ("--parameter-scan", &["--levels NAME VALUE,VALUE"]),
+    ("--parameter-scan", &["--parameter-list NAME VALUE,VALUE"]),
     ("--port", &["--listen ADDRESS:PORT"]),
     ("--reference", &["--baseline"]),
     ("--repeat", &["--replicates"]),

@@ -101,7 +101,7 @@ const FIRST: Table = &[
     (
         "Target",
         &[
-            first("lab", trials),
+            first("scratch", trials),
             first("destroy", storage),
             own("area", storage),
             more("allow-tunable", trials),
@@ -111,7 +111,7 @@ const FIRST: Table = &[
     (
         "Several hosts",
         &[
-            more("fleet", trials),
+            more("coordinator", trials),
             more("rank", trials),
             more("ranks", trials),
             more("lost", trials),
@@ -123,17 +123,17 @@ const FIRST: Table = &[
         "Timed commands",
         &[
             first("command", commands),
-            own("name", commands),
-            first("levels", commands),
+            own("command-name", commands),
+            first("parameter-list", commands),
             own("env", commands),
             own("rev", commands),
-            own("reads", commands),
-            own("reads-from", commands),
+            own("parse", commands),
+            own("parse-file", commands),
             own("same-output", commands),
+            own("trial-setup", commands),
             own("setup", commands),
-            own("setup-once", commands),
             first("prepare", commands),
-            own("cleanup", commands),
+            own("conclude", commands),
             own("cold", commands),
             own("no-shell", commands),
             own("ignore-failure", commands),
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(rows.collect::<BTreeSet<_>>(), seen, "a row without an option");
         // No heading of a flattened struct comes to what stands behind it.
         for (name, heading) in [
-            ("lab", "Target"),
+            ("scratch", "Target"),
             ("meter", "Configurations"),
             ("watch", "Output"),
             ("gate", "Output"),

@@ -34,11 +34,11 @@ const MOST_LOOKED_AT: usize = 20;
 Examples:
   assay plan depth.toml                   preview a study
   assay plan check /dev/sdX               show the contents and ID of a drive
-  assay plan filesystems --lab            show what it would create and remove
+  assay plan filesystems --scratch            show what it would create and remove
   assay plan durability --set method=kill
                                           show which VMs it would kill
   assay plan depth.toml --replicates 12   show the gain of more replicates
-  assay plan depth.toml /mnt/x --fleet n0:7711
+  assay plan depth.toml /mnt/x --coordinator n0:7711
                                           on each host: show the actions of all
   assay plan check --commands             print the fio commands
   assay plan 20261120-1031 --commands     print those of a stored result"

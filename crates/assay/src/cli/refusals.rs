@@ -68,7 +68,7 @@ const REFUSED: [(&str, &str, &str); 12] = [
     ),
     (
         "plan schedulers /home/me",
-        "name one, or try it with --lab",
+        "name one, or try it with --scratch",
         "assay run queue-depth /home/me --set queue_depth=8 --set scheduler=none,mq-deadline,kyber,bfq",
     ),
     ("run 'sleep 1'", "to time a command", "assay run --command 'sleep 1'"),

@@ -409,7 +409,10 @@ mod tests {
         for dry_run in [true, false] {
             let (kind, told) = kind(&fake, dry_run).unwrap();
             assert_eq!(kind, Kind::Refused, "{told}");
-            assert!(told.contains("(process 4711)") && told.contains("network namespaces of lab"), "{told}");
+            assert!(
+                told.contains("(process 4711)") && told.contains("network namespaces of lab"),
+                "{told}"
+            );
             assert_eq!(is_left(&fake), dry_run, "all else is put back");
         }
         assert!(fake.files().contains_key(space));

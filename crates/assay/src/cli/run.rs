@@ -31,7 +31,7 @@ Examples:
   assay run queue-depth --watch          show live device statistics
   assay run durability --set method=kill
                                          kill VMs to test durability
-  srun -N4 --ntasks-per-node=1 assay run queue-depth /mnt/x --fleet n0:7711
+  srun -N4 --ntasks-per-node=1 assay run queue-depth /mnt/x --coordinator n0:7711
                                          run on four hosts at once
 ";
 const LAST: &str = "  assay run small-memory --help          show the options of this study

@@ -174,7 +174,7 @@ pub struct StudyArguments {
     #[command(flatten)]
     race: RaceArguments,
     /// Use a temporary loop device (root)
-    #[arg(long, conflicts_with_all = ["targets", "destroy"])]
+    #[arg(long = "scratch", conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
     /// Read energy from this power meter's file
     ///
@@ -262,7 +262,7 @@ impl StudyArguments {
         typed.extend(self.like.typed());
         typed.extend(self.gate.typed());
         typed.extend(self.race.typed());
-        let flags = [("--quick", self.quick), ("--lab", self.lab), ("--partly", self.partly)];
+        let flags = [("--quick", self.quick), ("--scratch", self.lab), ("--partly", self.partly)];
         let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
         typed.extend(flags.map(|(flag, _)| Typed::new(flag, "")));
         typed
@@ -525,11 +525,11 @@ fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
 fn in_lab(study: Study) -> Outcome<Study> {
     if revisions::are_in(&study) {
         return Err(Failure::mistake(
-            "--lab: revisions are built on a drive of this machine; leave it out",
+            "--scratch: revisions are built on a drive of this machine; leave it out",
         ));
     }
     if study.factors.contains_key(TARGET) {
-        return Err(Failure::mistake("--lab: this study names its own targets; leave it out"));
+        return Err(Failure::mistake("--scratch: this study names its own targets; leave it out"));
     }
     Ok(study)
 }
@@ -592,9 +592,10 @@ mod tests {
     #[test]
     fn a_named_tunable_stands_for_the_example() {
         const NAMED: &str = "tunable:/proc/sys/vm/dirty_expire_centisecs";
-        let own = study(&["tunable", "--lab"]).unwrap();
+        let own = study(&["tunable", "--scratch"]).unwrap();
         assert_eq!(own.factors.len(), 1);
-        let other = study(&["tunable", "--lab", "--set", &format!("{NAMED}=100,3000")]).unwrap();
+        let other =
+            study(&["tunable", "--scratch", "--set", &format!("{NAMED}=100,3000")]).unwrap();
         assert_eq!(other.factors.keys().collect::<Vec<_>>(), [NAMED]);
         let same = "tunable:/proc/sys/vm/dirty_background_ratio";
         let levels = study(&["tunable", "--set", &format!("{same}=1,10,20")]).unwrap();
@@ -605,7 +606,7 @@ mod tests {
 
     #[test]
     fn a_card_is_sold_as_the_line_says() {
-        let words = ["flash", "--lab", "--claimed", "95MB/s", "--price", "12.50 GBP"];
+        let words = ["flash", "--scratch", "--claimed", "95MB/s", "--price", "12.50 GBP"];
         let card = study(&words).unwrap().card.unwrap();
         assert_eq!(card.rated.unwrap().rate(), Some(95e6));
         assert_eq!(card.price.unwrap().currency, "GBP");
@@ -721,17 +722,17 @@ mod tests {
         }
         assert!(of(&two, "iops").unwrap_err().message.contains("peak_memory_bytes, "));
         // What programs tell of themselves is a metric, too; a format may tell anything by that name.
-        let own = [&two[..], &["--reads", "tps = ([0-9.]+):tps:higher"]].concat();
+        let own = [&two[..], &["--parse", "tps = ([0-9.]+):tps:higher"]].concat();
         assert!(of(&own, "reported_tps").is_ok() && of(&own, "peak_memory_bytes").is_ok());
         assert!(of(&own, "reported_ops").is_err() && of(&two, "reported_tps").is_err());
-        let format = [&two[..], &["--reads", "fio-json"]].concat();
+        let format = [&two[..], &["--parse", "fio-json"]].concat();
         assert!(of(&format, "reported_iops").is_ok() && of(&format, "iops").is_err());
     }
 
     #[test]
     fn a_gate_may_be_about_a_number_that_commands_tell() {
         let of = |metric: &str| {
-            let reads = ["--reads", "([0-9]+) ops/s:ops/s:higher", "--gate", "5%"];
+            let reads = ["--parse", "([0-9]+) ops/s:ops/s:higher", "--gate", "5%"];
             let two = ["--command", "true", "--command", "false", "--gate-metric", metric];
             study(&[&two[..], &reads].concat())
         };
@@ -764,11 +765,11 @@ mod tests {
 
     #[test]
     fn quick_shortens_trials_and_keeps_replicates() {
-        let long = study(&["filesystems", "--lab"]).unwrap();
-        let quick = study(&["filesystems", "--lab", "--quick"]).unwrap();
+        let long = study(&["filesystems", "--scratch"]).unwrap();
+        let quick = study(&["filesystems", "--scratch", "--quick"]).unwrap();
         assert_eq!((quick.replicates, quick.repeat_disturbed), (long.replicates, false));
         assert!(quick.workload.iter().all(|work| work.work.time() < long.workload[0].work.time()));
-        let named = study(&["filesystems", "--lab", "--quick", "--replicates", "12"]).unwrap();
+        let named = study(&["filesystems", "--scratch", "--quick", "--replicates", "12"]).unwrap();
         assert_eq!(named.replicates, 12);
     }
 }

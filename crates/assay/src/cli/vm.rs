@@ -74,7 +74,7 @@ impl VmArguments {
             if self.are_there() {
                 return mistake(
                     "--vm-...: this study uses no virtual machines; only durability studies do, with --set method=kill \
-                     or --set write_to=ext4; --lab runs any study on a loop device",
+                     or --set write_to=ext4; --scratch runs any study on a loop device",
                 );
             }
             return Ok(study);
@@ -86,7 +86,7 @@ impl VmArguments {
         }
         if has_places {
             return mistake(
-                "this study writes in virtual machines, not on this machine; leave TARGET, --lab and --destroy out",
+                "this study writes in virtual machines, not on this machine; leave TARGET, --scratch and --destroy out",
             );
         }
         driven::keep(self.wish()?);
@@ -142,7 +142,7 @@ mod tests {
         let line = Line::try_parse_from(["assay", "--vm-cpus", "1"]).unwrap();
         let failure = line.vm.for_machines(depth(), false).unwrap_err();
         assert_eq!(failure.kind, Kind::Mistake);
-        assert!(failure.message.contains("--lab"), "{failure}");
+        assert!(failure.message.contains("--scratch"), "{failure}");
         let line = Line::try_parse_from(["assay"]).unwrap();
         assert!(line.vm.for_machines(depth(), true).is_ok());
     }

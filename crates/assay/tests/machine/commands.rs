@@ -23,7 +23,7 @@ fn commands_run_on_file_systems_that_are_made_for_them() {
     }
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let line = "head -c 4M /dev/urandom > file && sync -f . && findmnt -n -o FSTYPE -T . >&2";
-    let words = ["run", "--lab", "--set", "filesystem=ext2,ext4", "--command", line];
+    let words = ["run", "--scratch", "--set", "filesystem=ext2,ext4", "--command", line];
     let ended =
         assay(&volume).run(&[&words[..], &["--prepare", "rm -f file"], &SHORT].concat(), LIMIT);
     let ended = ended.unwrap();

@@ -302,7 +302,7 @@ fn a_run_that_is_killed_in_a_mount_namespace_of_its_own_leaves_no_loop_device() 
         let files = all.map(|entry| entry.path().join("loop/backing_file"));
         files.filter(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(id))).count()
     };
-    let mut running = inside.start(&["run", "queue-depth", "--lab", "--quiet"]).unwrap();
+    let mut running = inside.start(&["run", "queue-depth", "--scratch", "--quiet"]).unwrap();
     running.until(LIMIT, || id().is_some_and(|id| loops(&id) > 0)).unwrap();
     let id = id().unwrap();
     running.signal("KILL").unwrap();

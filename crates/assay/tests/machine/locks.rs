@@ -127,7 +127,7 @@ fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
     let study = scratch.path().join("writes.toml");
     fs::write(&study, WRITES).unwrap();
     let study = word(&study);
-    let words = ["run", &study, "--lab", "--json"];
+    let words = ["run", &study, "--scratch", "--json"];
     let both = [1, 2].map(|_| assay.start(&words).unwrap());
     let processes = both.each_ref().map(Running::id);
     let ended = both.map(|one| one.end(LIMIT).unwrap());

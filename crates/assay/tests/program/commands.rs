@@ -272,7 +272,7 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     // The fourth run is in a trial, and hangs.
     let line = "echo x >> runs; test $(wc -l < runs) -ne 4 || sleep 1000; cat data";
     let once = "echo once >> once; test ! -e broken && echo 1 > data";
-    let words = ["--command", line, "--setup-once", once, "--replicates", "4", "--runs", "1"];
+    let words = ["--command", line, "--setup", once, "--replicates", "4", "--runs", "1"];
     let words = bench.words(&words);
     let mut running = bench.home.assay.start(&words).unwrap();
     running.until(Duration::from_secs(60), || lines("runs") == 4).unwrap();

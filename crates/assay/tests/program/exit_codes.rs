@@ -216,7 +216,7 @@ table! {
 fn ended(bench: &Bench, line: &Line) -> Ended {
     let [old, new] = line.commands;
     let sides = ["--command", old, "--command", new, "-n", "old", "-n", "new", "--runs", "1"];
-    let gate = ["--reads", "([0-9.]+) ops/s:ops/s:higher", "--gate", "5%"];
+    let gate = ["--parse", "([0-9.]+) ops/s:ops/s:higher", "--gate", "5%"];
     let is_said = line.more.iter().any(|word| ["--replicates", "--until"].contains(word));
     let replicates: &[&str] = if is_said { &[] } else { &["--replicates", "6"] };
     let words = bench.words(&[&sides[..], &gate, replicates, line.more].concat());

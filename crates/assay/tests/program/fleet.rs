@@ -25,7 +25,7 @@ fn address() -> String {
 fn rank(home: &Home, address: &str, more: &[&str]) -> Command {
     let study = home.file("study.toml", STUDY);
     let mut words =
-        vec!["run", &study, DRIVE, "--json", "--quiet", "--fleet", address, "--grace", "2s"];
+        vec!["run", &study, DRIVE, "--json", "--quiet", "--coordinator", address, "--grace", "2s"];
     words.extend(more);
     let mut command = home.assay.command(&words);
     command.env("ASSAY_FLEET_TOKEN", SECRET);
@@ -156,7 +156,7 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     let text = told(&mut rank(&own, &address, &["--rank", "0/2", "--watch"]));
     assert!(text.contains("--watch"), "{text}");
     for what in ["run", "plan"] {
-        let words = [what, "boot", "--fleet", &*address, "--rank", "0/2"];
+        let words = [what, "boot", "--coordinator", &*address, "--rank", "0/2"];
         let text = told(&mut own.assay.command(&words));
         assert!(text.contains("the records of one machine"), "{text}");
     }
@@ -170,7 +170,7 @@ fn what_is_missing_is_told_before_anything_is_begun() {
 /// The same words with `plan` in the place of `run`, and without those that are of runs alone.
 fn planning(home: &Home, address: &str, place: &str) -> Command {
     let study = home.file("study.toml", STUDY);
-    let words = ["plan", &study, DRIVE, "--json", "--fleet", address, "--rank", place];
+    let words = ["plan", &study, DRIVE, "--json", "--coordinator", address, "--rank", place];
     let mut command = home.assay.command(&words);
     command.env("ASSAY_FLEET_TOKEN", SECRET);
     command

@@ -61,10 +61,7 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     let less = [&ALIKE[..], &["--must-detect", "20%"]].concat();
     let (blind, told) = ended(&home, 5, &less);
     assert_eq!(blind["gate"]["outcome"], "inconclusive");
-    assert!(
-        told.contains("must_detect is 20%") && told.contains("--allow-inconclusive"),
-        "{told}"
-    );
+    assert!(told.contains("must_detect is 20%") && told.contains("--allow-inconclusive"), "{told}");
     ended(&home, 125, &[&less[..], &["--exit-inconclusive", "125"]].concat());
     ended(&home, 0, &[&less[..], &["--allow-inconclusive"]].concat());
     // The code of those who are blind is not that of those who see.

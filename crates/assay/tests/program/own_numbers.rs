@@ -38,7 +38,7 @@ fn the_number_is_the_one_that_is_printed_and_verdicts_are_about_it() {
     let bench = Bench::new("own-numbers");
     let slow = "echo 'ran: 12.5 ops/s'; sleep 0.02";
     let fast = "echo 'ran: 25 ops/s'; sleep 0.02";
-    let words = ["--command", slow, "--command", fast, "-n", "old", "-n", "new", "--reads", RATE];
+    let words = ["--command", slow, "--command", fast, "-n", "old", "-n", "new", "--parse", RATE];
     let found = bench.json(&[&words[..], &SHORT].concat());
     let metric = "reported_ops_per_s";
     assert_eq!(value(&found, metric, Some("old")), 12.5);
@@ -69,9 +69,9 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
     let words = [
         "--command",
         line,
-        "--reads",
+        "--parse",
         "(?<min>[0-9.]+)/(?<max>[0-9.]+) ms:ms:lower",
-        "--reads",
+        "--parse",
         "/result/p99:us:lower",
         "--primary",
         "reported_p99_us",
@@ -95,18 +95,18 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
 fn numbers_stand_in_a_file_that_each_run_writes() {
     let bench = Bench::new("own-numbers-file");
     let line = "echo '{\"a\": 3}' > out-{trial}.json";
-    let words = ["--command", line, "--reads", "/a::higher", "--reads-from", "out-{trial}.json"];
-    let found = bench.json(&[&words[..], &["--cleanup", "rm out-{trial}.json"], &SHORT].concat());
+    let words = ["--command", line, "--parse", "/a::higher", "--parse-file", "out-{trial}.json"];
+    let found = bench.json(&[&words[..], &["--conclude", "rm out-{trial}.json"], &SHORT].concat());
     assert_eq!(value(&found, "reported_a", None), 3.0);
     // What another run wrote is not taken for this one's.
     let line = "echo x >> n; test $(wc -l < n) -eq 3 || echo '{\"a\": 3}' > stale.json; sleep 0.05";
-    let words = ["--command", line, "--reads", "/a::higher", "--reads-from", "stale.json"];
+    let words = ["--command", line, "--parse", "/a::higher", "--parse-file", "stale.json"];
     let few = ["--replicates", "4", "--runs", "1"];
     let ended = bench.home.run(&bench.words(&[&words[..], &few].concat()));
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     let kept = bench.home.json(&["show", "--json"]);
     assert!(kept.to_string().contains("it did not write stale.json"), "{kept:#}");
-    let words = ["--command", "true", "--reads", "/a::higher", "--reads-from", "not-there.json"];
+    let words = ["--command", "true", "--parse", "/a::higher", "--parse-file", "not-there.json"];
     let told = bench.refused(3, &[&words[..], &SHORT].concat());
     assert!(told.contains("not-there.json"), "{told}");
 }
@@ -141,7 +141,7 @@ fn numbers_of_fio_are_those_that_it_prints() {
     let bench = Bench::new("own-numbers-fio");
     let line = "fio --name=a --filename=data --size=1M --rw=read --bs=4k --output-format=json";
     let found =
-        bench.json(&["--command", line, "--reads", "fio-json", "--replicates", "2", "--runs", "1"]);
+        bench.json(&["--command", line, "--parse", "fio-json", "--replicates", "2", "--runs", "1"]);
     let id = found["study"]["id"].as_str().unwrap();
     let result = bench.home.assay.home().join("results").join(id);
     let trials = fs::read_to_string(result.join("trials.jsonl")).unwrap();
@@ -163,7 +163,7 @@ fn numbers_of_fio_are_those_that_it_prints() {
 #[test]
 fn a_number_that_cannot_be_read_fails_its_run_and_is_told_with_its_line() {
     let bench = Bench::new("own-numbers-unread");
-    let reads = ["--reads", RATE];
+    let reads = ["--parse", RATE];
     for (line, told) in [
         ("echo 'error: no room'", "its last line is `error: no room`"),
         ("true", "it wrote nothing"),
@@ -172,7 +172,7 @@ fn a_number_that_cannot_be_read_fails_its_run_and_is_told_with_its_line() {
         let said = bench.refused(3, &[&["--command", line], &reads[..], &SHORT].concat());
         assert!(said.contains("run 1 of ") && said.contains(told), "{said}");
     }
-    let word = ["--reads", "(?<a>[A-Za-z0-9-]+) ops/s::higher"];
+    let word = ["--parse", "(?<a>[A-Za-z0-9-]+) ops/s::higher"];
     for (line, told) in [
         ("echo 'NaN ops/s'", "`NaN` is no number"),
         ("echo 'inf ops/s'", "`inf` is no number"),
@@ -184,7 +184,7 @@ fn a_number_that_cannot_be_read_fails_its_run_and_is_told_with_its_line() {
     // The pilot is the first run; the third is in a trial, whose number is missing while the others count.
     let line =
         "echo x >> count; test $(wc -l < count) -eq 3 && echo 'none today' || echo '5 ops/s'";
-    let words = ["--command", line, "--reads", RATE, "--replicates", "5", "--runs", "1"];
+    let words = ["--command", line, "--parse", RATE, "--replicates", "5", "--runs", "1"];
     let ended = bench.home.run(&bench.words(&words));
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     let kept = bench.home.json(&["show", "--json"]);
@@ -197,16 +197,16 @@ fn a_number_that_cannot_be_read_fails_its_run_and_is_told_with_its_line() {
 fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
     let bench = Bench::new("own-numbers-mistakes");
     for (spec, told) in [
-        ("fio-jsn", "--reads: `fio-jsn` is no format"),
+        ("fio-jsn", "--parse: `fio-jsn` is no format"),
         ("([0-9]+) ops/s", "does not say what is better"),
         ("([0-9+:ops/s:higher", "no regular expression"),
         ("trials-csv", "is no format"),
     ] {
-        let said = bench.home.told(2, &bench.words(&["--command", "touch ran", "--reads", spec]));
+        let said = bench.home.told(2, &bench.words(&["--command", "touch ran", "--parse", spec]));
         assert!(said.contains(told), "{spec}: {said}");
     }
     let twice =
-        ["--command", "touch ran", "--reads", "a([0-9]):x:higher", "--reads", "b([0-9]):x:lower"];
+        ["--command", "touch ran", "--parse", "a([0-9]):x:higher", "--parse", "b([0-9]):x:lower"];
     let said = bench.home.told(2, &bench.words(&twice));
     assert!(said.contains("two metrics have the name reported_x"), "{said}");
     assert!(!fs::exists(bench.path("ran")).unwrap());
@@ -223,7 +223,7 @@ fn hostile_output_is_bounded() {
     let matches = format!("yes '1 ops/s' | head -n {lines}; echo '12.5 ops/s'");
     let escapes = "printf '\\033]0;title\\007\\033[31m12.\\033[0m5 ops/s\\377\\n'";
     for command in [&flood, line, &matches, escapes] {
-        let words = ["--command", command, "--reads", RATE, "--replicates", "2", "--runs", "1"];
+        let words = ["--command", command, "--parse", RATE, "--replicates", "2", "--runs", "1"];
         let found = bench.json(&words);
         assert_eq!(value(&found, "reported_ops_per_s", None), 12.5, "{command}");
         let id = found["study"]["id"].as_str().unwrap();
@@ -234,7 +234,7 @@ fn hostile_output_is_bounded() {
         assert_eq!(says_so, command != escapes, "{command}");
     }
     let large = "echo '{\"a\": 1}'; head -c 9000000 /dev/zero | tr '\\0' ' '";
-    let said = bench.refused(3, &["--command", large, "--reads", "/a::higher", "--runs", "1"]);
+    let said = bench.refused(3, &["--command", large, "--parse", "/a::higher", "--runs", "1"]);
     assert!(said.contains("no more than 8 MiB can be read"), "{said}");
 }
 
@@ -245,7 +245,7 @@ fn gigabytes_are_read_to_their_end_and_not_kept() {
     let bench = Bench::new("own-numbers-gigabytes");
     let gigabytes = count(1, 10);
     let line = format!("head -c {gigabytes}000000000 /dev/zero; echo; echo '12.5 ops/s'");
-    let words = ["--command", &line, "--reads", RATE, "--replicates", "2", "--runs", "1"];
+    let words = ["--command", &line, "--parse", RATE, "--replicates", "2", "--runs", "1"];
     let found = bench.json(&words);
     assert_eq!(value(&found, "reported_ops_per_s", None), 12.5);
     let id = found["study"]["id"].as_str().unwrap();
@@ -262,13 +262,13 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
     let words = [
         "--command",
         line,
-        "--reads",
+        "--parse",
         RATE,
         "--env",
         "THREADS=1,4",
-        "--setup",
+        "--trial-setup",
         "echo {replicate}/{trial} > ready",
-        "--setup-once",
+        "--setup",
         "echo once >> once",
     ];
     let found = bench.json(&[&words[..], &SHORT].concat());
@@ -301,7 +301,7 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
 #[test]
 fn number_of_one_command_is_in_its_first_table() {
     let bench = Bench::new("own-numbers-alone");
-    let words = ["--command", "echo 'ran: 12.5 ops/s'", "--reads", RATE];
+    let words = ["--command", "echo 'ran: 12.5 ops/s'", "--parse", RATE];
     let page = bench.text(&[&words[..], &SHORT].concat());
     let row = page.lines().find(|line| line.contains("ops_per_s") && line.contains("12.5"));
     assert!(row.is_some() && page.contains("number printed"), "{page}");
@@ -315,7 +315,7 @@ fn rate_of_a_warm_file_is_suspect() {
     let bench = Bench::new("own-numbers-warm");
     fs::write(bench.path("warm"), vec![7; 32 << 20]).unwrap();
     let line = "dd if=warm of=/dev/null bs=1M 2>&1";
-    let found = bench.json(&[&["--command", line, "--reads", "dd"][..], &SHORT].concat());
+    let found = bench.json(&[&["--command", line, "--parse", "dd"][..], &SHORT].concat());
     let rate = cell(&found, "reported_bandwidth_bytes_per_s", None);
     assert_eq!(rate["trust"], "suspect", "{rate:#}");
     assert!(rate["reasons"].to_string().contains("memory served the rest"), "{rate:#}");

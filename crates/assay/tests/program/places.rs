@@ -142,7 +142,7 @@ fn what_makes_no_table_of_places_is_refused_with_what_to_do() {
     assert!(by(&[&bare, &guest, "--platform", "nothing=a"]).contains("no compared result"));
     let named = [label(&bare, "a"), label(&guest, "b")];
     let both = [&*bare, &*guest, "--platform", &*named[0], "--platform", &*named[1]];
-    assert!(by(&[&both[..], &["--baseline", "c"]].concat()).contains("there are a and b"));
+    assert!(by(&[&both[..], &["--baseline", "c"]].concat()).contains("a and b"));
     assert!(by(&[&both[..], &["--published", "004"]].concat()).contains("only article-000"));
     assert!(by(&[&both[..], &["--gate", "5%"]].concat()).contains("has no sides and no gate"));
     assert!(home.told(2, &["compare", &bare, &guest, "--platform", "a=b"]).contains("--by"));

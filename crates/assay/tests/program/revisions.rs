@@ -143,7 +143,7 @@ fn what_is_no_revision_or_no_repository_is_the_users_mistake() {
     let folder = sides.bench.home.scratch.path().to_str().unwrap();
     let told = refused(&["run", folder, "--rev", "old", "--command", "true"]);
     assert!(told.contains("is not in a git repository"), "{told}");
-    let told = refused(&sides.words("old", &["--command", "true", "--lab"]));
+    let told = refused(&sides.words("old", &["--command", "true", "--scratch"]));
     assert!(told.contains("revisions are built"), "{told}");
     let path = sides.repository.path().to_str().unwrap();
     let told = refused(&["run", path, "--command", "true", "--build", "true"]);

@@ -172,8 +172,8 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
             assert!(told.contains(part), "{words:?}: {told}");
         }
     }
-    // Without root, the devices of --lab are refused before the study is.
-    home.told(if assay_lab::is_root() { 2 } else { 3 }, &["run", "production", "--lab"]);
+    // Without root, the devices of --scratch are refused before the study is.
+    home.told(if assay_lab::is_root() { 2 } else { 3 }, &["run", "production", "--scratch"]);
 }
 
 #[test]

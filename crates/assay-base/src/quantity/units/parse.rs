@@ -141,9 +141,9 @@ impl Number<'_> {
 /// Divides a text into its number and its unit.
 fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), UnitError> {
     let text = text.trim();
-    let [example, ..] = offer;
+    let example = if offer[0] == "%" { "10%".to_owned() } else { format!("10 {}", offer[0]) };
     if text.is_empty() {
-        return Err(UnitError(format!("the amount is empty; use for example 10 {example}")));
+        return Err(UnitError(format!("the amount is empty; use for example {example}")));
     }
     if text.starts_with('-') {
         return Err(UnitError(format!("`{text}` is negative; use an amount above zero")));
@@ -153,7 +153,7 @@ fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), U
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     if digits == 0 || number.bytes().filter(|byte| *byte == b'.').count() > 1 {
         return Err(UnitError(format!(
-            "`{text}` does not start with a number; use for example 10 {example}"
+            "`{text}` does not start with a number; use for example {example}"
         )));
     }
     if name.starts_with(',') {

@@ -78,58 +78,6 @@ fn times_are_read_as_people_write_them() {
 }
 
 #[test]
-fn refusals_say_what_to_write() {
-    for (found, expected) in [
-        (bytes("3").unwrap_err(), "`3` has no unit; use 3 KiB, 3 MiB or 3 GiB"),
-        (time("3").unwrap_err(), "`3` has no unit; use 3 s, 3 min or 3 h"),
-        (percent("3").unwrap_err(), "`3` has no unit; use 3%"),
-        (
-            time("5 parsecs").unwrap_err(),
-            "`parsecs` is not a unit of time; use `s` (ns, us, ms, s, min, h)",
-        ),
-        (time("5M").unwrap_err(), "`M` is not a unit of time; use `min` (ns, us, ms, s, min, h)"),
-        (
-            bytes("5 GiBs").unwrap_err(),
-            "`GiBs` is not a unit of size; use `GiB` (B, KiB, MiB, GiB, TiB; kB, MB, GB, TB \
-             are powers of ten)",
-        ),
-        (
-            bytes("5 Mb").unwrap_err(),
-            "`Mb` may mean bits; use 5 MiB (powers of 1024) or 5 MB (powers of ten)",
-        ),
-        (
-            bytes("5 kb").unwrap_err(),
-            "`kb` may mean bits; use 5 KiB (powers of 1024) or 5 kB (powers of ten)",
-        ),
-        (bytes("16 EiB").unwrap_err(), "`16 EiB` is too large; the limit is 16 EiB"),
-        (
-            bytes("99999999999999999999999999999999999999999 B").unwrap_err(),
-            "`99999999999999999999999999999999999999999 B` is too large; the limit is 16 EiB",
-        ),
-        (time("6000000 h").unwrap_err(), "`6000000 h` is too large; the limit is 584 years"),
-        (bytes("-3 MiB").unwrap_err(), "`-3 MiB` is negative; use an amount above zero"),
-        (bytes("nan").unwrap_err(), "`nan` does not start with a number; use for example 10 KiB"),
-        (
-            percent("inf %").unwrap_err(),
-            "`inf %` does not start with a number; use for example 10%",
-        ),
-        (
-            bytes("1.2.3 MiB").unwrap_err(),
-            "`1.2.3 MiB` does not start with a number; use for example 10 KiB",
-        ),
-        (
-            bytes("1,000 MiB").unwrap_err(),
-            "`1,000 MiB` contains a comma; use digits only, with a point before decimals",
-        ),
-        (bytes("").unwrap_err(), "the amount is empty; use for example 10 KiB"),
-        (percent("25 MiB").unwrap_err(), "`MiB` is not a percentage; use `25%`"),
-    ] {
-        assert_eq!(found, expected);
-        assert!(!found.contains('\n'));
-    }
-}
-
-#[test]
 fn amounts_are_written_exactly() {
     for (amount, expected) in [
         (0, "0 B"),

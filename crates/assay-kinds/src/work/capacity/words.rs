@@ -265,62 +265,6 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_is_told_with_a_block_that_shows_it() {
-        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
-        let of = |again: SeenCounts, seen: Option<Seen>| {
-            let wrong = seen.map(|seen| WrongBlock { at_bytes: 8192, seen });
-            let wrong = wrong.into_iter().collect();
-            let refused = Some("I/O error".to_owned());
-            said(&detail(CapacityOutcome { wrong, refused, ..outcome(first, again) }))
-        };
-        let zero = of(SeenCounts { zero: 30, as_written: 2, ..NONE }, Some(Seen::Zero));
-        assert_eq!(
-            zero,
-            "The device does not have its claimed capacity. It claims 68.7 GB (64 GiB), and holds between 50.2 GB \
-             (46.7 GiB) and 52.8 GB (49.2 GiB) of it (95% CI), with losses scattered over the device: byte 8,192 \
-             returns zeros instead of what was written; 30 of 32 wrong blocks were wrong again."
-        );
-        let other = Seen::Other { at_bytes: 8192, of_bytes: 4096 };
-        let wraps = of(SeenCounts { other: 1, ..NONE }, Some(other));
-        assert!(
-            wraps.contains(
-                "and has less; run a full pass for the size: byte 8,192 returns what was written to byte 4,096 (it \
-                 wraps); 1 of 1 wrong blocks"
-            ),
-            "{wraps}"
-        );
-        let lost = of(SeenCounts { foreign: 1, ..NONE }, Some(Seen::Foreign));
-        assert!(lost.contains(": the write to byte 8,192 was lost, and the earlier"), "{lost}");
-        let refused = of(SeenCounts { failed: 1, ..NONE }, Some(Seen::Failed));
-        assert!(refused.contains(": byte 8,192 is refused (I/O error);"), "{refused}");
-        let older = of(SeenCounts { older: 1, ..NONE }, Some(Seen::Older));
-        assert!(older.contains("and stores rewrites in between"), "{older}");
-        assert!(older.contains(": byte 8,192 returns earlier data; a later write"), "{older}");
-        let unshown = of(SeenCounts { failed: 1, ..NONE }, None);
-        assert!(unshown.contains(" (refuses);"), "{unshown}");
-        let turned = of(SeenCounts { flipped: 3, as_written: 1, ..NONE }, None);
-        assert_eq!(
-            turned,
-            "The device flips bits: 500 of 2,000 blocks of 4 KiB had flipped bits, and 3 of 4 again after a rewrite; \
-             it is worn or faulty, and this does not show a false size."
-        );
-        let unsteady = of(SeenCounts { as_written: 32, ..NONE }, None);
-        assert!(unsteady.contains("of 2,000 blocks of 4 KiB, 500 were wrong, and intact when 32"));
-        // A border is no share, and free space claims nothing.
-        let again = SeenCounts { zero: 1, ..NONE };
-        let mut border =
-            detail(CapacityOutcome { held_bytes: Some(1 << 30), ..outcome(first, again) });
-        border.in_free_space = true;
-        let border = said(&border);
-        assert!(
-            border.contains(
-                "68.7 GB (64 GiB) are free, and holds about 1.07 GB (1 GiB) (returns zeros);"
-            ),
-            "{border}"
-        );
-    }
-
-    #[test]
     fn drives_that_die_and_mixed_addresses_have_no_size() {
         let of = |first: SeenCounts,
                   again: SeenCounts,
@@ -355,56 +299,5 @@ mod tests {
             assert_eq!(held, size);
             assert_eq!(text.contains("mixes up its addresses"), size.is_none(), "{text}");
         }
-    }
-
-    #[test]
-    fn what_would_have_been_missed_is_told() {
-        let good = SeenCounts { as_written: 2995, ..NONE };
-        let of = |change: &dyn Fn(&mut CapacityOutcome)| {
-            let mut own = outcome(good, NONE);
-            change(&mut own);
-            let own = detail(own);
-            limits(&own, &told(&own, Some(&Between::Nothing)))
-        };
-        let usual = of(&|_| ());
-        assert_eq!(
-            usual,
-            "The pass detects a false capacity that hides 0.1% (65.5 MiB) or more with 95% probability, and 0.24% \
-             (151 MiB) with 99.9%; it always detects a single stretch of 60 MiB or more. It always detects a wrap \
-             onto the beginning. Only --capacity=full detects a device that fails after more than 256 MiB of writes. \
-             No block was written twice, so the pass does not detect lost rewrites. A cache of 64 MiB or more inside \
-             the drive could have answered."
-        );
-        let chance = of(&|own| own.widest_gap_bytes = 1 << 30);
-        assert!(chance.contains("It detects a wrap by chance only."), "{chance}");
-        let cut = of(&|own| own.cut_short = true);
-        assert!(
-            cut.starts_with("The time ended before Assay tested all of it. The pass detects"),
-            "{cut}"
-        );
-        let whole = |own: &mut CapacityOutcome| {
-            own.shape.full = true;
-            own.first.as_written = 16 << 20;
-            own.rewritten = 2048;
-        };
-        let whole = of(&whole);
-        assert!(
-            whole.starts_with("Assay tested every block. 2,048 blocks were written twice"),
-            "{whole}"
-        );
-        assert!(!whole.contains("--capacity=full"), "{whole}");
-        let twice = of(&|own| {
-            own.shape.full = true;
-            (own.first.as_written, own.rewritten) = (16 << 20, 16 << 20);
-        });
-        assert!(
-            twice.starts_with("Assay tested every block. Assay wrote every block twice."),
-            "{twice}"
-        );
-        let own = detail(outcome(good, NONE));
-        let memory = limits(&own, &told(&own, None));
-        assert_eq!(memory, "So the smallest detectable loss is unknown.");
-        let noted = of(&|own| own.note = Some("a note".to_owned()));
-        assert!(noted.ends_with("could have answered. Note: a note."), "{noted}");
     }
 }

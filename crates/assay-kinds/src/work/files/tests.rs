@@ -108,35 +108,6 @@ fn there_is_a_file_for_each_thread_however_slow_it_is() {
 }
 
 #[test]
-fn words_say_what_is_done() {
-    assert_eq!(
-        planned().words(),
-        "10,000 files of 4 KiB in 100 directories: create, stat, read, rename and delete in random \
-         order; synced after each phase; cached"
-    );
-    let one = Planned { files: 1, directories: 1, ..planned() };
-    assert!(one.words().starts_with("1 file of 4 KiB in 1 directory: "), "{}", one.words());
-    let empty = Planned { size_bytes: 0, ..one };
-    assert!(empty.words().starts_with("1 empty file in 1 directory: "), "{}", empty.words());
-    let other = Planned {
-        size_bytes: 0,
-        directories: 1,
-        levels: 3,
-        threads: 4,
-        pattern: Pattern::Sequential,
-        fsync: FileSync::EachFile,
-        cold: true,
-        ..planned()
-    };
-    assert_eq!(
-        other.words(),
-        "10,000 empty files in 1 directory, 3 levels deep: create, stat, read, rename and delete \
-         by 4 threads in creation order; each file synced after writing; an empty page \
-         cache before each phase"
-    );
-}
-
-#[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
     for own in parameters::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();

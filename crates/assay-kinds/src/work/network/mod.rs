@@ -101,7 +101,7 @@ impl Kind for Asked {
                Assay fixes the number of streams and their congestion control, because an algorithm that limits \
                queueing would hide a deep buffer. Only probes within the window of arriving data count. Assay reports \
                their loss and the achieved rate with the latency. A trial fails if the load stops, a probe stalls or \
-               the peer is lost. With `peer = \"lab\"`, as set by `--lab`, Assay creates and removes three network \
+               the peer is lost. With `peer = \"lab\"`, as set by `--scratch`, Assay creates and removes three network \
                namespaces with a slow link and a deep buffer.",
     };
     const KEYS: &'static Fields = &Fields { label: "network", rows: parameters::KEYS };

@@ -155,7 +155,7 @@ impl Planned {
 pub(super) fn no_peer() -> String {
     format!(
         "a link needs a peer; start `assay peer --listen ADDRESS:{port}` on another machine and use --set \
-         peer=ADDRESS:{port}, or try --lab",
+         peer=ADDRESS:{port}, or try --scratch",
         port = protocol::PORT
     )
 }

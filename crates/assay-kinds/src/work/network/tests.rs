@@ -147,7 +147,7 @@ fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
 fn without_a_peer_or_a_token_nothing_is_guessed() {
     let fake = Fake::new();
     let told = on(&fake, &Asked::sample()).unwrap_err();
-    assert!(told.contains("assay peer --listen") && told.contains("--lab"), "{told}");
+    assert!(told.contains("assay peer --listen") && told.contains("--scratch"), "{told}");
     let asked = Asked { peer: Some("192.0.2.1:7710".to_owned()), ..Asked::sample() };
     assert!(on(&fake, &asked).unwrap_err().contains("ASSAY_PEER_TOKEN"));
     fake.set_variable("ASSAY_PEER_TOKEN", "short");
@@ -461,34 +461,6 @@ fn counted_are_probes_that_came_back() {
     let found = judge(run(vec![phase(Load::Idle, 1), up]), PROBE_NS).ok().unwrap();
     assert_eq!(found.detail.operations(), 300 + 270);
     assert!(found.detail.phase(Load::Down).is_none());
-}
-
-#[test]
-fn a_link_is_told_in_a_line_and_lasts_as_long_as_its_phases() {
-    let planned = Asked::sample().planned();
-    assert_eq!(
-        planned.words(),
-        "link to an unspecified peer: idle, up, down, both for 6 s each, 16 TCP streams per \
-         direction (cubic), a probe every 20 ms"
-    );
-    // Four phases of 6 s, a ramp of 0.2 s and three of 2 s, and 1.5 s around each.
-    assert_eq!(planned.whole_ns(), (4 * 6000 + 200 + 3 * 2000 + 4 * 1500) * MS);
-    assert_eq!(Asked::sample().time(), Some(Time(planned.whole_ns())));
-    let halves = [6000, 4000, 3000, 1000].map(|ms| {
-        let own = Planned { phase_ns: ms * MS, ..planned.clone() };
-        match own.halved() {
-            crate::work::Planned::Network(own) => own.phase_ns / MS,
-            other => panic!("{other:?}"),
-        }
-    });
-    assert_eq!(halves, [3000, 2000, 2000, 1000]);
-    assert_eq!([ramp_ns(Load::Idle), ramp_ns(Load::Up)], [200 * MS, 2000 * MS]);
-    let mut quick = Asked::sample();
-    quick.hurry(None);
-    assert_eq!((quick.phase_time.0, quick.probe_interval.0), (2500 * MS, 8 * MS));
-    quick.phase_time = Time(2000 * MS);
-    quick.hurry(None);
-    assert_eq!(quick.phase_time.0, 2000 * MS, "what is shorter stays");
 }
 
 #[test]

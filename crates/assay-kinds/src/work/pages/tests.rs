@@ -422,44 +422,6 @@ fn nothing_is_packed_below_a_mebibyte() {
 }
 
 #[test]
-fn pages_are_told_in_a_line_and_tried_by_hand() {
-    let words = planned().words();
-    assert_eq!(
-        words,
-        "576 MiB of pages, of random bytes, which do not compress, under a limit of 384 MiB, accessed one \
-         after the other, uniformly, 30% of the accesses write"
-    );
-    let free = Planned { limit: None, content: Content::Zero, skew: Skew::Zipf(0.9), ..planned() };
-    assert_eq!(
-        free.words(),
-        "576 MiB of pages, of zeros, accessed one after the other, by Zipf's law with exponent 0.9, 30% of \
-         the accesses write"
-    );
-    let line = |planned: &Planned, time_ns| {
-        let how = crate::work::ByHand {
-            name: "pages",
-            area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-            path: ".",
-            ramp_ns: 0,
-            time_ns,
-            note: None,
-            background: None,
-        };
-        planned.by_hand(&how).words.join(" ")
-    };
-    let stress = "stress-ng --vm 1 --vm-bytes 603979776 --vm-keep --vm-method rand-set --timeout";
-    assert_eq!(line(&free, 1), format!("{stress} 1s --metrics-brief"));
-    assert_eq!(line(&free, 2_000_000_001), format!("{stress} 3s --metrics-brief"));
-    assert_eq!(line(&free, 0), format!("{stress} 1s --metrics-brief"));
-    let limited = format!("systemd-run --scope -p MemoryMax=402653184 {stress} 1s --metrics-brief");
-    assert_eq!(line(&planned(), 1), limited);
-    let mut asked = Asked::sample();
-    asked.take(SWAP, NO_SWAP);
-    assert!(line(&asked.planned().unwrap(), 1).contains(" -p MemorySwapMax=0 stress-ng"));
-    assert!(free.wants_memory());
-}
-
-#[test]
 fn a_pilot_holds_a_set_that_fits() {
     let fake = Fake::new();
     fake.add("dir /proc\ndir /proc/self\nlink /proc/self/exe /usr/bin/assay").unwrap();

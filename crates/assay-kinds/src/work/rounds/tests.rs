@@ -118,64 +118,6 @@ fn departures(change: impl Fn(&mut Planned, &mut Detail)) -> String {
 }
 
 #[test]
-fn every_departure_is_told_with_its_reason() {
-    let prepared = |change: fn(&mut Prepared)| departures(|_, detail| change(&mut detail.prepared));
-    for (told, words) in [
-        (prepared(|own| own.is_device = false), "a file of 64 GiB was tested, not a whole device"),
-        (
-            prepared(|own| (own.range_bytes, own.wanted_bytes) = (32 * GIB, 32 * GIB)),
-            "32 GiB of a device of 64 GiB were tested",
-        ),
-        (prepared(|own| own.device_bytes = None), "the size of the device is unknown"),
-        (
-            prepared(|own| own.not_purged = Some("Operation not supported".to_owned())),
-            "it was not purged (Operation not supported)",
-        ),
-        (
-            prepared(|own| own.write_cache = Some("write back".to_owned())),
-            "the kernel reports its cache as `write back`, but enterprise requires it off",
-        ),
-        (prepared(|own| own.write_cache = None), "it is unknown whether its write cache is off"),
-        (
-            prepared(|own| own.filled_bytes = 70 * GIB),
-            "70 GiB were written before the first round, but 128 GiB were required",
-        ),
-        (departures(|own, _| own.direct = false), "it was written and read through the page cache"),
-        (departures(|own, _| own.engine = Engine::Simulated), "the drive is simulated"),
-        (
-            departures(|_, detail| detail.cell_ns = 2 * SECOND),
-            "a cell ran for 2 s instead of a minute",
-        ),
-        (
-            departures(|own, _| own.cells.push(own.cells[0])),
-            "56 of 57 cells ran, because the time ended",
-        ),
-        (
-            departures(|own, _| own.left_out.push("cells of 512 B were left out (why)".to_owned())),
-            "cells of 512 B were left out (why)",
-        ),
-        (
-            departures(|_, detail| detail.rounds.truncate(3)),
-            "3 rounds ran, but the test judges five",
-        ),
-        (departures(|_, detail| detail.rounds.truncate(6)), "no steady state within 6 rounds"),
-        (
-            departures(|own, detail| {
-                detail.rounds.truncate(6);
-                own.most_rounds = 6;
-            }),
-            "no steady state within 6 rounds, the most",
-        ),
-        (
-            departures(|_, detail| detail.ended = Some("the user stopped it after 1 h".to_owned())),
-            "the user stopped it after 1 h",
-        ),
-    ] {
-        assert_eq!(told, words);
-    }
-}
-
-#[test]
 fn a_client_has_three_quarters_and_its_cache() {
     let client = |range_bytes: u64, cache: &str| {
         departures(|own, detail| {

@@ -532,38 +532,6 @@ mod tests {
     }
 
     #[test]
-    fn where_the_drive_rested_no_fall_is_no_news_and_the_whole_is_told_beside() {
-        let told = facts(&[&with_rests(&[400], 0.75)], &[]);
-        assert!(!told.text.contains("did not drop"), "{}", told.text);
-        assert!(told.text.starts_with("It writes 400 MiB/s (95%"), "{}", told.text);
-        assert!(
-            told.text.ends_with(
-                ") without pauses. The drive paused between its slices for 75% of the time, so a drop may come only \
-                 after more than 6.25 GiB, or not at all; over all of it, it wrote 100 MiB/s."
-            ),
-            "{}",
-            told.text
-        );
-        // The table and the sentence have one number.
-        let Exhibit { table, remarks, .. } = Facts::exhibit(&[&told], &Bare);
-        let [_, whole] = table.rows.as_slice() else { panic!("{table:?}") };
-        let rests = told.timeline.rests.unwrap();
-        assert_eq!(
-            whole.cells[0].value,
-            Value::Words("with its pauses, 75% of the time".to_owned())
-        );
-        assert_eq!(whole.cells[2].value, Value::Number(rests.whole_bytes_per_s));
-        assert_eq!(remarks.len(), 2);
-        let fell = facts(&[&with_rests(&[400, 100], 0.2)], &[]).text;
-        assert!(
-            fell.contains(
-                "between its slices for 20% of the time, so without pauses its rate may drop sooner; over"
-            ),
-            "{fell}"
-        );
-    }
-
-    #[test]
     fn where_it_hardly_rested_nothing_is_said_of_it() {
         let [quiet, older] =
             [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
@@ -582,39 +550,6 @@ mod tests {
         let mut facts = Facts::of(&planned.facts(&seen).unwrap()).unwrap().clone();
         facts.settle(&|metric| (metric == SUSTAINED.name).then_some(300.0 * MIB as f64));
         facts
-    }
-
-    #[test]
-    fn of_several_trials_the_gravest_is_told_and_the_number_is_that_of_their_row() {
-        let [even, slow, fell] = [&[400][..], &[100], &[400, 200]].map(measured);
-        let three = facts(&[&even, &fell, &slow], &[]);
-        assert_eq!(three.timeline.levels.len(), 2, "{three:?}");
-        let several = three.several.unwrap();
-        assert_eq!((several.trial, several.trials, several.fell), (2, 3, 1));
-        assert_eq!(several.sustained_bytes_per_s, Some(300.0 * MIB as f64));
-        assert!(
-            three.text.ends_with(
-                " This is trial 2 of 3, the worst; the rate dropped permanently in 1 of them. The sustained rate of \
-                 all is 300 MiB/s; single trials wrote 100 MiB/s to 400 MiB/s at the end."
-            ),
-            "{}",
-            three.text
-        );
-        let Exhibit { table, .. } = Facts::exhibit(&[&three], &Bare);
-        let [.., all] = table.rows.as_slice() else { panic!("{table:?}") };
-        assert_eq!(table.rows.len(), 3);
-        assert_eq!(all.cells[0].value, Value::Words("all 3 trials, at the end".to_owned()));
-        assert_eq!(all.cells[2].value, Value::Number(300.0 * MIB as f64));
-        // The same trials in another order say the same of another place.
-        assert_eq!(facts(&[&slow, &even, &fell], &[]).several.unwrap().trial, 3);
-        let steady = facts(&[&slow, &even], &[]);
-        assert!(
-            steady.text.contains(
-                "This is trial 1 of 2, the slowest at the end; the rate dropped permanently in none of them."
-            ),
-            "{}",
-            steady.text
-        );
     }
 
     /// One trial is its row: nothing is said of others, and no line is one of all.

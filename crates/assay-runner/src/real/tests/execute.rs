@@ -132,7 +132,7 @@ fn time_is_measured_from_start_to_end() {
 fn what_is_not_there_is_named() {
     let (kind, said) = Run::new(&["assay-no-such-program", "x"]).refused();
     assert_eq!(kind, io::ErrorKind::NotFound);
-    assert!(said.starts_with("cannot start `assay-no-such-program`: there is no such"), "{said}");
+    assert!(said.starts_with("cannot start `assay-no-such-program`: no such"), "{said}");
     let (kind, said) = Run::new(&["./no-such"]).refused();
     assert_eq!(kind, io::ErrorKind::NotFound);
     assert!(said.contains("`./no-such`: no such file relative to /"), "{said}");
@@ -168,7 +168,7 @@ fn a_directory_that_is_missing_is_named() {
     assert_eq!(kind, io::ErrorKind::NotFound);
     assert_eq!(said, "the directory /no/such does not exist; create it, or use another");
     let (_, said) = Run { directory: "/etc/passwd".into(), ..Run::new(&["true"]) }.refused();
-    assert!(said.starts_with("the directory /etc/passwd cannot be entered"), "{said}");
+    assert!(said.starts_with("the directory /etc/passwd is inaccessible"), "{said}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn it_runs_in_its_directory_and_reads_its_input() {
     let absent = Run { input: Some("no-words".into()), ..Run::new(&["true"]).below(&scratch) };
     let (kind, said) = absent.refused();
     assert_eq!(kind, io::ErrorKind::NotFound);
-    assert!(said.starts_with("no-words, which `true` is to read, cannot be opened"), "{said}");
+    assert!(said.starts_with("no-words, the input of `true`, cannot be opened"), "{said}");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn a_file_that_somebody_changed_is_left_alone_and_shown() {
     fake.put(rules(), "mine\n");
     let changed = condition(&fake);
     let refusal = take_back(&fake).unwrap_err();
-    assert!(refusal.message.ends_with("It holds now:\nmine"), "{refusal}");
+    assert!(refusal.message.ends_with("It now contains:\nmine"), "{refusal}");
     assert_eq!(condition(&fake), changed);
     // Removed by hand, it is no obstacle.
     fake.remove(rules());

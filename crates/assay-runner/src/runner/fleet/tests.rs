@@ -83,7 +83,7 @@ fn what_has_no_sum_is_refused() {
     let looks = Given { study: Box::leak(text.into_boxed_str()), ..USUAL };
     let came = fleet(&[looks.clone(), looks], OnLoss::End);
     let why = &came[0].finished.as_ref().err().unwrap().message;
-    assert!(why.contains("--fleet does not support this study yet"), "{why}");
+    assert!(why.contains("--coordinator does not support this study yet"), "{why}");
 }
 
 /// Where a rank is lost, in whatever way: the others end within their patience, and it is named.

@@ -150,8 +150,8 @@ mod tests {
             "queue-depth with --set queue_depth=2,4: workload.io.block_size: no"
         );
         assert_eq!(
-            line("recreate_per", "no", &[("--lab", "")]),
-            "queue-depth with --lab: recreate_per: no"
+            line("recreate_per", "no", &[("--scratch", "")]),
+            "queue-depth with --scratch: recreate_per: no"
         );
         assert_eq!(line("", "no", &typed[..1]), "queue-depth with --set queue_depth=2,4: no");
         assert_eq!(line("recreate_per", "no", &[]), "queue-depth: no");

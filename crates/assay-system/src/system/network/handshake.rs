@@ -315,30 +315,6 @@ mod tests {
         assert!(ONE.check(&token(), RIDDLES, b"7", &own).is_err(), "its own words are no answer");
     }
 
-    #[test]
-    fn what_is_heard_says_what_to_do() {
-        let told = |line: &str| ONE.read_answer(line).unwrap_err();
-        assert_eq!(
-            told("no token"),
-            "the first has a different token: give both sides the same one"
-        );
-        for line in ["", "ok", "ok 00", "no", "no token now", "no a b", "yes"] {
-            assert_eq!(told(line), "the first sent an invalid message", "{line}");
-        }
-        assert_eq!(ONE.read_answer(&refusal("busy")), Ok(Answer::Refused("busy")));
-        let riddle = "01".repeat(32);
-        let told = |line: &str| ONE.read_greeting(line).unwrap_err();
-        assert_eq!(
-            told(&format!("assay-one/4 {riddle}")),
-            "the first uses assay-one/4, this is assay-one/3; use the same assay on both sides"
-        );
-        for line in ["", "assay-one/3", "assay-one/3 00", "assay-one4 00", "SSH-2.0-x"] {
-            assert_eq!(told(line), "no number one answers there", "{line}");
-        }
-        let more = format!("assay-one/3 {riddle} x");
-        assert_eq!(told(&more), "no number one answers there");
-    }
-
     /// HMAC-SHA256 by RFC 2104, of each part with its length before it.
     #[test]
     fn what_is_signed_is_fixed_to_the_byte() {

@@ -65,7 +65,7 @@ fn a_known_loss_is_over_a_gate_below_it_and_surely_within_one_above_its_interval
     // The other way round it gained.
     let gained = gated(Study::of(&[("old", &LOW), ("new", &HIGH)]), asked(0.0));
     assert_eq!(row(&gained).outcome, Ended::Pass);
-    assert!(row(&gained).text().contains("better by 4.2%, surely not worse"));
+    assert!(row(&gained).text().contains("4.2% better"));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn rows_share_the_error() {
 #[test]
 fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     let found = gated(lost(), asked(0.05));
-    assert!(found.summary[0].starts_with("The gate of 5% passed: work ("), "{:?}", found.summary);
+    assert!(found.summary[0].starts_with("Gate passed (limit 5%): work ("), "{:?}", found.summary);
     assert_eq!(found.summary_facts[0], Said::Gate);
     assert_eq!(found.summary.len(), found.summary_facts.len());
     let first = &found.answers[0];
@@ -230,7 +230,7 @@ fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
     let within = until(lost(), 0.1);
     assert_eq!((row(&within).outcome.clone(), row(&within).min_detectable), (Ended::Pass, None));
     assert_eq!(enough(&within, &open), Some(Enough::Gated));
-    assert!(told(&within).text.starts_with("the gate of 10% passed after 5 replicates: "));
+    assert!(told(&within).text.starts_with("gate passed (limit 10%"));
     let over = until(lost(), 0.005);
     assert_eq!(
         (row(&over).outcome.clone(), enough(&over, &open)),
@@ -354,7 +354,7 @@ fn a_count_is_judged_by_its_differences() {
     near(amount.loss, 10.0);
     near(amount.bound95, 8.492_555);
     assert!(row(&over).loss.is_none() && row(&over).min_detectable.is_none());
-    assert!(told(&over).text.starts_with("the gate of 5 failed: "), "{}", told(&over).text);
+    assert!(told(&over).text.starts_with("gate failed (limit 5): "), "{}", told(&over).text);
     assert_eq!(over.answers[0].verdict, Claim::Contradicted);
     let within = counted([&old, &new], 12.0, false);
     assert_eq!(
@@ -388,7 +388,7 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
 #[test]
 fn an_amount_says_nothing_of_what_is_compared_by_ratios() {
     let found = gated(lost(), Gate { more: Some(10.0), ..asked(0.0) });
-    assert!(silence(&found).starts_with("compares it by its ratio"), "{}", silence(&found));
+    assert!(silence(&found).contains("compares it by its ratio"), "{}", silence(&found));
     assert!(row(&found).is_final);
 }
 

@@ -241,9 +241,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
     let two = compared(&[day("a", BARE, 10_000), day("b", BARE, 10_100), day("k", KVM, 9_000)]);
     let bare = row(&two, "bare metal");
     assert_eq!((bare.unit, bare.n), (Unit::TrialsOfResults, 8));
-    assert!(
-        told(&two, "sessions")[0].starts_with("bare metal: 2 results of one day; their trials")
-    );
+    assert!(told(&two, "sessions")[0].starts_with("bare metal: 2 results of one day"));
     let sides = |rates: [u64; 3]| {
         let [one, two, three] = rates;
         vec![
@@ -455,7 +453,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     );
     let asked = Question { baseline: Some("moon".to_owned()), ..none() };
     let unknown = refused(&[bare.clone(), kvm.clone()], asked);
-    assert!(unknown.ends_with("there are bare metal and KVM"), "{unknown}");
+    assert!(unknown.ends_with("use one of bare metal and KVM"), "{unknown}");
     let mut nowhere = kvm;
     nowhere.findings.environment.platform = None;
     nowhere.findings.environment.unknown = Unknown::ALL.to_vec();

@@ -324,7 +324,7 @@ fn as_many_replicates_are_advised_as_are_said_to_tell() {
     let told = &found.summary[0];
     let wanted = format!("measure again, or run more replicates (--replicates {needed}).");
     assert!(told.starts_with("Disturbed") && told.ends_with(&wanted), "{told}");
-    let said = format!("about {needed} replicates in all would resolve a difference of 5%");
+    let said = format!("about {needed} replicates would detect 5%");
     assert!(found.summary.iter().any(|text| text.contains(&said)), "{:?}", found.summary);
 }
 

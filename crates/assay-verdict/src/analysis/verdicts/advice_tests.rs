@@ -151,21 +151,21 @@ fn used(found: &Findings) -> String {
 fn of_arms_that_do_as_much_the_smallest_is_advised() {
     let found = queues([0.5, 0.995, 1.0], Some([100.0, 390.0, 499.0]));
     let text = used(&found);
-    assert!(text.starts_with("work: setting 8 is the candidate"), "{text}");
-    let tail = "; it does as much as setting 16, with a p99 of 392 us against 501 us.";
+    assert!(text.starts_with("work: use setting 8 (candidate)"), "{text}");
+    let tail = "; it does not differ from setting 16 beyond the margin, with a p99 of 392 us against 501 us.";
     assert!(text.ends_with(tail), "{text}");
     assert_eq!(found.advice[0].evidence, ["work:iops:setting=8"]);
     // A tail that is not surely shorter is not told.
     let text = used(&queues([0.5, 0.995, 1.0], Some([100.0, 499.0, 499.0])));
-    assert!(text.ends_with("; it does as much as setting 16."), "{text}");
+    assert!(text.ends_with("; it does not differ from setting 16 beyond the margin."), "{text}");
 }
 
 #[test]
 fn a_smaller_level_that_does_less_is_not_advised() {
     let text = used(&queues([0.5, 0.9, 1.0], None));
-    assert!(text.starts_with("work: setting 16, the largest tried, is"), "{text}");
-    assert!(!text.contains("as much"), "{text}");
+    assert!(text.starts_with("work: use setting 16, the largest tried,"), "{text}");
+    assert!(!text.contains("does not differ"), "{text}");
     // A larger one that does as much as the best is no reason either.
     let text = used(&queues([0.5, 1.0, 0.995], None));
-    assert!(text.starts_with("work: setting 8 is") && !text.contains("as much"), "{text}");
+    assert!(text.starts_with("work: use setting 8") && !text.contains("does not differ"), "{text}");
 }

@@ -160,10 +160,7 @@ fn what_suspect_numbers_would_show_is_not_shown() {
     let told = with(&[Trust::Suspect], between("4", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
     assert_eq!(told.answer, "The numbers would support it, but they are suspect.");
-    assert_eq!(
-        told.reasons,
-        ["work: best operations per second at 4, significantly, from suspect numbers."]
-    );
+    assert_eq!(told.reasons, ["work: best IOPS at 4, significantly, from suspect numbers."]);
     let told = with(&[Trust::Suspect], two(AskKind::Better, "1", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
     assert_eq!(told.answer, "The numbers would contradict it, but they are suspect.");
@@ -442,7 +439,7 @@ fn what_a_study_asks_for_is_the_candidate_among_those_that_cannot_be_told_apart(
         study.measured.design.questions = if asks { vec![ask] } else { Vec::new() };
         let found = study.findings();
         let used = found.advice.iter().find(|one| one.kind == AdviceKind::Use).unwrap();
-        used.text.split(" is the candidate").next().unwrap().to_owned()
+        used.text.split(" (candidate)").next().unwrap().to_owned()
     };
     assert!(!candidate(false).ends_with("99%"), "{}", candidate(false));
     assert!(candidate(true).ends_with("99%"), "{}", candidate(true));
@@ -456,7 +453,7 @@ fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
     let found = told("1 MiB");
     assert_eq!(found.verdict, Claim::Supported, "{:?}", found.reasons);
     let text = &found.reasons[0];
-    let wanted = "work: from 1 MiB on within 5% of the highest operations per second, at 4 MiB; 1 MiB has 0.99";
+    let wanted = "work: from 1 MiB on within 5% of the highest IOPS, at 4 MiB; 1 MiB has 0.99";
     assert!(text.starts_with(wanted), "{text}");
     assert_eq!(told("64 KiB").verdict, Claim::Contradicted);
     assert_eq!(told("4 MiB").verdict, Claim::Supported, "the best is enough");

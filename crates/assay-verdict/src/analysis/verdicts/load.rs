@@ -245,7 +245,7 @@ mod tests {
     fn the_rule_is_named_and_nothing_is_advised() {
         let found = found(0.5, 0.6);
         let check = found.checks.iter().find(|check| check.name == ABOUT.name).unwrap();
-        assert!(check.text.contains("no verdict: the load differed (0.598"), "{check:?}");
+        assert!(check.text.contains("no verdict: the load differed (40.2% fewer"), "{check:?}");
         assert!(found.advice.is_empty() && found.ranks.is_empty(), "{:?}", found.advice);
     }
 

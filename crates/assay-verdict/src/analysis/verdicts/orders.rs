@@ -175,12 +175,12 @@ mod tests {
                 trial.value = trial.value.map(|value| 100.0 * (value / 100.0).powf(spread));
             }
             let found = study.findings();
-            let text = found.checks.iter().find(|check| check.text.contains("power 80%"));
+            let text = found.checks.iter().find(|check| check.text.contains("80% power"));
             text.map(|check| check.text.clone()).unwrap_or_default()
         };
         let share = |text: &str| -> f64 {
             let (_, size) = text.split_once("below ").unwrap();
-            size.split(' ').next().unwrap().parse().unwrap()
+            size.split('%').next().unwrap().parse().unwrap()
         };
         let (quiet, noisy) = (missed(1.0, LeadIn::Half), missed(3.0, LeadIn::Half));
         assert!(share(&noisy) > 2.0 * share(&quiet), "{quiet} {noisy}");

@@ -79,13 +79,8 @@ proptest! {
             }
             _ => prop_assert!(!above && !below, "{}", one.text),
         }
-        let ratio: f64 = one
-            .text
-            .split_whitespace()
-            .zip(one.text.split_whitespace().skip(1))
-            .find(|(_, next)| *next == "times")
-            .and_then(|(number, _)| number.parse().ok())
-            .expect(&one.text);
+        let (_, after) = one.text.split_once("ratio ").expect(&one.text);
+        let ratio: f64 = after.split(',').next().and_then(|number| number.parse().ok()).expect(&one.text);
         prop_assert!((low..=high).contains(&ratio), "{}", one.text);
         let word = ["is better", "is worse", "is equivalent", "inconclusive"];
         let told = word.iter().filter(|word| one.text.contains(*word)).count();

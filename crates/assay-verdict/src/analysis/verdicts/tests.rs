@@ -176,7 +176,7 @@ fn the_known_answer_of_r4() {
     assert_eq!(one.verdict, Some(Verdict::Better));
     assert_eq!(
         one.text,
-        "new is better than old: 1.042 times the operations per second (95% CI 1.029 to 1.055, 5 replicates)."
+        "new is better than old: 4.2% more IOPS (ratio 1.042, 95% CI 1.029-1.055, n = 5)."
     );
 }
 
@@ -195,7 +195,7 @@ fn an_emulated_machine_judges_amounts_alone() {
     assert_eq!((one.verdict, one.within_margin), (None, false));
     assert_eq!(
         one.text,
-        "new has 1.042 times the operations per second of old (95% CI 1.026 to 1.059, 5 replicates); no verdict: \
+        "new against old: 4.2% more IOPS (ratio 1.042, 95% CI 1.026-1.059, n = 5); no verdict: \
          times and rates of an emulated machine do not describe hardware."
     );
     assert!(one.note_facts.contains(&assay_study::findings::notes::Note::Emulated));
@@ -388,8 +388,8 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
             found.comparisons.iter().find(|one| one.configuration == setting).unwrap().verdict;
         (verdict.unwrap(), found.ranks[0].text.clone())
     };
-    let head = "work: setting a is best of 5 by operations per second";
-    let end = "setting b cannot be distinguished from it";
+    let head = "work: setting a is best of 5 by IOPS";
+    let end = "setting b does not differ significantly";
     let (verdict, text) = told(0.0385);
     assert_eq!(verdict, Verdict::Worse);
     assert_eq!(text, format!("{head}; {end} (all pairs, simultaneous 95% CIs)."));

@@ -31,7 +31,7 @@ fn a_line_is_told_by_its_slope() {
     let trend = told(&found).unwrap();
     assert_eq!((trend.shape, trend.knee), (Shape::Line, None));
     assert!((trend.slope.unwrap().exp2() - 1.1).abs() < 0.01);
-    assert!(trend.text.contains("doubling setting goes with 1.1"), "{}", trend.text);
+    assert!(trend.text.contains("doubling setting multiplies IOPS by 1.1"), "{}", trend.text);
 }
 
 #[test]

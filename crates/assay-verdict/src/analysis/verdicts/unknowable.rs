@@ -138,14 +138,14 @@ mod tests {
     fn unknown_direction_gets_ratio_without_verdict() {
         for (metric, option) in [
             ("widgets/s", "--better widgets/s=higher"),
-            ("reported_score", "--reads FORMAT::higher"),
+            ("reported_score", "--parse FORMAT::higher"),
             ("queue_length", "--better queue_length=higher"),
         ] {
             let found = study(metric, Better::Unknown, [&OLD, &NEW]).findings();
             let one = &found.comparisons[0];
             assert_eq!(one.verdict, Some(Verdict::Inconclusive), "{metric}");
             assert!(one.ratio.is_some_and(|ratio| (ratio - 0.5).abs() < 0.01), "{:?}", one.ratio);
-            assert!(one.text.contains("no verdict: which direction"), "{}", one.text);
+            assert!(one.text.contains("no verdict: the better direction"), "{}", one.text);
             assert!(one.text.contains(option), "{}", one.text);
             assert!(found.advice.is_empty() && found.ranks.is_empty(), "{:?}", found.advice);
             assert!(found.checks.iter().all(|check| check.name != "invalid"));
@@ -189,7 +189,7 @@ mod tests {
         ] {
             let (verdict, text) = verdict(&study("parse_ms", Better::Lower, sides).findings());
             assert_eq!(verdict, Some(Verdict::Inconclusive), "{text}");
-            assert!(text.contains(&format!("in steps of {step} (parse_ms)")), "{text}");
+            assert!(text.contains(&format!("resolution of {step} (parse_ms)")), "{text}");
         }
     }
 

@@ -318,7 +318,7 @@ pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -
     } else {
         format!("{what} of any size")
     };
-    format!("; {size} was not detectable (power 80%): {advice}")
+    format!("; {size} was not detectable (80% power): {advice}")
 }
 
 /// Where two chained arms leave nothing to tell carry-over by.
@@ -600,7 +600,7 @@ fn one_day(
     };
     format!(
         "{what}: {later} has {} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
-         smallest detectable loss {}, gain {} (power 80%).",
+         smallest detectable loss {}, gain {} (80% power).",
         change(&ratio, &found.metric),
         percent(loss),
         percent(gain)

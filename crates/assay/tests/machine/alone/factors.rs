@@ -71,7 +71,7 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "factors");
     let study = home.file("study.toml", STUDY);
-    let found = home.json(&["run", &study, "--lab", "--json", "--quiet"]);
+    let found = home.json(&["run", &study, "--scratch", "--json", "--quiet"]);
     assert_eq!(left(&home), Vec::<String>::new());
     let cells = found["measurements"].as_array().unwrap();
     for filesystem in ["ext4", "btrfs"] {
@@ -107,7 +107,7 @@ fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::out_of_reach(env!("CARGO_BIN_EXE_assay"), "interrupted");
     let study = home.file("study.toml", STUDY);
-    let mut running = home.assay.start(&["run", &study, "--lab", "--quiet"]).unwrap();
+    let mut running = home.assay.start(&["run", &study, "--scratch", "--quiet"]).unwrap();
     let results = home.assay.home().join("results");
     let trials = || {
         let bundles = std::fs::read_dir(&results).into_iter().flatten().flatten();

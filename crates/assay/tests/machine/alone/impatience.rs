@@ -56,7 +56,7 @@ fn mounted(home: &Home) -> Option<PathBuf> {
 /// A study in the middle of its first trials, and a file of ours that keeps its file system busy.
 fn busy(home: &Home) -> (Running, File) {
     let study = home.file("study.toml", STUDY);
-    let mut running = home.assay.start(&["run", &study, "--lab", "--quiet"]).unwrap();
+    let mut running = home.assay.start(&["run", &study, "--scratch", "--quiet"]).unwrap();
     let results = home.assay.home().join("results");
     let trials = || {
         let bundles = fs::read_dir(&results).into_iter().flatten().flatten();

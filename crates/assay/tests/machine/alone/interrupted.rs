@@ -88,7 +88,8 @@ impl Site {
         let (device, folder) = (self.device.device(), word(self.volume.directory()));
         let plan = self.run(&["plan", "queue-depth", device, "--json"])?.json()?;
         let consent = plan["data_at_risk"][0]["destroy"].as_str().ok_or("no consent")?.to_owned();
-        let places: [&[&str]; 4] = [&[device, "--destroy", &consent], &[&folder], &["--lab"], &[]];
+        let places: [&[&str]; 4] =
+            [&[device, "--destroy", &consent], &[&folder], &["--scratch"], &[]];
         let mut reasons = Vec::new();
         for place in places {
             let shortened = self.shortened(name, place);

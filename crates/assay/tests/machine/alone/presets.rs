@@ -112,7 +112,7 @@ pub(super) fn runs(name: &str, how: &[&str]) {
         [Need::Volume(Filesystem::Ext4), Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
     let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
-    let words = ["run", name, "--lab", "--quick", "--replicates", "2", "--json", "--quiet"];
+    let words = ["run", name, "--scratch", "--quick", "--replicates", "2", "--json", "--quiet"];
     let words: Vec<&str> = words.into_iter().chain(how.iter().copied()).collect();
     let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
     is_filled(name, &document);

@@ -99,7 +99,7 @@ pub(in crate::analysis::verdicts) fn orders(note: &Note) -> Option<String> {
 pub(in crate::analysis) fn no_direction(metric: &str) -> String {
     let name = noun(metric);
     let option = if is_told(metric) {
-        "--reads FORMAT::higher or --reads FORMAT::lower".to_owned()
+        "--parse FORMAT::higher or --parse FORMAT::lower".to_owned()
     } else {
         format!("--better {metric}=higher or --better {metric}=lower")
     };
