@@ -239,9 +239,9 @@ mod tests {
             let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
             let minutes = head.contains("minute") || head.contains("budget");
             assert!(minutes, "{name} does not say how long it takes");
-            if text.contains("filesystem") && text.contains("[factors]") {
-                let lost = ["ALL DATA ON IT ARE LOST", "ALL DATA ON THEM ARE LOST"];
-                assert!(lost.iter().any(|lost| head.contains(lost)), "{name}");
+            let is_formatted = text.lines().any(|line| line.starts_with("filesystem"));
+            if is_formatted && text.contains("[factors]") {
+                assert!(head.contains("destroys all data on"), "{name}");
             }
         }
     }
