@@ -105,7 +105,7 @@ impl Ended {
         match self.how {
             How::Exited(0) => Ok(true),
             How::Exited(code) if NOT_RUN.contains(&code) => {
-                Err(format!("the check could not be run: it {}", self.words()))
+                Err(format!("cannot run the check: it {}", self.words()))
             }
             How::TimedOut => Err(format!("the check says nothing: it {}", self.words())),
             How::Exited(_) | How::Signalled(_) => Ok(false),

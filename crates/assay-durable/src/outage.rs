@@ -673,7 +673,7 @@ mod tests {
             for (lines, told) in [
                 (["tell 5", "blind"], "it can find no loss"),
                 (["tell 5", "wrong"], "although nothing was cut"),
-                (["tell 5", "no-such"], "could not be run"),
+                (["tell 5", "no-such"], "cannot run the check"),
                 (["no-such", "lines"], "the command ended with exit code 127"),
             ] {
                 let error = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap_err();

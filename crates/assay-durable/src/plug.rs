@@ -334,8 +334,8 @@ impl Plug<'_> {
     fn judged(&self, begun: &Begun) -> Result<Detail, String> {
         if self.boot()? == begun.boot {
             return Err(
-                "the machine was not started anew since it began (its boot id is the same): there was no cut of power, \
-                 and nothing is said"
+                "the machine has not rebooted since the test began (same boot ID), so there was no power cut and \
+                 there is no verdict"
                     .to_owned(),
             );
         }

@@ -388,7 +388,7 @@ const LEGEND: &str = "Lost: crash points after which a write was missing althoug
 const MOMENTS: [(Grade, &str); 3] = [
     (
         Grade::Replay,
-        "A crash point follows any step of the log from the first acknowledgment on, with equal probability",
+        "Each step of the log after the first acknowledgment is equally likely to be a crash point",
     ),
     (
         Grade::Kill,

@@ -476,10 +476,10 @@ mod tests {
             (vec![0; 4], "flags"),
             (u32::MAX.to_be_bytes().to_vec(), "flags"),
             ([fixed.clone(), vec![0; 16]].concat(), "missing option"),
-            ([fixed.clone(), long].concat(), "longer"),
-            ([fixed, option(LIST, &[]).repeat(100)].concat(), "without an end"),
-            ([begin(), vec![0; 28]].concat(), "no request"),
-            ([begin(), request(WRITE, 0, u32::MAX)].concat(), "longer"),
+            ([fixed.clone(), long].concat(), "too long"),
+            ([fixed, option(LIST, &[]).repeat(100)].concat(), "unterminated"),
+            ([begin(), vec![0; 28]].concat(), "missing request"),
+            ([begin(), request(WRITE, 0, u32::MAX)].concat(), "too long"),
         ] {
             let error = heard(&says, &store).1.unwrap_err();
             assert!(error.to_string().contains(told), "{told}: {error}");

@@ -305,9 +305,9 @@ pub(crate) mod tests {
         let cases = [
             (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "more than all"),
             (Job { size_bytes: 0, ..job() }, "size in bytes 0: use 1 to"),
-            (Job { depth: 0, ..job() }, "depth is 1 to"),
-            (Job { threads: 0, ..job() }, "threads is 1 to"),
-            (Job { wait_for: 0, ..job() }, "completions waited for is 1 to"),
+            (Job { depth: 0, ..job() }, "depth 0: use 1 to"),
+            (Job { threads: 0, ..job() }, "threads 0: use 1 to"),
+            (Job { wait_for: 0, ..job() }, "use 1 to"),
             (Job { wait_for: 2, ..paced(500) }, "collected when it arrives"),
             (Job { wait_for: 2, think, ..job() }, "collected when it arrives"),
             (Job { operations: Some(0), ..job() }, "nothing to measure"),

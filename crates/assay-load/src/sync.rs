@@ -80,9 +80,8 @@ impl FromStr for WriteSync {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (call, every) = text.split_once(':').unwrap_or((text, "1"));
-        let every = match every.parse::<u32>() {
-            Ok(every @ 1..=MOST_WRITES) => every,
-            _ => return Err(format!("`{text}`: the number of writes is 1 to {MOST_WRITES}")),
+        let Ok(every @ 1..=MOST_WRITES) = every.parse::<u32>() else {
+            return Err(format!("`{text}`: the number of writes is 1 to {MOST_WRITES}"));
         };
         match (call, every) {
             ("none", 1) => Ok(Self::None),

@@ -50,7 +50,7 @@ pub static EXPORTERS: &[Exporter] = &[
         about: About {
             name: "forum",
             summary: "one narrow block of text, findings first",
-            text: "Findings, then the numbers, then the test conditions; paste it between a forum's code marks.",
+            text: "Findings first, then the numbers and test conditions; paste the text into a code block.",
         },
         write: |findings| Some(text::render(&document::forum(findings), FORUM_COLUMNS, false)),
         left_out: nothing,

@@ -31,8 +31,8 @@ impl Better {
     /// What stands over a table or an axis.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Higher => "more is better",
-            Self::Lower => "less is better",
+            Self::Higher => "higher is better",
+            Self::Lower => "lower is better",
             Self::Unknown => "the better direction is unknown",
         }
     }
@@ -579,7 +579,7 @@ pub static CLASS_METRICS: &[Metric] = &[
         "block_flush_iops",
         Better::Higher,
         "flushes per second",
-        "flushes per second that a device completed, for all programs",
+        "flushes per second that the device completed, from all programs",
     ),
     of_class(
         ("discard", Statistic::Mean),

@@ -304,7 +304,7 @@ fn a_start_that_is_the_same_is_no_cut() {
     let notes = cut(&fake, &course, 5);
     fake.start_again("first\n");
     let told = ran(&fake, &notes, &course).unwrap_err();
-    assert!(told.contains("boot id is the same"), "{told}");
+    assert!(told.contains("same boot ID"), "{told}");
     assert!(notes.is_over() && fake.kept().is_empty());
 }
 

@@ -176,7 +176,7 @@ mod tests {
         for typed in ["", "2", "a/b", "-1/4", "1/2/3", "1/99999999999"] {
             assert!(of(Some(typed), None, &[]).unwrap_err().contains("the form 2/4"), "{typed}");
         }
-        assert!(of(Some("4/4"), None, &[]).unwrap_err().contains("3"));
+        assert!(of(Some("4/4"), None, &[]).unwrap_err().contains('3'));
         assert!(of(Some("0/1"), None, &[]).unwrap_err().contains("at least two ranks"));
         assert!(of(Some("0/5000"), None, &[]).unwrap_err().contains("at most 4096 ranks"));
         assert!(of(Some("0/4"), Some(5), &[]).is_err());

@@ -169,6 +169,6 @@ fn stated_direction_must_fit_the_metric() {
     );
     let notes = told("iops", Higher).unwrap().notes;
     assert!(notes.iter().any(|note| note.contains("--better score=higher")), "{notes:?}");
-    assert!(told("iops", Lower).unwrap_err().contains("more is better"));
+    assert!(told("iops", Lower).unwrap_err().contains("higher is better"));
     assert!(told("scor", Lower).unwrap_err().contains("did you mean `score`?"));
 }

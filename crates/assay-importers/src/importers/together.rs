@@ -36,7 +36,6 @@ struct One<'a> {
     order: Option<u32>,
 }
 
-/// What all runs are.
 struct All<'a> {
     runs: Vec<One<'a>>,
     workloads: Vec<String>,

@@ -24,7 +24,6 @@ use super::{Background, Planned, Work};
 pub trait Kind:
     Asks + Into<Work> + Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + 'static
 {
-    /// Its own words.
     const ABOUT: About;
     /// The keys of its table in study files.
     const KEYS: &'static Fields;

@@ -156,7 +156,6 @@ pub struct Recorded {
 
 /// Recorded work, as a study asks for it.
 pub trait Records {
-    /// What it is called.
     fn recording(&self) -> &'static Recording;
 
     /// The factor whose levels are the groups of its trials.

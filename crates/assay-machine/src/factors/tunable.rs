@@ -71,10 +71,10 @@ static ABOUT: About = About {
     summary: "any setting below /sys or /proc/sys, by its path",
     text: "For example `tunable:/proc/sys/vm/page-cluster` or, for a module parameter, \
            `tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active`. Assay writes the level verbatim and \
-           requires the same value on reading. Before the first trial, Assay rewrites the present value. Assay records \
-           and restores whatever the kernel then changes in the same directory. Assay refuses a setting whose value it \
-           cannot restore. `--allow-tunable PATH` is required for settings outside `/proc/sys/vm`, block device \
-           queues, zswap, zram and control group limits.",
+           requires the same value on reading. Before the first trial, Assay rewrites the present value. Assay \
+           records and restores other files that the kernel changes in the same directory as a result. Assay refuses \
+           a setting whose value it cannot restore. `--allow-tunable PATH` is required for settings outside \
+           `/proc/sys/vm`, block device queues, zswap, zram and control group limits.",
 };
 
 /// The file that a factor's name stands for; none where it is no such name.

@@ -18,8 +18,8 @@ pub static PROBE: Entry = Entry {
         text: "If the study names the probe, Assay reads /proc/mdstat of the target's arrays right before and right \
                after the run. The metrics exist if the resync ran all the time; a resync that ended during the run \
                has no rate. Resync traffic of the members is then neither others' traffic (rule `foreign-io`) nor \
-               amplification of the workload's. Costs a small file before and after. Needs no rights, and an array of \
-               the md driver.",
+               amplification of the workload's. Costs a small file before and after. Needs no privileges. Works only \
+               with an array of the md driver.",
     },
     fields: &[
         field("*.action", Unit::Word, "`resync`, `recovery`, `check` or the like"),

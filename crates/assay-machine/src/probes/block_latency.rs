@@ -45,7 +45,12 @@ pub static PROBE: Entry = Entry {
             "sum of latencies from the block layer",
         ),
         field("devices.*.*.queued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
-        field("devices.*.*.issued.sum_ns", Unit::Nanoseconds, "sum of latencies from the driver"),
+        field(
+            "devices.*.*.issued.sum_ns",
+            Unit::Nanoseconds,
+            "sum of latencies, from issue to the driver to \
+            completion",
+        ),
         field("devices.*.*.issued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
         field("unseen_beginnings", Unit::Count, "requests without an observed start"),
         field("notes.*", Unit::Word, "time that the latencies exclude"),

@@ -15,8 +15,8 @@ pub static PROBE: Entry = Entry {
         summary: "whether the wall clock was set, or the machine slept",
         text: "Reads the wall clock and the monotonic clock, which measures, right after each other. It also reads \
                the uptime from /proc/uptime, which includes sleep. Both right before the run and when the device has \
-               everything written. The difference is a step or a sleep for rule `clock`. Costs microseconds. Needs no \
-               rights; in a container with its own /proc/uptime, sleep is invisible.",
+               everything written. The difference is a step or a sleep for rule `clock`. Costs microseconds. Needs \
+               no privileges; in a container with its own /proc/uptime, sleep is invisible.",
     },
     fields: &[
         field("stepped_ns", Unit::Nanoseconds, "step of the wall clock"),

@@ -19,14 +19,14 @@ pub static PROBE: Entry = Entry {
         summary: "CPU time of the tool's work, of kernel threads and of the machine",
         text: "Reads the CPU clocks of the tool's process and threads (including the kernel's io_uring workers, \
                without threads that do not measure). Reads the run time of each kernel thread from \
-               /proc/PID/schedstat (or ticks of /proc/PID/stat), and the ticks of /proc/stat without idle, iowait and \
-               steal. The tool's time covers the run; kernel threads and the machine count from before the run until \
-               the device has everything written. Kernel threads work for every program, so only a quiet machine \
-               assigns their time to the trial. A thread that starts during the run counts from its start; the time \
-               of a thread that ends after the first reading is lost. The machine's time has a resolution of 10 ms. \
-               Costs two small files per kernel thread before and after each trial, some milliseconds, outside the \
-               measured time. Needs no rights; kernel threads are absent in a container that shows only its own \
-               processes.",
+               /proc/PID/schedstat (or ticks of /proc/PID/stat), and the ticks of /proc/stat without idle, iowait \
+               and steal. The tool's time covers the run; kernel threads and the machine count from before the run \
+               until the device has everything written. Kernel threads work for every program, so only a quiet \
+               machine assigns their time to the trial. A thread that starts during the run counts from its start; \
+               the time of a thread that ends after the first reading is lost. The machine's time has a resolution \
+               of 10 ms. Costs two small files per kernel thread before and after each trial, some milliseconds, \
+               outside the measured time. Needs no privileges; kernel threads are absent in a container that shows \
+               only its own processes.",
     },
     fields: &[
         field(

@@ -19,7 +19,7 @@ pub static PROBE: Entry = Entry {
                written. The trust rules compare the bytes with the workload's claim. The metrics are sums over the \
                topmost devices, and absent unless all of them have counters. The kernel counts busy time in clock \
                steps of 1 to 10 ms: rare short requests look longer than they are. Costs one small file per device \
-               and reading. Needs no rights, and block devices: memory, network and some FUSE programs have none.",
+               and reading. Needs no privileges, and block devices: memory, network and some FUSE programs have none.",
     },
     fields: FIELDS,
     rules: &[

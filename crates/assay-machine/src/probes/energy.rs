@@ -149,7 +149,6 @@ static SOURCES: [Source; 3] = [
     Source { name: HWMON, what: "what these sensors measure", read: hwmon::read },
 ];
 
-/// What nothing tells.
 const NO_SOURCE: &str = "no energy source here: no powercap, battery or hwmon counter";
 
 /// Reads every counter; of a meter nothing, because its file is read at the end.

@@ -17,7 +17,7 @@ pub static PROBE: Entry = Entry {
         text: "Reads the ticks of each CPU from /proc/stat right before the run and when the device has everything \
                written. Rule `steal` judges their sum, which the probe `processors` reads. Idle CPUs while one is \
                full indicate a single-threaded workload. Ticks are 10 ms long: short trials show little. Costs one \
-               file before and after, 0.1 ms. Needs no rights.",
+               file before and after, 0.1 ms. Needs no privileges.",
     },
     fields: &[
         field("*.0", Unit::Count, "CPU number"),

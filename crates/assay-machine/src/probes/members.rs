@@ -18,9 +18,9 @@ pub static PROBE: Entry = Entry {
                reads all others, mirrors and stripes included. Gives no metric but a table: bytes that each device \
                read and wrote per byte of the workload until the device has everything, and its busy share of the \
                run. Assay shows the table if a target has several parallel devices, and in `assay show --full` for \
-               every device stack. A drive that carries more than the target also counts other programs' bytes. Costs \
-               one small file per device and reading. Needs no rights, and a stack in sysfs: ZFS and remote \
-               filesystems have none.",
+               every device stack. A drive that carries more than the target also counts other programs' bytes. \
+               Costs one small file per device and reading. Needs no privileges, and a stack in sysfs: ZFS and \
+               remote filesystems have none.",
     },
     fields: disk::FIELDS,
     rules: &["unwritten", "cached", "device-bytes", "compressed", "slow-member"],

@@ -19,7 +19,7 @@ pub static PROBE: Entry = Entry {
                /proc/vmstat. Reads swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram devices. All \
                right before the run and when the device has everything written; at the end RSS and PSS of this \
                process and its children. Rules `swap`, `oom` and `buffered-writes` use it. Costs three small files \
-               and two per process, about 1 ms before and after together. Needs no rights; a kernel without \
+               and two per process, about 1 ms before and after together. Needs no privileges; a kernel without \
                smaps_rollup has no PSS.",
     },
     fields: &[

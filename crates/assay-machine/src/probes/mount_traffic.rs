@@ -19,7 +19,7 @@ pub static PROBE: Entry = Entry {
                /proc/self/mountstats; on SMB those of the share, from /proc/fs/cifs/Stats, if the kernel has them. \
                Reads right before and after the run, and when the server has everything written. The trust rules \
                compare them with the workload's claim, instead of a device's counters. The server's cache is \
-               invisible. Costs one small file per reading. Needs no rights.",
+               invisible. Costs one small file per reading. Needs no privileges.",
     },
     fields: &[
         field("run.read_bytes", Unit::Bytes, "received from the server during the run"),

@@ -13,9 +13,10 @@ pub static PROBE: Entry = Entry {
     about: About {
         name: "own-traffic",
         summary: "block device bytes of the tool itself",
-        text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. Gives no metric: \
-               rule `foreign-io` subtracts them from the bytes of the devices, and other programs moved the rest. \
-               Costs one small file before and after. Needs no rights, and a kernel with I/O accounting per process.",
+        text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. Gives no metric. \
+               Rule `foreign-io` subtracts these bytes from the bytes of the devices and attributes the rest to \
+               other programs. Costs one small file before and after. Needs no privileges, and a kernel with I/O \
+               accounting per process.",
     },
     fields: &[
         field("read_bytes", Unit::Bytes, "read by this process"),

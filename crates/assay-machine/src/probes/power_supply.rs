@@ -17,7 +17,7 @@ pub static PROBE: Entry = Entry {
         text: "Reads type, online and status of /sys/class/power_supply right before the run and when the device has \
                everything written: many machines change their clocks with the plug. Rule `power-supply` triggers if \
                mains power changes. Ignores batteries of mice and keyboards. Costs two or three small files per \
-               supply before and after. Needs no rights; servers and virtual machines have none.",
+               supply before and after. Needs no privileges; servers and virtual machines have none.",
     },
     fields: &[
         field("before.mains", Unit::Word, "mains power before the run"),

@@ -18,7 +18,7 @@ pub static PROBE: Entry = Entry {
                everything written, and those of this process's control group in version 2. Some: at least one task \
                waited; full: all of them did. The tool's own waits are included: a busy device shows up as io \
                pressure. Gives no metric but a table of `assay show --full`. Costs three to six small files before \
-               and after, 0.1 ms. Needs no rights, and a kernel with pressure accounting: boot many of them with \
+               and after, 0.1 ms. Needs no privileges, and a kernel with pressure accounting: boot many of them with \
                psi=1.",
     },
     fields: &[
@@ -150,7 +150,6 @@ fn totals(system: &dyn System, path: impl Fn(&str) -> PathBuf) -> Resources {
     RESOURCES.into_iter().map(|name| (name, read(name))).collect()
 }
 
-/// Those that are told.
 fn present(all: &Resources, otherwise: &str) -> Presence<BTreeMap<String, Waited>> {
     let told = all.iter().filter_map(|(name, seen)| Some(((*name).to_owned(), *seen.value()?)));
     let found: BTreeMap<String, Waited> = told.collect();

@@ -16,8 +16,8 @@ pub static PROBE: Entry = Entry {
         summary: "CPU time lost to the hypervisor, heat or a control group limit",
         text: "Reads stolen ticks from /proc/stat, throttle counts from /sys/devices/system/cpu/*/thermal_throttle \
                and nr_throttled of the control group right before and after the run. Gives no metric: rules `steal` \
-               and `throttled` use it. Costs two small files per CPU before and after. Needs no rights; only Intel \
-               CPUs count their throttling, and only groups with a limit have one.",
+               and `throttled` use it. Costs two small files per CPU before and after. Needs no privileges; only \
+               Intel CPUs count their throttling, and only groups with a limit have one.",
     },
     fields: &[
         field("ticks.total", Unit::Ticks, "of all CPUs"),

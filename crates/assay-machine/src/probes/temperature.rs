@@ -20,8 +20,8 @@ pub static PROBE: Entry = Entry {
                (coretemp, k10temp, cpu_thermal), temp*_max of NVMe drives, and the passive trip point of a CPU's \
                thermal zone, above 45 \u{b0}C. Other limits are operating ranges, or unset. CPUs below their highest \
                clock get only a note. Costs one to three small files per sensor before and after; asking a drive \
-               takes up to some milliseconds. Needs no rights; most virtual machines have no sensors, and SATA drives \
-               need the module drivetemp.",
+               takes up to some milliseconds. Needs no privileges; most virtual machines have no sensors, and SATA \
+               drives need the module drivetemp.",
     },
     fields: &[
         field("sensors.*.before_mc", Unit::Millidegrees, "temperature before the run"),

@@ -149,9 +149,9 @@ fn finished(
         (workload.is_empty() || absent.workload == workload)
             && absent.metric.as_ref().is_none_or(|own| own == metric)
     });
-    let missing = missing.take(5).map(|absent| {
-        format!("Not there: {}: {}.", short(&absent.workload), short(&absent.reason))
-    });
+    let missing = missing
+        .take(5)
+        .map(|absent| format!("Missing: {}: {}.", short(&absent.workload), short(&absent.reason)));
     let each = mean_of(findings, metric);
     Some(Figure {
         id: id_of(&[workload, metric]),

@@ -13,9 +13,9 @@ pub static CARD: Drawing = Drawing {
         name: "card",
         summary: "random IOPS of a card next to published ones",
         text: "Filled points are geometric means of the trials, with the 95% CI as a line. Hollow points are \
-               published values of other devices, from vendors or the article's author. The axis is logarithmic: \
-               cards of one price differ by a factor of a thousand. Below the line of the laptop disk, a card feels \
-               slower than the disk that it replaces.",
+               published values of other devices, from vendors or the article's author. The axis is logarithmic \
+               because the IOPS of equally priced cards differ by up to a factor of 1000. Below the line of the \
+               laptop disk, a card feels slower than the disk that it replaces.",
     },
     draw,
 };

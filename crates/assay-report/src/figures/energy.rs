@@ -15,8 +15,8 @@ pub static ENERGY: Drawing = Drawing {
         name: "energy",
         summary: "energy of a trial by workload, one bar per target or configuration",
         text: "A bar is the geometric mean of the trials, with the 95% CI as a line. The source above the table \
-               determines what the number includes: a CPU counter excludes the drive. Compare workloads of a fixed \
-               size; for others, compare only the energy per GiB in the table.",
+               states what the number includes. A CPU energy counter, for example, excludes the drive. Compare \
+               workloads of a fixed size; for others, compare only the energy per GiB in the table.",
     },
     draw,
 };

@@ -224,7 +224,6 @@ fn keys(figure: &Figure, top: f64) -> (Vec<Key>, f64) {
     (keys, bottom)
 }
 
-/// What needs a key.
 fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
     let mut told = Vec::new();
     let named = figure.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());

@@ -204,8 +204,8 @@ fn reasons_and_directions_are_told_for_each_workload() {
     let one = "KVM, emulated (QEMU TCG): there is no compiler (cc) in it";
     assert_eq!(page.matches(one).count(), 1, "each reason once:\n{page}");
     assert!(page.contains("KVM: it did not run there"), "{page}");
-    assert!(page.contains("\ncompile: time, less is better"), "{page}");
-    assert!(page.contains("\nfork-exit, jobs 2: IOPS, more is better"), "{page}");
+    assert!(page.contains("\ncompile: time, lower is better"), "{page}");
+    assert!(page.contains("\nfork-exit, jobs 2: IOPS, higher is better"), "{page}");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn what_could_not_be_drawn_is_told_six_times_at_most() {
     assert_eq!(notes(|_| (), COMPILE)[0], told);
     assert!(notes(|_| (), PERCENT).contains(&told.to_owned()));
     let other = notes(|_| (), "places-fork-exit-duration-s");
-    assert!(!other.iter().any(|note| note.starts_with("Not there")), "{other:?}");
+    assert!(!other.iter().any(|note| note.starts_with("Missing")), "{other:?}");
     let many = notes(
         |places| {
             let row = places.rows[2].clone();
@@ -346,5 +346,5 @@ fn what_could_not_be_drawn_is_told_six_times_at_most() {
         },
         COMPILE,
     );
-    assert_eq!(many.iter().filter(|note| note.starts_with("Not there")).count(), 6);
+    assert_eq!(many.iter().filter(|note| note.starts_with("Missing")).count(), 6);
 }

@@ -105,7 +105,6 @@ fn lost(error: &io::Error) -> io::Error {
     told(format!("the peer was lost: {error}"))
 }
 
-/// The end that measures.
 struct Client<'t> {
     address: SocketAddr,
     token: &'t Token,

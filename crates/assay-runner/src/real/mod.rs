@@ -437,7 +437,6 @@ impl System for Real {
     }
 }
 
-/// The kernel's own counts.
 struct Tracer(assay_sys::BlockTrace);
 
 impl BlockTracer for Tracer {

@@ -23,7 +23,6 @@ use super::plan::Arm;
 pub const FORMAT: &str = "assay-import/1";
 /// Format of `import.json` of files of another tool.
 pub const FORMAT_OF_FILES: &str = "assay-import/2";
-/// What was asked for.
 const ABOUT: &str = "import.json";
 /// The table that was brought along, whatever its name was.
 pub const SOURCE: &str = "trials.csv";

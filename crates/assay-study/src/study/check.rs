@@ -120,7 +120,7 @@ impl Checker<'_> {
         }
         if study.stop.rule == StopRule::Gate && gate.must_detect.is_some() {
             let message = "a study that ends by its gate passes a row only within the limit at 95% confidence";
-            let hint = "remove must_detect, or the rule".to_owned();
+            let hint = "remove must_detect or the gate stop rule".to_owned();
             self.value("gate/must_detect", message, Some(hint));
         }
         let known = metrics_of(study);

@@ -167,7 +167,7 @@ impl System for DryRun<'_> {
     }
 
     fn forget_cache(&self) -> io::Result<()> {
-        self.note("forget what is cached of files".to_owned());
+        self.note("drop the page cache".to_owned());
         Ok(())
     }
 

@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use super::verdicts::error_of_family;
 
-/// Power that is promised.
 const POWER: f64 = 0.8;
 
 /// Where a spread is from that no earlier result tells.

@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(told(Better::Higher, &slower, &quiet).outcome, Ended::Pass);
         let wild = told(Better::Higher, &[1000.0, 1500.0, 700.0], &[900.0, 1400.0, 800.0]);
         let Ended::Inconclusive(reason) = wild.outcome else { panic!("{wild:?}") };
-        assert!(reason.contains("--must-detect asks for 30%"), "{reason}");
+        assert!(reason.contains("must_detect is 30%"), "{reason}");
     }
 
     #[test]

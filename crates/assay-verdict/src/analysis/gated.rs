@@ -107,7 +107,6 @@ fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned>
     all.map(|own| (own.workload.clone(), own.configuration.clone())).collect()
 }
 
-/// Replicates that were run.
 fn replicates(found: &Findings) -> u32 {
     let first = found.measurements.iter().flat_map(|cell| &cell.trials);
     let first = first.filter(|trial| trial.repeats.is_none());

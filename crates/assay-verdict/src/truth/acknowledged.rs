@@ -35,7 +35,6 @@ const SURELY: f64 = 0.9;
 /// A sync that does nothing makes a write take at most this many times as long.
 const COSTLESS: f64 = 1.25;
 
-/// What cannot be told.
 const UNSEEN: &str = "power-loss protection is unknown";
 
 pub struct Acknowledged;

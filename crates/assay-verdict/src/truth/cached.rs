@@ -53,11 +53,11 @@ static ABOUT: About = About {
            below its file; a file in memory counts as memory. If a virtual drive (see host-cache) announces no write \
            cache, Assay reads parts outside the test area twice before the study. If the second reading is at least \
            2.5 times as fast, the host's memory serves reads, and the read speed is suspect. Write speeds and byte \
-           counts stay trusted. The threshold is half because a device that serves reads delivers all bytes, and a \
-           cache leaves it next to nothing. Metadata and earlier read-ahead are in between. Assay judges imported \
-           numbers by the tool's file: the disks counted less than half of the requests, reads are a hundred times as \
-           fast as the same writes, or a run that fits into memory moved more through the page cache than SATA \
-           carries.",
+           counts stay trusted. The threshold is 50% because a device that serves the reads delivers all bytes, and \
+           behind a cache it delivers almost none. Metadata and earlier read-ahead are in between. Assay judges \
+           imported numbers by the tool's file: the disks counted less than half of the requests, reads are a \
+           hundred times as fast as the same writes, or a run that fits into memory moved more through the page \
+           cache than SATA carries.",
 };
 
 impl TruthRule for Cached {

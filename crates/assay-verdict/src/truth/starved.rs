@@ -40,16 +40,16 @@ static ABOUT: About = About {
     name: "cpu-starved",
     summary: "other programs used the CPUs while the measuring threads waited for them",
     text: "The kernel counts how long each ready thread waited for a CPU (/proc/PID/schedstat). Above 10% of a \
-           trial's time, while other programs used the CPUs, the number is suspect: it measures the CPU queue and not \
-           the drive. 10% of the time is about 10% of the rate, twice the usual margin. If the tool's own threads \
-           wait for each other, the number also depends on the CPUs; Assay reports that without distrust. For a \
-           command, Assay counts the waits of its processes, of the thread that sees its end, and of the shell start \
-           that it subtracts. Processes that the command itself waits for are not included. So Assay also judges \
-           commands, and results without that record, by CPU pressure (/proc/pressure/cpu). The limit is 50% of the \
-           time with other programs active, if the workload itself used a tenth of a CPU, because a sleeping workload \
-           waits for none. The limit is 90% in any case, because a workload that waits that long uses none. A gate is \
-           inconclusive for such numbers. In a study with a gate, Assay therefore marks such a trial disturbed, runs \
-           it again, and ignores it if enough others remain.",
+           trial's time, while other programs used the CPUs, the number is suspect: it measures the CPU queue and \
+           not the drive. Waiting for 10% of the time lowers the rate by about 10%, which is twice the usual margin \
+           of 5%. If the tool's own threads wait for each other, the number also depends on the CPUs; Assay reports \
+           that without distrust. For a command, Assay counts the waits of its processes, of the thread that sees \
+           its end, and of the shell start that it subtracts. Processes that the command itself waits for are not \
+           included. So Assay also judges commands, and results without that record, by CPU pressure \
+           (/proc/pressure/cpu). The limit is 50% of the time with other programs active, if the workload itself \
+           used a tenth of a CPU, because a sleeping workload waits for none. The limit is 90% in any case, because \
+           a workload that waits that long uses none. A gate is inconclusive for such numbers. In a study with a \
+           gate, Assay therefore marks such a trial disturbed, runs it again, and ignores it if enough others remain.",
 };
 
 impl TruthRule for Starved {

@@ -25,9 +25,9 @@ static ABOUT: About = About {
     summary: "the undisturbed trials differ too much for a useful mean",
     text: "Judges IOPS (bandwidth follows; latency tails may jump) and, for live workloads (`observe`), the mean \
            latency of each class, which Assay compares there. Up to four undisturbed trials: the largest is at least \
-           3 times the smallest. From five on: the 95% CI of their geometric mean is wider than 40% per side. In 50 \
-           quick checks of a quiet virtual drive (350 rows), six rows of sequential reads had a trial that was 1.8 to \
-           2.7 times as fast as another. Such drives vary that much, and the reported spread shows it. The rule \
+           3 times the smallest. Five or more trials: the 95% CI of their geometric mean is wider than ±40%. In 50 \
+           quick checks of a quiet virtual drive (350 rows), six rows of sequential reads had a trial that was 1.8 \
+           to 2.7 times as fast as another. Such drives vary that much, and the reported spread shows it. The rule \
            judges the precision of a number, not its correctness. The number is suspect: run more replicates, or \
            quiet the machine (rule R4c of the method).",
 };

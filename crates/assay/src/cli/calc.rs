@@ -51,7 +51,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// What is printed.
 fn output_text(system: &dyn System, calculation: &Calculation) -> Outcome<String> {
     match calculation {
         Calculation::Modeline(arguments) => modeline::run(system, arguments),

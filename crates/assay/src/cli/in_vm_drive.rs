@@ -14,7 +14,7 @@ pub struct Arguments {}
 pub fn run(system: &dyn System, _: &Arguments) -> Outcome<()> {
     if !virtual_machine::is_one(system) {
         return Err(Failure::mistake(
-            "this command runs inside a virtual machine; use assay run durability --set method=kill",
+            "this command is for use inside the test VM only; use assay run durability --set method=kill",
         ));
     }
     place::obey().map_err(Failure::refused)

@@ -192,8 +192,8 @@ mod tests {
             "drive mmcblk0: QEMU! (maker 0x0000aa); 256 MiB; firmware 0x1; link: the kernel reports a card's bus speed \
              only in debugfs; SD, maker 0x0000aa, oem 0x5859, made 02/2006; health unknown: SD cards and old MMC cards \
              do not report their health",
-            "drive nvme0n1: QEMU NVMe Ctrl; 256 MiB; firmware 7.2.22; PCIe 1.0 x1; health: passed, 0 \
-             % worn, 50 \u{b0}C, 0% spare, 0 hours, 0 B written",
+            "drive nvme0n1: QEMU NVMe Ctrl; 256 MiB; firmware 7.2.22; PCIe 1.0 x1; health: passed, \
+             0% worn, 50 \u{b0}C, 0% spare, 0 hours, 0 B written",
             "drive sda: Lab disk; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; 7,200 rpm; \
              health: passed, 31 \u{b0}C, 1 hour",
             "drive sdb: QEMU HARDDISK; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; health: passed, 31 \

@@ -45,7 +45,6 @@ struct Sample {
 }
 
 impl Sample {
-    /// Percent that packing saves.
     fn saved_percent(self) -> u64 {
         100 - (100 * self.left).div_ceil(self.bytes.max(1)).min(100)
     }
@@ -178,7 +177,6 @@ mod tests {
         io::Asked::of(&study.workload[0].work).unwrap().compressibility.to_string()
     }
 
-    /// Letters that hardly compress.
     fn scrambled(length: usize) -> String {
         let mut state = 9_u64;
         let mut letter = || {

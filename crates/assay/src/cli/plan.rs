@@ -198,7 +198,7 @@ mod tests {
         let (preview, text, times) = planned(study("filesystems").in_lab(), |_| true);
         assert!(times > 1, "{text}");
         assert_eq!(preview.filesystem_creations, times);
-        assert!(text.contains(&format!("to make {times} file systems and to write")), "{text}");
+        assert!(text.contains(&format!("to create {times} file systems and to write")), "{text}");
         let (preview, text, _) = planned(study("queue-depth"), |_| true);
         assert!(preview.creations.is_empty() && !text.contains("to make"), "{text}");
     }

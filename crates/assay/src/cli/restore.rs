@@ -191,7 +191,7 @@ fn trees(system: &dyn System, home: &Path, dry_run: bool, told: &mut Restored) {
         match removed(system, &tree) {
             Removal::Removed => told.done.push(what),
             Removal::InUse => {
-                told.running.push(format!("another assay is creating the tree {path}"))
+                told.running.push(format!("another assay is creating the tree {path}"));
             }
             Removal::Failed(why) => told.failed.push(format!("{what}: {why}")),
         }

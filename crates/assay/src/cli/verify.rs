@@ -151,8 +151,8 @@ mod tests {
         assert_eq!(
             told(&report(), false),
             "/dev/sdb: 1,500 of 2,000 blocks that were read contain what was written, and none is wrong\n  \
-             written by trial 5 of 20261126-0301 (write, replicate 2), during which the study was interrupted\n  not \
-             told: a clause\n"
+             written by trial 5 of 20261126-0301 (write, replicate 2), during which the study was interrupted\n  \
+             unknown: a clause\n"
         );
         let bare = told(&Report { trial: None, ..report() }, true);
         assert!(bare.starts_with("**/dev/sdb: 1,500 of 2,000 sectors"), "{bare}");

@@ -319,7 +319,7 @@ fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
     let read = entry.take(MOST_ABOUT_BYTES).read_to_end(&mut bytes);
     read.map_err(|error| bad(path, &format!("cannot read its {ABOUT}: {error}")))?;
     if bytes.len() as u64 != size {
-        return Err(bad(path, &format!("{ABOUT} in it is truncated, or too long")));
+        return Err(bad(path, &format!("{ABOUT} in it is truncated or too long")));
     }
     let about: About = json::from_slice(&bytes)
         .map_err(|error| bad(path, &format!("cannot read its {ABOUT}: {error}")))?;

@@ -123,7 +123,7 @@ fn partitions(place: &Path) -> Done<(LoopDevice, Mounted)> {
 
 fn disk_of_a_mounted_partition(place: &Path) -> Done<Case> {
     let (device, mount) = partitions(place)?;
-    let case = Case::new(device.device(), id(&device) + "+ext4", (3, "p1): unmount it first"));
+    let case = Case::new(device.device(), id(&device) + "+ext4", (3, "p1); unmount it first"));
     Ok(case.keep(mount).keep(device))
 }
 
@@ -227,7 +227,7 @@ fn shared_through_a_link(place: &Path) -> Done<Case> {
 fn behind_a_loop(place: &Path) -> Done<Case> {
     let below = blank(place, "image", MIB)?;
     let above = LoopDevice::over(below.device().into())?;
-    let reason = format!("{}", above.name());
+    let reason = above.name().to_owned();
     Ok(Case::new(below.device(), id(&below), (3, &reason)).keep(above).keep_device(below))
 }
 
@@ -286,7 +286,7 @@ fn spare_name(place: &Path) -> Done<Case> {
 /// A recording lies on it and the text names nothing.
 fn unnamed(place: &Path, recording: &str, name: &str) -> Done<Case> {
     let device = recorded(place, recording)?;
-    let reason = format!("typed for it is \"{}+{name}\"", id(&device));
+    let reason = format!("type \"{}+{name}\"", id(&device));
     Ok(Case::new(device.device(), id(&device), (2, &reason)).keep_device(device))
 }
 
@@ -389,7 +389,7 @@ fn damaged_on_a_partition(place: &Path) -> Done<Case> {
     image.write_all_at(b"damaged", (1 << 20) + 0x70).unwrap();
     let device = LoopDevice::over(path)?;
     call("addpart", &[device.device(), "1", "2048", "32768"])?;
-    let reason = format!("typed for it is \"{}+xfs\"", id(&device));
+    let reason = format!("type \"{}+xfs\"", id(&device));
     Ok(Case::new(device.device(), id(&device), (2, &reason)).keep_device(device))
 }
 

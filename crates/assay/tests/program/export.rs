@@ -112,7 +112,7 @@ fn other_formats_have_their_shape() {
     let told = home.told(2, &["export", "--format", "custom-bigger-is-better"]);
     assert!(told.contains("no numbers that custom-bigger-is-better can contain"), "{told}");
     let told = home.told(2, &["export", "--format", "fio-json"]);
-    assert!(told.contains("no numbers that fio-json can hold"), "{told}");
+    assert!(told.contains("no numbers that fio-json can contain"), "{told}");
     home.told(2, &["export", "--format", "word"]);
 }
 
@@ -133,10 +133,10 @@ fn what_comes_in_wrongly_is_told() {
     let large = home.file("large.json", std::fs::read(fio).unwrap());
     let opened = std::fs::OpenOptions::new().write(true).open(&large).unwrap();
     opened.set_len(100 << 20).unwrap();
-    assert!(home.told(2, &["import", &large]).contains("at most 64 MiB"));
+    assert!(home.told(2, &["import", &large]).contains("the limit is 64 MiB"));
     opened.set_len(2 << 30).unwrap();
     let told = home.told(2, &["import", &large]);
-    assert!(told.contains("is fio-json of 2 GiB; at most 64 MiB"), "{told}");
+    assert!(told.contains("is fio-json of 2 GiB; the limit is 64 MiB"), "{told}");
     assert!(home.told(2, &["import", "--set", "x", fio]).contains("FACTOR=VALUE"));
     let named = home.told(2, &["import", "--filename-pattern", "{a}-x.json", fio]);
     assert!(named.contains("does not match"), "{named}");

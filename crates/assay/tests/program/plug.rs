@@ -86,7 +86,7 @@ fn a_program_that_was_killed_on_a_machine_that_has_its_power_is_no_cut() {
     assert_eq!(plugs(), 1);
     let ended = ran(&home, &["resume", "--quiet", WAIT]);
     assert_eq!(ended.code, 5, "{}", ended.stderr);
-    assert!(ended.stderr.contains("boot id is the same"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("same boot ID"), "{}", ended.stderr);
     assert_eq!(names(&target), [""; 0]);
     assert!(!home.text(&["restore"]).contains(".assay-plug-"));
 

@@ -163,7 +163,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
             "to allow it",
         ),
         (["production", "--harm", "7x", "."], "off, 1.5x, 2x"),
-        (["production", "--time", "1s", "."], "at least 3 s"),
+        (["production", "--time", "1s", "."], "the minimum is 3 s"),
         (["production", "--set", "aa_copy=a,b", DRIVE], "no production workload"),
         ([&file, "--harm", "2x", DRIVE], "--harm protects a production workload"),
     ] {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 use super::markdown::{self, regex};
@@ -58,7 +58,7 @@ fn count(text: &str) -> usize {
 }
 
 /// Whether a file is a page that users read.
-fn is_page(path: &PathBuf) -> bool {
+fn is_page(path: &Path) -> bool {
     let is_markdown = path.extension().is_some_and(|end| end == "md");
     is_markdown && !path.ends_with("CHANGELOG.md") && !path.starts_with(root().join("docs/data"))
 }
@@ -75,7 +75,7 @@ fn counts() -> BTreeMap<String, usize> {
         let words: usize = literals(code).iter().map(|(_, literal)| count(literal)).sum();
         *found.entry(area.to_owned()).or_default() += words;
     }
-    let pages = files(&root()).into_iter().filter(is_page);
+    let pages = files(&root()).into_iter().filter(|path| is_page(path));
     let words = pages.flat_map(|path| markdown::blocks(&fs::read_to_string(path).unwrap()));
     let words = words.filter(|block| !block.kind.is_fenced()).map(|block| count(&block.text)).sum();
     found.insert("pages".to_owned(), words);
@@ -111,7 +111,7 @@ fn subjects_of_commits_name_area_and_verb() {
     let git = |words: &[&str]| Command::new("git").args(words).current_dir(root()).output();
     let log = git(&["log", "--no-merges", "--format=%s", &format!("{UNCHECKED}..HEAD")]);
     let Some(log) = log.ok().filter(|log| log.status.success()) else {
-        println!("skipped: git or the history is missing");
+        assay_lab::needs::skip("git or the history is missing");
         return;
     };
     let subject = regex(r"^[a-z0-9-]+: [a-z].*[^. ]$");

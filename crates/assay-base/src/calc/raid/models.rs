@@ -134,7 +134,7 @@ pub fn all(question: &Question) -> Vec<Model> {
         model(
             "md-pages",
             Source::Computed,
-            "4 KiB pages, whichever of the two ways reads less: what Linux md does",
+            "4 KiB pages, read-modify-write or reconstruct-write, whichever reads less (as Linux md does)",
             Presence::Present(md(question).moved(PAGE, question)),
         ),
         model(

@@ -164,7 +164,7 @@ impl OfRow for Facts {
     fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
 
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("The duration of its burst rate is unknown.");
+        let unsaid = Some("The duration of the burst is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }

@@ -221,7 +221,7 @@ fn a_drive_without_a_bucket_is_loaded_once_and_rests_no_more() {
 
 #[test]
 fn a_time_of_few_seconds_fails_with_its_reason_and_a_stop_is_told() {
-    assert!(ran(5 * SECOND, false).unwrap_err().contains("too few seconds"));
+    assert!(ran(5 * SECOND, false).unwrap_err().contains("fewer seconds"));
     let stopped = ran(100 * SECOND, true).unwrap();
     let own = Detail::of(&stopped.measured).unwrap();
     assert!(

@@ -165,7 +165,6 @@ fn gone_through(planned: &Planned, run: &Run<'_>, place: &Place<'_>) -> Result<G
     Ok((outcomes, emptied_bytes))
 }
 
-/// What a failure means.
 fn failed(planned: &Planned, run: &Run<'_>, error: LoadError) -> String {
     let LoadError::File { act, file, of, source, room } = error else { return error.to_string() };
     let doing = match act {

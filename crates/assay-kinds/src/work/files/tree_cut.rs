@@ -13,8 +13,8 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
         name: "truncated-tree",
         summary: "a phase of small files ended before it reached all of them",
         text: "Each phase has a share of a trial's time and starts no file after it. A phase that runs out of time \
-               has the rate of fewer files than requested. If creating ends early, all later phases use a smaller \
-               tree. Give the workload more time, or fewer files.",
+               has the rate of fewer files than requested. If the create phase ends early, all later phases use the \
+               smaller tree. Give the workload more time, or fewer files.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic],

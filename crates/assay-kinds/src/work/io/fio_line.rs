@@ -464,7 +464,7 @@ mod tests {
         assert!(text.contains("--rate_iops=1167,500 --rate_process=poisson"), "{text}");
         assert!(found.remarks[1].contains("a few more"), "{:?}", found.remarks);
         let rests = io(|io| {
-            (io.queue_depth, io.think_time) = (1, Some(assay_base::quantity::Time(1_500_000)))
+            (io.queue_depth, io.think_time) = (1, Some(assay_base::quantity::Time(1_500_000)));
         });
         let found = line(&rests, &how("a"));
         assert!(found.words.contains(&"--thinktime=1500us".to_owned()) && found.remarks.is_empty());

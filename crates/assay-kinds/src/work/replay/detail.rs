@@ -165,7 +165,9 @@ impl Fidelity {
         let one = Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
         let most = MOST_ARRIVAL_DISTANCE.max(one.unwrap_or_default());
         if distance > most {
-            return Some(format!("the distance of starts is {distance:.3} (limit {most:.3})"));
+            return Some(format!(
+                "the arrival times differ from the trace: KS distance {distance:.3} (limit {most:.3})"
+            ));
         }
         if self.recorded_ns > 0 && apart(self.replayed_ns, self.recorded_ns) > MOST_DURATION_SHARE {
             let [played, recorded] =

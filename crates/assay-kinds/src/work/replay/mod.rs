@@ -153,7 +153,7 @@ static KEYS: Fields = Fields {
         field(
             "device",
             Form::Text,
-            "device to replay if the trace has several; join several on one clock, as in sda+sdb",
+            "device to replay if the trace has several; join devices with +, such as sda+sdb",
             "device = \"sda\"",
         ),
         field(

@@ -58,7 +58,7 @@ fn words(own: &Fidelity, trials: usize) -> String {
     let timing = own.ks_distance.map_or_else(String::new, |distance| {
         let behind = own.max_delay_ns.unwrap_or_default();
         format!(
-            ", distance of starts {distance:.3}, at most {} late",
+            ", KS distance of arrivals {distance:.3}, at most {} late",
             show::duration(behind as f64)
         )
     });
@@ -101,7 +101,6 @@ const FIGURE: FactsFigure = FactsFigure {
     },
     leads: false,
 };
-/// Workloads that are drawn.
 const MOST_DRAWN: usize = 3;
 
 impl Shows for Facts {
@@ -153,7 +152,7 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
         Column::new("play", Unit::Words),
         Column::new("recorded", Unit::Nanoseconds),
         Column::new("played", Unit::Nanoseconds),
-        Column::new("distance of starts", Unit::Share),
+        Column::new("KS distance of arrivals", Unit::Share),
         Column::new("late", Unit::Share),
         Column::new("in flight, recorded", Unit::Grade),
         Column::new("in flight, replayed", Unit::Grade),

@@ -399,7 +399,7 @@ fn a_row_tells_its_least_faithful_trial() {
     let told = facts(&[Some(&faithful)]).unwrap();
     for words in [
         "Replay by its trial: 6,000 of 6,000 requests in ",
-        ", distance of starts 0.000, at most 0",
+        ", KS distance of arrivals 0.000, at most 0",
         "; offsets as recorded.",
     ] {
         assert!(told.text.contains(words), "{words}: {}", told.text);

@@ -116,7 +116,6 @@ fn departures(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Ve
     found
 }
 
-/// What was tested.
 fn of_target(planned: &Planned, detail: &Detail) -> Vec<String> {
     let own = &detail.prepared;
     let mut found = Vec::new();
@@ -161,7 +160,6 @@ fn of_cache(planned: &Planned, told: Option<&str>) -> Option<String> {
     }
 }
 
-/// What was written before.
 fn of_fill(planned: &Planned, detail: &Detail) -> Option<String> {
     planned.fill_bytes?;
     let own = &detail.prepared;

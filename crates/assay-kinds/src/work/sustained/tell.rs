@@ -66,7 +66,6 @@ impl Tells for Planned {
     }
 }
 
-/// What one trial says.
 struct Trial<'a> {
     /// Its place among those that count.
     at: usize,

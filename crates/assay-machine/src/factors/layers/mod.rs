@@ -191,7 +191,6 @@ pub trait Layer: Sync {
 
 /// How one thing of a layer is made, from the levels of an arm.
 pub trait Recipe {
-    /// What it is: `ext4`.
     fn words(&self) -> String;
 
     /// What it takes from below.

@@ -594,7 +594,7 @@ fn words_for_several_and_what_a_factor_belongs_to() {
         told.starts_with("raid5 needs 3 devices, here is one device; use members = 3"),
         "{told}"
     );
-    assert!(too_few("raid5", 3, 2).contains("2"));
+    assert!(too_few("raid5", 3, 2).contains('2'));
 }
 
 #[test]

@@ -424,7 +424,7 @@ fn a_meter_needs_lines_in_the_trial_and_may_be_late_at_its_ends() {
     assert!(found.reason().unwrap().contains("2 of the 3 required lines"), "{found:?}");
     assert!((joules(&metered(&every(2, 4), 10)) - 50.0).abs() < 1e-6);
     let found = metered(&every(2, 5), 10);
-    assert!(found.reason().unwrap().contains("begins 5.0 s after"), "{found:?}");
+    assert!(found.reason().unwrap().contains("starts 5.0 s after"), "{found:?}");
 }
 
 #[test]

@@ -292,7 +292,7 @@ mod tests {
         let told = ended.unwrap().command_is_well().unwrap_err();
         assert!(told.contains("exit code 127") && told.contains("no-such-database"), "{told}");
         let none = Lines { check: "no-such-database --verify".to_owned(), ..lines(NOTES) };
-        assert!(tried.check(&none, &[]).found_all().unwrap_err().contains("could not be run"));
+        assert!(tried.check(&none, &[]).found_all().unwrap_err().contains("cannot run the check"));
         let (ended, _) = tried.run(&lines("kill -SEGV $$"));
         assert_eq!(ended.unwrap().how, How::Signalled(11));
     }

@@ -24,7 +24,6 @@ const PORTS: &str = "/sys/class/virtio-ports";
 const MOUNT: &str = "/run/written";
 const FILE: &str = "/run/written/file";
 const DIRECTORY: &str = "/run/written/files";
-/// What lies in memory.
 const OFF_THE_DRIVE: &str = "/run";
 /// Bytes that are written in one at most.
 const LARGEST: u32 = 1 << 20;

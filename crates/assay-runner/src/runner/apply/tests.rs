@@ -208,7 +208,7 @@ fn a_file_that_somebody_changed_is_left_alone_and_shown() {
 fn what_cannot_be_done_leaves_everything_as_it_was() {
     type Change = fn(&Fake);
     let rows: [(&str, Change); 7] = [
-        ("root's", |fake| {
+        ("only root may change settings", |fake| {
             fake.set_user(1000);
         }),
         ("not Assay's", |fake| {

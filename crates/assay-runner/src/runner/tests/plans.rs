@@ -84,7 +84,7 @@ fn refused_on(fake: &Fake, is_primed: bool) -> String {
 #[test]
 fn a_device_that_is_not_given_up_is_named_with_what_tells_the_way_on() {
     for (is_primed, what) in
-        [(true, "/dev/sdd can be primed"), (false, "a filesystem can be created")]
+        [(true, "/dev/sdd can be primed"), (false, "a file system can be created")]
     {
         let told = refused_on(&with_a_blank_drive(false), is_primed);
         let way_on = "only if data may be lost: `assay plan STUDY /dev/sdd` shows what is lost";

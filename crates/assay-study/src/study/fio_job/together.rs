@@ -4,7 +4,6 @@
 
 use super::{Job, Told, Work, reads};
 
-/// Jobs that begin together.
 struct Group<'j> {
     jobs: Vec<&'j Job>,
     /// The job by whose name these waited; it was alone in the group before.

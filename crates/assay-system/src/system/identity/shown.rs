@@ -56,7 +56,9 @@ impl Witnessed {
             return Some("it has another size");
         }
         match both {
-            Some((then, now)) if then != now => Some("the kernel counts it as another disk"),
+            Some((then, now)) if then != now => {
+                Some("the kernel reports a different disk sequence number")
+            }
             // Where the kernel does not count, only what lies on them tells two of a size apart.
             None if !self.content.is_empty() && self.content != now.content => {
                 Some("its contents differ")

@@ -11,7 +11,7 @@ use crate::system::{System, mounts, sysfs};
 
 /// A table, and which word of a line names a device. Options follow two words later.
 const TABLES: [(&str, usize); 2] = [("/etc/fstab", 0), ("/etc/crypttab", 1)];
-const WHAT: &str = "what the system expects of it";
+const WHAT: &str = "whether an entry names the device";
 
 /// Why the system will miss a device that is overwritten, as the end of a sentence about it.
 pub fn expecting(system: &dyn System, family: &Family, losses: &[Loss]) -> Outcome<Option<String>> {

@@ -81,7 +81,7 @@ fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Re
     for undo in settings() {
         match one(system, warrant, undo) {
             Ok(Restored::Done) => {
-                report.failed.push(format!("{undo}: something keeps changing it"))
+                report.failed.push(format!("{undo}: something keeps changing it"));
             }
             Err(why) => report.failed.push(format!("{undo}: {why}")),
             Ok(Restored::Nothing(_)) => {}

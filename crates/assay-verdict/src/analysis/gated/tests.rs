@@ -230,7 +230,7 @@ fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
     let within = until(lost(), 0.1);
     assert_eq!((row(&within).outcome.clone(), row(&within).min_detectable), (Ended::Pass, None));
     assert_eq!(enough(&within, &open), Some(Enough::Gated));
-    assert!(told(&within).text.starts_with("gate passed (limit 10%"));
+    assert!(told(&within).text.starts_with("gate passed after 5 replicates (limit 10%"));
     let over = until(lost(), 0.005);
     assert_eq!(
         (row(&over).outcome.clone(), enough(&over, &open)),

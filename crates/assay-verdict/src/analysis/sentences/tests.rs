@@ -230,8 +230,7 @@ fn suspect_numbers_say_so() {
     assert_eq!(
         found.summary,
         [
-            "Disturbed: the hypervisor gave the CPUs to others, in 3 of 3 trials. Quiet the machine and \
-             measure again.",
+            "Disturbed: the hypervisor ran other VMs on the CPUs, in 3 of 3 trials. Stop other load and measure again.",
             "Random 4 KiB writes: about 9,000 per second (suspect), one after another (a 5400 rpm laptop disk: \
              90).",
             "The row is suspect.",
@@ -299,8 +298,8 @@ fn others_work_during_most_trials_stands_first() {
     };
     assert_eq!(
         bench(2).findings().summary[0],
-        "Disturbed: other programs used the drive and other programs used the CPUs, in 2 of 3 trials. Quiet \
-         the machine and measure again."
+        "Disturbed: other programs used the drive and other programs used the CPUs, in 2 of 3 trials. Stop other load \
+         and measure again."
     );
     let told = bench(1).findings().summary;
     assert!(!told.iter().any(|sentence| sentence.contains("Disturbed")), "{told:?}");
@@ -330,7 +329,7 @@ fn as_many_replicates_are_advised_as_are_said_to_tell() {
 
 #[test]
 fn no_replicates_are_advised_where_more_than_anybody_runs_would_be_needed_or_none() {
-    let quiet = "Quiet the machine and measure again.";
+    let quiet = "Stop other load and measure again.";
     // More than 1,000; and what is decided needs none.
     for (after, open) in [([3300, 1210, 3300, 1210, 3300, 1210], true), ([9000; 6], false)] {
         let found = compared(after);

@@ -6,7 +6,7 @@ use super::super::rows::Row;
 const BLAMED: [(&str, &str); 5] = [
     ("foreign-io", "other programs used the drive"),
     ("cpu-starved", "other programs used the CPUs"),
-    ("steal", "the hypervisor gave the CPUs to others"),
+    ("steal", "the hypervisor ran other VMs on the CPUs"),
     ("swap", "the machine swapped"),
     ("throttled", "the CPUs or the drive throttled"),
 ];
@@ -29,7 +29,7 @@ pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<String> 
         if told.is_empty() { "something disturbed it".to_owned() } else { super::listed(&told) };
     let more = needed.map(|count| format!(", or run more replicates (--replicates {count})"));
     Some(format!(
-        "Disturbed: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
+        "Disturbed: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",
         more.unwrap_or_default()
     ))
 }

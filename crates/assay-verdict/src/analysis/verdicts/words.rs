@@ -311,7 +311,7 @@ pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -
     let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
         "warmup_trial = \"whole\" lengthens the warm-ups"
     } else {
-        "longer rests or fresh conditions before each trial guard against it"
+        "longer rests or fresh conditions before each trial reduce carry-over"
     };
     let size = if effect.is_finite() {
         format!("{what} below {}", percent(effect))
@@ -420,9 +420,7 @@ pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     }
     // The word is read at 1% and the interval at 5%: where they part, that is said.
     if low > 1.0 || high < 1.0 {
-        return format!(
-            "A/A control: no significant difference at p = 0.01, but at p = 0.05: {had}."
-        );
+        return format!("A/A control: significant at p = 0.05 but not at p = 0.01: {had}.");
     }
     format!("A/A control: no significant difference: {had}.")
 }

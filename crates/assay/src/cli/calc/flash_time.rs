@@ -10,7 +10,7 @@ use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
 use assay_system::system::System;
 
-/// Compute the time to cover an area, and the yield of a limited time
+/// Compute the time to cover an area, and how much a time-limited test covers
 ///
 /// Tests with a size limit take a day on a slow card. Tests with a time limit take that time and count the
 /// operations in it.

@@ -158,7 +158,6 @@ fn timings(arguments: &Arguments) -> Outcome<Vec<Timing>> {
     Ok(timings)
 }
 
-/// What an EDID tells.
 fn monitor(system: &dyn System, path: &Path) -> Outcome<Monitor> {
     let wrong = |why: String| Failure::mistake(format!("{}: {why}", path.display()));
     let status = system.status(path).map_err(|error| wrong(error.to_string()))?;

@@ -55,7 +55,7 @@ fn another_disk_under_the_same_name_is_noticed() {
     let fake = with_a_boot();
     show(&fake);
     set(&fake, "diskseq", "8");
-    refused(&fake, "counts it as another disk");
+    refused(&fake, "a different disk sequence number");
     let note = fake.read_text(Path::new(NOTE)).unwrap();
     fake.put(NOTE, note.replace("536870912", "1073741824"));
     refused(&fake, "another size");

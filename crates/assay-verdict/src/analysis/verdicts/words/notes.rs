@@ -40,8 +40,8 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
         Note::TooFew { pairs } => format!("{pairs} pairs: no CI"),
         Note::Provisional { pairs } => format!(
             "provisional: with {pairs} pairs the CI assumes near-normal log ratios; no distribution-free test reaches \
-             5% below {SETTLED}{}",
-            if *pairs <= FEW { "; a regular disturbance may look like a difference" } else { "" }
+             p < 0.05 below {SETTLED}{}",
+            if *pairs <= FEW { "; periodic disturbances can look like a difference" } else { "" }
         ),
         Note::LeftOut { pairs } => format!("{} excluded", counted(*pairs, "disturbed pair")),
         Note::NoRatio { of, trials } => {
@@ -52,10 +52,9 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
             format!("{} of {} {why}", counted(*trials, "trial"), name(*of))
         }
         Note::FarOff { of, trials, all } => format!(
-            "{trials} of {all} trials of {} {} far from the others on the bad side: the CI understates the risk of \
-             such trials",
+            "{trials} of {all} trials of {} {} on the bad side: the CI understates their risk",
             name(*of),
-            if *trials == 1 { "is" } else { "are" }
+            if *trials == 1 { "is an outlier" } else { "are outliers" }
         ),
         Note::Fragile { replicates } => fragile(replicates),
         Note::Disturbed { verdict } => format!(
