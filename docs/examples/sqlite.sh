@@ -20,7 +20,7 @@ fill() {
 
 check() {
     # The newest promise covers those before it.
-    last=$(tail -n 1 "$ASSAY_PROMISED")
+    last=$(tail -n 1 "$ASSAY_ACKNOWLEDGED")
     last=${last:-0}
     [ "$(sqlite3 "$data" 'PRAGMA integrity_check;')" = ok ] || { echo "the database is broken"; exit 1; }
     rows=$(sqlite3 "$data" "SELECT count(*) FROM rows WHERE n <= $last;")
