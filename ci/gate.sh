@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one gate in CI, keeps what it said, and ends with its exit code. What it is to do stands in the environment:
 #
-#   ASSAY_LINE      the line to run, as in a shell: run --command ./old --command ./new --gate 5%
+#   ASSAY_ARGS      the line to run, as in a shell: run --command ./old --command ./new --gate 5%
 #   ASSAY_PROGRAM   the path of the program, or of an archive of a release (.tar.gz)
 #   ASSAY_URL       in its place where one of the two is downloaded from
 #   ASSAY_SHA256    the SHA-256 of that file; a download needs it
@@ -26,7 +26,7 @@ refuse() {
     exit 3
 }
 
-line=${ASSAY_LINE:-}
+line=${ASSAY_ARGS:-}
 given=${ASSAY_PROGRAM:-}
 url=${ASSAY_URL:-}
 sum=${ASSAY_SHA256:-}
@@ -41,7 +41,7 @@ mkdir -p "$out" || refuse "$out cannot be made"
 # What an earlier job left says nothing of this one.
 rm -f "$out/comment.md" "$out/gate.xml" "$out/result.assay" || refuse "what is in $out cannot be removed"
 
-[ -n "$line" ] || mistake 'ASSAY_LINE is empty: run --command A --command B --gate 5%'
+[ -n "$line" ] || mistake 'ASSAY_ARGS is empty: run --command A --command B --gate 5%'
 [ -z "$given" ] || [ -z "$url" ] || mistake 'ASSAY_PROGRAM and ASSAY_URL: say one of them'
 [ -n "$given$url" ] || mistake 'no program: ASSAY_PROGRAM is its path, or ASSAY_URL where to download it'
 [ -z "$url" ] || [ -n "$sum" ] || mistake 'ASSAY_URL needs ASSAY_SHA256: a download is not run unseen'
@@ -55,7 +55,7 @@ set +f
 if [ "${1:-}" = assay ]; then
     shift
 fi
-[ "${1:-}" = run ] || mistake "ASSAY_LINE is a line of assay run, not: $line"
+[ "${1:-}" = run ] || mistake "ASSAY_ARGS is a line of assay run, not: $line"
 
 if [ -n "$url" ]; then
     name=${url%%[?#]*}

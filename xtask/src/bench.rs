@@ -17,7 +17,7 @@ use crate::options::Options;
 const TABLE: &str = include_str!("../bench.toml");
 const PAGE: &str = "target/measurements/bench.md";
 const HEAD: &str = "# Benchmarks\n\n`cargo xtask bench --write` measures the rows of xtask/bench.toml with `assay run`: two commands \
-                    per row, in random order.\nThe ratio is geometric; the CI holds for all comparisons of a row at once.\n\n";
+                    per row, in random order.\nRatios are geometric means; the CI is simultaneous for all comparisons of a row.\n\n";
 const COLUMNS: &str = "row | ratio of | ratio | 95% CI | verdict | n | date | machine";
 /// Mebibytes of the loop device.
 const DEVICE_SIZE: u64 = 512;

@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Runs the checks and judges them.
 pub fn run(options: &Options) -> Done<bool> {
     if !is_root() {
-        return Err("needs root for a loop device of its own".to_owned());
+        return Err("needs root to create a loop device".to_owned());
     }
     let count = options.number("--count");
     let head = facts::lines();
@@ -47,13 +47,13 @@ pub fn run(options: &Options) -> Done<bool> {
 fn page(head: &[String], checks: &[Spoken], lines: &[String]) -> String {
     let mut page = format!(
         "# False alarms of `assay check --quick`\n\n\
-         {} checks, one after the other, of an ext4 file system on a quiet loop device\n\
+         {} consecutive checks of an ext4 filesystem on a quiet loop device\n\
          (`cargo xtask clean-checks --count {}`).\n\n{}\n\n",
         checks.len(),
         checks.len(),
         head.join("\n")
     );
-    page.push_str(&bench::table("rule | trust | checks in which it spoke | cells"));
+    page.push_str(&bench::table("rule | trust | checks with the rule | cells"));
     for (trust, rules) in [
         ("invalid", tally(checks, |spoken| &spoken.invalid)),
         ("suspect", tally(checks, |spoken| &spoken.suspect)),
@@ -65,10 +65,8 @@ fn page(head: &[String], checks: &[Spoken], lines: &[String]) -> String {
     }
     let limit = allowed(checks.len());
     let suspect = checks.iter().filter(|spoken| spoken.is_falsely_suspect()).count();
-    let verdict = fault(checks).map_or_else(
-        || "This holds.".to_owned(),
-        |fault| format!("**This DOES NOT HOLD: {fault}.**"),
-    );
+    let verdict =
+        fault(checks).map_or_else(|| "Passed.".to_owned(), |fault| format!("**FAILED: {fault}.**"));
     let _ = write!(
         page,
         "\nAllowed: no invalid number, and at most {limit} checks with a suspect number for a reason other than\n\

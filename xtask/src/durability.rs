@@ -62,7 +62,7 @@ impl Bench {
     pub fn new(program: &Path, kernel: &Kernel) -> Done<Self> {
         let scratch = Scratch::new("durability")?;
         let folder = kernel.image.parent().and_then(Path::parent).map(Path::to_owned);
-        let kernel = folder.ok_or("the kernel lies in no package")?;
+        let kernel = folder.ok_or("the kernel is not from a package")?;
         Ok(Self { assay: Assay::new(program, scratch.path()), scratch, kernel })
     }
 
@@ -94,7 +94,8 @@ impl Bench {
         let path = self.scratch.path().join("cuts.toml");
         std::fs::write(&path, text).map_err(|error| error.to_string())?;
         let [path, kernel] = [&path, &self.kernel].map(|own| own.display().to_string());
-        let words = ["run", &path, "--vm-kernel", &kernel, "--quiet", "--json"];
+        let kernel = format!("vm_kernel={kernel}");
+        let words = ["run", &path, "--set", &kernel, "--quiet", "--json"];
         let ended = self.assay.run(&words, LIMIT * (cuts as u32 + 2))?;
         let found =
             ended.json().map_err(|_| format!("exit code {}: {}", ended.code, ended.stderr))?;

@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> Done<bool> {
         .collect();
     if chosen.is_empty() {
         let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
-        return Err(format!("--only takes one of {}", names.join(", ")));
+        return Err(format!("--only: use one of {}", names.join(", ")));
     }
     let (count, seed) = (options.number("--count"), options.number("--seed"));
     let head = facts::lines();
@@ -72,7 +72,7 @@ fn is_of(name: &str, only: &str) -> bool {
 
 fn line(reader: &Reader, ran: &Ran, seconds: f64) -> String {
     let (name, all, found) = (reader.name, ran.executions, ran.findings.len());
-    format!("{name}: {all} in {seconds:.0} s, {} accepted, {found} did harm", ran.accepted)
+    format!("{name}: {all} in {seconds:.0} s, {} accepted, {found} failed", ran.accepted)
 }
 
 /// Keeps what did harm, and says how it is made again.
@@ -86,7 +86,7 @@ fn keep(reader: &Reader, ran: &Ran, seed: usize) -> Done<()> {
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let start: String = String::from_utf8_lossy(&found.input).chars().take(300).collect();
         println!("{}: input {}: {}", reader.name, found.number, found.what);
-        println!("    kept in {}: {}", path.display(), start.escape_debug());
+        println!("    stored in {}: {}", path.display(), start.escape_debug());
     }
     Ok(())
 }
@@ -101,22 +101,22 @@ fn peak_bytes() -> u64 {
 
 fn page(head: &[String], call: &str, rows: &[Row], peak: u64) -> String {
     let mut page = format!(
-        "# Damaged texts of others\n\n\
-         `cargo run --profile fuzz --package xtask -- fuzz {call}`: well-formed fixtures with one to eight changes each (bits flipped, ranges repeated or removed, two spliced, numbers replaced\n\
-         by those at which readers go wrong, words by control characters and foreign words, lines\n\
-         repeated, removed and swapped, brackets opened by the thousand), at most {} KiB long. Each is\n\
-         read as the program reads it. It does harm if reading panics (overflow is a panic in this\n\
-         build), takes more than {} s, or never ends ({} s); the whole process may need at most 1 GiB.\n\
-         `bundle` goes on to findings and evidence, `csv` to verdicts, `study` is stored and read again,\n\
-         `import/...` and `jobs` likewise, `journal` is undone on a machine in memory, `edid` is read with a\n\
-         right checksum, `recording` is counted, shown, planned with and played, too.\n\n{}\n\n",
+        "# Damaged input files\n\n\
+         `cargo run --profile fuzz --package xtask -- fuzz {call}`: well-formed fixtures with one to eight changes each (flipped bits, repeated or removed ranges, spliced files, numbers replaced\n\
+         by boundary values, words replaced by control characters and other words, repeated, removed and\n\
+         swapped lines, thousands of opening brackets), at most {} KiB long. The reader of the program reads\n\
+         each input. An input fails if the reader panics (overflow panics in this build), takes more than\n\
+         {} s, or hangs ({} s); the process may use at most 1 GiB. `bundle` also computes findings and\n\
+         evidence, `csv` verdicts; `study`, `import/...` and `jobs` are stored and read again; `journal` is\n\
+         undone on a machine in memory; `edid` has a correct checksum; `recording` is also counted, shown,\n\
+         planned and replayed.\n\n{}\n\n",
         LONGEST >> 10,
         SLOW.as_secs(),
         HANGS.as_secs(),
         head.join("\n")
     );
     page.push_str(&bench::table(
-        "reader | reads with | fixtures | inputs | accepted | did harm | slowest | longest | time",
+        "reader | reads with | fixtures | inputs | accepted | failed | slowest | longest | time",
     ));
     for Row { reader, seeds, ran, seconds } in rows {
         // Writing to a string cannot fail.
@@ -136,7 +136,7 @@ fn page(head: &[String], call: &str, rows: &[Row], peak: u64) -> String {
     let harm: usize = rows.iter().map(|row| row.ran.findings.len()).sum();
     let _ = writeln!(
         page,
-        "\nIn all {all} inputs, {harm} of which did harm. The process needed at most {} MiB.",
+        "\nTotal: {all} inputs, of which {harm} failed. The process used at most {} MiB.",
         peak >> 20
     );
     page

@@ -51,7 +51,7 @@ pub fn check(program: &Path) -> Done<bool> {
         let scripts = checks::run(program);
         (jobs.join(), scripts)
     });
-    let jobs: Done<bool> = jobs.map_err(|_| "the thread of the jobs failed".to_owned())?;
+    let jobs: Done<bool> = jobs.map_err(|_| "the job thread panicked".to_owned())?;
     Ok(jobs? & scripts?)
 }
 
@@ -84,14 +84,14 @@ fn cut(program: &Path) -> Done<bool> {
         let is_honest = drive == "honors-flushes";
         let came = if is_honest { bench.run(own)? } else { bench.until_found(own, cuts)? };
         println!(
-            "xtask: lab: {grade} over {on}, {drive}: {} of {} cuts lost",
+            "xtask: lab: {grade} over {on}, {drive}: {} of {} crashes lost data",
             came.lost, came.cuts
         );
         well &= (came.lost > 0) != is_honest;
     }
     for (flags, is_safe) in [("", false), ("--synchronous", true)] {
         let came = bench.run_gzip(flags, GZIP_CUTS)?;
-        println!("xtask: lab: gzip {flags}: {} of {} cuts lost", came.lost, came.cuts);
+        println!("xtask: lab: gzip {flags}: {} of {} crashes lost data", came.lost, came.cuts);
         well &= (came.lost > 0) != is_safe;
     }
     Ok(well)
@@ -129,7 +129,7 @@ fn tried(asked: &Asked, judge: &dyn Fn(&Ended, &str) -> Done<bool>) -> Done<bool
     match once()? {
         (false, waited) if waited > DISTURBED => {
             println!(
-                "xtask: lab: it waited {:.0}% of its time for processors: once more",
+                "xtask: lab: waited {:.0}% of the time for CPUs; trying again",
                 waited * 100.0
             );
             // Who may not raise it tries at this one.
@@ -188,7 +188,7 @@ fn judged(ended: &Ended, program: &Path) -> Done<bool> {
     let shown: Vec<Value> = names.iter().map(|name| show(&assay, name)).collect::<Done<_>>()?;
     let of = |kind: &str| shown.iter().find(|one| one["study"]["kind"] == kind);
     let (Some(check), Some(study)) = (of("check"), of("study")) else {
-        println!("xtask: lab: it brought back {names:?}, not a check and a study");
+        println!("xtask: lab: the guest returned {names:?} instead of a check and a study");
         return Ok(false);
     };
     let wrong = [of_a_check(check), of_stacks(study), of_two(&assay, check)?].concat();
@@ -211,10 +211,10 @@ fn of_a_check(found: &Value) -> Vec<String> {
         [summary.first(), summary.last()].map(|one| one.copied().unwrap_or_default());
     let mut wrong = Vec::new();
     if found["environment"]["virtualization"] != "emulated (qemu tcg)" {
-        wrong.push(format!("it ran in {}", found["environment"]["virtualization"]));
+        wrong.push(format!("it ran on {}", found["environment"]["virtualization"]));
     }
     if !first.starts_with("Emulated: ") || summary.len() > 2 || !last.contains("suspect") {
-        wrong.push(format!("a check says: {summary:?}"));
+        wrong.push(format!("unexpected check summary: {summary:?}"));
     }
     wrong
 }
@@ -254,14 +254,14 @@ fn of_stacks(found: &Value) -> Vec<String> {
     }
     let ratio = used[0] / used[1];
     if !(1.0 / LIKE..LIKE).contains(&ratio) {
-        wrong.push(format!("with 8 MiB it uses {ratio} times the memory of 256 KiB"));
+        wrong.push(format!("8 MiB of stack use {ratio} times the memory of 256 KiB"));
     }
     let summary = texts(&found["summary"]);
     let whole = |text: &&str| {
-        text.contains("200 threads") && text.contains("a reserved stack is not used memory")
+        text.contains("200 threads") && text.contains("reserved stack uses no memory")
     };
     if !summary.iter().any(whole) {
-        wrong.push(format!("of stacks it says: {summary:?}"));
+        wrong.push(format!("unexpected stack summary: {summary:?}"));
     }
     wrong
 }
@@ -288,7 +288,7 @@ fn of_two(assay: &Assay, check: &Value) -> Done<Vec<String>> {
     let told = speeds.iter().filter(told).count();
     if speeds.is_empty() || with > 0 || told < speeds.len() {
         let all = speeds.len();
-        return Ok(vec![format!("of {all} comparisons {with} have a verdict, {told} say why not")]);
+        return Ok(vec![format!("of {all} comparisons, {with} have a verdict, {told} a reason")]);
     }
     Ok(Vec::new())
 }

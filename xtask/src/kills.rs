@@ -32,61 +32,61 @@ const SUBJECTS: [Subject; 5] = [
         page: "kills.md",
         kill: kills::kill,
         told: "# Killed at random moments\n\n\
-               A study with four factors that change the machine (file system, mount options, read-ahead,\n\
-               scheduler), ended by `kill -9` at random moments. Every third run makes its loop device by\n\
-               itself; every second one makes its file systems on a partition that only the kernel knows.\n\
-               After each kill the next run must refuse and name `assay restore`; after that every setting\n\
-               must be as before, no mount, loop device, partition, file or file system may be left, a second\n\
-               recovery must find nothing to do, and every finished trial must be there; at the first that is\n\
-               not so the script ends with an error and writes no page.",
+               The script ends a study with four factors that change the machine (filesystem, mount options,\n\
+               read-ahead, scheduler) with `kill -9` at random moments. Every third run creates a loop device;\n\
+               every second run creates filesystems on a partition that only the kernel knows. After each\n\
+               kill, the next run must refuse to start and name `assay restore`. After the restore, all\n\
+               settings must have their original values, no mount, loop device, partition, file or filesystem\n\
+               may remain, a second restore must find nothing to do, and every finished trial must be stored.\n\
+               At the first violation, the script ends with an error and writes no page.",
     },
     Subject {
         name: "memory",
         page: "kills-memory.md",
         kill: kills::memory::kill,
         told: "# A small memory, killed at random moments\n\n\
-               A study with swap of every kind (none, file, zswap, zram) and a setting (swappiness) under a\n\
-               limit of memory, ended by `kill -9` at random moments, every third one in its first second.\n\
-               After each `assay restore` must leave the table of swap, zswap's settings, the zram devices,\n\
-               control groups, `/proc/sys/vm`, the directory and the journal as before, and a second one must\n\
-               find nothing to do; at the first that is not so the script ends with an error and writes no page.",
+               The script ends a study of all kinds of swap (none, file, zswap, zram) and swappiness under a\n\
+               memory limit with `kill -9` at random moments, every third time in the first second. After each\n\
+               kill, `assay restore` must restore the swap table, zswap settings, zram devices, control groups,\n\
+               `/proc/sys/vm`, the directory and the journal, and a second restore must find nothing to do.\n\
+               At the first violation, the script ends with an error and writes no page.",
     },
     Subject {
         name: "network",
         page: "kills-network.md",
         kill: kills::network::kill,
         told: "# A link, killed at random moments\n\n\
-               A study of a link in three network name spaces of its own, its way out shaped, ended by\n\
-               `kill -9` at random moments, every third one in its first second. After each kill `assay\n\
-               restore` runs; then names of name spaces, interfaces and `tc qdisc show` must be as before, and\n\
-               a second recovery must find nothing to do; at the first that is not so the script ends with an\n\
-               error and writes no page. Both ends of the link are threads of the process that is killed:\n\
-               there is none that could be left.",
+               The script ends a study of a link in three network namespaces, with shaped egress, with\n\
+               `kill -9` at random moments, every third time in the first second. After each kill and\n\
+               `assay restore`, the network namespaces, the interfaces and `tc qdisc show` must be as before,\n\
+               and a second restore must find nothing to do. At the first violation, the script ends with an\n\
+               error and writes no page. Both ends of the link are threads of the killed process, so no\n\
+               process can remain.",
     },
     Subject {
         name: "stacks",
         page: "kills-stacks.md",
         kill: kills::stacks::kill,
         told: "# Stacks of layers, killed at random moments\n\n\
-               Studies of stacks in turns, ended by `kill -9` at random moments, every third one in its first\n\
-               second: while a file system or an array is made, a device or a directory encrypted, opened,\n\
-               mounted, measured or taken down. `named-again` makes zram devices whose numbers the kernel gives\n\
-               again from trial to trial and from round to round: what a file system stood on in one arm is swap\n\
-               in the next. After each kill `assay restore` runs; then mounts, loop devices, devices of the\n\
-               mapper, arrays, zram devices, swap, processes of the programs that serve or make them, and the\n\
-               directories of the program must be as before, and a second recovery must find nothing to do; at the\n\
-               first that is not so the script ends with an error and writes no page.",
+               The script ends studies of device stacks with `kill -9` at random moments, every third time in\n\
+               the first second: while Assay creates a filesystem or an array, or encrypts, opens, mounts,\n\
+               measures or removes a device or a directory. In `named-again`, the kernel reuses the numbers of\n\
+               zram devices from trial to trial and from round to round: the device below a filesystem in one\n\
+               configuration is swap in the next. After each kill and `assay restore`, mounts, loop devices,\n\
+               mapper devices, arrays, zram devices, swap, helper processes and Assay's directories must be as\n\
+               before, and a second restore must find nothing to do. At the first violation, the script ends\n\
+               with an error and writes no page.",
     },
     Subject {
         name: "names",
         page: "kills-names.md",
         kill: kills::stacks::kill_named_again,
-        told: "# Names that are given again, killed at random moments\n\n\
-               The study `named-again` of the stacks alone: from trial to trial and from round to round the kernel\n\
-               gives the numbers of zram devices again, and what a file system stood on in one arm is swap in the\n\
-               next. Ended by `kill -9` at random moments, every third one in its first second; what must be so\n\
-               afterwards is what [the stacks](kills-stacks.md) ask for, and at the first that is not so the script\n\
-               ends with an error and writes no page.",
+        told: "# Reused device names, killed at random moments\n\n\
+               Only the study `named-again` of the device stacks: the kernel reuses the numbers of zram devices\n\
+               from trial to trial and from round to round, and the device below a filesystem in one configuration\n\
+               is swap in the next. The script ends the study with `kill -9` at random moments, every third time in\n\
+               the first second, and checks the conditions of [the stacks](kills-stacks.md). At the first violation,\n\
+               the script ends with an error and writes no page.",
     },
 ];
 
@@ -95,7 +95,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let name = options.text("--only").unwrap_or(SUBJECTS[0].name);
     let subject = SUBJECTS.iter().find(|subject| subject.name == name).ok_or_else(|| {
         let names = SUBJECTS.map(|subject| subject.name).join(", ");
-        format!("there is no `{name}`: say one of {names}")
+        format!("unknown subject `{name}`; use one of {names}")
     })?;
     recorded(options, subject.page, |binary, count, tell| {
         (subject.kill)(binary, count, SEED, tell).map(|kills| page(subject, count, &kills))
@@ -110,7 +110,7 @@ pub fn recorded(
     take: impl FnOnce(&Path, u32, &mut dyn FnMut(&str)) -> Done<String>,
 ) -> Done<bool> {
     if !is_root() {
-        return Err("needs root for loop devices of its own".to_owned());
+        return Err("needs root to create loop devices".to_owned());
     }
     let count = options.number("--count") as u32;
     let head = facts::lines().join("\n");
@@ -130,11 +130,11 @@ fn page(subject: &Subject, count: u32, kills: &Kills) -> String {
     let Subject { name, told, .. } = subject;
     let rows = [
         ("runs killed before their end", Some(kills.killed)),
-        ("runs that had ended by themselves", Some(kills.ended)),
-        ("kills after which something had to be put back", Some(kills.put_back)),
-        ("things put back", Some(kills.things)),
-        ("finished trials that had to be there, and were", kills.trials),
-        ("studies gone on with to their end", kills.resumed),
+        ("runs that ended before the kill", Some(kills.ended)),
+        ("kills after which something had to be restored", Some(kills.put_back)),
+        ("restored items", Some(kills.things)),
+        ("finished trials, all still stored", kills.trials),
+        ("studies resumed and completed", kills.resumed),
     ];
     let counted: Vec<(&str, u32)> =
         rows.into_iter().filter_map(|(what, number)| Some((what, number?))).collect();

@@ -106,7 +106,7 @@ pub fn kernel(modules: &[&str]) -> Done<Kernel> {
 fn asked(options: &Options) -> Done<Asked> {
     let script = options.text("--script").map(read).transpose()?;
     if script.is_none() && options.rest().is_empty() {
-        return Err("no command: cargo xtask lab -- assay doctor".to_owned());
+        return Err("no command; example: cargo xtask lab -- assay doctor".to_owned());
     }
     let bytes = |name: &str, usual: &str| -> Done<u64> {
         let text = options.text(name).unwrap_or(usual);
@@ -118,7 +118,7 @@ fn asked(options: &Options) -> Done<Asked> {
     });
     let programs = listed(options, "--carry")
         .into_iter()
-        .map(|name| found(&name).ok_or_else(|| format!("there is no program {name}")));
+        .map(|name| found(&name).ok_or_else(|| format!("program {name} not found")));
     let [memory_bytes, size] = [bytes("--memory", MEMORY)?, bytes("--size", SIZE)?];
     let (accelerator, programs) = (accelerator.transpose()?, programs.collect::<Done<Vec<_>>>()?);
     let modules = listed(options, "--modules");
@@ -148,7 +148,7 @@ fn asked(options: &Options) -> Done<Asked> {
 /// or another where that is asked for.
 fn program(options: &Options) -> Done<PathBuf> {
     match options.text("--program") {
-        Some(path) => found(path).ok_or_else(|| format!("there is no program {path}")),
+        Some(path) => found(path).ok_or_else(|| format!("program {path} not found")),
         None if options.has("--try") => built_binary(&[]),
         None => built_binary(&["--release", "--target", STATIC]),
     }
@@ -186,8 +186,8 @@ pub fn told(ended: &Ended) -> String {
         [ended.booted, ended.time, ended.waited].map(|time| time.as_secs_f64());
     let (name, code) = (ended.accelerator.name(), ended.code);
     format!(
-        "{name}, up after {booted:.1} s, over after {time:.1} s, {waited:.1} s of it waiting for a \
-         processor, exit code {code}"
+        "{name}: booted after {booted:.1} s, ended after {time:.1} s ({waited:.1} s waiting for a \
+         CPU), exit code {code}"
     )
 }
 

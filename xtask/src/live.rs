@@ -17,7 +17,7 @@ type Check = fn(&Path) -> Done<String>;
 /// Runs all checks, or those of one name, and keeps their lines as a page.
 pub fn run(options: &Options) -> Done<bool> {
     if !is_root() {
-        return Err("needs root for loop devices of its own".to_owned());
+        return Err("needs root to create loop devices".to_owned());
     }
     let program = match options.text("--program") {
         Some(program) => PathBuf::from(program),
@@ -44,7 +44,7 @@ pub fn run(options: &Options) -> Done<bool> {
         let _turn = turn()?;
         let count = options.number("--kills") as u32;
         let longest = live::kill(&program, count, SEED, &mut tell)?;
-        tell(&format!("{count} kills: everything put back within {} ms", longest.as_millis()));
+        tell(&format!("{count} kills: everything restored within {} ms", longest.as_millis()));
     }
     if wanted("identical") {
         let count = options.number("--studies") as u32;
@@ -62,15 +62,15 @@ pub fn run(options: &Options) -> Done<bool> {
 
 fn page(lines: &[String]) -> String {
     format!(
-        "# Settings under others' work\n\n\
-         A reader and a writer (fio, processes of their own) work on a partition of a loop device in\n\
-         memory while `observe` changes settings under them (`cargo xtask live`). A level that a limit\n\
-         of a control group throttles is found worse for reads; with the limit of harm it is taken back\n\
-         within 8 s and the study goes on without it; production that asks for twice as much in one of\n\
-         two levels leaves no verdict (`unequal-load`); a closed loop that becomes faster and busier is\n\
-         better. Studies are ended by `kill -9` of their whole group at random moments: within 2 s\n\
-         everything is put back, and production goes on. Studies of identical levels have periods of 5 s\n\
-         and 6 replicates, three classes each; at most 3 of 20 may find a winner.\n\n{}\n\n```text\n{}\n```\n",
+        "# Settings under a production workload\n\n\
+         A reader and a writer (separate fio processes) use a partition of a loop device in memory\n\
+         while `observe` changes settings (`cargo xtask live`). Assay must report a level that a control\n\
+         group limit throttles as worse for reads, and with a harm limit roll it back within 8 s and\n\
+         continue without it. Double load at one of two levels must give no verdict (`unequal-load`). A\n\
+         closed loop that becomes faster and busier must be better. The script ends studies with\n\
+         `kill -9` of their process group at random moments; everything must be restored within 2 s while\n\
+         the production workload continues. Studies of identical levels have periods of 5 s, 6 replicates\n\
+         and three classes; at most 3 of 20 may find a winner.\n\n{}\n\n```text\n{}\n```\n",
         facts::lines().join("\n"),
         lines.join("\n")
     )

@@ -65,7 +65,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "lab",
         usage: "[--check] [--record-journals] [--systemd [--release bookworm]] [--try] [--program FILE] [--script FILE] [--memory 512M] [--cpus N] [--drives N] [--size 1G] [--modules A,B] [--carry PROGRAM,PROGRAM] [--append TEXT] [--kernel DIRECTORY] [--accel kvm|tcg] [--timeout SECONDS] [--out DIRECTORY] [-- COMMAND...]",
-        summary: "runs a command in a guest of QEMU that has the program, and brings its results back; --try: the unoptimised program; --program: another one; --systemd: with a root disk of a Debian release, booted as it is; --check: what the tests look at",
+        summary: "runs a command with assay in a QEMU guest and copies the results back; --try: unoptimized build; --program: another binary; --systemd: boots an unmodified Debian root disk; --check: runs the checks of the tests",
         flags: &["--check", "--try", "--systemd", "--record-journals"],
         numbers: &[("--cpus", 2), ("--drives", 1), ("--timeout", 300)],
         words: lab_guest::WORDS,
@@ -84,7 +84,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "schemas",
         usage: "[--check]",
-        summary: "generates docs/reference/schemas; with --check fails if one is stale",
+        summary: "writes docs/reference/schemas; --check: fails if a schema is stale",
         flags: &["--check"],
         numbers: &[],
         words: &[],
@@ -93,7 +93,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "browser",
         usage: "[--report]",
-        summary: "tests all pages, or only the report page, in a real Chromium; skips if there is none",
+        summary: "tests all pages, or only the report page, in Chromium; skips the tests if Chromium is not installed",
         flags: &["--report"],
         numbers: &[],
         words: &[],
@@ -102,7 +102,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "pictures",
         usage: "[--out DIRECTORY]",
-        summary: "draws the picture of the README from docs/data/check.assay; --out: instead whole pages of simulated and published numbers, as wide as a phone and a desk",
+        summary: "draws the README picture from docs/data/check.assay; --out: draws full pages of simulated and published numbers at phone and desktop width instead",
         flags: &[],
         numbers: &[],
         words: &["--out"],
@@ -111,7 +111,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bench",
         usage: "[--only NAME] [--quick] [--program FILE] [--write]",
-        summary: "compares two commands per row of xtask/bench.toml by `assay run`; skips rows whose programs are missing",
+        summary: "compares two commands per row of xtask/bench.toml with `assay run`; skips rows whose programs are missing",
         flags: &["--quick", "--write"],
         numbers: &[],
         words: &["--only", "--program"],
@@ -120,7 +120,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bench-engine",
         usage: "[--rounds N] [--seconds S] [--place NAME] [--instructions] [--write]",
-        summary: "our engine against the bare ring test, interleaved, on places of its own (root): ext4, loop, zram, tmpfs; instructions of an operation that does nothing, by callgrind: --instructions: these alone; fails above its limit",
+        summary: "compares the io_uring engine with the t/io_uring test of fio, interleaved, on ext4, loop, zram and tmpfs (root), and counts instructions per null operation with callgrind; --instructions: only the count; fails above the limit",
         flags: &["--write", "--instructions"],
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &["--null", "--place"],
@@ -129,7 +129,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bpf",
         usage: "",
-        summary: "builds the program that counts block requests in the kernel (clang, llvm-strip)",
+        summary: "builds the BPF program that counts block requests (needs clang, llvm-strip)",
         flags: &[],
         numbers: &[],
         words: &[],
@@ -138,7 +138,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "kills",
         usage: "[--only settings|memory|network|stacks|names] [--count N] [--program FILE] [--write]",
-        summary: "studies that change the machine, killed at random moments and put back (root)",
+        summary: "kills studies that change the machine at random moments and checks that assay restore restores it (root)",
         flags: &["--write"],
         numbers: &[("--count", 200)],
         words: &["--only", "--program"],
@@ -147,7 +147,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "plug",
         usage: "[--program FILE]",
-        summary: "pulls the plug of one of two virtual machines (QEMU): an honest drive and two that lose writes",
+        summary: "cuts the power of one of two virtual machines (QEMU), with one drive that honors flushes and two that lose writes",
         flags: &[],
         numbers: &[],
         words: &["--program"],
@@ -156,7 +156,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "live",
         usage: "[--only NAME] [--kills N] [--studies N] [--program FILE] [--write]",
-        summary: "settings under others' work: verdicts, harm, loads, kills, identical levels (root)",
+        summary: "tests settings under a production workload: verdicts, harm, load, kills, identical levels (root)",
         flags: &["--write"],
         numbers: &[("--kills", 50), ("--studies", 20)],
         words: &["--only", "--program"],
@@ -165,7 +165,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "signals",
         usage: "[--count N] [--write]",
-        summary: "every study that changes the machine, ended by one to three signals (root)",
+        summary: "ends every study that changes the machine with one to three signals (root)",
         flags: &["--write"],
         numbers: &[("--count", 200)],
         words: &[],
@@ -183,7 +183,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "simulate",
         usage: "[--studies N] [--seed S] [--only S3] [--sixth 0] [--write]",
-        summary: "false verdicts, power and coverage over simulated studies whose truth is known",
+        summary: "measures false verdicts, power and coverage on simulated studies with a known truth",
         flags: &["--write"],
         numbers: &[],
         words: simulate::WORDS,
@@ -191,7 +191,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        summary: "damaged bundles, studies, tables, journals, EDIDs, logs of meters and rows of collections: read or refused, never a panic",
+        summary: "feeds damaged bundles, studies, tables, journals, EDIDs, meter logs and collection rows to the readers, which must accept or reject but never panic",
         usage: "[--count N] [--only csv|import] [--seed S] [--write]",
         flags: &["--write"],
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
@@ -230,6 +230,6 @@ fn help(asked: &str) -> ExitCode {
     if ["help", "--help", "-h"].contains(&asked) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("xtask: there is no `{asked}`");
+    eprintln!("xtask: unknown command `{asked}`");
     ExitCode::from(2)
 }

@@ -35,10 +35,10 @@ impl Options {
                     .numbers
                     .insert(word.clone(), number.ok_or(format!("{word} needs a number"))?);
             } else if command.words.contains(&word.as_str()) {
-                let text = words.next().ok_or(format!("{word} needs a word"))?;
+                let text = words.next().ok_or(format!("{word} needs a value"))?;
                 options.texts.insert(word.clone(), text.clone());
             } else {
-                return Err(format!("there is no option `{word}`; see cargo xtask help"));
+                return Err(format!("unknown option `{word}`; see cargo xtask help"));
             }
         }
         Ok(options)

@@ -135,7 +135,7 @@ fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
             let mut said = Vec::new();
             let mut tell = |_, bytes: &[u8]| {
                 said.extend_from_slice(bytes);
-                let is_up = String::from_utf8_lossy(&said).contains("listening at");
+                let is_up = String::from_utf8_lossy(&said).contains("listening on");
                 listens.store(is_up, Ordering::Relaxed);
             };
             guest::run(&peer, stop, &mut tell).map(drop)
@@ -149,10 +149,10 @@ fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
             let mut tell = |_, bytes: &[u8]| said.extend_from_slice(bytes);
             guest::run(&machine, &AtomicBool::new(false), &mut tell)
         } else {
-            Err("the peer did not come up".to_owned())
+            Err("the peer did not start".to_owned())
         };
         stop.store(true, Ordering::Relaxed);
-        let peer = peer.join().map_err(|_| "the thread of the peer failed".to_owned());
+        let peer = peer.join().map_err(|_| "the peer thread panicked".to_owned());
         // One that was stopped says that it was interrupted.
         let why = peer.and_then(|ended| ended).err().unwrap_or_default();
         let ended = ended.map_err(|error| format!("{error}; the peer: {why}"));
@@ -169,11 +169,11 @@ fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
 fn judged(ended: &Ended, program: &Path, row: &Row) -> Done<Vec<String>> {
     let code = u8::from(row.lost > 0);
     if ended.code != code {
-        return Ok(vec![format!("it ended with exit code {} and not {code}", ended.code)]);
+        return Ok(vec![format!("exit code {} instead of {code}", ended.code)]);
     }
     let scratch = Scratch::new("plug")?;
     let names = guest::unpack(ended, scratch.path())?;
-    let [name] = &names[..] else { return Ok(vec![format!("it brought back {names:?}")]) };
+    let [name] = &names[..] else { return Ok(vec![format!("the guest returned {names:?}")]) };
     let shown = Assay::new(program, scratch.path()).run(&["show", name, "--json"], SHOWN)?;
     if shown.code != 0 {
         return Err(format!("show {name}: {}", shown.stderr));
@@ -222,7 +222,7 @@ mod tests {
     fn a_result_is_as_its_row_or_said_to_be_wrong() {
         let found = |lost: u64, promises: u64| {
             let most = (promises > 0).then_some(0.8);
-            let story = (lost > 0).then_some("The shortest counterexample");
+            let story = (lost > 0).then_some("Shortest counterexample");
             serde_json::json!({
                 "method": "plug", "crash_points": CUTS, "lost": lost, "acknowledged_writes": promises,
                 "lost_share_bound95": most, "counterexample_text": story,

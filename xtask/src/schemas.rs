@@ -15,7 +15,7 @@ pub fn run(options: &Options) -> Done<bool> {
         if !options.has("--check") {
             fs::write(&path, text).map_err(|error| format!("{name}: {error}"))?;
         } else if fs::read_to_string(&path).ok() != Some(text) {
-            println!("{name} is stale: cargo run -p xtask --features schema -- schemas");
+            println!("{name} is stale; run cargo run -p xtask --features schema -- schemas");
             current = false;
         }
     }

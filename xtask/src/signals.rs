@@ -18,24 +18,24 @@ pub fn run(options: &Options) -> Done<bool> {
 
 fn page(count: u32, endings: &Endings) -> String {
     let rows = [
-        ("ended before the first signal came", endings.by_itself),
-        ("asked when the last trial had ended, the result is complete", endings.too_late),
-        ("asked to end, everything put back by then", endings.asked),
-        ("ended at once by a third signal, put back by `assay restore`", endings.at_once),
-        ("killed, put back by `assay restore`", endings.killed),
-        ("of the last two, where there was something to put back", endings.put_back),
+        ("ended before the first signal", endings.by_itself),
+        ("signaled after the last trial, complete result", endings.too_late),
+        ("signaled, everything restored at exit", endings.asked),
+        ("ended at once by a third signal, restored by `assay restore`", endings.at_once),
+        ("killed, restored by `assay restore`", endings.killed),
+        ("of the last two, runs with something to restore", endings.put_back),
     ];
     format!(
-        "# Impatient hands\n\n\
-         Every shipped study that changes the machine, on a loop device that it makes (`--scratch`), ended by\n\
-         one to three signals (INT, TERM, HUP, QUIT, in a quarter of the runs KILL as the last), the\n\
-         first within 6 s, each next one within 0.1 s or within 2 s (`cargo xtask signals --count {count}`).\n\
-         Whoever is asked puts everything back before the end and exits with 130, or with 0 where the last\n\
-         trial had ended: then the result holds every trial of its plan. A third signal ends it at once:\n\
-         exit code 4, `assay restore` is named and puts everything back, as it does after KILL; a\n\
-         second recovery finds nothing to do. Compared with before are settings of devices, `/proc/sys/vm`,\n\
-         mounts, loop devices, partitions, files and journals; at the first difference the script ends with\n\
-         an error and writes no page.\n\n{FACTS}\n\n{}",
+        "# Repeated signals\n\n\
+         The script ends every shipped study that changes the machine, on a loop device (`--scratch`), with\n\
+         one to three signals (INT, TERM, HUP, QUIT; in a quarter of the runs, the last is KILL): the first\n\
+         within 6 s, each further signal within 0.1 s or 2 s (`cargo xtask signals --count {count}`). After\n\
+         one signal, Assay must restore everything and exit with code 130, or with code 0 and a complete\n\
+         result if the last trial had ended. A third signal must end the study at once with exit code 4 and\n\
+         a message that names `assay restore`, which must restore everything, as after KILL; a second\n\
+         restore must find nothing to do. The script compares device settings, `/proc/sys/vm`, mounts, loop\n\
+         devices, partitions, files and journals with their original state; at the first difference, it\n\
+         ends with an error and writes no page.\n\n{FACTS}\n\n{}",
         bench::counts(&rows)
     )
 }

@@ -17,7 +17,7 @@ pub fn plain(what: &str, name: &str) -> Result<(), String> {
     if !name.chars().any(char::is_control) {
         return Ok(());
     }
-    Err(format!("{what} is called {}: names have no control characters", spelled(name)))
+    Err(format!("{what} has the name {}; names cannot contain control characters", spelled(name)))
 }
 
 /// A text as it would be typed, with signs that cannot be seen spelled out and its end cut off.
@@ -126,7 +126,7 @@ mod tests {
         assert!(plain("a level", "write-back \u{e9}").is_ok());
         for name in ["a\nb", "a\u{1b}[31mb", "\u{9b}1m", "\u{7f}"] {
             let told = plain("a level", name).unwrap_err();
-            assert!(told.starts_with("a level is called ") && !told.contains(char::is_control));
+            assert!(told.starts_with("a level has the name ") && !told.contains(char::is_control));
         }
         assert!(plain("a level", "a\nb").unwrap_err().contains("a\\nb"));
     }

@@ -146,7 +146,7 @@ fn text(row: Row<'_>) -> Outcome<Text> {
         again.push(RunIt { command: Some(command.to_owned()), text });
     }
     if again.is_empty() {
-        again.push(RunIt { command: None, text: "no preset and no calculator".to_owned() });
+        again.push(RunIt { command: None, text: "no preset or calculator".to_owned() });
     }
     let measured = row.text("measured")?.to_owned();
     Ok(Text { title: title.to_owned(), measured, again })
@@ -166,7 +166,7 @@ fn table(library: &Library, name: &str) -> Outcome<Table> {
 /// is in. Of one about a card, which is overwritten, the plan alone tells what has to be typed.
 fn run_it(name: &str, study: &Study) -> RunIt {
     if study.card.is_some() {
-        let text = format!("{}; its plan shows how to run it and what data are lost", study.title);
+        let text = format!("{}; the plan shows the command and which data is lost", study.title);
         return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
     }
     let place = if study.loads_links() || makes_layers(study) {
@@ -199,7 +199,7 @@ pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article
         let tables: BTreeSet<&str> = articles.iter().flat_map(stems).collect();
         let tables: Vec<&str> = tables.into_iter().collect();
         return Err(Failure::mistake(format!(
-            "no article `{name}`; use {}, or a word of a title or table, such as {}",
+            "no article `{name}`; use {}, or a word from a title or table name, such as {}",
             numbers.join(", "),
             tables.join(", ")
         )));

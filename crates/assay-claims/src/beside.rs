@@ -44,8 +44,8 @@ fn place(row: Row<'_>, bare: f64) -> Outcome<BesideRow> {
         let (value, decimals) = (percent.value, percent.decimals);
         let meant = if value > 0.0 { 100.0 * bare / value } else { 0.0 };
         Some(format!(
-            "{place} has {value:.decimals$}%, but {bare} of {seconds} s are {computed:.decimals$}%; \
-             {value:.decimals$}% would be {meant:.0} s"
+            "{place}: published {value:.decimals$}%, but {bare} s of {seconds} s is \
+             {computed:.decimals$}%; {value:.decimals$}% would be {meant:.0} s"
         ))
     };
     Ok(BesideRow {

@@ -1,12 +1,13 @@
 //! What a study asks for, and what will be done.
 
+mod keys;
+
 use std::sync::atomic::AtomicBool;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
-use assay_system::system::powered::{Starts, Wanted};
+use assay_system::system::powered::{Starts, VmConfig, Wanted};
 use serde::{Deserialize, Serialize};
 
 use crate::below::On;
@@ -21,18 +22,21 @@ use crate::plug::{self, Ground, Plug};
 use crate::sync::Sync;
 use crate::trial::{Course, Detail};
 
+pub use keys::{FACTORS, KEYS};
+use keys::{drives, grades, patterns, places, syncs};
+
 pub const ABOUT: About = About {
     name: "durability",
-    summary: "whether acknowledged data survive a power cut, with a confidence bound",
-    text: "Assay writes to the target like a program (a log, records in place, transactions) and records all writes \
-           and syncs in a log. Each completed sync acknowledges its writes. Assay crashes the log at random points, \
-           rebuilds what a drive with a volatile cache may contain then, and searches for the acknowledged writes. \
-           Only a missing acknowledged write is a failure; it ends the command with exit code 1. Unacknowledged writes \
-           may be in any state, and Assay reports them separately. With n crash points and no loss, at most about 3/n \
-           of such crashes lose data (95%; Assay reports the exact bound). Method replay assumes a drive. It tests the \
-           order of writes and syncs, and measures speed, but says nothing about the real drive. Method plug tests \
-           that drive: a second machine records acknowledged writes while you cut the power. Assay overwrites a \
-           device, so name it with --destroy; in a directory Assay creates a file and removes it.",
+    summary: "whether acknowledged data survives a power loss, with a confidence bound",
+    text: "Assay writes to the target like an application (log, in-place records or transactions) and records all \
+           writes and syncs in a log. Each completed sync acknowledges the preceding writes. Assay cuts the log at \
+           random crash points, reconstructs what a drive with a volatile cache may contain, and checks whether it \
+           contains all acknowledged writes. Only a missing acknowledged write is a failure (exit code 1). \
+           Unacknowledged writes may be in any state, and Assay reports them separately. With n crash points and no \
+           loss, at most about 3/n of such crashes lose data (95% confidence; Assay reports the exact bound). Method \
+           replay assumes a drive model: it tests the order of writes and syncs and the speed, but not the real drive. \
+           Method plug tests the real drive: a second machine records acknowledged writes while you cut the power. \
+           Assay overwrites a block device (requires --destroy); in a directory, it uses a temporary file.",
 };
 
 /// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and what
@@ -49,8 +53,8 @@ pub fn by_hand(own: &Planned, name: &str, path: &str) -> (Vec<String>, &'static 
 
 const PLUG_BY_HAND: &str = "run diskchecker.pl -l on the second machine; after the power cut, repeat the command with verify";
 
-const BY_HAND: &str = "fill in SECTORS and LOG (a device for the log), and for a directory the device below it; \
-                       replay-log of log-writes then rebuilds it flush by flush";
+const BY_HAND: &str = "replace SECTORS and LOG (a device for the log), and for a directory the device \
+                       below it; replay-log (from log-writes) then rebuilds the device flush by flush";
 
 pub const USUAL_TIME: Time = Time(10_000_000_000);
 const USUAL_WAIT: Time = Time(300_000_000_000);
@@ -64,7 +68,6 @@ const QUICK_KILLS: u64 = 20;
 const QUICK_READS: u64 = 200;
 const USUAL_CHECK: Time = Time(60_000_000_000);
 const LONGEST_LINE: Time = Time(240_000_000_000);
-const MOST_PROMISES: u32 = 100_000;
 const MOST_CUTS: u64 = 1_000_000;
 const LARGEST: Bytes = Bytes(1 << 20);
 const LARGEST_UNIT: Bytes = Bytes(64 << 10);
@@ -106,6 +109,12 @@ pub struct Asked {
     pub check_timeout: Option<Time>,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm_memory: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm_cpus: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm_kernel: Option<String>,
     /// Where a peer keeps the promises of a machine whose plug is pulled.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub peer: Option<String>,
@@ -150,135 +159,15 @@ impl Default for Asked {
             check_command: None,
             check_timeout: None,
             needs: Vec::new(),
+            vm_memory: None,
+            vm_cpus: None,
+            vm_kernel: None,
             peer: None,
             assumed_drive: Drive::HonorsFlushes,
             atomic_write_unit: four_kib(),
             runtime: None,
         }
     }
-}
-
-/// Name, summary and text of a parameter, and some levels of it.
-pub type Words = ([&'static str; 3], &'static str);
-
-/// The parameters that may be factors: `writer`, `sync`, `record_size`, `assumed_drive`, `atomic_write_unit`, `method`, `write_to`,
-/// `vm_mount_options`, `crash_points`, `peer`.
-pub const FACTORS: [Words; 10] = [
-    (
-        [
-            "writer",
-            "write method of the program: log, in-place, transaction, files or command",
-            "`log`: append one to four records, then sync; `in-place`: overwrite one to four records, then sync; \
-             `transaction`: write four blocks to a log, sync, write a commit block, sync, and write the blocks to \
-             their places. On a filesystem in a virtual machine also `files`: create, replace by rename, move and \
-             remove files, with a sync of each file and the directory; and `command`: run your command, judged by your \
-             check.",
-        ],
-        "[\"log\", \"in-place\", \"transaction\"]",
-    ),
-    (
-        [
-            "sync",
-            "sync method: fdatasync, fsync, o_dsync or none",
-            "`fdatasync` or `fsync` after the writes; `o_dsync`: O_DSYNC on each write, which through the page cache \
-             is a write and a flush; `none`: no sync, and so no acknowledged writes.",
-        ],
-        "[\"none\", \"fdatasync\", \"o_dsync\"]",
-    ),
-    (
-        [
-            "record_size",
-            "size of a record or block, or maximum size of a file",
-            "An amount with its unit, in whole sectors of 512 bytes.",
-        ],
-        "[\"512 B\", \"4 KiB\", \"16 KiB\"]",
-    ),
-    (
-        [
-            "assumed_drive",
-            "assumed drive behavior on power loss: it honors flushes, or has a fault",
-            "`honors-flushes`: flushed writes survive; others may survive in any order. Faults: `drops-flushes`, \
-             `acknowledges-early` (a flush returns before it is done), `tears` (tears the current write at 512 bytes), \
-             `reorders` (a write passes a flush), `loses-last` (the last four writes), `shows-older` (some places \
-             return previous data after the restart).",
-        ],
-        "[\"honors-flushes\", \"drops-flushes\"]",
-    ),
-    (
-        [
-            "atomic_write_unit",
-            "assumed atomic write unit of the drive",
-            "An amount with its unit, in whole sectors of 512 bytes: 4 KiB for most drives, 512 bytes for drives that \
-             guarantee no more. Writes across two aligned units can tear.",
-        ],
-        "[\"512 B\", \"4 KiB\"]",
-    ),
-    (
-        [
-            "method",
-            "crash method: replay, kill or plug",
-            "`replay`: record writes and flushes in a log, and crash the log at each crash point. `kill`: kill a \
-             virtual machine whose drive has a volatile cache, and read the data in the next one. `plug`: cut the \
-             power of this machine when asked, once per trial; a `peer` records acknowledged writes, and `assay \
-             resume` judges after the restart.",
-        ],
-        "[\"replay\", \"kill\", \"plug\"]",
-    ),
-    (
-        [
-            "write_to",
-            "where to write: target, drive, ext4, xfs or btrfs",
-            "`target`: the study's target, which crashes only in the program's own log. In a virtual machine, with the \
-             log below its kernel: `drive`, the whole one, or a file of `ext4`, `xfs` or `btrfs` on it.",
-        ],
-        "[\"drive\", \"ext4\", \"xfs\", \"btrfs\"]",
-    ),
-    (
-        [
-            "vm_mount_options",
-            "mount options of the filesystem in the virtual machine",
-            "As for `mount -o`: `nobarrier` of ext4 and btrfs sends the drive no flushes; `defaults` adds none.",
-        ],
-        "[\"defaults\", \"nobarrier\"]",
-    ),
-    (
-        [
-            "crash_points",
-            "crash points per trial",
-            "No loss in 60 means at most 4.88% (95%), in 1000 at most 0.3%. A trial of method kill starts one virtual \
-             machine per crash point. A trial of method plug has one crash; use replicates for more.",
-        ],
-        "[\"20\", \"60\"]",
-    ),
-    (
-        [
-            "peer",
-            "address of the `assay peer` that records acknowledged writes for method plug",
-            "`HOST:PORT`, with an IPv6 address in brackets. Both ends need the same token: ASSAY_PEER_TOKEN, or the \
-             file that ASSAY_PEER_TOKEN_FILE names.",
-        ],
-        "[\"192.168.1.2:7710\"]",
-    ),
-];
-
-fn patterns() -> Vec<&'static str> {
-    Pattern::ALL.map(Pattern::name).to_vec()
-}
-
-fn syncs() -> Vec<&'static str> {
-    Sync::ALL.map(Sync::name).to_vec()
-}
-
-fn drives() -> Vec<&'static str> {
-    Drive::ALL.map(Drive::name).to_vec()
-}
-
-fn grades() -> Vec<&'static str> {
-    Grade::ALL.map(Grade::name).to_vec()
-}
-
-fn places() -> Vec<&'static str> {
-    On::ALL.map(On::name).to_vec()
 }
 
 /// What is no list of options: nothing of it is read by a shell, but it stands in what is told.
@@ -291,83 +180,6 @@ fn is_option(text: &str) -> bool {
 const PLAIN: &str = "defaults";
 /// Letters of options.
 const MOST_OPTIONS: usize = 200;
-
-/// The keys of its table.
-pub static KEYS: Fields = Fields {
-    label: "durability",
-    rows: &[
-        field(FACTORS[0].0[0], Form::Word(patterns), FACTORS[0].0[1], "writer = \"log\""),
-        field(FACTORS[1].0[0], Form::Word(syncs), FACTORS[1].0[1], "sync = \"fdatasync\""),
-        field(
-            FACTORS[2].0[0],
-            Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST },
-            FACTORS[2].0[1],
-            "record_size = \"4 KiB\"",
-        ),
-        field(
-            "acknowledged_writes",
-            Form::Whole { least: 1, most: MOST_PROMISES as u64 },
-            "maximum acknowledged writes per trial, if its time allows; 1000 by default",
-            "acknowledged_writes = 1000",
-        ),
-        field(
-            "crash_points",
-            Form::Whole { least: 1, most: MOST_CUTS },
-            "crash points in the log of a trial: no loss in 60 means at most 4.88% (95%), in 1000 at most 0.3%; 1000 \
-             by default",
-            "crash_points = 3000",
-        ),
-        field(
-            FACTORS[3].0[0],
-            Form::Word(drives),
-            FACTORS[3].0[1],
-            "assumed_drive = \"honors-flushes\"",
-        ),
-        field(
-            FACTORS[4].0[0],
-            Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST_UNIT },
-            FACTORS[4].0[1],
-            "atomic_write_unit = \"512 B\"",
-        ),
-        field(FACTORS[5].0[0], Form::Word(grades), FACTORS[5].0[1], "method = \"kill\""),
-        field(FACTORS[6].0[0], Form::Word(places), FACTORS[6].0[1], "write_to = \"ext4\""),
-        field(FACTORS[7].0[0], Form::Text, FACTORS[7].0[1], "vm_mount_options = \"nobarrier\""),
-        field(FACTORS[9].0[0], Form::Text, FACTORS[9].0[1], "peer = \"192.168.1.2:7710\""),
-        field(
-            "writer_command",
-            Form::Text,
-            "shell line that writes in its directory on the filesystem until its time is over or it exits; each line \
-             that it prints acknowledges a write as durable",
-            "writer_command = \"my-db --fill\"",
-        ),
-        field(
-            "check_command",
-            Form::Text,
-            "shell line to run there after each crash, with the printed lines in the file $ASSAY_PROMISED; exit code 0 \
-             means no loss",
-            "check_command = \"my-db --verify\"",
-        ),
-        field(
-            "check_timeout",
-            Form::Time { least: Time(1_000_000) },
-            "maximum time of a check, 60 s by default; a longer check is inconclusive and ends the trial",
-            "check_timeout = \"10 s\"",
-        ),
-        field(
-            "needs",
-            Form::Words,
-            "programs and files of this machine that command and check need, by name or path; Assay copies them to \
-             /usr/bin there",
-            "needs = [\"sqlite3\", \"./my-check.sh\"]",
-        ),
-        field(
-            "runtime",
-            Form::Time { least: Time(1) },
-            "maximum time of writing; 10 s by default, and 5 min for method plug, from the request to cut the power",
-            "runtime = \"30 s\"",
-        ),
-    ],
-};
 
 impl Asked {
     /// Sets a parameter from the text of a level.
@@ -434,7 +246,7 @@ impl Asked {
         own.into_iter().find_map(|(key, bytes, most)| {
             let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
             let message =
-                || format!("{key} must be 512 bytes to {most} in whole sectors, not {bytes}");
+                || format!("{key} must be a multiple of 512 bytes up to {most}, not {bytes}");
             (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
         })
     }
@@ -449,7 +261,7 @@ impl Asked {
         if let Some(peer) = self.peer.as_deref().filter(|own| !is_peer(own)) {
             return Some((
                 "peer",
-                format!("`{peer}` is not a peer address; use for example 192.168.1.2:7710"),
+                format!("`{peer}` is not a peer address; use HOST:PORT, such as 192.168.1.2:7710"),
             ));
         }
         if self.method != Grade::Plug {
@@ -458,9 +270,13 @@ impl Asked {
         let one = [1, usual_cuts()].contains(&self.crash_points);
         let own = [
             ("writer", plug::suits(self.pattern), "requires writer log, in-place or transaction"),
-            ("write_to", self.write_to == On::Target, "requires the study's target"),
-            ("assumed_drive", self.assumed_drive == Drive::HonorsFlushes, "takes no assumed drive"),
-            ("crash_points", one, "has one crash per trial; use replicates for more"),
+            ("write_to", self.write_to == On::Target, "requires write_to = \"target\""),
+            (
+                "assumed_drive",
+                self.assumed_drive == Drive::HonorsFlushes,
+                "does not use assumed_drive",
+            ),
+            ("crash_points", one, "has one crash per trial; increase replicates instead"),
         ];
         let unfit = own.into_iter().find(|(_, is_fit, _)| !is_fit);
         unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
@@ -476,11 +292,11 @@ impl Asked {
         ];
         if self.pattern == Pattern::Command {
             let missing = lines.into_iter().find(|(_, is_said)| !is_said);
-            let missing = missing.map(|(key, _)| (key, format!("the writer command needs {key}")));
+            let missing = missing.map(|(key, _)| (key, format!("writer `command` needs {key}")));
             let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
             let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
             // A machine that says nothing for longer counts as gone.
-            let told = |key| format!("{key} of a command has at most {LONGEST_LINE}");
+            let told = |key| format!("{key} of a command must be at most {LONGEST_LINE}");
             return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
         }
         let others =
@@ -507,7 +323,15 @@ impl Asked {
 
     /// What the machines need.
     pub fn wanted(&self) -> Wanted {
-        Wanted { needs: self.needs.clone(), ..self.write_to.wanted() }
+        Wanted { needs: self.needs.clone(), config: self.vm_config(), ..self.write_to.wanted() }
+    }
+
+    fn vm_config(&self) -> VmConfig {
+        VmConfig {
+            memory_bytes: self.vm_memory.map(|size| size.0),
+            cpus: self.vm_cpus,
+            kernel: self.vm_kernel.clone(),
+        }
     }
 
     /// Whether its time is not that of writing alone.
@@ -528,8 +352,8 @@ impl Asked {
         };
         let cuts = counted(self.crash_points, "crash point");
         let of = match self.method {
-            Grade::Replay => "its log",
-            Grade::Kill => "its virtual machine",
+            Grade::Replay => "the log",
+            Grade::Kill => "the virtual machine",
             Grade::Plug => {
                 return format!(
                     "{}, {}; {PLUG}",
@@ -584,7 +408,7 @@ impl Asked {
             if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
         if !self.vm_mount_options.is_empty() && !on.has_files() {
             return Err(format!(
-                "vm_mount_options {}: no filesystem is mounted there",
+                "vm_mount_options {}: write_to has no filesystem to mount",
                 self.vm_mount_options
             ));
         }
@@ -598,6 +422,7 @@ impl Asked {
             mounted: self.vm_mount_options.clone(),
             own: self.own(),
             needs: self.needs.clone(),
+            vm: self.vm_config(),
             pattern: self.pattern,
             sync: self.sync,
             record_bytes: self.record_size.0,
@@ -610,7 +435,7 @@ impl Asked {
 }
 
 /// How a plug is pulled, in a plan.
-const PLUG: &str = "one power cut of this machine per trial, by hand when asked";
+const PLUG: &str = "one manual power cut of this machine per trial, when Assay asks for the cut";
 /// What to do where nobody named a peer.
 const NO_PEER: &str = "no peer records acknowledged writes while this machine is off; start `assay peer --listen \
                        ADDRESS:7710` on another machine and use --set peer=ADDRESS:7710";
@@ -657,6 +482,8 @@ pub struct Planned {
     pub own: Option<Lines>,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm: VmConfig,
     /// Where a peer keeps the promises.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub peer: Option<String>,
@@ -667,7 +494,7 @@ impl Planned {
     pub fn words(&self) -> String {
         let bound = match self.sync {
             Sync::None if self.own.is_none() => {
-                "no write is acknowledged, so none can be lost".to_owned()
+                "no write is acknowledged, so no acknowledged write can be lost".to_owned()
             }
             _ => bound::told(self.crash_points),
         };
@@ -682,11 +509,11 @@ impl Planned {
         }
         let cut = match self.method {
             Grade::Replay if !self.is_in_machine() => {
-                format!("{cuts} in its log (method replay) on {drive}")
+                format!("{cuts} in the log (method replay) on {drive}")
             }
-            Grade::Replay => format!("{cuts} in the log of its drive (method replay), {drive}"),
+            Grade::Replay => format!("{cuts} in the log of the drive (method replay), {drive}"),
             Grade::Kill | Grade::Plug => {
-                format!("{cuts} in its virtual machine (method kill) on {drive}")
+                format!("{cuts} in the virtual machine (method kill) on {drive}")
             }
         };
         let on = match self.write_to {
@@ -711,7 +538,7 @@ impl Planned {
 
     /// What the machines need.
     pub fn wanted(&self) -> Wanted {
-        Wanted { needs: self.needs.clone(), ..self.write_to.wanted() }
+        Wanted { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.wanted() }
     }
 
     /// A trial that ends with the power of this machine, or the judgement of one that did. A warm-up is neither.

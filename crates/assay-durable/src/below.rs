@@ -91,7 +91,7 @@ impl On {
                 (vec![("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")], vec!["btrfs"])
             }
         };
-        Wanted { programs, modules, needs: Vec::new() }
+        Wanted { programs, modules, ..Wanted::default() }
     }
 
     /// It in a sentence, with the options that it is mounted with; of a program that has a directory there.

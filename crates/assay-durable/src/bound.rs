@@ -36,11 +36,11 @@ pub fn at_most(share: f64) -> String {
 pub fn told(cuts: u64) -> String {
     let of = |cuts: u64| {
         let most = most_share(0, cuts).map_or_else(|| "nothing".to_owned(), at_most);
-        format!("{} {}: {most}", show::count(cuts), if cuts == 1 { "cut" } else { "cuts" })
+        format!("{most} with {} crash point{}", show::count(cuts), if cuts == 1 { "" } else { "s" })
     };
     let others: Vec<String> = USUAL.into_iter().filter(|own| *own != cuts).map(of).collect();
     format!(
-        "if no row loses anything, at most this share of such crash points would (one-sided 95% bound): {} ({})",
+        "one-sided 95% upper bound if a row loses no acknowledged write: {} ({})",
         of(cuts),
         others.join(", ")
     )
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_plan_is_told_which_number_gives_which_bound() {
         let told = told(60);
-        assert!(told.contains("60 cuts: 4.88%"), "{told}");
-        assert!(told.contains("1,000 cuts: 0.3%") && !told.contains("(60 cuts"), "{told}");
+        assert!(told.contains("4.88% with 60"), "{told}");
+        assert!(told.contains("0.3% with 1,000") && !told.contains("(4.88%"), "{told}");
     }
 }

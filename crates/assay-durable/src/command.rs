@@ -13,7 +13,7 @@ use crate::judge::{Found, Judgement, Missing, Unpromised};
 /// Variables that both get: the directory in which they run.
 pub const DIRECTORY: &str = "ASSAY_DIRECTORY";
 /// And those of the check: the file with the lines that were promised, each as it was printed, and how many.
-pub const PROMISED: &str = "ASSAY_PROMISED";
+pub const PROMISED: &str = "ASSAY_ACKNOWLEDGED";
 pub const PROMISES: &str = "ASSAY_PROMISES";
 
 /// Bytes of a line at most.
@@ -43,7 +43,7 @@ impl Lines {
     /// Both, in a sentence.
     pub fn words(&self) -> String {
         let told = |line: &str| last_words(line).unwrap_or_default();
-        format!("`{}`, judged by `{}`", told(&self.command), told(&self.check))
+        format!("`{}`, checked by `{}`", told(&self.command), told(&self.check))
     }
 }
 
@@ -71,8 +71,8 @@ impl How {
     fn words(self) -> String {
         match self {
             Self::Exited(code) => format!("ended with exit code {code}"),
-            Self::Signalled(signal) => format!("was ended by signal {signal}"),
-            Self::TimedOut => "did not end in its time".to_owned(),
+            Self::Signalled(signal) => format!("was killed by signal {signal}"),
+            Self::TimedOut => "did not end in time".to_owned(),
         }
     }
 }
@@ -105,9 +105,9 @@ impl Ended {
         match self.how {
             How::Exited(0) => Ok(true),
             How::Exited(code) if NOT_RUN.contains(&code) => {
-                Err(format!("cannot run the check: it {}", self.words()))
+                Err(format!("cannot run the check, which {}", self.words()))
             }
-            How::TimedOut => Err(format!("the check says nothing: it {}", self.words())),
+            How::TimedOut => Err(format!("the check is inconclusive: it {}", self.words())),
             How::Exited(_) | How::Signalled(_) => Ok(false),
         }
     }
@@ -120,7 +120,7 @@ impl Ended {
         if self.found_all()? {
             return Ok(());
         }
-        Err(format!("the check finds a loss although nothing was cut: it {}", self.words()))
+        Err(format!("the check reports a loss without a crash: it {}", self.words()))
     }
 
     /// That the check is one: it misses what was promised where nothing is there.
@@ -129,8 +129,8 @@ impl Ended {
     /// It finds what is not there, so that it could find no loss; or cannot be run.
     pub fn misses_all(&self, promises: u64) -> Result<(), String> {
         if promises > 0 && self.found_all()? {
-            let told = "the check finds all that was promised in an empty directory, so it can find no loss";
-            return Err(format!("{told} ({} had been promised)", lines_words(promises)));
+            let told = "the check succeeds in an empty directory, so it cannot detect a loss";
+            return Err(format!("{told} (acknowledged: {})", lines_words(promises)));
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Printed {
             self.rest.extend_from_slice(piece);
             if self.rest.len() > MOST_LINE_BYTES {
                 return Err(format!(
-                    "the command prints a line of more than {MOST_LINE_BYTES} bytes"
+                    "the command printed a line of more than {MOST_LINE_BYTES} bytes"
                 ));
             }
             if self.rest.pop_if(|last| *last == b'\n').is_some() {
@@ -194,7 +194,7 @@ impl Printed {
         self.lines += whole.len() as u64;
         if self.lines > MOST_LINES {
             let most = show::count(MOST_LINES);
-            return Err(format!("the command prints more than {most} lines; say a shorter time"));
+            return Err(format!("the command printed more than {most} lines; reduce the runtime"));
         }
         Ok(whole)
     }
@@ -242,14 +242,14 @@ impl Story {
         let promised = match (self.lines, last) {
             (0, _) => "no line of the command".to_owned(),
             (lines, None) => lines_words(lines),
-            (lines, Some(last)) => format!("{}, the last one `{last}`,", lines_words(lines)),
+            (lines, Some(last)) => format!("{}, the last `{last}`,", lines_words(lines)),
         };
         let found = match &self.check {
             Some(check) => format!("the check {}", check.words().trim_end_matches('.')),
             None => format!("the drive has {}", Found::Unreachable.words()),
         };
         format!(
-            "The shortest counterexample: {promised} had arrived when power failed after step {}; {found}.",
+            "Shortest counterexample: {promised} had arrived when the power failed after step {}; {found}.",
             show::count(self.crash_step)
         )
     }
@@ -308,7 +308,7 @@ mod tests {
         assert!(told.ends_with("it ended with exit code 1: row 7 is missing"), "{told}");
         let told = pass.misses_all(1).unwrap_err();
         assert!(
-            told.contains("can find no loss") && told.ends_with("(1 line had been promised)"),
+            told.contains("cannot detect a loss") && told.ends_with("(acknowledged: 1 line)"),
             "{told}"
         );
         assert!(pass.misses_all(0).is_ok(), "of nothing promised nothing is missing");
@@ -357,12 +357,12 @@ mod tests {
         let own = Story::of(&lines, 1043, Some(&check));
         assert_eq!(
             own.words(),
-            "The shortest counterexample: 2 lines, the last one `insert 7`, had arrived when power failed after step \
-             1,043; the check ended with exit code 1: Error: row 7 is missing."
+            "Shortest counterexample: 2 lines, the last `insert 7`, had arrived when the power \
+             failed after step 1,043; the check ended with exit code 1: Error: row 7 is missing."
         );
         let none = Story::of(&[], 3, Some(&ended(How::Signalled(6), "")));
         assert!(none.words().contains("no line of the command had arrived"), "{}", none.words());
-        assert!(none.words().ends_with("the check was ended by signal 6."));
+        assert!(none.words().ends_with("the check was killed by signal 6."));
         let unreachable = Story::of(&[], 3, None).words();
         assert!(unreachable.contains("does not mount"), "{unreachable}");
         let long = ended(How::Exited(1), &"x ".repeat(1000)).words();

@@ -18,9 +18,9 @@ pub enum Survivors {
     /// All of them.
     Everything,
     /// Those that came first.
-    Beginning,
+    Prefix,
     /// Each by the toss of a coin.
-    Tosses,
+    Random,
     /// All but one.
     AllButOne,
     /// The newest one alone.
@@ -31,8 +31,8 @@ impl Survivors {
     const ALL: [Self; 6] = [
         Self::Nothing,
         Self::Everything,
-        Self::Beginning,
-        Self::Tosses,
+        Self::Prefix,
+        Self::Random,
         Self::AllButOne,
         Self::Newest,
     ];
@@ -49,8 +49,8 @@ impl Survivors {
         let survives = |at: usize| match self {
             Self::Nothing => false,
             Self::Everything => true,
-            Self::Beginning => at < beginning,
-            Self::Tosses => tosses[at],
+            Self::Prefix => at < beginning,
+            Self::Random => tosses[at],
             Self::AllButOne => at != one,
             Self::Newest => at + 1 == count,
         };
@@ -155,7 +155,7 @@ mod tests {
             assert_eq!(of(Survivors::Nothing), [false; 4]);
             assert_eq!(of(Survivors::Everything), [true; 4]);
             assert_eq!(of(Survivors::Newest), [false, false, false, true]);
-            assert!(of(Survivors::Beginning).windows(2).all(|two| two[0] || !two[1]));
+            assert!(of(Survivors::Prefix).windows(2).all(|two| two[0] || !two[1]));
             assert_eq!(of(Survivors::AllButOne).iter().filter(|own| **own).count(), 3);
         }
         assert!(Survivors::AllButOne.of(0, &mut draws).is_empty());

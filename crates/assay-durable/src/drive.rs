@@ -71,21 +71,21 @@ impl Drive {
         let (words, whole) = (self.words(), Bytes(atomic_bytes));
         match self {
             Self::TearsWrites => {
-                format!("an assumed drive that says it writes {whole} whole and {words}")
+                format!("an assumed drive that claims to write {whole} atomically but {words}")
             }
-            _ => format!("an assumed drive that {words} and writes {whole} whole"),
+            _ => format!("an assumed drive that {words} and writes {whole} atomically"),
         }
     }
 
     const fn words(self) -> &'static str {
         match self {
-            Self::HonorsFlushes => "keeps what a flush covers",
+            Self::HonorsFlushes => "keeps flushed data",
             Self::DropsFlushes => "drops flushes",
-            Self::AcknowledgesEarly => "acknowledges flushes before it has written",
-            Self::TearsWrites => "tears what it is writing at 512 bytes",
-            Self::ReordersWrites => "lets writes slip over a flush",
+            Self::AcknowledgesEarly => "acknowledges flushes before the data is written",
+            Self::TearsWrites => "tears writes at 512 bytes",
+            Self::ReordersWrites => "reorders writes across flushes",
             Self::LosesLast => "loses its last 4 writes",
-            Self::ReturnsStale => "shows older writes after a start",
+            Self::ReturnsStale => "returns older data after a restart",
         }
     }
 
@@ -260,12 +260,9 @@ mod tests {
     #[test]
     fn what_is_assumed_does_not_contradict_itself() {
         let tears = Drive::TearsWrites.assumed(4096);
-        assert!(tears.contains("says it writes 4 KiB whole and tears"), "{tears}");
+        assert!(tears.contains("claims to write 4 KiB atomically but tears"), "{tears}");
         let honest = Drive::HonorsFlushes.assumed(512);
-        assert_eq!(
-            honest,
-            "an assumed drive that keeps what a flush covers and writes 512 B whole"
-        );
+        assert_eq!(honest, "an assumed drive that keeps flushed data and writes 512 B atomically");
     }
 
     #[test]

@@ -281,7 +281,7 @@ pub fn work(
     say(&Answer::Ready)?;
     while let Some(line) = hear() {
         let answer = match serde_json::from_str(&line) {
-            Err(error) => Answer::Failed(format!("no order: {error}")),
+            Err(error) => Answer::Failed(format!("invalid request: {error}")),
             Ok(Order::Make { on }) => place.make(on).map_or_else(Answer::Failed, |()| Answer::Done),
             Ok(Order::Write { on, mounted, writer }) => {
                 written(place, (on, &mounted), &writer, (hear, &mut say))
@@ -332,7 +332,7 @@ fn asked(
         answer = Some(ask(room)?);
         Ok(())
     });
-    let nothing = || Answer::Failed("nothing was asked".to_owned());
+    let nothing = || Answer::Failed("no request was made".to_owned());
     ended.map_or_else(troubled, |()| answer.unwrap_or_else(nothing))
 }
 
@@ -350,7 +350,7 @@ fn written(
         Writer::Pattern(script) => place.written(on, mounted, &mut |medium| {
             script.perform(medium, &mut |round| {
                 say(&Answer::Round(round))?;
-                hear().map(|_| ()).ok_or_else(|| "nobody hears it".to_owned())
+                hear().map(|_| ()).ok_or_else(|| "the host closed the connection".to_owned())
             })?;
             say(&Answer::Written)
         }),

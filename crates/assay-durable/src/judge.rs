@@ -19,13 +19,13 @@ pub enum Found {
     /// Not all of it is of one write.
     Torn,
     /// What belongs elsewhere, or was changed.
-    Strange,
+    Foreign,
     /// No file under the name.
-    Gone,
+    Missing,
     /// A file without contents.
     Empty,
     /// What had been removed, or given another name.
-    Back,
+    Undeleted,
     /// What the file system refuses to read.
     Unreadable,
     /// A file system that does not mount, or has no such file.
@@ -41,12 +41,12 @@ impl Found {
             Self::Older => "an older write",
             Self::Nothing => "the data from before this run",
             Self::Torn => "a torn block",
-            Self::Strange => "data that no write of this run wrote",
-            Self::Gone => "no file of that name",
+            Self::Foreign => "data that this run did not write",
+            Self::Missing => "no file with this name",
             Self::Empty => "an empty file",
-            Self::Back => "removed data",
+            Self::Undeleted => "removed data",
             Self::Unreadable => "unreadable data",
-            Self::Unreachable => "a filesystem without the file, or one that does not mount",
+            Self::Unreachable => "a filesystem that lacks the file or does not mount",
             Self::Refused => "data that the check rejects",
         }
     }
@@ -150,10 +150,10 @@ impl Outcome {
     /// As a name in a figure.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Quiet => "no write in progress",
-            Self::AllThere => "all writes in progress present",
-            Self::AllGone => "all writes in progress missing",
-            Self::Partly => "some writes in progress present",
+            Self::Quiet => "no pending write",
+            Self::AllThere => "all pending writes present",
+            Self::AllGone => "all pending writes missing",
+            Self::Partly => "some pending writes present",
             Self::Torn => "torn, unacknowledged",
             Self::Lost => "acknowledged write lost",
         }
@@ -223,7 +223,7 @@ impl Written {
         let own = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
         let Some(first) = own.first() else { return Block::Found(Found::Nothing) };
         match first {
-            _ if own.contains(&Seen::Strange) => Block::Found(Found::Strange),
+            _ if own.contains(&Seen::Strange) => Block::Found(Found::Foreign),
             _ if own.contains(&Seen::Unreadable) => Block::Found(Found::Unreadable),
             _ if own.iter().any(|seen| seen != first) => Block::Found(Found::Torn),
             Seen::Write(write) => Block::Whole(*write),
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(judged(&torn), [lost(2, Found::Torn, None)]);
         let mut image = whole(&own.log, 8);
         image[3] = Seen::Strange;
-        assert_eq!(own.judged(&image, end).lost, [lost(1, Found::Strange, None)]);
+        assert_eq!(own.judged(&image, end).lost, [lost(1, Found::Foreign, None)]);
         // What was not promised by then may be missing, or torn.
         assert_eq!(own.judged(&rebuilt(&own.log, &[all(0), all(1)], 8), end - 1).lost, []);
         assert_eq!(own.judged(&rebuilt(&own.log, &[all(0)], 8), 4).lost, []);

@@ -9,20 +9,20 @@ pub const ROUNDS: Metric = metric(
     "durability_rounds_per_s",
     Better::Higher,
     "rounds per second",
-    "rounds of the pattern per second, each acknowledged at its end if anything is",
+    "rounds of the write pattern per second; each round ends with an acknowledgment if the writer syncs",
 );
 
 pub const LOST: Metric = metric(
     "durability_failures",
     Better::Lower,
-    "cuts that lost a promise",
+    "crash points with a lost write",
     "crash points after which an acknowledged write was missing",
 )
 .amount()
 .may_be_zero();
 
 pub const CUTS: Metric =
-    metric("durability_crash_points", Better::Higher, "cuts", "judged crash points").amount();
+    metric("durability_crash_points", Better::Higher, "cuts", "evaluated crash points").amount();
 
 /// All of them.
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];

@@ -308,7 +308,7 @@ pub(crate) fn told(answer: &Answer) -> String {
         Answer::Failed(text) | Answer::Unreachable(text) => {
             format!("in the virtual machine: {text}")
         }
-        other => format!("the virtual machine says {other:?} out of turn"),
+        other => format!("unexpected answer from the virtual machine: {other:?}"),
     }
 }
 
@@ -373,7 +373,7 @@ impl<'a> Talk<'a> {
             return Ok(());
         }
         let minutes = PATIENCE * MOMENT_MS / 60_000;
-        Err(format!("the virtual machine has said nothing for {minutes} minutes"))
+        Err(format!("the virtual machine has not responded for {minutes} minutes"))
     }
 }
 
@@ -671,8 +671,8 @@ mod tests {
     fn a_check_that_is_none_ends_it_before_anything_is_cut() {
         for is_kill in [true, false] {
             for (lines, told) in [
-                (["tell 5", "blind"], "it can find no loss"),
-                (["tell 5", "wrong"], "although nothing was cut"),
+                (["tell 5", "blind"], "it cannot detect a loss"),
+                (["tell 5", "wrong"], "reports a loss without a crash"),
                 (["tell 5", "no-such"], "cannot run the check"),
                 (["no-such", "lines"], "the command ended with exit code 127"),
             ] {

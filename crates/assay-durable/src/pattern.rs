@@ -119,14 +119,12 @@ impl Layout {
             Pattern::Transaction => (u64::from(BLOCKS), u64::from(SLOTS * (BLOCKS + 1))),
             Pattern::Files | Pattern::Command => {
                 let name = pattern.name();
-                return Err(format!(
-                    "the writer {name} needs a file system: say write_to = \"ext4\""
-                ));
+                return Err(format!("writer {name} needs a filesystem; use write_to = \"ext4\""));
             }
         };
         if blocks < least + logged {
             return Err(format!(
-                "the pattern {} needs room for {} blocks, and there is room for {blocks}",
+                "writer {} needs an area of {} blocks, but the area has {blocks}",
                 pattern.name(),
                 least + logged
             ));

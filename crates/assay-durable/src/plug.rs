@@ -107,7 +107,7 @@ impl Begun {
     }
 
     fn trial(&self) -> Result<Digest, String> {
-        digest(&self.key).ok_or_else(|| "the note of its beginning is damaged".to_owned())
+        digest(&self.key).ok_or_else(|| "the start record of the trial is damaged".to_owned())
     }
 }
 
@@ -143,14 +143,14 @@ impl Plug<'_> {
     }
 
     fn notes(&self) -> Result<&dyn Notes, String> {
-        let none = "it needs a result that is kept: what the next start must know stands there";
+        let none = "method plug needs a stored result, because `assay resume` reads the trial";
         self.ground.notes.ok_or_else(|| none.to_owned())
     }
 
     fn note(&self, note: &Note) -> Result<(), String> {
         let text = serde_json::to_string(note).unwrap_or_default();
         let noted = self.notes()?.add(&text);
-        noted.map_err(|error| format!("what the next start must know cannot be kept: {error}"))
+        noted.map_err(|error| format!("cannot store the state of the trial: {error}"))
     }
 
     fn mains(&self) -> Result<&dyn Mains, String> {
@@ -159,7 +159,7 @@ impl Plug<'_> {
 
     fn boot(&self) -> Result<String, String> {
         let text = self.ground.system.read_text(Path::new(BOOT));
-        let text = text.map_err(|error| format!("{BOOT} cannot be read: {error}"))?;
+        let text = text.map_err(|error| format!("cannot read {BOOT}: {error}"))?;
         Ok(text.trim().to_owned())
     }
 
@@ -196,7 +196,7 @@ impl Plug<'_> {
     }
 
     fn refused(&self, error: &io::Error) -> String {
-        format!("the peer {} keeps no promises of this trial: {error}", self.peer)
+        format!("peer {} does not record acknowledged writes of this trial: {error}", self.peer)
     }
 
     /// Makes its file; nothing on a device.
@@ -208,7 +208,7 @@ impl Plug<'_> {
         let made = mains.create_kept(path, &begun.file());
         let made = made.and_then(|area| mains.settle(path).map(|()| area));
         made.map(Some)
-            .map_err(|error| format!("no file can be made in {}: {error}", path.display()))
+            .map_err(|error| format!("cannot create a file in {}: {error}", path.display()))
     }
 
     fn is_directory(&self) -> Result<bool, String> {
@@ -220,7 +220,7 @@ impl Plug<'_> {
 
     fn remove(&self, area: Option<&AreaFile>) -> Result<(), String> {
         let removed = area.map_or(Ok(()), |area| self.ground.system.remove_area(area));
-        removed.map_err(|error| format!("its file cannot be removed: {error}"))
+        removed.map_err(|error| format!("cannot remove the test file: {error}"))
     }
 
     /// Removes its file, if there is one.
@@ -240,7 +240,7 @@ impl Plug<'_> {
         match (area, self.ground.device) {
             (Some(area), _) => Ok((&area.file, area.first_byte)),
             (None, Some(device)) => Ok((device, self.ground.area[0])),
-            (None, None) => Err("there is no device to write to".to_owned()),
+            (None, None) => Err("no device to write to".to_owned()),
         }
     }
 
@@ -291,7 +291,7 @@ impl Plug<'_> {
             system.sleep(Duration::from_nanos(left_ns));
         }
         Err(format!(
-            "nobody cut the power within {} of the call: there was no cut, and nothing is said",
+            "the power was not cut within {} of the request, so there is no verdict",
             show::duration(own.time_ns as f64)
         ))
     }
@@ -299,15 +299,15 @@ impl Plug<'_> {
     fn call_words(&self) -> Result<String, String> {
         let result = self.notes()?.result();
         Ok(format!(
-            "pull the plug now, or cut the power at the wall: no shutdown, no reset. It writes until then, for {} at \
-             most. When the machine is up again: assay resume {result}",
+            "pull the plug now, or cut the power at the wall; do not shut down or reset the machine. \
+             Assay writes until then, for at most {}. After the restart, run: assay resume {result}",
             show::duration(self.course.time_ns as f64)
         ))
     }
 
     fn lost(&self, error: &io::Error) -> String {
         format!(
-            "the peer {} was lost while it wrote ({error}): what was promised is not known, and nothing is said",
+            "lost peer {} during the test ({error}); the acknowledged writes are unknown, so there is no verdict",
             self.peer
         )
     }
@@ -342,9 +342,7 @@ impl Plug<'_> {
         let told = match self.told(begun)? {
             // Nothing could be lost by then, and such a cut would make the bound smaller for nothing.
             Heard::Rounds(0) => {
-                return Err(
-                    "the power went before anything was written: nothing is said".to_owned()
-                );
+                return Err("the power was cut before the first write: no verdict".to_owned());
             }
             Heard::Rounds(told) => told,
             Heard::NotNow(why) => {
@@ -375,7 +373,7 @@ impl Plug<'_> {
 
     fn waits_words(&self, why: &str) -> Result<String, String> {
         let result = self.notes()?.result();
-        Ok(format!("a cut waits to be judged: {why}; then go on with: assay resume {result}"))
+        Ok(format!("cannot evaluate the power cut yet: {why}; then run: assay resume {result}"))
     }
 
     /// How many rounds the peer had heard of.
@@ -393,8 +391,8 @@ impl Plug<'_> {
                 Ok(Some(told)) => return Ok(Heard::Rounds(told)),
                 Ok(None) => {
                     return Err(format!(
-                        "the peer {} does not know of this trial any more: it was started anew, or has kept it for a \
-                         day; what was promised is lost with it, and nothing is said",
+                        "peer {} no longer has a record of this trial (it restarted, or the record is \
+                         over a day old); the acknowledged writes are unknown, so there is no verdict",
                         self.peer
                     ));
                 }
@@ -406,7 +404,7 @@ impl Plug<'_> {
             }
         }
         Err(format!(
-            "the peer {} is gone, and with it what was promised: nothing is said ({why})",
+            "cannot reach peer {} for the acknowledged writes, so there is no verdict ({why})",
             self.peer
         ))
     }
@@ -443,7 +441,7 @@ impl Plug<'_> {
             match self.mains()?.open_kept(self.ground.path, &begun.file()) {
                 Ok(area) => Some(area),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(format!("its file cannot be opened: {error}")),
+                Err(error) => return Err(format!("cannot open the test file: {error}")),
             }
         } else {
             None

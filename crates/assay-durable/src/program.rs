@@ -79,7 +79,7 @@ pub fn of<'a>(course: &'a Course, own: Option<&'a Lines>) -> Result<Box<dyn Prog
             Ok(Box::new(OfFiles { told: script.tells().collect(), script, shape, run }))
         }
         (Pattern::Command, Some(own)) => Ok(Box::new(OfCommand { own })),
-        (Pattern::Command, None) => Err("there is no command".to_owned()),
+        (Pattern::Command, None) => Err("no command given".to_owned()),
         (Pattern::Log | Pattern::InPlace | Pattern::Transaction, _) => {
             let area_bytes = AREA_BYTES;
             let script =
@@ -128,7 +128,7 @@ impl<'a> Programmed<'a> {
             rounds.push(Round { promised, begun: written.log.writes.len() as u32, steps });
         }
         if rounds.is_empty() {
-            return Err("there is nothing to write".to_owned());
+            return Err("the runtime is too short for one round".to_owned());
         }
         Ok(Self { course, script, written, rounds })
     }

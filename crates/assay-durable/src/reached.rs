@@ -82,11 +82,11 @@ impl Reached {
             let (faulty, of) = (show::count(self.faulty), cuts(self.inspected));
             all.push(match self.faulty {
                 0 => format!(
-                    "The filesystem's check ({}) found no fault after {of}.",
+                    "The filesystem check ({}) found no error after {of}.",
                     check.trim_end()
                 ),
                 _ => format!(
-                    "The filesystem's check ({}) found a fault after {faulty} of {of}{}.",
+                    "The filesystem check ({}) found an error after {faulty} of {of}{}.",
                     check.trim_end(),
                     quoted(&self.fault)
                 ),
@@ -97,7 +97,7 @@ impl Reached {
 }
 
 fn cuts(count: u64) -> String {
-    format!("{} {}", show::count(count), if count == 1 { "cut" } else { "cuts" })
+    format!("{} {}", show::count(count), if count == 1 { "crash" } else { "crashes" })
 }
 
 #[cfg(test)]
@@ -120,8 +120,8 @@ mod tests {
         assert_eq!(
             own.words(On::Ext4).as_deref(),
             Some(
-                "The filesystem was unreachable after 2 cuts: \"mount: wrong fs type\". The filesystem's check \
-                 (e2fsck -f -n) found a fault after 2 of 3 cuts: \"Inode 12 has a fault\"."
+                "The filesystem was unreachable after 2 crashes: \"mount: wrong fs type\". The filesystem \
+                 check (e2fsck -f -n) found an error after 2 of 3 crashes: \"Inode 12 has a fault\"."
             )
         );
         assert_eq!(own.words(On::Drive).map(|own| own.contains("check")), Some(false));
@@ -131,7 +131,7 @@ mod tests {
     fn where_no_fault_was_found_that_is_said() {
         let mut own = Reached::default();
         own.inspect(None);
-        let told = "The filesystem's check (xfs_repair -n) found no fault after 1 cut.";
+        let told = "The filesystem check (xfs_repair -n) found no error after 1 crash.";
         assert_eq!(own.words(On::Xfs).as_deref(), Some(told));
     }
 }

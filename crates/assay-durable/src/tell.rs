@@ -129,14 +129,15 @@ impl Facts {
             return "The target lacks an acknowledged write although no crash occurred.".to_owned();
         }
         if self.tally.crash_points == 0 {
-            return "The study has no crash point, so it gives no result.".to_owned();
+            return "The study has no crash points and therefore no result.".to_owned();
         }
         let Some(most) = self.lost_share_bound95 else {
             return format!(
-                "No write was acknowledged, so none could be lost; the data were intact after {} of {cuts} {}.",
+                "No write was acknowledged, so no acknowledged write could be lost; the data was intact \
+                 after {} of {cuts} {}.",
                 show::count(self.untouched()),
                 match self.method {
-                    Grade::Replay => "replayed cuts",
+                    Grade::Replay => "replayed crash points",
                     Grade::Kill | Grade::Plug => "power cuts",
                 }
             );
@@ -146,14 +147,14 @@ impl Facts {
         let is_of = if self.method == Grade::Plug { THIS_MACHINE } else { NOT_YOURS };
         if self.tally.lost == 0 {
             return format!(
-                "{how}, 0 of {cuts} crash points lost an acknowledged write; at most {most} of such crash points \
-                 would (95% confidence). {is_of}"
+                "{how}, 0 of {cuts} crash points lost an acknowledged write (95% upper bound: \
+                 {most}). {is_of}"
             );
         }
         let lost = show::count(self.tally.lost);
         format!(
-            "{how}, {lost} of {cuts} crash points lost an acknowledged write (at most {most} of such crash points \
-             would, 95% confidence){}. {is_of}",
+            "{how}, {lost} of {cuts} crash points lost an acknowledged write (95% upper bound: \
+             {most}){}. {is_of}",
             self.found_words()
         )
     }
@@ -165,7 +166,7 @@ impl Facts {
         match (self.method, self.write_to) {
             (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
             (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
-            (Grade::Kill, _) => format!("Written to {on}, with power cut at {drive}"),
+            (Grade::Kill, _) => format!("Written to {on} with a power cut on {drive}"),
             (Grade::Plug, _) => "Written to the target of a machine that lost power".to_owned(),
         }
     }
@@ -185,7 +186,7 @@ impl Facts {
             format!("{} instead of {}", found.words(), writes(*count))
         };
         let all = self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ");
-        format!("; found, counted per crash point: {all}")
+        format!("; data found per crash point: {all}")
     }
 
     fn row(&self, setting: Option<String>) -> Row {
@@ -239,9 +240,10 @@ fn called(workload: &str, setting: &str) -> String {
 }
 
 /// What stands beside every number of a plug.
-const THIS_MACHINE: &str = "This result covers this machine, its drive and such power cuts only.";
+const THIS_MACHINE: &str =
+    "This result applies only to this machine, its drive and power cuts of this kind.";
 /// What stands beside every number of the other grades.
-const NOT_YOURS: &str = "It does not describe the real drive.";
+const NOT_YOURS: &str = "The real drive was not tested.";
 
 /// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
 /// the end what they prove, each once.
@@ -278,7 +280,7 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
     let target = match wrong {
         0 => String::new(),
         wrong => format!(
-            " {} of {} sectors of the target differ from the log, without a crash.",
+            " Without a crash, {} of {} sectors of the target differ from the log.",
             show::count(wrong),
             show::count(read)
         ),
@@ -290,15 +292,15 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
         return in_machine_words(planned);
     }
     format!(
-        "Method replay: Assay logs the program's writes and syncs and replays crash points of the log on {}; this \
-         tests the order of writes and syncs, not the drive below.{target}",
+        "Method replay: Assay logs the program's writes and syncs and replays crash points of the \
+         log on {}. This tests the order of writes and syncs, not the real drive.{target}",
         planned.assumed_drive.assumed(planned.assumed_atomic_bytes)
     )
 }
 
 /// What a plug that was pulled proves. Who ends a machine otherwise than by its power, and untold, ends it like this, too.
-const PLUG: &str = "Method plug: the machine restarted before its program had ended, and a second machine had \
-                    recorded the acknowledged writes; Assay cannot verify that the power was cut and the machine not \
+const PLUG: &str = "Method plug: a second machine recorded the acknowledged writes until this machine \
+                    lost power. Assay cannot verify that the power was cut and the machine was not \
                     merely reset. This tests the kernel, the filesystem and the drive together.";
 
 /// The same where it was made in virtual machines.
@@ -311,12 +313,12 @@ fn in_machine_words(planned: &Planned) -> String {
     };
     match planned.method {
         Grade::Replay | Grade::Plug => format!(
-            "Method replay in a virtual machine: Assay logs the requests to the drive below {below} and replays crash \
-             points on {drive}; this tests the requests that the guest issues, not a real drive."
+            "Method replay in a virtual machine: Assay logs the requests to the drive below {below} and \
+             replays crash points on {drive}. This tests the requests that the guest issues, not a real drive."
         ),
         Grade::Kill => format!(
-            "Method kill: the virtual machine lost power while {below} wrote to {drive}, and the next one read the \
-             data; this tests the guest on such a drive, not a real drive."
+            "Method kill: the virtual machine lost power while {below} wrote to {drive}, and the next \
+             virtual machine read the data. This tests the guest with an assumed drive, not a real drive."
         ),
     }
 }
@@ -332,7 +334,7 @@ fn story_words(told: &Told) -> String {
 fn place_words(story: &Story) -> String {
     let Story { write, written_step, acknowledged_step: promised_step, .. } = story;
     let begin = format!(
-        "The shortest counterexample: write {} of {} at byte {} is step {} and was acknowledged in step {}",
+        "Shortest counterexample: write {} ({} at byte {}) is step {} and was acknowledged in step {}",
         show::count(*write),
         Bytes(story.bytes),
         show::count(story.at_bytes),
@@ -341,13 +343,13 @@ fn place_words(story: &Story) -> String {
     );
     let cut = match (story.crash_step, story.survivors) {
         (Some(step), Some((law, survived, of))) => format!(
-            "the crash is after step {}, {}",
+            "the crash follows step {}, {}",
             show::count(step),
             survivors_words(law, survived, of)
         ),
         (Some(step), None) => {
             format!(
-                "the crash is after step {}, the last recorded acknowledgment",
+                "the crash follows step {}, the last recorded acknowledgment",
                 show::count(step)
             )
         }
@@ -364,13 +366,13 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     let law = match law {
         Survivors::Nothing => "none",
         Survivors::Everything => "all",
-        Survivors::Beginning => "the first ones",
-        Survivors::Tosses => "some",
+        Survivors::Prefix => "the first",
+        Survivors::Random => "some",
         Survivors::AllButOne => "all but one",
-        Survivors::Newest => "the newest one",
+        Survivors::Newest => "the newest",
     };
     format!(
-        "and of {} in its cache {} survived ({law})",
+        "with {} in the cache, of which {} survived ({law})",
         match of {
             1 => "1 write".to_owned(),
             of => format!("{} writes", show::count(u64::from(of))),
@@ -380,10 +382,10 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
 }
 
 /// What the numbers are, of whatever grade.
-const LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. At most: \
-                      exact one-sided 95% bound of the share of such crash points, rounded up; the crash points of \
-                      all trials of a row are one sample. The bound is valid for its row, these logs and this \
-                      assumed drive only; it is not a rate of power cuts, of another run or of a real drive.";
+const LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
+                      At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
+                      up, with all trials of a row as one sample. The bound applies only to the row, these logs and \
+                      this assumed drive, not to another run, a real drive or real power cuts.";
 /// When a cut comes, of each grade.
 const MOMENTS: [(Grade, &str); 3] = [
     (
@@ -392,20 +394,20 @@ const MOMENTS: [(Grade, &str); 3] = [
     ),
     (
         Grade::Kill,
-        "A power cut comes after a random round and zero to twelve requests behind it, the last of them answered or \
-         not",
+        "Each power cut follows a random round and zero to twelve further requests, of which the \
+         last may be unanswered",
     ),
-    (Grade::Plug, "A power cut of the method plug comes when a person pulls the plug"),
+    (Grade::Plug, "With method plug, a person cuts the power"),
 ];
 /// What is there then.
-const SURVIVES: &str = "of the cache content, with equal probability, none survives, all, the first ones, each by the \
-                        toss of a coin, all but one, the newest one alone.";
-const UNPROMISED: &str = "Unacknowledged writes may have any state.";
+const SURVIVES: &str = "with equal probability, the surviving cache content is none, all, the first \
+                        writes, a random subset, all but one write, or only the newest write.";
+const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
 /// What the numbers are of machines whose plug was pulled.
-const PLUG_LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. At \
-                           most: exact one-sided 95% bound of the share of such crash points, rounded up; the crash \
-                           points of all trials of a row are one sample. The bound is valid for its row and this \
-                           machine only: people pull plugs, and their timing is not random.";
+const PLUG_LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
+                           At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
+                           up, with all trials of a row as one sample. The bound applies only to the row and this \
+                           machine. A person cuts the power, so the timing is not random.";
 
 fn legend(all: &[&Facts]) -> String {
     let is_there = |grade: Grade| all.iter().any(|own| own.method == grade);
@@ -423,10 +425,10 @@ fn legend(all: &[&Facts]) -> String {
 
 /// Its figure.
 pub const FIGURE: About = About {
-    name: "cuts",
+    name: "crash-points",
     summary: "outcomes of the crash points per configuration",
-    text: "Bars of crash points by the state of the data afterwards: all pending writes present, some, none, torn, or \
-           an acknowledged write lost. Only the last one is a failure; all others are allowed.",
+    text: "Number of crash points by state of the data afterwards: all pending writes present, some, \
+           none, torn, or an acknowledged write lost. Only a lost acknowledged write is a failure.",
 };
 
 /// What is shown of all rows; `name` is what a sentence calls one.
@@ -434,10 +436,10 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
     let own = [
         Column::verdicts("verdict"),
-        Column::new("cuts", Unit::Count),
+        Column::new("crash points", Unit::Count),
         Column::new("lost", Unit::Count),
         Column::new("at most", Unit::Share),
-        Column::new("promises", Unit::Count),
+        Column::new("acknowledged", Unit::Count),
         Column::new("method, assumed drive", Unit::Words),
     ];
     let setting = has_settings.then(|| Column::new("setting", Unit::Words));
@@ -456,10 +458,8 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     }
 }
 
-/// What the cuts of some rows are called.
-fn cuts_words(all: &[&Facts]) -> &'static str {
-    if all.iter().all(|own| own.method == Grade::Replay) { "replayed cuts" } else { "cuts" }
-}
+/// What the cuts of rows are called.
+const CUTS: &str = "crash points";
 
 fn title(all: &[&Facts]) -> &'static str {
     let has = |grade| all.iter().any(|own| own.method == grade);
@@ -467,9 +467,9 @@ fn title(all: &[&Facts]) -> &'static str {
         return "power cuts of this machine";
     }
     match (has(Grade::Replay), has(Grade::Kill)) {
-        (true, true) => "power cuts over an assumed drive",
-        (_, true) => "power cuts of virtual machines, over an assumed drive",
-        _ => "power cuts, replayed on an assumed drive",
+        (true, true) => "power cuts on an assumed drive",
+        (_, true) => "power cuts of virtual machines with an assumed drive",
+        _ => "power cuts replayed on an assumed drive",
     }
 }
 
@@ -498,10 +498,10 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
         let workload = own.first()?.workload.clone();
         (!outcomes.is_empty()).then(|| Chart {
             figure: FIGURE.name.to_owned(),
-            title: format!("how {} ended", cuts_words(own)),
+            title: format!("outcomes of {CUTS}"),
             workload,
             description: "Outcomes of crash points; a lost acknowledged write fails.".to_owned(),
-            axis: cuts_words(own).to_owned(),
+            axis: CUTS.to_owned(),
             metric: LOST.name.to_owned(),
             marks: Marks::Bars {
                 what: "outcome".to_owned(),
@@ -547,15 +547,15 @@ mod tests {
         let own = facts(&[detail(30, 0, 5), detail(30, 0, 7)]).unwrap();
         assert_eq!(
             own.text,
-            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 0 of 60 crash points \
-             lost an acknowledged write; at most 4.88% of such crash points would (95% confidence). It does not \
-             describe the real drive."
+            "Replayed on an assumed drive that keeps flushed data and writes 4 KiB atomically, 0 \
+             of 60 crash points lost an acknowledged write (95% upper bound: 4.88%). The real \
+             drive was not tested."
         );
         assert_eq!(
             (own.failure(), own.tally.acknowledged_writes, own.counterexample_text.clone()),
             (None, 12, None)
         );
-        assert!(own.method_text.contains("not the drive below"));
+        assert!(own.method_text.contains("not the real drive"));
         assert!(facts(&[]).is_none());
     }
 
@@ -578,16 +578,16 @@ mod tests {
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
-            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 1 of 60 crash points \
-             lost an acknowledged write (at most 7.67% of such crash points would, 95% confidence); found, counted \
-             per crash point: an older write instead of 1 acknowledged write. It does not describe the real drive."
+            "Replayed on an assumed drive that keeps flushed data and writes 4 KiB atomically, 1 of 60 \
+             crash points lost an acknowledged write (95% upper bound: 7.67%); data found per crash \
+             point: an older write instead of 1 acknowledged write. The real drive was not tested."
         );
         assert_eq!(
             own.counterexample_text.as_deref(),
             Some(
-                "The shortest counterexample: write 17 of 4 KiB at byte 65,536 is step 40 and was acknowledged in \
-                 step 42; the crash is after step 43, and of 2 writes in its cache 1 survived (all but one); the \
-                 drive has an older write (12)."
+                "Shortest counterexample: write 17 (4 KiB at byte 65,536) is step 40 and was \
+                 acknowledged in step 42; the crash follows step 43, with 2 writes in the cache, \
+                 of which 1 survived (all but one); the drive has an older write (12)."
             )
         );
         let failed = own.failure().unwrap();
@@ -695,7 +695,7 @@ mod tests {
         assert!(several.sentences[1].text.starts_with("log (sync none): Replayed"));
         let [chart, _] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
-        assert_eq!(*names, ["no write in progress", "acknowledged write lost"]);
+        assert_eq!(*names, ["no pending write", "acknowledged write lost"]);
         assert_eq!([&groups[0].values[..], &groups[1].values[..]], [[60.0, 0.0], [58.0, 2.0]]);
     }
 
@@ -712,9 +712,8 @@ mod tests {
         let own = of(&detail(3, 0, 900));
         assert_eq!(
             own.text,
-            "Written to the target of a machine that lost power, 0 of 3 crash points lost an acknowledged write; at \
-             most 63.2% of such crash points would (95% confidence). This result covers this machine, its drive and \
-             such power cuts only."
+            "Written to the target of a machine that lost power, 0 of 3 crash points lost an acknowledged write (95% \
+             upper bound: 63.2%). This result applies only to this machine, its drive and power cuts of this kind."
         );
         assert!(own.method_text.contains("Assay cannot verify") && own.failure().is_none());
         let story = Story {
@@ -732,7 +731,7 @@ mod tests {
         lost.tally.counterexample = Some(story.into());
         let lost = of(&lost);
         let told = lost.counterexample_text.clone().unwrap();
-        assert!(told.contains("the crash is after step 20, the last recorded"), "{told}");
+        assert!(told.contains("the crash follows step 20, the last recorded"), "{told}");
         assert!(
             lost.failure().unwrap().starts_with("an acknowledged write was lost on the target")
         );

@@ -20,14 +20,14 @@ pub struct Entry<'a> {
 
 /// Reads an archive, the directories before what is in them.
 pub fn entries(archive: &[u8]) -> Done<Vec<Entry<'_>>> {
-    let cut = || "the archive of results is truncated".to_owned();
+    let cut = || "the results archive is truncated".to_owned();
     let (mut entries, mut rest, mut long) = (Vec::new(), archive, None);
     loop {
         let head = rest.get(..BLOCK).ok_or_else(cut)?;
         if head.iter().all(|byte| *byte == 0) {
             return Ok(entries);
         }
-        let length = octal(&head[124..136]).ok_or("the archive of results is damaged")?;
+        let length = octal(&head[124..136]).ok_or("the results archive is damaged")?;
         let all = rest.get(BLOCK..).ok_or_else(cut)?;
         let bytes = all.get(..length).ok_or_else(cut)?;
         rest = all.get(length.next_multiple_of(BLOCK)..).ok_or_else(cut)?;
@@ -39,14 +39,14 @@ pub fn entries(archive: &[u8]) -> Done<Vec<Entry<'_>>> {
         let path = long.take().unwrap_or_else(|| named(head));
         let path = path.trim_end_matches('/').to_owned();
         if !is_plain(&path) {
-            return Err(format!("the archive of results has the path {path:?}"));
+            return Err(format!("the results archive contains the invalid path {path:?}"));
         }
         let bytes = match kind {
             b'0' | 0 => Some(bytes),
             b'5' => None,
             other => {
                 let kind = char::from(other).escape_default();
-                return Err(format!("the archive of results has {path} of type {kind}"));
+                return Err(format!("the results archive contains {path} of invalid type {kind}"));
             }
         };
         entries.push(Entry { path, bytes });
@@ -106,11 +106,11 @@ mod tests {
             [("../up", b'0'), ("/etc/x", b'0'), ("a/../b", b'5'), ("a\nb", b'0'), ("", b'0')]
         {
             let error = entries(&whole(&[entry(path, kind, b"")])).unwrap_err();
-            assert!(error.contains("has the path"), "{path}: {error}");
+            assert!(error.contains("invalid path"), "{path}: {error}");
         }
         for (kind, word) in [(b'2', "2"), (b'1', "1"), (b'3', "3"), (b'6', "6"), (b'x', "x")] {
             let error = entries(&whole(&[entry("a", kind, b"")])).unwrap_err();
-            assert!(error.ends_with(&format!("of type {word}")), "{error}");
+            assert!(error.ends_with(&format!("of invalid type {word}")), "{error}");
         }
     }
 

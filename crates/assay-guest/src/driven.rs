@@ -123,7 +123,7 @@ impl Mould {
     }
 
     fn begun(&self, store: &Arc<dyn Store + Send + Sync>, words: Vec<String>) -> Done<Begun> {
-        let pair = || UnixStream::pair().map_err(|error| format!("a pair of sockets: {error}"));
+        let pair = || UnixStream::pair().map_err(|error| format!("socket pair: {error}"));
         let [(mut drive, its_drive), (talk, its_talk), (monitor, its_monitor)] =
             [pair()?, pair()?, pair()?];
         let ends = [its_drive, its_talk, its_monitor].map(OwnedFd::from);
@@ -228,7 +228,7 @@ impl<'a> Driven<'a> {
             self.mould.keep(&mut self.monitor, &self.said, self.drive_bytes)?;
         }
         let whole = format!("{line}\n");
-        self.talk.write_all(whole.as_bytes()).map_err(|error| format!("the guest is gone: {error}"))
+        self.talk.write_all(whole.as_bytes()).map_err(|error| format!("lost the guest: {error}"))
     }
 
     /// Listens for so long.

@@ -30,7 +30,7 @@ impl Files {
     /// A new empty file, and the path at which other processes of this user can open it.
     pub fn make(&mut self, name: &str) -> Done<PathBuf> {
         let file = unnamed(&self.place)
-            .map_err(|error| format!("a file in {}: {error}", self.place.display()))?;
+            .map_err(|error| format!("temporary file in {}: {error}", self.place.display()))?;
         let path = path_of(&file);
         self.open.insert(name.to_owned(), file);
         Ok(path)
@@ -59,7 +59,7 @@ impl Files {
 
     fn full(&self, bytes: u64, error: &io::Error) -> String {
         let place = self.place.display();
-        format!("{} MiB of the virtual machine's files do not fit in {place}: {error}", bytes >> 20)
+        format!("cannot store {} MiB of virtual machine files in {place}: {error}", bytes >> 20)
     }
 
     /// What is in a file from a byte on.

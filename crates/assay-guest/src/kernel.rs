@@ -109,7 +109,7 @@ impl Kernel {
                 Err(why) => reason = reason.or(Some(why)),
             }
         }
-        let reason = reason.unwrap_or_else(|| "no kernel has everything required".to_owned());
+        let reason = reason.unwrap_or_else(|| "no kernel has all required modules".to_owned());
         likeliest(Self::kept(below), modules).ok_or(reason)
     }
 
@@ -209,26 +209,6 @@ fn one_fetched(below: &Path, naming: &str) -> Done<Kernel> {
     Kernel::unpacked(&folder)
 }
 
-/// What fetching a kernel with some modules would bring: its package, and bytes to be downloaded. The
-/// smaller one, unless it is kept already and so has not served.
-pub fn to_be_fetched(below: &Path) -> Done<Vec<(String, Option<u64>)>> {
-    let mut all = Vec::new();
-    for naming in NAMING {
-        let package = newest(naming)?;
-        if !below.join(&package).is_dir() {
-            let told = call("apt-cache", &["show", "--no-all-versions", &package]);
-            let bytes = told.ok().and_then(|told| size(&told));
-            all.push((package, bytes));
-        }
-    }
-    Ok(all)
-}
-
-/// `Size: 28361234`.
-fn size(told: &str) -> Option<u64> {
-    told.lines().find_map(|line| line.strip_prefix("Size: "))?.trim().parse().ok()
-}
-
 /// The package of the newest kernel that this machine's sources know.
 fn newest(naming: &str) -> Done<String> {
     if !has("apt-cache") || !has("dpkg-deb") || !has("depmod") {
@@ -241,7 +221,7 @@ fn newest(naming: &str) -> Done<String> {
         // The lists may be absent: what is then still not known is what counts.
         let _ = call("apt-get", &["--quiet=2", "update"]);
     }
-    named(naming).ok_or_else(|| format!("apt-cache knows no package {naming}"))
+    named(naming).ok_or_else(|| format!("apt-cache finds no package {naming}"))
 }
 
 fn named(naming: &str) -> Option<String> {
@@ -303,7 +283,7 @@ fn only_name(folder: &Path) -> Done<String> {
         .collect();
     match names.as_slice() {
         [one] => Ok(one.clone()),
-        _ => Err(format!("{} has {} entries, not one", folder.display(), names.len())),
+        _ => Err(format!("{} has {} entries instead of one", folder.display(), names.len())),
     }
 }
 
@@ -436,12 +416,6 @@ mod tests {
         assert_eq!(taken(&["ext4", "none"]), "6.1-small");
         assert_eq!(small.lacks(&["f2fs", "ext4"]), ["f2fs"]);
         assert!(likeliest(Vec::new(), &[]).is_none());
-    }
-
-    #[test]
-    fn how_much_would_be_downloaded_is_read_from_the_package() {
-        assert_eq!(size("Package: linux\nInstalled-Size: 5\nSize: 28361234\n"), Some(28_361_234));
-        assert_eq!(size("Package: linux\n"), None);
     }
 
     #[test]

@@ -290,7 +290,7 @@ impl<'a> Running<'a> {
         if self.booted.is_none() && age > SIGN_OF_LIFE && self.setup.accelerator == Accelerator::Kvm
         {
             let last = self.last_words();
-            return Err(Failed::NoLife(format!("KVM does not boot the virtual machine:\n{last}")));
+            return Err(Failed::NoLife(format!("the VM does not boot with KVM:\n{last}")));
         }
         // Where others keep the processors it comes to less in the same time.
         let own = age.saturating_sub(self.waited.iter().sum());
@@ -333,7 +333,7 @@ fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
         lines[lines.len().saturating_sub(12)..].join("\n")
     };
     let told: Vec<String> = texts.iter().map(tail).filter(|text| !text.is_empty()).collect();
-    if told.is_empty() { "it said nothing".to_owned() } else { told.join("\n") }
+    if told.is_empty() { "no output".to_owned() } else { told.join("\n") }
 }
 
 /// The exit code of the job and the bytes of its archive: `up`, then `0 10240`.

@@ -69,7 +69,7 @@ pub fn missing() -> Option<String> {
         return Some("virtual machines need x86_64".to_owned());
     }
     let (missing, package) = NEEDED.into_iter().find(|(program, _)| !has(program))?;
-    Some(format!("needs the program {missing} (package {package})"))
+    Some(format!("{missing} is not installed; install the package {package}"))
 }
 
 /// How a drive is attached.

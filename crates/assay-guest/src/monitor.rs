@@ -52,7 +52,7 @@ impl Monitor {
         self.ask("migrate", &json!({ "uri": uri }))?;
         self.wait("query-migrate", |status| match status {
             "completed" => Some(Ok(())),
-            "failed" | "cancelled" => Some(Err("the machine could not be kept".to_owned())),
+            "failed" | "cancelled" => Some(Err("cannot suspend the machine".to_owned())),
             _ => None,
         })
     }
@@ -73,7 +73,7 @@ impl Monitor {
         self.wait("query-status", |status| match status {
             "running" => Some(Ok(())),
             "inmigrate" | "prelaunch" => None,
-            other => Some(Err(format!("the machine is {other}"))),
+            other => Some(Err(format!("the machine is in state {other}"))),
         })
     }
 
@@ -87,7 +87,7 @@ impl Monitor {
             }
             thread::sleep(PAUSE);
         }
-        Err(format!("{asked}: no end of it"))
+        Err(format!("{asked} did not finish"))
     }
 
     /// Tells it a command; what it returns.
@@ -101,7 +101,7 @@ impl Monitor {
         sent.map_err(|error| format!("{command}: {error}"))?;
         let until = Instant::now() + PATIENCE;
         loop {
-            let mut answer = self.line(until).ok_or_else(|| format!("{command}: no answer"))?;
+            let mut answer = self.line(until).ok_or_else(|| format!("{command}: no response"))?;
             if let Some(error) = answer.get("error") {
                 return Err(format!("{command}: {}", error["desc"].as_str().unwrap_or("refused")));
             }
@@ -208,7 +208,7 @@ mod tests {
     fn what_cannot_be_kept_or_does_not_run_is_said() {
         let failed = "{\"return\": {\"status\": \"failed\"}}\n";
         let (mut monitor, server) = machine(vec![DONE, DONE, DONE, failed, DONE]);
-        assert!(monitor.keep(Path::new("/x")).unwrap_err().contains("could not be kept"));
+        assert!(monitor.keep(Path::new("/x")).unwrap_err().contains("cannot suspend"));
         let told = server.join().unwrap();
         assert!(told[4].contains("migrate_cancel"), "{told:?}");
         let refused = "{\"error\": {\"class\": \"GenericError\", \"desc\": \"no such device\"}}\n";
@@ -217,7 +217,7 @@ mod tests {
         server.join().unwrap();
         let shut = "{\"return\": {\"status\": \"shutdown\"}}\n";
         let (mut monitor, server) = machine(vec![DONE, shut]);
-        assert_eq!(monitor.wait_until_it_runs(), Err("the machine is shutdown".to_owned()));
+        assert!(monitor.wait_until_it_runs().unwrap_err().ends_with("state shutdown"));
         server.join().unwrap();
         assert!(monitor.go_on().is_err(), "it has gone");
     }

@@ -105,10 +105,10 @@ impl Tree {
 
     /// `busybox` and links to it for everything that it can do and that is not there yet.
     pub fn busybox(&mut self) -> Done<()> {
-        let own = found("busybox").ok_or("needs the program busybox (package busybox-static)")?;
+        let own = found("busybox").ok_or("busybox is missing (package busybox-static)")?;
         if !libraries(&own)?.is_empty() {
             return Err(format!(
-                "{} needs libraries; install the package busybox-static",
+                "{} is dynamically linked; install the package busybox-static",
                 own.display()
             ));
         }

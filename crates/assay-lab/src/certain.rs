@@ -524,7 +524,7 @@ mod tests {
     fn sentences_are_read_with_their_units() {
         let bad = [
             "It writes 458 MiB/s (95% CI 647 MiB/s to 1.33 GiB/s).",
-            "a: 150% more bandwidth (ratio 2.5, 95% CI 2.6-2.8 including day-to-day variation).",
+            "a: 150% more bandwidth (ratio 2.5, 95% CI 2.6-2.8, including day-to-day variation).",
             "KVM has 50% of the speed of bare metal (95% CI 60 to 70).",
             "it took 91.1 ms (95% CI 1 ns to 63.8 ms)",
             "size 1 MiB has 150% more bandwidth (ratio 2.5, 95% CI 0.5-2.4, n = 3)",

@@ -82,22 +82,13 @@ impl Ranks {
     fn command(&self, rank: usize, address: &str, more: &[&str]) -> Command {
         let place = format!("{rank}/{}", self.all.len());
         let Rank { assay, target } = &self.all[rank];
-        let words = [
-            "run",
-            &self.study,
-            target,
-            "--json",
-            "--quiet",
-            "--coordinator",
-            address,
-            "--rank",
-            &place,
-        ];
+        let words = ["run", &self.study, target, "--json", "--quiet", "--coordinator", address];
         let mut command = assay.command(&[&words, more].concat());
-        command.env("ASSAY_FLEET_TOKEN", TOKEN);
+        command.env("ASSAY_COORDINATOR_TOKEN", TOKEN);
         for name in LAUNCHERS {
             command.env_remove(name);
         }
+        command.env("ASSAY_RANK", &place);
         command
     }
 

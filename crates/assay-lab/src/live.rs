@@ -140,7 +140,7 @@ impl Production {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = {replicates}\n\
              aa_control = false\nrepeat_disturbed = false\n[factors]\n{factor}\n[[workload]]\n\
-             name = \"live\"\nobserve = {{ {observe} }}\n"
+             name = \"live\"\nproduction = {{ {observe} }}\n"
         );
         let path = self.scratch.path().join("live.toml");
         fs::write(&path, text).map_err(|error| error.to_string())?;
@@ -262,7 +262,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     });
     let (found, code) = found?;
     let trials = site.trials()?;
-    let of = |trial: &Value| trial["measured"]["detail"]["observe"].clone();
+    let of = |trial: &Value| trial["measured"]["detail"]["production"].clone();
     // A busy machine may hurt under the other levels, too.
     let is_tight =
         |trial: &&Value| trial["configuration"].to_string().contains(&format!(" {TIGHT}"));
@@ -300,7 +300,8 @@ pub fn raced(program: &Path) -> Done<String> {
     let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
     let study = site.study(&factor, 3, "runtime = \"5 s\", settle_time = \"1 s\"")?;
     let place = site.directory().display().to_string();
-    let words = ["run", &study, &place, "--race", "--replicates", "3", "--json", "--quiet"];
+    let words =
+        ["run", &study, &place, "--until", "best", "--replicates", "3", "--json", "--quiet"];
     let ended = site.assay.run(&[&words[..], &["--seed", "2"]].concat(), LIMIT)?;
     let race = ended.json()?["race"].clone();
     let is_tight = |arm: &Value| arm.to_string().contains(&format!(" {TIGHT}"));
@@ -312,7 +313,7 @@ pub fn raced(program: &Path) -> Done<String> {
     let has_left = left.is_some_and(|left| left["rolled_back"] == true && left["after"] == 1);
     let trials = site.trials()?;
     let own = trials.iter().filter(|trial| is_tight(&trial["configuration"]));
-    let ran = own.filter(|trial| trial["status"] != "lead-in").count();
+    let ran = own.filter(|trial| trial["status"] != "warmup").count();
     let is_put_back = site.condition() == before && site.journals() == 0;
     if !has_left || ran != 1 || is_tight(&race["winner"]) || !is_put_back {
         return Err(format!("{ran} periods, put back {is_put_back}: {race:#}"));
@@ -393,7 +394,16 @@ pub fn preset(program: &Path, line: &str) -> Done<Value> {
     let site = Production::at_work(program, &[ASKED])?;
     let place = site.directory().display().to_string();
     let told = line.split(' ').skip(1).map(|word| if word == "/srv" { &place } else { word });
-    let short = ["--harm", "off", "--time", "3s", "--replicates", "3", "--json", "--quiet"];
+    let short = [
+        "--set",
+        "rollback_threshold=off",
+        "--set",
+        "runtime=3s",
+        "--replicates",
+        "3",
+        "--json",
+        "--quiet",
+    ];
     let words: Vec<&str> = told.chain(short).collect();
     let before = site.condition();
     let found = site.assay.run(&words, LIMIT)?.json()?;
@@ -462,7 +472,7 @@ pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
     let study = scratch.path().join("live.toml");
     let text = "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = 9\n\
         aa_control = false\n[factors]\nread_ahead = [\"192 KiB\", \"256 KiB\"]\n[[workload]]\n\
-        name = \"live\"\nobserve = { runtime = \"3 s\", settle_time = \"100 ms\", rollback_threshold = \"off\" }\n";
+        name = \"live\"\nproduction = { runtime = \"3 s\", settle_time = \"100 ms\", rollback_threshold = \"off\" }\n";
     fs::write(&study, text).map_err(|error| error.to_string())?;
     let study = study.display().to_string();
     let mut running = assay.start(&["run", &study, device.device(), "--quiet"])?;

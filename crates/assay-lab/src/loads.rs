@@ -141,7 +141,7 @@ fn record(
         return Err(format!("{name} was not recorded: {}", seen.stderr));
     }
     let shown = assay.run(&["show", name, "--json"], LIMIT)?.json()?;
-    Ok(shown["requests"][0]["recorded"].clone())
+    Ok(shown["trace"][0]["recorded"].clone())
 }
 
 /// Runs a study on devices, whose contents it destroys.

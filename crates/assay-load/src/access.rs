@@ -103,7 +103,7 @@ const STEEPEST: u32 = 10;
 impl Access {
     /// Accepted forms.
     const ADVICE: &'static str = "uniform, zipf:1.2 (above 0, below 10), pareto:0.2 (above 0, below 1), or zones \
-         such as zoned:80/20:20/80 (80% of the operations in the first 20% of the area)";
+         such as zoned:80/20:20/80 (80% of I/O in the first 20% of the area)";
 
     /// What it looks like, as a regular expression for editors.
     pub const LOOKS: &'static str = concat!(
@@ -144,8 +144,8 @@ impl Access {
     pub fn words(self) -> Option<String> {
         match self {
             Self::Uniform => None,
-            Self::Zipf(theta) => Some(format!("blocks by Zipf's law of {theta}, scattered")),
-            Self::Pareto(share) => Some(format!("blocks by a Pareto law of {share}, scattered")),
+            Self::Zipf(theta) => Some(format!("Zipf-distributed blocks ({theta}), scattered")),
+            Self::Pareto(share) => Some(format!("Pareto-distributed blocks ({share}), scattered")),
             Self::Zones(zones) => {
                 let (first, rest) = zones.all().split_first()?;
                 let words = |zone: &Zone| {
@@ -154,7 +154,7 @@ impl Access {
                 // Of two the rest says itself.
                 let rest: Vec<String> = rest.iter().filter(|_| rest.len() > 1).map(words).collect();
                 Some(format!(
-                    "{}% of them in the first {}% of the area{}",
+                    "{}% of I/O in the first {}% of the area{}",
                     first.operations_percent,
                     first.area_percent,
                     rest.concat()
@@ -310,11 +310,11 @@ mod tests {
     fn only_what_is_not_uniform_is_told() {
         let words = |text: &str| text.parse::<Access>().unwrap().words();
         assert_eq!(words("uniform"), None);
-        assert_eq!(words("zipf:1.20").unwrap(), "blocks by Zipf's law of 1.2, scattered");
-        assert_eq!(words("zoned:80/20:20/80").unwrap(), "80% of them in the first 20% of the area");
+        assert_eq!(words("zipf:1.20").unwrap(), "Zipf-distributed blocks (1.2), scattered");
+        assert_eq!(words("zoned:80/20:20/80").unwrap(), "80% of I/O in the first 20% of the area");
         assert_eq!(
             words("zoned:50/5:30/15:20/80").unwrap(),
-            "50% of them in the first 5% of the area, 30% in the next 15%, 20% in the next 80%"
+            "50% of I/O in the first 5% of the area, 30% in the next 15%, 20% in the next 80%"
         );
     }
 }

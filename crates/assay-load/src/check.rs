@@ -24,14 +24,14 @@ pub(crate) fn check(
 ) -> Result<(), LoadError> {
     let wrong = |text: String| Err(LoadError::Invalid(text));
     if let Mix::Shares { read_percent: percent @ 101.. } = job.mix {
-        return wrong(format!("{percent}% of reads is more than all"));
+        return wrong(format!("{percent}% reads: use at most 100%"));
     }
     range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
     range("depth", job.depth, LARGEST_DEPTH)?;
-    range("number of completions waited for", job.wait_for, LARGEST_DEPTH)?;
+    range("number of completions to wait for", job.wait_for, LARGEST_DEPTH)?;
     range("number of threads", job.threads, MOST_THREADS)?;
     if job.operations == Some(0) {
-        return wrong("an operation count of 0 leaves nothing to measure".to_owned());
+        return wrong("operation count 0: nothing to measure".to_owned());
     }
     check_spread(job)?;
     check_places(job)?;
@@ -88,10 +88,10 @@ fn check_places(job: &Job) -> Result<(), LoadError> {
         return wrong("a spaced pattern needs one sequence of offsets");
     }
     if job.pattern != Pattern::Random && !job.access.is_uniform() {
-        return wrong("only random operations can be skewed");
+        return wrong("only a random pattern can have a skewed distribution");
     }
     if job.mix == Mix::Rewrite && (job.apart != Apart::None || job.sizes.are_by_direction()) {
-        return wrong("a rewrite reads and writes the same bytes of one block");
+        return wrong("a rewrite must read and write the same block");
     }
     if job.pattern == Pattern::Stride && job.stride_bytes < u64::from(job.size_bytes) {
         return wrong("a stride must be at least as long as an operation");
@@ -122,7 +122,7 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
         return wrong("slices do not support think time");
     }
     if job.waits() && job.wait_for > 1 {
-        return wrong("with scheduled operations, each completion is collected when it arrives");
+        return wrong("scheduled operations need a completion batch of 1");
     }
     let Some(schedule) = job.schedule else { return Ok(()) };
     if !(1..=MOST_PER_S).contains(&schedule.rate_per_s) {
@@ -138,7 +138,7 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
         return wrong("a spaced pattern does not support a rate");
     }
     if job.think != Duration::ZERO {
-        return wrong("a rate excludes think time");
+        return wrong("a rate does not support think time");
     }
     Ok(())
 }
@@ -152,13 +152,13 @@ fn check_track(job: &Job) -> Result<(), LoadError> {
     }
     let has_more = job.schedule.is_some() || job.slices.is_some() || job.verify.is_some();
     if has_more || job.think != Duration::ZERO || job.pattern != Pattern::Random {
-        return wrong("a track has its own times and offsets");
+        return wrong("a track defines all times and offsets");
     }
     if track.by_clock() && job.operations.is_some() {
-        return wrong("an open-loop track ends with its time");
+        return wrong("an open-loop track cannot have an operation count");
     }
     if track.is_paced() && job.operations.is_none() {
-        return wrong("a paced track ends with its requests");
+        return wrong("a paced track needs an operation count");
     }
     track.fault(job).map_or(Ok(()), |fault| Err(LoadError::Invalid(fault)))
 }
@@ -172,21 +172,23 @@ fn check_stamps(job: &Job) -> Result<(), LoadError> {
     let is_whole = |bytes: u64| bytes.is_multiple_of(sector);
     if !is_whole(u64::from(job.size_bytes)) || !is_whole(job.area.start) {
         return Err(LoadError::Invalid(format!(
-            "verified data need whole sectors of {sector} bytes"
+            "verification needs whole sectors of {sector} bytes"
         )));
     }
     if job.content != Content::Random || job.duplicates != Duplicates::NONE {
-        return Err(LoadError::Invalid("verified data need random content".to_owned()));
+        return Err(LoadError::Invalid("verification needs random content".to_owned()));
     }
     if job.mix.clears() {
-        return Err(LoadError::Invalid("trimmed or zeroed data carry no stamp".to_owned()));
+        return Err(LoadError::Invalid(
+            "verification does not support trims and zeroing".to_owned(),
+        ));
     }
     let size = u64::from(job.size_bytes);
     let is_on_blocks =
         job.align_bytes.is_multiple_of(size) && job.stride_bytes.is_multiple_of(size);
     if job.sizes.differ(job.size_bytes) || !is_on_blocks {
         return Err(LoadError::Invalid(
-            "verified data need blocks of one size that do not overlap".to_owned(),
+            "verification needs non-overlapping blocks of one size".to_owned(),
         ));
     }
     Ok(())
@@ -202,14 +204,14 @@ fn check_area(job: &Job) -> Result<(), LoadError> {
         };
     if blocks(job) < needed {
         return Err(LoadError::Invalid(format!(
-            "an area of {} bytes is too small: {needed} operations of {} bytes must fit",
+            "the area of {} bytes is too small for {needed} operations of {} bytes",
             job.area.end.saturating_sub(job.area.start),
             job.size_bytes
         )));
     }
     if i64::try_from(job.area.end).is_err() {
         return Err(LoadError::Invalid(format!(
-            "the area ends at byte {}, beyond the limit of a file",
+            "the area ends at byte {}, above the maximum file offset",
             job.area.end
         )));
     }
@@ -303,30 +305,30 @@ pub(crate) mod tests {
     fn impossible_jobs_are_refused_with_the_reason() {
         let think = Duration::from_millis(1);
         let cases = [
-            (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "more than all"),
+            (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "at most 100%"),
             (Job { size_bytes: 0, ..job() }, "size in bytes 0: use 1 to"),
             (Job { depth: 0, ..job() }, "depth 0: use 1 to"),
             (Job { threads: 0, ..job() }, "threads 0: use 1 to"),
             (Job { wait_for: 0, ..job() }, "use 1 to"),
-            (Job { wait_for: 2, ..paced(500) }, "collected when it arrives"),
-            (Job { wait_for: 2, think, ..job() }, "collected when it arrives"),
+            (Job { wait_for: 2, ..paced(500) }, "completion batch of 1"),
+            (Job { wait_for: 2, think, ..job() }, "completion batch of 1"),
             (Job { operations: Some(0), ..job() }, "nothing to measure"),
             (Job { area: 0..4095, ..job() }, "too small"),
             (Job { area: Range { start: 8192, end: 0 }, ..job() }, "too small"),
-            (Job { area: 0..u64::MAX, ..job() }, "beyond the limit of a file"),
+            (Job { area: 0..u64::MAX, ..job() }, "above the maximum file offset"),
             (Job { area: 0..8192, threads: 3, pattern: Pattern::Sequential, ..job() }, "3 operations"),
             (Job { pattern: Pattern::Spaced, ..job() }, "needs an operation count"),
             (Job { depth: 2, ..spread(2) }, "one thread and queue depth 1"),
             (Job { threads: 2, ..spread(2) }, "one thread and queue depth 1"),
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
             (Job { apart: Apart::Halves, area: 0..4096, ..job() }, "2 operations"),
-            (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "one block"),
-            (Job { sizes: of_writes(), mix: Mix::Rewrite, ..job() }, "one block"),
+            (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "same block"),
+            (Job { sizes: of_writes(), mix: Mix::Rewrite, ..job() }, "same block"),
             (Job { sizes: sizes(50), ..job() }, "add up to 100%"),
             (Job { sizes: sizes(100), ..spread(2) }, "operations of one size"),
             (Job { apart: Apart::Positions, ..spread(2) }, "one sequence"),
             (Job { pattern: Pattern::Stride, stride_bytes: 4095, ..job() }, "as long as"),
-            (Job { access: zipf(), pattern: Pattern::Sequential, ..job() }, "only random"),
+            (Job { access: zipf(), pattern: Pattern::Sequential, ..job() }, "only a random pattern"),
             (sliced(0), "at least 1 operation"),
             (Job { operations: None, ..sliced(8) }, "slices need an operation count"),
             (Job { threads: 2, ..sliced(8) }, "need one thread"),
@@ -335,7 +337,7 @@ pub(crate) mod tests {
             (paced(MOST_PER_S + 1), "not 10000001"),
             (Job { schedule: paced(1).schedule, ..sliced(8) }, "support a rate"),
             (Job { schedule: paced(1).schedule, ..spread(8) }, "support a rate"),
-            (Job { think, ..paced(1) }, "excludes think time"),
+            (Job { think, ..paced(1) }, "a rate does not support think time"),
         ];
         for (job, expected) in cases {
             let found = refusal(&job, "null").unwrap();

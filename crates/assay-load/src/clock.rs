@@ -47,8 +47,8 @@ pub(crate) fn wake_on_time() {
 /// What an engine that waits so says of it.
 pub(crate) fn note() -> String {
     format!(
-        "starts are waited for asleep until {} us before them and awake from there on, which takes \
-         processor time: a whole processor a thread from {} starts per second on.",
+        "threads sleep until {} us before each scheduled start and then busy-wait, which uses CPU \
+         time: one whole CPU per thread at {} or more starts per second.",
         SPIN_NS / 1000,
         1_000_000_000 / SPIN_NS
     )

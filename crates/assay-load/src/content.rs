@@ -46,11 +46,7 @@ impl Content {
 
 impl fmt::Display for Content {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Random => formatter.write_str("random"),
-            Self::Partly(Compressible(percent)) => write!(formatter, "{percent}%"),
-            Self::Zero => formatter.write_str("zero"),
-        }
+        write!(formatter, "{}%", self.compressible_percent())
     }
 }
 
@@ -58,19 +54,13 @@ impl FromStr for Content {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let percent = || text.strip_suffix('%')?.trim_end().parse::<u8>().ok();
-        match text {
-            "random" => Ok(Self::Random),
-            "zero" => Ok(Self::Zero),
-            _ => match percent() {
-                Some(percent @ 1..=99) => Ok(Self::Partly(Compressible(percent))),
-                Some(0) => Err(format!("`{text}`: what does not compress at all is `random`")),
-                Some(100) => Err(format!("`{text}`: what compresses to nothing is `zero`")),
-                _ => Err(format!(
-                    "`{text}` is no content: say random, zero, or the share of each block that \
-                     compresses, such as 50%"
-                )),
-            },
+        match text.strip_suffix('%').and_then(|percent| percent.trim_end().parse().ok()) {
+            Some(0) => Ok(Self::Random),
+            Some(percent @ 1..=99) => Ok(Self::Partly(Compressible(percent))),
+            Some(100) => Ok(Self::Zero),
+            _ => Err(format!(
+                "unknown compressibility `{text}`; use 0% (random data) to 100% (zeros)"
+            )),
         }
     }
 }
@@ -228,17 +218,16 @@ mod tests {
 
     #[test]
     fn a_content_is_written_as_it_is_read() {
-        for text in ["random", "zero", "50%", "1%", "99%"] {
+        for text in ["0%", "100%", "50%", "1%", "99%"] {
             let content: Content = text.parse().unwrap();
             assert_eq!(content.to_string(), text);
             assert_eq!(Content::try_from(String::from(content)), Ok(content));
         }
         let told = |text: &str| text.parse::<Content>().unwrap_err();
-        assert!(told("0%").contains("`random`") && told("100%").contains("`zero`"));
-        for text in ["", "%", "50", "-1%", "101%", "zeros", "2.5%"] {
-            assert!(told(text).contains("such as 50%"), "{text}");
+        for text in ["", "%", "50", "-1%", "101%", "zero", "2.5%"] {
+            assert!(told(text).contains("0% (random data) to 100%"), "{text}");
         }
-        let percents = ["random", "30%", "zero"].map(|text| text.parse::<Content>().unwrap());
+        let percents = ["0%", "30%", "100%"].map(|text| text.parse::<Content>().unwrap());
         assert_eq!(percents.map(Content::compressible_percent), [0, 30, 100]);
     }
 

@@ -247,8 +247,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
         let mut notes = self.engine.notes();
         if self.wait_for > 1 && self.flights.len() > 1 && !E::ONE_AT_A_TIME {
             notes.push(format!(
-                "{} completions are waited for at once: latencies reach until the last of them and are \
-                 longer than the drive's.",
+                "each wait collects {} completions, so latencies include the wait for the last completion and exceed \
+                 the latency of the drive.",
                 self.wait_for.min(self.flights.len())
             ));
         }

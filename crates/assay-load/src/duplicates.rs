@@ -37,7 +37,7 @@ impl FromStr for Duplicates {
         let percent = text.strip_suffix('%').and_then(|share| share.trim_end().parse::<u8>().ok());
         percent.filter(|percent| *percent <= 100).map(Self).ok_or_else(|| {
             format!(
-                "`{text}` is no share of duplicates: say whole percent of the written blocks, such \
+                "`{text}` is not a share of duplicates; use a percentage of the written blocks, such \
                  as 30%"
             )
         })

@@ -208,7 +208,7 @@ impl<'a> FileTree<'a> {
         for path in paths::directories(job) {
             let made = retry_on_intr(|| fs::mkdirat(root, &*path, DIRECTORY_MODE));
             made.map_err(|errno| LoadError::Setup {
-                what: "the tree's directories",
+                what: "the directory tree",
                 source: errno.into(),
             })?;
         }
@@ -251,7 +251,7 @@ impl<'a> FileTree<'a> {
     /// It cannot.
     pub fn settle(&self) -> Result<(), LoadError> {
         fs::syncfs(self.root).map_err(|errno| LoadError::Engine {
-            what: "sync the file system",
+            what: "sync the filesystem",
             source: errno.into(),
         })
     }
@@ -270,7 +270,7 @@ impl<'a> FileTree<'a> {
 
 fn check(job: &FileJob) -> Result<(), LoadError> {
     let within = |what: &str, number: u32, most: u32| {
-        let told = || LoadError::Invalid(format!("{number} is no {what}: say 1 to {most}"));
+        let told = || LoadError::Invalid(format!("{number} is not a {what}; use 1 to {most}"));
         (1..=most).contains(&number).then_some(()).ok_or_else(told)
     };
     within("number of files", job.files, MOST_FILES)?;
@@ -278,10 +278,10 @@ fn check(job: &FileJob) -> Result<(), LoadError> {
     within("number of directories", job.directories, job.files)?;
     within("depth", job.depth, paths::MOST_DEPTH)?;
     if job.size_bytes > MOST_SIZE {
-        return Err(LoadError::Invalid(format!("a small file has at most {MOST_SIZE} bytes")));
+        return Err(LoadError::Invalid(format!("a small file can have at most {MOST_SIZE} bytes")));
     }
     if matches!(job.pattern, Pattern::Spaced | Pattern::Stride) {
-        return Err(LoadError::Invalid("files have no evenly spaced places".to_owned()));
+        return Err(LoadError::Invalid("files do not support evenly spaced offsets".to_owned()));
     }
     Ok(())
 }
@@ -475,7 +475,7 @@ fn join(thread: u32, handle: Joined<'_>) -> Result<Option<Part>, LoadError> {
     let handle =
         handle.map_err(|source| LoadError::Setup { what: "a measuring thread", source })?;
     handle.join().unwrap_or_else(|_| {
-        Err(LoadError::Panicked { thread, message: "while it went to its files".to_owned() })
+        Err(LoadError::Panicked { thread, message: "during the file operations".to_owned() })
     })
 }
 

@@ -56,14 +56,14 @@ impl Law {
     pub(crate) fn sampler(&self, seed: u64, thread: u32) -> Result<Sampler, LoadError> {
         if !(1..=1 << 20).contains(&self.servers) {
             return Err(LoadError::Invalid(format!(
-                "a simulated engine has 1 to 1048576 servers, not {}",
+                "a simulated engine needs 1 to 1048576 servers, not {}",
                 self.servers
             )));
         }
         let form = match self.shape {
             LawShape::Fixed { ns: 0 } => {
                 return Err(LoadError::Invalid(
-                    "a simulated service time is at least 1 ns".to_owned(),
+                    "a simulated service time must be at least 1 ns".to_owned(),
                 ));
             }
             LawShape::Fixed { ns } => Form::Fixed(ns),
@@ -88,7 +88,7 @@ fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {
     if !(p99_ns >= mean_ns && discriminant >= 0.0) {
         let largest = (Z99 * Z99 / 2.0).exp();
         return Err(LoadError::Invalid(format!(
-            "the p99 of a lognormal latency is 1 to {largest:.2} times its mean, not {:.2} times",
+            "the p99 of a lognormal latency must be 1 to {largest:.2} times the mean, not {:.2} times",
             p99_ns / mean_ns
         )));
     }
@@ -98,9 +98,7 @@ fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {
 }
 
 fn no_mean(mean_ns: f64) -> LoadError {
-    LoadError::Invalid(format!(
-        "a simulated mean latency is a number of at least 1 ns, not {mean_ns}"
-    ))
+    LoadError::Invalid(format!("a simulated mean latency must be at least 1 ns, not {mean_ns}"))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +155,7 @@ mod tests {
     #[test]
     fn unsolvable_laws_are_refused_with_the_bounds() {
         let text = |shape, servers| Law::new(shape, servers).unwrap_err().to_string();
-        assert!(text(shape(100.0, 1500.0), 1).contains("1 to 14.97 times its mean, not 15.00"));
+        assert!(text(shape(100.0, 1500.0), 1).contains("1 to 14.97 times the mean, not 15.00"));
         assert!(text(shape(100.0, 99.0), 1).contains("not 0.99 times"));
         assert!(text(shape(f64::NAN, 99.0), 1).contains("at least 1 ns"));
         assert!(text(shape(100.0, f64::INFINITY), 1).contains("at least 1 ns"));

@@ -169,7 +169,7 @@ fn fork_and_exit() -> io::Result<()> {
         let mut status = 0;
         // SAFETY: waits for the very child, whose status is written to a number of ours.
         if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
-            return if status == 0 { Ok(()) } else { Err(io::Error::other("the child was ended")) };
+            return if status == 0 { Ok(()) } else { Err(io::Error::other("the child failed")) };
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {

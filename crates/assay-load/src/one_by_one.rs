@@ -24,7 +24,7 @@ impl<'a> OneByOne<'a> {
     /// There is no file, or no memory for the buffer.
     pub fn open(target: &Target<'a>, bytes: u32) -> Result<Self, LoadError> {
         let Some(file) = target.file else {
-            return Err(LoadError::Invalid("a simulated drive keeps nothing".to_owned()));
+            return Err(LoadError::Invalid("a simulated drive does not store data".to_owned()));
         };
         let buffer = Buffer::new(1, bytes, target.memory_alignment.max(512))
             .map_err(|source| LoadError::Setup { what: "a buffer", source })?;
@@ -79,7 +79,7 @@ impl<'a> OneByOne<'a> {
     fn part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
         let most = self.bytes;
         let own = self.buffer.slot_mut(0).get_mut(..bytes);
-        own.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes in one, {most} at most")))
+        own.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes: use at most {most}")))
     }
 }
 

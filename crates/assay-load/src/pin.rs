@@ -40,17 +40,17 @@ impl Pins {
         match threads as usize {
             _ if processors == 0 => None,
             more if more > processors => Some(format!(
-                "{more} threads are pinned to {processors} processors, so that some share one."
+                "{more} threads are pinned to {processors} CPUs, so some threads share a CPU."
             )),
             _ => Some(format!(
-                "each thread is pinned to a processor of its own, from the first of {processors} on."
+                "each thread is pinned to a separate CPU, starting with the first of {processors}."
             )),
         }
     }
 }
 
 fn failed(errno: Errno) -> LoadError {
-    LoadError::Setup { what: "threads that keep to their processors", source: errno.into() }
+    LoadError::Setup { what: "CPU pinning", source: errno.into() }
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     fn threads_that_share_a_processor_are_told() {
         let pins = Pins(vec![1, 3]);
         assert_eq!([0, 1, 2, 5].map(|thread| pins.place(thread)), [1, 3, 1, 3].map(Some));
-        assert!(pins.note(2).unwrap().contains("of its own"));
-        assert!(pins.note(3).unwrap().contains("3 threads are pinned to 2 processors"));
+        assert!(pins.note(2).unwrap().contains("a separate CPU"));
+        assert!(pins.note(3).unwrap().contains("3 threads are pinned to 2 CPUs"));
     }
 }

@@ -40,14 +40,14 @@ pub(crate) fn check(job: &Job, engine: &EngineKind) -> Result<(), LoadError> {
         return Ok(());
     }
     if *engine != EngineKind::IoUring {
-        return wrong(format!("engine {} has no queues that are polled", engine.name()));
+        return wrong(format!("engine {} does not support polling", engine.name()));
     }
     if job.poll == Poll::Sqpoll && job.depth > DEEPEST {
-        return wrong(format!("with polled submission the depth is at most {DEEPEST}"));
+        return wrong(format!("with polled submission, the maximum queue depth is {DEEPEST}"));
     }
     let has_others = job.sync != WriteSync::None || job.mix.clears() || job.track.is_some();
     if job.poll == Poll::Iopoll && has_others {
-        return wrong("completions are polled for of reads and writes alone".to_owned());
+        return wrong("polled completion supports only reads and writes".to_owned());
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ mod tests {
             assert_eq!(refusal(&polled, &EngineKind::IoUring), None);
             for other in [EngineKind::Null, EngineKind::Psync] {
                 let told = refusal(&polled, &other).unwrap();
-                assert!(told.contains(other.name()) && told.contains("no queues"), "{told}");
+                assert!(told.contains(other.name()) && told.contains("not support"), "{told}");
                 assert_eq!(refusal(&job(), &other), None);
             }
         }
@@ -93,13 +93,13 @@ mod tests {
             [Job { poll, sync: WriteSync::EachWrite, ..job() }, Job { poll, mix: trims, ..job() }]
         };
         for job in of(Poll::Iopoll) {
-            assert!(refusal(&job, &ring).unwrap().contains("reads and writes alone"));
+            assert!(refusal(&job, &ring).unwrap().contains("only reads and writes"));
         }
         for job in of(Poll::Sqpoll) {
             assert_eq!(refusal(&job, &ring), None);
         }
         let deep = |poll| Job { poll, depth: DEEPEST + 1, ..job() };
-        assert!(refusal(&deep(Poll::Sqpoll), &ring).unwrap().contains("at most 8192"));
+        assert!(refusal(&deep(Poll::Sqpoll), &ring).unwrap().contains("depth is 8192"));
         assert_eq!(refusal(&deep(Poll::Iopoll), &ring), None);
     }
 }

@@ -53,12 +53,12 @@ impl Sizes {
         for shares in [&self.reads, &self.writes].into_iter().filter(|shares| !shares.is_empty()) {
             let sum: u32 = shares.iter().map(|one| u32::from(one.percent)).sum();
             if sum != 100 || shares.iter().any(|one| one.percent == 0) {
-                return Some(format!("shares of sizes add up to 100% and none is 0, not {sum}%"));
+                return Some(format!("positive size shares must add up to 100%, not {sum}%"));
             }
         }
         let unfit = self.all().find(|one| one.bytes == 0 || one.bytes > job_bytes);
         unfit.map(|one| {
-            format!("an operation of {} bytes does not fit into one of {job_bytes}", one.bytes)
+            format!("an operation of {} bytes exceeds the limit of {job_bytes}", one.bytes)
         })
     }
 }
@@ -177,8 +177,8 @@ mod tests {
         };
         assert_eq!(fault(&[(4096, 60), (8192, 40)]), "");
         assert!(fault(&[(4096, 60), (8192, 30)]).contains("not 90%"));
-        assert!(fault(&[(4096, 0), (8192, 100)]).contains("none is 0"));
-        assert!(fault(&[(4096, 60), (16_384, 40)]).contains("16384 bytes does not fit"));
-        assert!(fault(&[(0, 60), (8192, 40)]).contains("0 bytes does not fit"));
+        assert!(fault(&[(4096, 0), (8192, 100)]).contains("positive size shares"));
+        assert!(fault(&[(4096, 60), (16_384, 40)]).contains("16384 bytes exceeds"));
+        assert!(fault(&[(0, 60), (8192, 40)]).contains("0 bytes exceeds"));
     }
 }

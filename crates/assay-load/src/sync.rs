@@ -81,7 +81,7 @@ impl FromStr for WriteSync {
     fn from_str(text: &str) -> Result<Self, String> {
         let (call, every) = text.split_once(':').unwrap_or((text, "1"));
         let Ok(every @ 1..=MOST_WRITES) = every.parse::<u32>() else {
-            return Err(format!("`{text}`: the number of writes is 1 to {MOST_WRITES}"));
+            return Err(format!("`{text}`: the number of writes must be 1 to {MOST_WRITES}"));
         };
         match (call, every) {
             ("none", 1) => Ok(Self::None),
@@ -91,8 +91,8 @@ impl FromStr for WriteSync {
             ("fdatasync", every) => Ok(Self::EachNth(every)),
             ("fsync", every) => Ok(Self::Fsync(every)),
             _ => Err(format!(
-                "unknown sync `{text}`; use none, fdatasync, fsync, o_dsync or o_sync, or a call after every \
-                 eighth write of a thread such as fdatasync:8"
+                "unknown sync `{text}`; use none, fdatasync, fsync, o_dsync or o_sync, or a suffix for one call per N \
+                 writes of a thread, such as fdatasync:8"
             )),
         }
     }

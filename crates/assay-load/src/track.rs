@@ -138,7 +138,7 @@ impl Track {
     /// Why it cannot be played by a job of an area and a size.
     pub(crate) fn fault(&self, job: &Job) -> Option<String> {
         if self.steps.is_empty() {
-            return Some("a track without requests has nothing to play".to_owned());
+            return Some("the track has no requests to replay".to_owned());
         }
         if self.steps.len() > MOST_STEPS {
             return Some(format!("a track has at most {MOST_STEPS} requests"));
@@ -153,7 +153,7 @@ impl Track {
         };
         if let Some(wrong) = self.steps.iter().position(|step| !inside(step)) {
             return Some(format!(
-                "request {wrong} of the track does not lie in the area, or is of no size"
+                "request {wrong} of the track is outside the area or has no size"
             ));
         }
         if self.is_paced() { waits::fault(&self.waits, self.steps.len()) } else { None }

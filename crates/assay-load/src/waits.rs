@@ -38,7 +38,7 @@ pub struct Waited {
 /// Which request waits for what it cannot wait for.
 pub(crate) fn fault(waits: &[Wait], steps: usize) -> Option<String> {
     if waits.len() != steps {
-        return Some(format!("{} waits are not those of {steps} requests", waits.len()));
+        return Some(format!("{} waits do not match {steps} requests", waits.len()));
     }
     let mut taken = vec![false; steps];
     let is_wrong = |(index, wait): (usize, &Wait)| {
@@ -47,7 +47,7 @@ pub(crate) fn fault(waits: &[Wait], steps: usize) -> Option<String> {
     };
     let wrong = waits.iter().enumerate().position(is_wrong)?;
     Some(format!(
-        "request {wrong} of the track waits for what comes later, or for what another one does"
+        "request {wrong} of the track waits for a later request, or for one that another request waits for"
     ))
 }
 
@@ -307,6 +307,6 @@ mod tests {
         let own = job(chains(4, 1, 0), 1);
         assert_eq!(run(&own), Ok(()));
         let endless = Job { operations: None, ..own };
-        assert!(run(&endless).unwrap_err().contains("ends with its requests"));
+        assert!(run(&endless).unwrap_err().contains("needs an operation count"));
     }
 }

@@ -101,16 +101,16 @@ fn a_ring_that_is_refused_is_told_with_the_reason() {
     let scratch = Scratch::filled(AREA_BYTES, 1, false);
     let call = libc::SYS_io_uring_setup;
     for (error, why, words) in [
-        (libc::EPERM, "see sysctl kernel.io_uring_disabled", "Operation not permitted"),
+        (libc::EPERM, "check sysctl kernel.io_uring_disabled", "Operation not permitted"),
         (libc::ENOSYS, "this kernel was built without io_uring", "Function not implemented"),
-        (libc::ENOMEM, "raise the limit of locked memory", "Cannot allocate memory"),
+        (libc::ENOMEM, "raise the limit for locked memory", "Cannot allocate memory"),
     ] {
         let refusal = Refusal { call, error, only_of_nothing: false };
         let told = || (available().unwrap_err(), ran(&mixed(8, 100), &scratch).unwrap_err());
         let Some((reason, error)) = refusal.during(told) else { return };
         assert!(reason.contains(why), "{reason}");
         let error = error.to_string();
-        assert!(error.starts_with("cannot set up an io_uring") && error.contains(words), "{error}");
+        assert!(error.starts_with("cannot set up io_uring") && error.contains(words), "{error}");
     }
     // The thread that is refused is alone with it.
     assert_eq!(available(), Ok(()));
@@ -126,7 +126,7 @@ fn what_finds_no_room_in_the_kernel_is_handed_over_again_and_said() {
     let refusal =
         Refusal { call: libc::SYS_io_uring_enter, error: libc::EAGAIN, only_of_nothing: true };
     let is_short = |found: &Outcome| {
-        let told = |note: &String| note.contains("no room for new operations");
+        let told = |note: &String| note.contains("rejected new operations");
         found.engine.notes.iter().any(told)
     };
     // Where one is in flight, each look at the queue is refused; of a batch of eight, each part but the last.

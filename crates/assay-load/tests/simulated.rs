@@ -75,7 +75,7 @@ fn the_time_of_a_sync_is_the_one_that_the_law_says() {
 fn who_waits_for_several_completions_is_told_the_time_of_the_last_one() {
     let shape = LawShape::Exponential { mean_ns: MEAN_NS };
     let drive = EngineKind::Simulated(Law::new(shape, 2).unwrap());
-    let told = "2 completions are waited for at once";
+    let told = "each wait collects 2 completions";
     // Of two the later one takes one and a half times the mean.
     for (wait_for, times) in [(1, 1.0), (2, 1.5), (9, 1.5)] {
         let many = Job { depth: 2, wait_for, operations: Some(400_000), ..job() };

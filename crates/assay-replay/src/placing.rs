@@ -46,7 +46,7 @@ impl Placing {
             Ok(Self::Folded { to })
         } else {
             Err(format!(
-                "the area of {} is too small to play requests of up to {} in: name a larger one (--area)",
+                "the area of {} is too small to replay requests of up to {}; set a larger area.size",
                 Bytes(length),
                 Bytes(source.largest_bytes)
             ))
@@ -56,8 +56,8 @@ impl Placing {
     pub fn words(self) -> String {
         match self {
             Self::Kept => "offsets as recorded".to_owned(),
-            Self::Joined => "the touched parts of the devices one behind the other".to_owned(),
-            Self::Shifted { by } => format!("offsets less {}", Bytes(by)),
+            Self::Joined => "the accessed parts of the devices, concatenated".to_owned(),
+            Self::Shifted { by } => format!("offsets minus {}", Bytes(by)),
             Self::Folded { to } => format!("offsets folded into {}", Bytes(to)),
         }
     }

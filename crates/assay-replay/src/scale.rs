@@ -64,9 +64,7 @@ impl FromStr for Scale {
             Some(whole.parse::<u32>().ok()? * 1000 + thousandths)
         };
         read().filter(|own| (LEAST..=MOST).contains(own)).map(Self).ok_or_else(|| {
-            format!(
-                "`{text}` is no scale: say how many times as fast, from 0.01x to 100x, such as 2x"
-            )
+            format!("`{text}` is not a speed; use a factor from 0.01x to 100x, such as 2x")
         })
     }
 }

@@ -26,7 +26,7 @@ pub fn nothing(
     _: &Source,
     _: &mut dyn FnMut(u64, &BlockRequest),
 ) -> Result<(), String> {
-    Err("recordings are not read here".to_owned())
+    Err("this command cannot read recordings".to_owned())
 }
 
 /// A part of a recording: which file it stands in, and what it comes to.
@@ -147,15 +147,15 @@ impl Source {
         let names: Vec<&str> = self.device.split(AND).collect();
         let is_twice = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
         if !is_plain(&self.id) || !names.iter().all(|name| is_plain(name)) {
-            return Some("a name in it is none");
+            return Some("it contains an invalid name");
         }
         let parts = if names.len() > 1 { names.len() } else { 0 };
         if self.parts.len() != parts || is_twice {
-            return Some("its devices are not those of its parts");
+            return Some("its devices do not match its parts");
         }
         let is_hash = self.sha256.len() == HASH_DIGITS
             && self.sha256.bytes().all(|sign| sign.is_ascii_hexdigit());
-        (!is_hash).then_some("its hash is none")
+        (!is_hash).then_some("its hash is invalid")
     }
 }
 
@@ -183,16 +183,16 @@ impl FromStr for Source {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("`{}` names no recording: {why}", outside::spelled(text));
+        let wrong = |why: &str| format!("`{}` is not a recording: {why}", outside::spelled(text));
         let mut words = text.split_ascii_whitespace();
         if words.next() != Some(FORMAT) {
-            return Err(wrong("leave source out, it is filled in when the study is resolved"));
+            return Err(wrong("remove source; Assay sets it when it resolves the study"));
         }
         let mut own = Self::default();
         for word in words {
-            let (name, value) = word.split_once('=').ok_or_else(|| wrong("a word has no value"))?;
+            let (name, value) = word.split_once('=').ok_or_else(|| wrong("a value is missing"))?;
             if !own.take(name, value) {
-                return Err(wrong("a value is not known"));
+                return Err(wrong("a value is invalid"));
             }
         }
         own.fault().map_or(Ok(own), |fault| Err(wrong(fault)))
@@ -375,11 +375,11 @@ impl Scan {
         let Self { mut source, last_ns, .. } = self;
         let count = source.requests();
         if count == 0 {
-            return Err(format!("no request of {} in it can be played", source.device));
+            return Err(format!("none of its requests to {} can be replayed", source.device));
         }
         if count > MOST_STEPS as u64 {
             return Err(format!(
-                "it has {count} requests, and at most {MOST_STEPS} are played: say trace_length = \"60 s\" for a part of it"
+                "it has {count} requests, and the limit is {MOST_STEPS}; replay a part with trace_length = \"60 s\""
             ));
         }
         source.length_ns = last_ns - source.first_ns;

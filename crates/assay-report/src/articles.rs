@@ -21,20 +21,21 @@ pub fn json(articles: &[&Article]) -> String {
 /// All claims with their verdicts, by article.
 pub fn overview(articles: &[&Article]) -> Document {
     let hints = vec![
-        "Assay computes each verdict from the numbers that the articles print. assay articles 004 (or a word of its \
-         data or title, such as zfs) shows the reason, the numbers and how to run it yourself."
+        "Assay computes each verdict from the published numbers. For reasons, numbers and commands to repeat a \
+         measurement, run assay articles 004. Instead of the number, you can use a word from the data or title, such \
+         as zfs."
             .to_owned(),
     ];
     let sections = vec![
         plain(Block::Text(vec![counted(articles)])),
         plain(Block::Table(verdicts(articles))),
         titled(
-            "the articles",
+            "articles",
             vec![Block::Facts(articles.iter().flat_map(|article| titles(article)).collect())],
         ),
         plain(Block::Text(hints)),
     ];
-    Document { title: "assay articles: what the published numbers support".to_owned(), sections }
+    Document { title: "assay articles: claims checked against the numbers".to_owned(), sections }
 }
 
 /// `7 claims: 2 supported, 3 contradicted, 1 not shown, 1 no data`.
@@ -51,7 +52,7 @@ pub(super) fn counted(articles: &[&Article]) -> String {
 /// Titles of an article, each a fact.
 fn titles(article: &Article) -> Vec<(String, String)> {
     if let Some(other) = &article.repeats {
-        let text = format!("texts that {other} has, too, with their claims");
+        let text = format!("same texts and claims as article {other}");
         return vec![(article.article.clone(), text)];
     }
     article.texts.iter().map(|text| (article.article.clone(), text.title.clone())).collect()
@@ -91,7 +92,7 @@ pub fn full(article: &Article) -> Document {
     let mut sections = Vec::new();
     if let Some(other) = &article.repeats {
         let text = format!(
-            "{other} has all of its texts, too: see its claims and numbers there (assay articles {other})."
+            "Article {other} has the same texts; run assay articles {other} to see its claims and numbers."
         );
         sections.push(plain(Block::Text(vec![text])));
     }
@@ -107,7 +108,7 @@ fn of_text(article: &Article, text: &Text) -> Vec<Section> {
     for again in &text.again {
         let command = again.command.as_ref();
         facts.extend(command.map(|command| ("run it".to_owned(), command.clone())));
-        let name = if command.is_some() { "does" } else { "run it" };
+        let name = if command.is_some() { "purpose" } else { "run it" };
         facts.push((name.to_owned(), again.text.clone()));
     }
     let mut sections = vec![titled(&text.title, vec![Block::Facts(facts)])];
@@ -140,7 +141,7 @@ fn published(table: &Published) -> Section {
     }
     let blocks =
         vec![Block::Text(vec![table.remark.clone()]), Block::Table(Table { columns, rows })];
-    titled("the numbers as published", blocks)
+    titled("published numbers", blocks)
 }
 
 fn cell(text: String) -> Cell {

@@ -93,9 +93,9 @@ pub fn markdown(rows: &[&Flat]) -> String {
 }
 
 /// How a table is read.
-pub(super) const HOW: &str = "A row is one measurement of one device. Published rows have their author's digits and \
-    were not measured again. MB are 10^6 bytes; IOPS are 4 KiB operations per second at queue depth 1 unless a row \
-    says otherwise.";
+pub(super) const HOW: &str = "Each row is one measurement of one device. Published rows keep the author's rounding; \
+    Assay did not measure these values. MB are 10^6 bytes; IOPS are 4 KiB operations per second at queue depth 1 \
+    unless the row states otherwise.";
 
 #[cfg(test)]
 mod tests {

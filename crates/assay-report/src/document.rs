@@ -303,7 +303,7 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
     }
     // What lowers a depth leaves a note that says so.
     Some(facts.note.clone().unwrap_or_else(|| {
-        format!("depth {} of {}", facts.queue_depth, facts.requested_queue_depth)
+        format!("queue depth {} ({} requested)", facts.queue_depth, facts.requested_queue_depth)
     }))
 }
 

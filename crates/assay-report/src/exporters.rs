@@ -40,8 +40,8 @@ pub static EXPORTERS: &[Exporter] = &[
     Exporter {
         about: About {
             name: "markdown",
-            summary: "findings and tables for a wiki, an issue or a pull request",
-            text: "The same as assay run --markdown.",
+            summary: "findings and tables in Markdown, for a wiki, an issue or a pull request",
+            text: "Same output as assay run --markdown.",
         },
         write: |findings| Some(markdown::comment(findings)),
         left_out: nothing,
@@ -49,7 +49,7 @@ pub static EXPORTERS: &[Exporter] = &[
     Exporter {
         about: About {
             name: "forum",
-            summary: "one narrow block of text, findings first",
+            summary: "narrow text block, findings first",
             text: "Findings first, then the numbers and test conditions; paste the text into a code block.",
         },
         write: |findings| Some(text::render(&document::forum(findings), FORUM_COLUMNS, false)),

@@ -234,7 +234,7 @@ fn clipped(series: &[Series], value: &Axis) -> Option<String> {
     let points = series.iter().flat_map(|one| one.marks.points());
     let beyond =
         points.filter_map(|point| point.interval).flatten().any(|end| end < least || end > most);
-    beyond.then(|| "Some intervals extend beyond the figure; the table has their ends.".to_owned())
+    beyond.then(|| "Some intervals extend beyond the figure; see the table.".to_owned())
 }
 
 /// At most so many figures; the last one says what was left out. `one` is what each is of.
@@ -250,5 +250,5 @@ fn at_most(mut figures: Vec<Figure>, most: usize, one: &str) -> Vec<Figure> {
 /// What is not drawn; nothing where all is.
 fn left_out(count: usize, one: &str) -> Option<String> {
     let several = if count == 1 { "" } else { "s" };
-    (count > 0).then(|| format!("Omitted: {count} {one}{several}; the result has all."))
+    (count > 0).then(|| format!("Omitted: {count} {one}{several}. The result has all data."))
 }

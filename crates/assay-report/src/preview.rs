@@ -135,7 +135,7 @@ impl PreviewHost {
 
     fn line(&self) -> String {
         let does = match self.actions.as_slice() {
-            [] => "only files that it creates".to_owned(),
+            [] => "only files that Assay creates".to_owned(),
             does => does.join("; "),
         };
         format!("{}: {does}", words(self.rank, &self.name))
@@ -212,11 +212,11 @@ impl PreviewStake {
         let nothing = "no known data".to_owned();
         let lost = if lost.is_empty() { nothing } else { lost.join("; ") };
         match (&self.destroy, &self.refused) {
-            (_, Some(reason)) => format!("{target}: cannot be overwritten: {reason}"),
-            _ if self.overwritten => format!("{target}: all data on it: {lost}"),
+            (_, Some(reason)) => format!("{target} cannot be overwritten: {reason}"),
+            _ if self.overwritten => format!("{target}, all data: {lost}"),
             (text, None) => {
                 let text = text.as_deref().unwrap_or_default();
-                format!("{target}: nothing; --destroy {text:?} would overwrite it: {lost}")
+                format!("{target}: nothing; --destroy {text:?} would overwrite {lost}")
             }
         }
     }
@@ -358,7 +358,7 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     }
     let size = show::bytes(survey.area.length);
     Some(match (kind, survey.area.written) {
-        (TargetKind::Simulated, _) => format!("{target}: nothing, it is simulated"),
+        (TargetKind::Simulated, _) => format!("{target}: nothing (simulated)"),
         (TargetKind::Directory, _) => {
             format!("{target}: Assay writes a file of {size} and removes it at the end")
         }
@@ -366,10 +366,10 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
             format!("{target}: overwrites the first {size}; this cannot be undone")
         }
         (TargetKind::Device, true) => format!(
-            "{target}: overwrites {size} from {} on; this cannot be undone",
+            "{target}: overwrites {size} starting at {}; this cannot be undone",
             show::bytes(survey.area.start)
         ),
-        _ => format!("{target}: nothing, Assay only reads it"),
+        _ => format!("{target}: nothing (read only)"),
     })
 }
 
@@ -425,7 +425,7 @@ fn engines(plan: &Plan) -> Vec<String> {
         let differs = |other: &PlannedWorkload| {
             other.name == one.name && other.work.in_flight() != one.work.in_flight()
         };
-        let words = format!("{}: {} at every depth", one.name, io.engine);
+        let words = format!("{}: {} at every queue depth", one.name, io.engine);
         if plan.workloads.iter().any(differs) && !found.contains(&words) {
             found.push(words);
         }
@@ -439,7 +439,7 @@ fn gate(plan: &Plan) -> Option<String> {
     let metric = own.metric.as_deref().map(|name| format!(" in {}", noun(name)));
     let ends = own.until_decided.then(|| {
         format!(
-            "; it ends as soon as the gate is decided, after {FEWEST_TO_END} replicates at the earliest"
+            "; the study ends as soon as the gate is decided, after at least {FEWEST_TO_END} replicates"
         )
     });
     Some(format!(
@@ -461,8 +461,8 @@ fn race(plan: &Plan, expected: Option<&Expected>) -> Option<String> {
         )
     });
     Some(format!(
-        "at most these trials{usual}: {}configurations that are behind (95% confidence) leave, from replicate \
-         {FIRST_LOOK} on; the race ends with one left, or when none left can be more than {} ahead of the leader",
+        "at most these trials{usual}. {}From replicate {FIRST_LOOK}, Assay eliminates configurations that are behind \
+         (95% confidence). The race ends when one is left or no other can be more than {} ahead of the leader",
         screened(plan, screen),
         show::share(closeness)
     ))
@@ -475,8 +475,8 @@ fn screened(plan: &Plan, passes: u32) -> String {
     }
     let of_screen = |trial: &&PlannedTrial| trial.replicate <= passes && !trial.is_lead_in();
     format!(
-        "a screen of {} trials first, which eliminates levels that are behind (95% confidence), with all their \
-         configurations (it ignores interactions); then ",
+        "A screen of {} trials first eliminates levels that are behind (95% confidence), with all their \
+         configurations; it ignores interactions. ",
         plan.trials.iter().filter(of_screen).count()
     )
 }
@@ -504,7 +504,7 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     fact("time", &time(preview));
     let on_each = match preview.hosts.len() {
         0 => String::new(),
-        hosts => format!(", on each of {hosts} hosts"),
+        hosts => format!(", on each of the {hosts} hosts"),
     };
     fact("bytes", &format!("{}{on_each}", bytes(preview)));
     for host in preview.hosts.iter().take(MOST_HOSTS) {
@@ -512,7 +512,7 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     }
     if preview.hosts.len() > MOST_HOSTS {
         let more = preview.hosts.len() - MOST_HOSTS;
-        fact("host", &format!("... and {more} more: --json lists them all"));
+        fact("host", &format!("... and {more} more (--json lists all)"));
     }
     for program in &preview.runs {
         fact("runs", program);
@@ -565,7 +565,7 @@ fn trials(preview: &Preview, order: Order) -> String {
     };
     let lead_ins = preview.trials.iter().filter(|trial| trial.warmup).count();
     let chosen = if preview.by_pilot {
-        "; the pilot may choose more replicates of shorter trials"
+        "; the pilot may choose more replicates and shorter trials"
     } else {
         ""
     };
@@ -583,9 +583,9 @@ fn trials(preview: &Preview, order: Order) -> String {
 fn time(preview: &Preview) -> String {
     let trials = show::duration(preview.trials_s * 1e9);
     let trials = if preview.open_ended {
-        "as long as the counted runs take; the first run shows it".to_owned()
+        "the duration of the counted runs, known after the first run".to_owned()
     } else if preview.may_end_early {
-        format!("at most {trials} (it counts operations and ends after the last one)")
+        format!("at most {trials} (each trial ends after its last operation)")
     } else if preview.race.is_some() {
         format!("at most about {trials}")
     } else {
@@ -599,7 +599,7 @@ fn time(preview: &Preview) -> String {
         count => format!("to create {count} {} and ", several(one.what)),
     });
     let made: String = made.collect();
-    format!("{trials}, and the time {made}to write {}", show::bytes(preview.area_bytes))
+    format!("{trials}, plus the time {made}to write {}", show::bytes(preview.area_bytes))
 }
 
 fn bytes(preview: &Preview) -> String {
@@ -607,7 +607,7 @@ fn bytes(preview: &Preview) -> String {
     match (preview.area_bytes, preview.writing_s > 0.0) {
         (0, false) if preview.in_vm => "nothing; the VM's drives are in memory".to_owned(),
         (0, false) if !preview.runs.is_empty() => "as much as the commands write".to_owned(),
-        (0, false) if swaps(preview) => "pages that do not fit, to the swap file".to_owned(),
+        (0, false) if swaps(preview) => "pages that do not fit in memory (swap file)".to_owned(),
         (0, false) => "no writes".to_owned(),
         (_, false) => format!("{area} of writes, then only reads"),
         (0, true) => format!("writes for {}", show::duration(preview.writing_s * 1e9)),
@@ -638,7 +638,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
         let count = own.clone().count().max(1);
         if listed + count > MOST_LISTED && listed > 0 {
             lines.push(format!(
-                "... and {} more trials: --json lists them all",
+                "... and {} more trials (--json lists all)",
                 preview.trials.len() - listed
             ));
             break;

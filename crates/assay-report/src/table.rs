@@ -199,7 +199,7 @@ mod tests {
     fn rows() -> Vec<Vec<String>> {
         let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
         vec![
-            row(["cached", "7", "the bytes came from memory and not from the device"]),
+            row(["cached", "7", "the bytes came from memory, not from the device"]),
             row(["steal", "12", "short"]),
         ]
     }
@@ -208,9 +208,7 @@ mod tests {
     fn columns_are_aligned_where_they_fit() {
         assert_eq!(
             table(&columns(&["rule", ">n", "text"]), &rows(), 80),
-            "rule     n  text\n\
-             cached   7  the bytes came from memory and not from the device\n\
-             steal   12  short\n"
+            "rule     n  text\ncached   7  the bytes came from memory, not from the device\nsteal   12  short\n"
         );
     }
 
@@ -219,7 +217,7 @@ mod tests {
         assert_eq!(
             table(&columns(&["rule", ">n", "text"]), &rows(), 40),
             "rule     n  text\n\
-             cached   7  the bytes came from memory\n            and not from the device\n\
+             cached   7  the bytes came from memory,\n            not from the device\n\
              steal   12  short\n"
         );
     }
@@ -228,7 +226,7 @@ mod tests {
     fn entries_are_stacked_where_columns_do_not_fit() {
         assert_eq!(
             table(&columns(&["rule", ">n", "text"]), &rows(), 24),
-            "cached\n  n: 7\n  text: the bytes came\n    from memory and not\n    from the device\n\
+            "cached\n  n: 7\n  text: the bytes came\n    from memory, not\n    from the device\n\
              steal\n  n: 12\n  text: short\n"
         );
     }

@@ -34,7 +34,7 @@ fn line(seed: u32, arms: usize, replicates: usize) -> Done<String> {
     let [made, read, judged] =
         [made, read, judged].map(|time| time.as_secs_f64() * 1e6 / f64::from(STUDIES));
     Ok(format!(
-        "one study of {arms} arms, n = {replicates}: {made:.0} us to plan and write, \
-         {read:.0} us to read, {judged:.0} us to judge"
+        "one study with {arms} configurations, n = {replicates}: {made:.0} us to plan and write, \
+         {read:.0} us to read, {judged:.0} us to analyze"
     ))
 }

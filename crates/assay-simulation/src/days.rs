@@ -73,15 +73,15 @@ fn suggests(found: &Findings) -> bool {
 
 fn rows_are_there(found: &Findings) -> Done<()> {
     let rows = found.comparisons.iter().filter(|one| one.primary).count();
-    if rows == ROWS { Ok(()) } else { Err(format!("{rows} rows were compared")) }
+    if rows == ROWS { Ok(()) } else { Err(format!("compared {rows} rows")) }
 }
 
 fn equal(trials: usize, session: f64) -> Experiment {
     let percent = 100.0 * session;
     let counts = vec![
-        Count { what: "anything suggested", bound: Bound::at_most(5.0) },
-        Count { what: "gate of 5% red", bound: Bound::at_most(5.0) },
-        Count { what: "gate of 5% blind", bound: Bound::at_most(5.0) },
+        Count { what: "any difference suggested", bound: Bound::at_most(5.0) },
+        Count { what: "gate of 5% fails", bound: Bound::at_most(5.0) },
+        Count { what: "gate of 5% inconclusive", bound: Bound::at_most(5.0) },
     ];
     Experiment::new(
         "S12",
@@ -108,7 +108,7 @@ fn weeks(session: f64) -> Experiment {
     Experiment::new(
         "S12",
         format!("S12-weeks-s{percent:.0}"),
-        format!("equal days, {ROWS} rows, 3 results a side, session sd {percent:.0}%"),
+        format!("equal days, {ROWS} rows, 3 results per side, session sd {percent:.0}%"),
         vec![Count { what: "better or worse suggested", bound: Bound::at_most(7.2) }],
         move |chance| {
             let mut side = |name: &str| -> Done<Vec<Findings>> {
@@ -130,8 +130,8 @@ fn lost() -> Experiment {
     Experiment::new(
         "S12",
         "S12-lost".to_owned(),
-        format!("one of {ROWS} rows lost 20%, n = 6, session sd 2%"),
-        vec![Count { what: "gate of 5% red", bound: Bound::at_least(75.0) }],
+        format!("one of {ROWS} rows 20% slower, n = 6, session sd 2%"),
+        vec![Count { what: "gate of 5% fails", bound: Bound::at_least(75.0) }],
         move |chance| {
             let earlier = [result("one", (6, session, 0.0), TRIAL_SD, chance)?];
             let later = [result("two", (6, session, LOST), TRIAL_SD, chance)?];
@@ -147,8 +147,8 @@ fn spread(sd: f64, lost: f64, bound: Bound) -> Experiment {
     Experiment::new(
         "S12",
         format!("S12-spread-{percent:.0}-lost-{gone:.0}"),
-        format!("one of {ROWS} rows lost {gone:.0}%, n = 3, trial sd {percent:.0}%, equal days"),
-        vec![Count { what: "gate of 5% red", bound }],
+        format!("one of {ROWS} rows {gone:.0}% slower, n = 3, trial sd {percent:.0}%, equal days"),
+        vec![Count { what: "gate of 5% fails", bound }],
         move |chance| {
             let earlier = [result("one", (3, 0.0, 0.0), sd, chance)?];
             let later = [result("two", (3, 0.0, lost), sd, chance)?];

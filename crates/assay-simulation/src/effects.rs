@@ -53,7 +53,7 @@ fn found() -> Experiment {
         Count { what: "worse", bound: Bound::at_most(0.0) },
     ];
     pair(
-        ("S3", "S3".to_owned(), "shift of 2 sd of d, 2 arms, n = 5".to_owned()),
+        ("S3", "S3".to_owned(), "shift of 2 sd of d, 2 configurations, n = 5".to_owned()),
         counts,
         (world, 0.05),
         |found| vec![is(found, Verdict::Better), is(found, Verdict::Worse)],
@@ -68,7 +68,7 @@ fn at_the_margin(margin: f64, replicates: usize, way: f64) -> Experiment {
         (
             "S5",
             format!("S5-{key}-m{percent:.0}-n{replicates}"),
-            format!("ratio {words}, margin {percent:.0}%, 2 arms, n = {replicates}"),
+            format!("ratio {words}, margin {percent:.0}%, 2 configurations, n = {replicates}"),
         ),
         vec![
             Count { what: "equivalent", bound: Bound::at_most(7.2) },
@@ -80,7 +80,7 @@ fn at_the_margin(margin: f64, replicates: usize, way: f64) -> Experiment {
 }
 
 /// What is counted beside the word: better or worse wins where both hold.
-const TOST: &str = "TOST holds";
+const TOST: &str = "TOST: equivalent";
 
 /// Whether arms are called equivalent, and whether the test of equivalence holds. It does also
 /// where a small difference was found: the sentence says so then.
@@ -97,7 +97,7 @@ fn equal() -> Experiment {
         Count { what: TOST, bound: Bound::at_least(0.95 * 92.0) },
     ];
     pair(
-        ("S6", "S6".to_owned(), "equal, margin of 2 sd of d, 2 arms, n = 5".to_owned()),
+        ("S6", "S6".to_owned(), "equal, margin of 2 sd of d, 2 configurations, n = 5".to_owned()),
         counts,
         (World::null(2, 5), (2.0 * PAIR_SD).exp_m1()),
         equivalence,
@@ -113,7 +113,7 @@ fn disturbed_null(replicates: usize) -> Experiment {
         (
             "S8",
             format!("S8-null-n{replicates}"),
-            format!("null, 10% disturbed by x1.5, 2 arms, n = {replicates}"),
+            format!("null, 10% disturbed by x1.5, 2 configurations, n = {replicates}"),
         ),
         vec![false_verdict(Bound::at_most(7.0))],
         (disturbed(replicates), 0.05),
@@ -127,7 +127,7 @@ fn disturbed_gain(replicates: usize) -> Experiment {
         (
             "S8",
             format!("S8-gain-n{replicates}"),
-            format!("+5%, 10% disturbed by x1.5, 2 arms, n = {replicates}"),
+            format!("+5%, 10% disturbed by x1.5, 2 configurations, n = {replicates}"),
         ),
         vec![Count { what: "better", bound: Bound::at_least(60.0) }],
         (world, 0.05),

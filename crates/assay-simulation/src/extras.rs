@@ -41,16 +41,15 @@ fn carried(&(arms, replicates, rates): &(usize, usize, [f64; 2])) -> [Experiment
         let world = World { turns, carry_over, ..World::null(arms, replicates) };
         let question = Question::of(arms, turns);
         let name = order.name();
-        let alone = Count { what: "carrier alone told apart at 5%", bound };
+        let alone = Count { what: "only the carrier differs at 5%", bound };
         Experiment::new(
             "R2",
             format!("R2-{name}-k{arms}-n{replicates}"),
-            format!("null, {arms} arms, n = {replicates}, 3% carry-over, {name}"),
+            format!("null, {arms} configurations, n = {replicates}, 3% carry-over, {name}"),
             vec![false_verdict(Bound::Free), alone],
             move |chance| {
                 let found = seam::findings(&world::run(&world, chance), &question)?;
-                let [low, high] =
-                    question.comparison(&found, CARRIER)?.ci95.ok_or("no interval")?;
+                let [low, high] = question.comparison(&found, CARRIER)?.ci95.ok_or("no CI")?;
                 Ok(vec![found.comparisons.iter().any(seam::differs), low > 1.0 || high < 1.0])
             },
         )
@@ -67,7 +66,7 @@ fn sequential(replicates: usize) -> Experiment {
     null(
         "R2",
         format!("R2-sequential-n{replicates}"),
-        format!("null, 2 arms, n = {replicates}, 5% drift, sequential"),
+        format!("null, 2 configurations, n = {replicates}, 5% drift, sequential"),
         Bound::at_most(0.0),
         world,
     )
@@ -82,7 +81,7 @@ fn slots(key: &str, replicates: usize, turns: Turns) -> Experiment {
     Experiment::new(
         "R7",
         format!("R7-{key}-n{replicates}"),
-        format!("odd trials +3%, 3 arms + control, n = {replicates}, {words}"),
+        format!("odd trials +3%, 3 configurations + control, n = {replicates}, {words}"),
         vec![Count { what: "noise floor flagged", bound: Bound::Free }],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
@@ -102,10 +101,10 @@ fn coverage(key: &str, replicates: usize, noise: Noise, rate: f64) -> Experiment
         "R4",
         format!("R4-{key}-n{replicates}"),
         format!("coverage, differences {key}, n = {replicates}"),
-        vec![Count { what: "95% CI holds the truth", bound: Bound::Near(rate) }],
+        vec![Count { what: "95% CI contains the true value", bound: Bound::Near(rate) }],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
-            let [low, high] = question.comparison(&found, 1)?.ci95.ok_or("no interval")?;
+            let [low, high] = question.comparison(&found, 1)?.ci95.ok_or("no CI")?;
             Ok(vec![low <= 1.0 && 1.0 <= high])
         },
     )

@@ -92,7 +92,7 @@ impl Case {
 }
 
 fn gate(found: &Findings) -> Done<&GateAnswer> {
-    found.gate.as_ref().ok_or_else(|| "the gate was not judged".to_owned())
+    found.gate.as_ref().ok_or_else(|| "the gate has no result".to_owned())
 }
 
 pub fn experiments() -> Vec<Experiment> {
@@ -108,7 +108,7 @@ pub fn experiments() -> Vec<Experiment> {
         fixed("S14-edge", "time, 5% lost, n = 10", fixed_of(time, ALLOWED), edge()),
         fixed(
             "S14-edge-4",
-            "rate, 5% lost by 3 arms, n = 10",
+            "rate, 5% lost by 3 configurations, n = 10",
             Case::of(rate, 4, REPLICATES, ALLOWED),
             edge(),
         ),
@@ -134,7 +134,7 @@ pub fn experiments() -> Vec<Experiment> {
 
 const FAILS: &str = "gate of 5% fails";
 const PASSES: &str = "gate of 5% passes";
-const TAKEN: &str = "of a fixed 30 replicates taken";
+const TAKEN: &str = "of 30 fixed replicates used";
 
 /// Where nothing is lost.
 fn green() -> Vec<Count> {

@@ -65,7 +65,7 @@ fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<
     for trial in world::run(&world, chance) {
         let levels = levels(factors, trial.arm % cells);
         let (value, work) = (trial.value * law(&levels).exp(), trial.arm / cells);
-        let status = if trial.lead_in { "lead-in" } else { "ok" };
+        let status = if trial.lead_in { "warmup" } else { "ok" };
         let _ = write!(text, "{},{},w{work},iops,{value},{status}", trial.replicate, trial.order);
         for level in levels {
             let _ = write!(text, ",{}", 1_u32 << level);
@@ -77,7 +77,7 @@ fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<
     let read = trials_csv::read("simulated", &text, &options);
     let measured = read.map_err(|failure| failure.message)?.measurements;
     if measured.design.order != Order::Random {
-        return Err(format!("the order was read as {:?}", measured.design.order));
+        return Err(format!("the importer read the order as {:?}", measured.design.order));
     }
     Ok(seam::judge(measured))
 }
@@ -159,11 +159,11 @@ const LINE: [f64; 6] = [1.0, 1.1, 1.21, 1.331, 1.4641, 1.610_51];
 fn curve(key: &str, law: &'static [f64; 6], is_line: bool) -> Experiment {
     let counts = vec![
         Count {
-            what: "a slope is told",
+            what: "slope reported",
             bound: if is_line { Bound::at_least(85.0) } else { Bound::at_most(0.0) },
         },
         Count {
-            what: "levels off from the fourth level",
+            what: "levels off at the fourth level",
             bound: if is_line { Bound::at_most(0.0) } else { Bound::at_least(95.0) },
         },
     ];
@@ -172,13 +172,13 @@ fn curve(key: &str, law: &'static [f64; 6], is_line: bool) -> Experiment {
         format!("S11-{key}"),
         format!(
             "6 levels, a curve that {}, n = {REPLICATES}",
-            if is_line { "is a line" } else { "levels off" }
+            if is_line { "reported as linear" } else { "levels off" }
         ),
         counts,
         move |chance| {
             let found = study((&[6], 1), chance, &|levels| law[levels[0]].ln())?;
             let told = found.trends.first().ok_or("no trend")?;
-            let knee = told.shape == Shape::LevelsOff && told.knee == Some(8.0);
+            let knee = told.shape == Shape::Saturates && told.knee == Some(8.0);
             Ok(vec![told.slope.is_some(), knee])
         },
     )

@@ -18,15 +18,15 @@ const SAME: f64 = 1e-12;
 pub fn experiment() -> Experiment {
     let none = |what| Count { what, bound: Bound::at_most(0.0) };
     let counts = vec![
-        none("rows shuffled: any change"),
-        none("arms renamed: any change"),
-        none("values scaled: any change"),
-        none("baseline swapped: not the inverse"),
+        none("shuffled rows: any change"),
+        none("renamed configurations: any change"),
+        none("scaled values: any change"),
+        none("swapped baseline: not the inverse"),
     ];
     let mut experiment = Experiment::new(
         "S10",
         "S10".to_owned(),
-        "2 to 5 arms, n = 3 to 10, shifted, some disturbed".to_owned(),
+        "2 to 5 configurations, n = 3 to 10, shifted, some disturbed".to_owned(),
         counts,
         study,
     );

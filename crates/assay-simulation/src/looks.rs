@@ -16,8 +16,8 @@ const OPEN: std::ops::RangeInclusive<u32> = 3..=100;
 pub fn experiments() -> Vec<Experiment> {
     let looks = Stopping::Looks { at: LOOKS.to_vec(), half_width: None };
     let open = Stopping::Open { half_width: None };
-    let declared = "null, 2 arms, looks at 5 7 10 14 20 28";
-    let every = "null, 2 arms, open from 3 to 100";
+    let declared = "null, 2 configurations, interim analyses at 5 7 10 14 20 28";
+    let every = "null, 2 configurations, open from 3 to 100";
     let mut open = stopping("S7-open", every, open, OPEN.collect(), 5.0);
     // A study of 98 looks costs as much as 100 others.
     open.one_in = 4;
@@ -35,9 +35,9 @@ fn stopping(
     let world = World::null(2, longest);
     let question = Question { stopping, ..Question::of(2, world.turns) };
     let counts = vec![
-        Count { what: "better or worse at any look", bound: Bound::at_most(highest) },
-        Count { what: "ended by a false one", bound: Bound::Free },
-        Count { what: "ended by equivalent", bound: Bound::Free },
+        Count { what: "better or worse at any interim analysis", bound: Bound::at_most(highest) },
+        Count { what: "stopped by a false verdict", bound: Bound::Free },
+        Count { what: "stopped as equivalent", bound: Bound::Free },
     ];
     Experiment::new("S7", purpose.to_owned(), setting.to_owned(), counts, move |chance| {
         look(&world, &question, &looks, chance)

@@ -72,7 +72,7 @@ fn options() -> Done<Options> {
     let pair = |pair: &[String]| match pair {
         [name, value] if known.contains(&name.as_str()) => Ok((name.clone(), value.clone())),
         other => {
-            Err(format!("{}: there is {}, each with a value", other.join(" "), known.join(" ")))
+            Err(format!("{}: unknown; use {}, each with a value", other.join(" "), known.join(" ")))
         }
     };
     words.chunks(2).map(pair).collect()
@@ -149,7 +149,7 @@ fn chosen(only: Option<&str>) -> Done<Vec<Experiment>> {
     if !names.contains(&only) {
         let mut names = names;
         names.dedup();
-        return Err(format!("--only {only}: there is {}", names.join(" ")));
+        return Err(format!("--only {only}: unknown; use one of {}", names.join(" ")));
     }
     Ok(all.into_iter().filter(|one| one.scenario == only).collect())
 }

@@ -36,9 +36,9 @@ const DAILY: u32 = 1;
 const WORKLOAD: &str = "read";
 
 const COUNTS: [Count; 4] = [
-    Count { what: "the rate that holds is too high", bound: Bound::at_most(5.0) },
-    Count { what: "the rate that fails is too low", bound: Bound::at_most(5.0) },
-    Count { what: "both sides are found", bound: Bound::at_least(95.0) },
+    Count { what: "the reported passing rate is too high", bound: Bound::at_most(5.0) },
+    Count { what: "the reported failing rate is too low", bound: Bound::at_most(5.0) },
+    Count { what: "both rates found", bound: Bound::at_least(95.0) },
     Count { what: "more than 54 trials", bound: Bound::at_most(0.0) },
 ];
 
@@ -106,7 +106,7 @@ fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Tria
             Some(rate) => queue(chance, rate, service),
         };
         ran.push(Ran { order, replicate, workload, counts: !planned.is_lead_in(), seen });
-        let status = if lead_in { Status::LeadIn } else { Status::Ok };
+        let status = if lead_in { Status::Warmup } else { Status::Ok };
         match rate {
             Some(rate) if replicate > 0 => {
                 trials.push(Trial { replicate, order, rate, status, seen });
@@ -175,13 +175,13 @@ fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
     };
     let found = seam::judge(measured);
     let answer = found.answers.into_iter().next();
-    answer.and_then(|answer| answer.max_rate).ok_or_else(|| "it was not answered".to_owned())
+    answer.and_then(|answer| answer.max_rate).ok_or_else(|| "the question has no answer".to_owned())
 }
 
 fn design(limit: Limit, rates: &[f64]) -> Design {
     let ask = Ask {
         kind: AskKind::MaxRate,
-        ask: "How much can it take?".to_owned(),
+        ask: "How much load can it take?".to_owned(),
         published: None,
         workloads: vec![WORKLOAD.to_owned()],
         metric: None,

@@ -43,18 +43,18 @@ fn lasting(arms: usize, replicates: usize) -> Experiment {
     let question = Question::of(arms, world.turns);
     // With three replicates the test says nothing in a few studies; wrong verdicts are rare there.
     let bound = Bound::at_most(if replicates == 3 { 1.0 } else { 0.0 });
-    let silent = Count { what: "and nothing said of carry-over", bound };
+    let silent = Count { what: "without a carry-over note", bound };
     Experiment::new(
         "S2",
         format!("S2-lasting-k{arms}-n{replicates}"),
-        format!("null, {arms} arms, n = {replicates}, 5% carry-over, half left after each trial"),
+        format!("null, {arms} configurations, n = {replicates}, 5% carry-over, halved per trial"),
         vec![false_verdict(Bound::Free), silent],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
             let is_wrong = found.comparisons.iter().any(seam::differs);
             let says = |check: &Check| {
                 check.name == "carry-over"
-                    || ["was not detectable", "could not be", "cannot be told apart", "too few"]
+                    || ["not detectable", "not check", "indistinguishable", "too few"]
                         .iter()
                         .any(|words| check.text.contains(words))
             };
@@ -112,7 +112,7 @@ const LAWS: [Law; 6] = [
     Law {
         scenario: "S2",
         key: "S2-slow",
-        words: ", one of ten trials of one arm 20% slower",
+        words: ", one of ten trials of one configuration 20% slower",
         // A known limit: few trials do not show what is rare.
         bound: Bound::Free,
         change: |world| World { slow: 0.1, ..world },
@@ -125,7 +125,7 @@ impl Law {
         null(
             self.scenario,
             format!("{}-k{arms}-n{replicates}", self.key),
-            format!("null, {arms} arms, n = {replicates}{}", self.words),
+            format!("null, {arms} configurations, n = {replicates}{}", self.words),
             self.bound,
             world,
         )
@@ -158,7 +158,7 @@ fn eight_arms(replicates: usize) -> Experiment {
     Experiment::new(
         "S4",
         format!("S4-n{replicates}"),
-        format!("null, 8 arms, n = {replicates}, margin 5%"),
+        format!("null, 8 configurations, n = {replicates}, margin 5%"),
         vec![false_verdict(Bound::at_most(7.2)), any_equivalent()],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
@@ -179,7 +179,7 @@ fn eight_arms_at_the_margin(replicates: usize) -> Experiment {
     Experiment::new(
         "S4",
         format!("S4-margin-n{replicates}"),
-        format!("8 arms, 7 of them at the margin of 5%, n = {replicates}"),
+        format!("8 configurations, 7 at the margin of 5%, n = {replicates}"),
         vec![any_equivalent()],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;

@@ -119,7 +119,7 @@ impl<'a> Bench<'a> {
         self.before = Some(arm);
         let fate = if case.rough && !planned.is_lead_in() { chance.uniform() } else { 1.0 };
         match fate {
-            _ if planned.is_lead_in() => (Status::LeadIn, log),
+            _ if planned.is_lead_in() => (Status::Warmup, log),
             fate if fate < 0.05 => (Status::Failed, log),
             fate if fate < 0.15 => (Status::Disturbed, log + DISTURBANCE.ln()),
             _ => (Status::Ok, log),
@@ -160,9 +160,9 @@ pub fn run(case: &Case, truths: Vec<f64>, plan: &Plan, chance: &mut Chance) -> D
     let mut bench = Bench::of(case, truths, plan.replicates, chance);
     let mut runs: Vec<Run> = Vec::new();
     loop {
-        let race = race::race(plan, &runs).ok_or("the plan is of no race")?;
+        let race = race::race(plan, &runs).ok_or("the plan is not a race")?;
         if race.next.is_empty() {
-            let counted = |run: &&Run| run.status != Status::LeadIn && run.repeats.is_none();
+            let counted = |run: &&Run| run.status != Status::Warmup && run.repeats.is_none();
             let trials = runs.iter().filter(counted).count();
             return Ok(Ended { race, best: bench.best, truths: bench.truths, trials });
         }
@@ -218,14 +218,14 @@ pub fn survey() -> Survey {
 }
 
 pub const WITHIN: &str = "winner within 2% of the best";
-const THROWN_OUT: &str = "best thrown out";
-const TAKEN: &str = "of 20 replicates of all taken";
+const THROWN_OUT: &str = "best configuration dropped";
+const TAKEN: &str = "of 20 full replicates used";
 /// The bound is 1.2 times the table's; so 66.7 per cent of this.
-const TAKEN_OF_BOUND: &str = "of 1.8 times the table's trials";
+const TAKEN_OF_BOUND: &str = "of 1.8 times the trials in the table";
 /// Arms up to which a race may end at once or take long.
 const FEW: usize = 8;
-const TOLD_APART: &str = "baseline told apart from it";
-const CONFIRMED: &str = "fresh trials of it are better";
+const TOLD_APART: &str = "baseline differs from the winner";
+const CONFIRMED: &str = "fresh trials of the winner are better";
 
 pub fn experiments() -> Vec<Experiment> {
     let spread = |arms, sd| Case::of(arms, Truth::Spread(sd));
@@ -235,29 +235,29 @@ pub fn experiments() -> Vec<Experiment> {
     let rough = |arms| Case { rough: true, ..spread(arms, 0.1) };
     // The trials an arm of the table of R15.
     let mut all = vec![
-        found("S16-8", "8 arms, spread 10%", spread(8, 0.1), (97.0, Some(5.4))),
-        found("S16-32", "32 arms, spread 10%", spread(32, 0.1), (97.0, Some(4.3))),
-        found("S16-200", "200 arms, spread 10%", spread(200, 0.1), (97.0, Some(3.5))),
-        found("S16-32-near", "32 arms, spread 3%", spread(32, 0.03), (97.0, Some(9.2))),
-        found("S16-200-near", "200 arms, spread 3%", spread(200, 0.03), (97.0, Some(7.4))),
+        found("S16-8", "8 configs, spread 10%", spread(8, 0.1), (97.0, Some(5.4))),
+        found("S16-32", "32 configs, spread 10%", spread(32, 0.1), (97.0, Some(4.3))),
+        found("S16-200", "200 configs, spread 10%", spread(200, 0.1), (97.0, Some(3.5))),
+        found("S16-32-near", "32 configs, spread 3%", spread(32, 0.03), (97.0, Some(9.2))),
+        found("S16-200-near", "200 configs, spread 3%", spread(200, 0.03), (97.0, Some(7.4))),
         found(
             "S16-one",
-            "32 arms, one best by 5%",
+            "32 configs, one best by 5%",
             Case::of(32, Truth::One(0.05)),
             (97.0, Some(10.3)),
         ),
-        found("S16-third", "32 arms, a third three times as noisy", third, (93.0, Some(6.2))),
-        found("S16-best", "200 arms, the best three times as noisy", best, (93.0, Some(4.4))),
-        found("S16-heavy", "32 arms, t3 tails", heavy, (97.0, Some(5.2))),
+        found("S16-third", "32 configs, a third three times as noisy", third, (93.0, Some(6.2))),
+        found("S16-best", "200 configs, the best three times as noisy", best, (93.0, Some(4.4))),
+        found("S16-heavy", "32 configs, t3 tails", heavy, (97.0, Some(5.2))),
         found(
             "S16-rough",
-            "32 arms; drift, carry-over, a sine, 5% failed, 10% disturbed",
+            "32 configs; drift, carry-over, a sine, 5% failed, 10% disturbed",
             rough(32),
             (93.0, None),
         ),
-        found("S16-8-rough", "8 arms; the same disturbances", rough(8), (93.0, None)),
-        found("S16-200-rough", "200 arms; the same disturbances", rough(200), (93.0, None)),
-        equals("S16-equal", "32 arms, all equal", Case::of(32, Truth::Equal)),
+        found("S16-8-rough", "8 configs; the same disturbances", rough(8), (93.0, None)),
+        found("S16-200-rough", "200 configs; the same disturbances", rough(200), (93.0, None)),
+        equals("S16-equal", "32 configs, all equal", Case::of(32, Truth::Equal)),
     ];
     for one in &mut all {
         // A race costs as much as many studies, and one among many arms or near ones as many races.
@@ -354,7 +354,7 @@ mod tests {
             .map(|planned| bench.run(planned, planned.replicate, &mut chance).0)
             .collect();
         let count = |status| fates.iter().filter(|own| **own == status).count();
-        assert_eq!(count(Status::LeadIn), 20);
+        assert_eq!(count(Status::Warmup), 20);
         assert!((20..50).contains(&count(Status::Failed)), "{}", count(Status::Failed));
         assert!((40..90).contains(&count(Status::Disturbed)), "{}", count(Status::Disturbed));
     }

@@ -22,10 +22,10 @@ const WORKLOAD: &str = "read";
 const METRIC: &str = "response_p99_ns";
 
 const COUNTS: [Count; 4] = [
-    Count { what: "interval holds it at 1000/s", bound: Bound::at_least(93.0) },
-    Count { what: "interval holds it at 2500/s", bound: Bound::at_least(93.0) },
-    Count { what: "interval holds it at 3500/s", bound: Bound::at_least(93.0) },
-    Count { what: "one holds that of service alone", bound: Bound::at_most(1.0) },
+    Count { what: "CI contains the true value at 1000/s", bound: Bound::at_least(93.0) },
+    Count { what: "CI contains the true value at 2500/s", bound: Bound::at_least(93.0) },
+    Count { what: "CI contains the true value at 3500/s", bound: Bound::at_least(93.0) },
+    Count { what: "any CI contains the service time alone", bound: Bound::at_most(1.0) },
 ];
 
 pub fn experiment() -> Experiment {
@@ -81,7 +81,7 @@ fn study(chance: &mut Chance) -> Done<Said> {
             .measurements
             .iter()
             .find(|cell| cell.metric == METRIC && cell.configuration == arm);
-        cell.and_then(|cell| cell.ci95).ok_or_else(|| format!("no interval at {rate}/s"))
+        cell.and_then(|cell| cell.ci95).ok_or_else(|| format!("no CI at {rate}/s"))
     };
     let intervals = RATES.into_iter().map(interval).collect::<Done<Vec<[f64; 2]>>>()?;
     let holds = |[low, high]: &[f64; 2], value: f64| (*low..=*high).contains(&value);

@@ -68,14 +68,14 @@ fn experiment(
         least: STUDIES,
         daily,
         cell: Some(Cell {
-            row: format!("{arms} arms, n = {replicates}"),
+            row: format!("{arms} configurations, n = {replicates}"),
             column: words,
             beside: order == Order::Chained,
         }),
         ..null(
             "S2",
             format!("S2-{initial}-{key}-k{arms}-n{replicates}"),
-            format!("null, {arms} arms, n = {replicates}, {words}, {}", order.name()),
+            format!("null, {arms} configurations, n = {replicates}, {words}, {}", order.name()),
             bound(order, arms, replicates),
             world,
         )

@@ -68,10 +68,10 @@ fn study() -> Done<Study> {
     file::parse("simulated", &text).map_err(|failure| failure.message)
 }
 
-const LOST: &str = "a level of the best left";
-const TAKEN: &str = "of 4 trials a setting taken";
-const TOLD_APART: &str = "baseline told apart from it";
-const LEFT: &str = "a level left";
+const LOST: &str = "a level of the best remains";
+const TAKEN: &str = "of 4 trials per configuration used";
+const TOLD_APART: &str = "baseline differs from the winner";
+const LEFT: &str = "a level remains";
 
 pub fn experiments() -> Vec<Experiment> {
     let plain = Case::of(ARMS, Truth::Equal);

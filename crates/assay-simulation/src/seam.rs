@@ -63,7 +63,7 @@ impl Question {
 /// One row of the table.
 pub fn row(text: &mut String, trial: &Trial, labels: &[String]) {
     let status = match (trial.lead_in, trial.disturbed) {
-        (true, _) => "lead-in",
+        (true, _) => "warmup",
         (_, true) => "disturbed",
         _ => "ok",
     };
@@ -94,7 +94,7 @@ pub fn read(text: &str, question: &Question) -> Done<Measurements> {
     let mut measured = read.map_err(|failure| failure.message)?.measurements;
     let (read, wanted) = (measured.design.order, question.turns);
     if !is_plausible(read, wanted) {
-        return Err(format!("the order was planned as {wanted:?} and read as {read:?}"));
+        return Err(format!("planned order {wanted:?}, but the importer read {read:?}"));
     }
     measured.design.stopping = question.stopping.clone();
     measured.design.gate.clone_from(&question.gate);
@@ -225,6 +225,6 @@ mod tests {
         let labels = ["a".to_owned(), "b".to_owned()];
         row(&mut text, &trial, &labels);
         row(&mut text, &lead_in, &labels);
-        assert_eq!(text, "2,3,work,iops,0.5,disturbed,b\n2,3,work,iops,0.5,lead-in,b\n");
+        assert_eq!(text, "2,3,work,iops,0.5,disturbed,b\n2,3,work,iops,0.5,warmup,b\n");
     }
 }

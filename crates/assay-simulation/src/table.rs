@@ -66,10 +66,10 @@ fn dedup_all(words: &mut Vec<&str>) {
 }
 
 const RETURNING: &str = "\
-S2, what returns at a fixed distance (in trials, its moment drawn; amplitude five trial sd): studies
-of equal arms that call one better or worse, in percent, random order with lead-ins / chained order.
-Random order is held to 9% from six replicates on and to 10% at five, with two arms, which are drawn
-evenly, to 10.5% at six and 13% at five; with three or four no order is safe, and findings say so.";
+S2, periodic disturbances (period in trials, random phase; amplitude five trial sd): percentage of
+studies of equal configurations with a better or worse verdict, random order with lead-ins / chained
+order. Bounds for random order: 9% from six replicates and 10% at five; for two configurations 10.5%
+at six and 13% at five. With three or four replicates, no order is safe, and the findings say so.";
 
 /// The page of measurements.
 pub fn page(command: &str, head: &[String], rows: &[Row], told: &[String]) -> String {
@@ -102,8 +102,8 @@ pub fn page(command: &str, head: &[String], rows: &[Row], told: &[String]) -> St
 }
 
 const ABOUT: &str = "\
-Studies whose truth is known, judged by the product: trials are simulated in the order that a plan
-would give them, lead-ins included, written as a table, read by the importer and judged. A trial
-scatters by 2% (normal on the logarithmic scale), so that a difference of two has an sd of 2.83%
-(`sd of d`). Rows without bounds are told for information; a rate in parentheses is what the design
-of the statistics found in simulations of its own.";
+Studies with a known truth, analyzed by Assay: the suite simulates trials in the order of a plan,
+including lead-ins, writes a table, and passes the table through the importer and the analysis. A
+trial has an sd of 2% (normal on the log scale), so the difference of two trials has an sd of 2.83%
+(`sd of d`). Rows without bounds are for information; a rate in parentheses is from the simulations
+for the design of the statistics.";

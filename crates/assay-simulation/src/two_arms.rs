@@ -48,21 +48,21 @@ fn experiment(
 fn null(replicates: usize) -> Experiment {
     let count = |what, bound| Count { what, bound };
     let counts = vec![
-        count("orders told apart", Bound::at_most(7.2)),
+        count("orders differ", Bound::at_most(7.2)),
         count("better or worse", Bound::at_most(7.2)),
         count("advised", Bound::Free),
     ];
-    experiment(("S13-null", "null, 2 arms"), replicates, counts, |_| {})
+    experiment(("S13-null", "null, 2 configurations"), replicates, counts, |_| {})
 }
 
 fn slow_after_the_other(replicates: usize) -> Experiment {
     let count = |what, bound| Count { what, bound };
     let counts = vec![
-        count("orders told apart", Bound::at_least(95.0)),
+        count("orders differ", Bound::at_least(95.0)),
         count("better or worse", Bound::at_most(5.0)),
         count("advised", Bound::at_most(5.0)),
     ];
-    experiment(("S13-after", "2 arms, one slow after the other"), replicates, counts, slowed)
+    experiment(("S13-after", "2 configurations, one slow afterwards"), replicates, counts, slowed)
 }
 
 fn slowed(trials: &mut [Trial]) {

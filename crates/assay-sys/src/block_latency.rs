@@ -251,9 +251,9 @@ fn begin_bpf(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<BlockTrace
 fn begin_bpf(_: &[(u32, u32)], _: Option<u32>) -> io::Result<BlockTrace> {
     // Why, of two reasons: what was asked for when it was built, or what the machine is.
     let text = if cfg!(feature = "bpf") {
-        "this build has no program for the kernel: there is one for 64-bit machines only"
+        "this build has no BPF program, which exists only for 64-bit machines"
     } else {
-        "this build has no program for the kernel: it was made without the feature bpf"
+        "this build has no BPF program, because the feature bpf is disabled"
     };
     Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }

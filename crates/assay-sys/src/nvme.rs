@@ -57,7 +57,7 @@ pub fn nvme_health_log(device: BorrowedFd<'_>) -> io::Result<[u8; PAGE_BYTES]> {
     if status == 0 {
         return Ok(page);
     }
-    Err(io::Error::other(format!("the device answers with status {status:#x}")))
+    Err(io::Error::other(format!("the device returned status {status:#x}")))
 }
 
 /// The call with its result, which is the device's status.

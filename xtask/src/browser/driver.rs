@@ -28,10 +28,10 @@ pub const MAX_HEIGHT: f64 = 16_000.0;
 /// What is missing for a browser; none where it is all there.
 pub fn missing() -> Option<String> {
     if !has(DRIVER) {
-        return Some(format!("there is no {DRIVER} (Debian: chromium-driver)"));
+        return Some(format!("{DRIVER} not found (Debian package chromium-driver)"));
     }
     let found = BROWSERS.iter().any(|name| has(name));
-    (!found).then(|| "there is no chromium".to_owned())
+    (!found).then(|| "chromium not found".to_owned())
 }
 
 /// A driver program with one browser; both end with it.
@@ -76,7 +76,7 @@ impl Browser {
         // From here on it is ended, whatever goes wrong.
         let mut browser =
             Self { client: Client::new(port.unwrap_or_default()), driver, process: None };
-        need(port.is_some(), || format!("{DRIVER} did not say where it listens"))?;
+        need(port.is_some(), || format!("{DRIVER} printed no port"))?;
         let chromium = json!({
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                      "--window-size=1100,1400", "--force-device-scale-factor=1"],
@@ -109,13 +109,13 @@ impl Browser {
     /// A text that a script returns.
     pub fn text(&self, body: &str) -> Done<String> {
         let value = self.script(body)?;
-        value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is no text: {body}"))
+        value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is not a string: {body}"))
     }
 
     /// A number that a script returns.
     pub fn number(&self, body: &str) -> Done<f64> {
         let value = self.script(body)?;
-        value.as_f64().ok_or_else(|| format!("{value} is no number: {body}"))
+        value.as_f64().ok_or_else(|| format!("{value} is not a number: {body}"))
     }
 
     /// Waits until a script returns something true.
@@ -171,7 +171,7 @@ impl Browser {
             " " => (32, " "),
             "Tab" => (9, ""),
             "ArrowRight" => (39, ""),
-            _ => return Err(format!("the key {key} is not known here")),
+            _ => return Err(format!("unknown key {key}")),
         };
         for kind in ["keyDown", "keyUp"] {
             let mut event = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
@@ -218,7 +218,7 @@ impl Browser {
     pub fn picture(&self) -> Done<String> {
         match self.client.get("screenshot")? {
             Value::String(picture) => Ok(picture),
-            other => Err(format!("{other} is no picture")),
+            other => Err(format!("{other} is not a picture")),
         }
     }
 
@@ -245,7 +245,7 @@ impl Browser {
     fn log(&self, kind: &str) -> Done<Vec<Value>> {
         match self.client.post("se/log", &json!({ "type": kind }))? {
             Value::Array(entries) => Ok(entries),
-            other => Err(format!("{other} is no log of the {kind}")),
+            other => Err(format!("{other} is not a {kind} log")),
         }
     }
 }
@@ -267,7 +267,7 @@ fn process(capabilities: &Value) -> Option<OwnedFd> {
 
 /// The address of a file.
 pub fn address_of(path: &Path) -> Done<String> {
-    need(path.is_absolute(), || format!("{} does not begin at the root", path.display()))?;
+    need(path.is_absolute(), || format!("{} is not an absolute path", path.display()))?;
     let mut address = "file://".to_owned();
     for &byte in path.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {

@@ -26,7 +26,7 @@ const WATTS: f64 = 2.0;
 const FLASH: &str = include_str!("../../../studies/flash.toml");
 const FLASH_ANYWHERE: &str = r#"
 format = "assay-study/1"
-title = "Flash: how does this card do beside a laptop disk?"
+title = "Flash: how does this card compare with a laptop disk?"
 lead_figure = "card"
 replicates = 6
 card = { rated = "95 MB/s", price = "12.50 GBP" }

@@ -11,10 +11,10 @@ use crate::lab::{Done, LoopDevice, Scratch, call};
 
 /// All of them, with what they are.
 pub const PLACES: [(&str, &str); 4] = [
-    ("ext4", "a file on an ext4 on a loop device over the drive of temporary files"),
-    ("loop", "a loop device over a file in memory, if there is room, with direct I/O"),
-    ("zram", "a zram device with bytes that do not compress"),
-    ("tmpfs", "a file in a tmpfs"),
+    ("ext4", "a file on ext4 on a loop device on the drive with the temporary directory"),
+    ("loop", "a loop device on a file in memory (if it fits), with direct I/O"),
+    ("zram", "a zram device with incompressible data"),
+    ("tmpfs", "a file on tmpfs"),
 ];
 
 pub const FILE_BYTES: u64 = 256 << 20;
@@ -46,7 +46,7 @@ impl Place {
                 let device = Zram::new(FILE_BYTES)?;
                 (format!("/dev/zram{}", device.number).into(), Box::new(device))
             }
-            other => return Err(format!("there is no place `{other}`")),
+            other => return Err(format!("unknown place `{other}`")),
         };
         written(&file)?;
         let place = Self { file, _kept: kept };
@@ -101,7 +101,7 @@ impl Drop for Zram {
         let reset = self.set("reset", "1");
         let removed = fs::write(REMOVE, &self.number).map_err(|error| format!("{REMOVE}: {error}"));
         if let Err(why) = reset.and(removed) {
-            println!("zram{} is left behind: {why}", self.number);
+            println!("zram{} remains: {why}", self.number);
         }
     }
 }
@@ -113,6 +113,6 @@ mod tests {
     #[test]
     fn a_place_that_is_not_known_is_told() {
         let told = Place::new("floppy").map(|place| place.file);
-        assert_eq!(told, Err("there is no place `floppy`".to_owned()));
+        assert_eq!(told, Err("unknown place `floppy`".to_owned()));
     }
 }

@@ -7,5 +7,5 @@ fill)
     shift
     head -c 3000000 /dev/urandom >input && sync && gzip -1 "$@" input && echo done && sleep 12
     ;;
-check) [ ! -s "$ASSAY_PROMISED" ] || [ -f input ] || gzip -t input.gz ;;
+check) [ ! -s "$ASSAY_ACKNOWLEDGED" ] || [ -f input ] || gzip -t input.gz ;;
 esac

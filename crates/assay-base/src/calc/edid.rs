@@ -40,12 +40,12 @@ pub fn read(bytes: &[u8]) -> Outcome<Monitor> {
     let wrong = |what: &str| Err(Failure::mistake(what));
     let Some(block) = bytes.get(..BLOCK).filter(|block| block.starts_with(&MARK)) else {
         return wrong(
-            "not an EDID; give the file `edid` of a connector in /sys/class/drm, or a copy",
+            "not an EDID; use the `edid` file of a connector in /sys/class/drm, or a copy",
         );
     };
     if block.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) != 0 {
         return wrong(
-            "the EDID's checksum is wrong, so its limits may be wrong; read it again, or give --clock, --h and --v",
+            "the EDID has a wrong checksum, so its limits may be wrong; read it again, or use --clock, --h and --v",
         );
     }
     let (version, revision) = (block[18], block[19]);
@@ -90,12 +90,12 @@ fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
         if is_fast || outside(h_khz, limits.h_khz) || outside(v_hz, limits.v_hz) {
             let [width, height] = mode.size;
             found.push(format!(
-                "{width}x{height} with {clock_mhz:.2} MHz, {h_khz:.1} kHz, {v_hz:.1} Hz"
+                "{width}x{height} at {clock_mhz:.2} MHz, {h_khz:.1} kHz, {v_hz:.1} Hz"
             ));
         }
     }
     (!found.is_empty())
-        .then(|| format!("the EDID's own mode is beyond its range limits ({})", found.join("; ")))
+        .then(|| format!("the EDID lists a mode outside its range limits ({})", found.join("; ")))
 }
 
 /// A detailed timing.
@@ -259,7 +259,7 @@ mod tests {
             range([50, 75], [30, 83], 14),
         ] {
             let told = doubt(odd, FULL_HD).unwrap();
-            assert!(told.contains("1920x1080 with 148.50 MHz, 67.5 kHz, 60.0 Hz"), "{told}");
+            assert!(told.contains("1920x1080 at 148.50 MHz, 67.5 kHz, 60.0 Hz"), "{told}");
         }
         // Of an interlaced mode each field is a refresh: 540 lines of 1080.
         let mut interlaced = FULL_HD;

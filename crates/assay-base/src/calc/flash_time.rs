@@ -75,12 +75,12 @@ pub fn compute(question: &Question) -> Outcome<FlashTime> {
     let wrong = |what: String| Err(Failure::mistake(what));
     if block_bytes == 0 || area_bytes < block_bytes {
         return wrong(format!(
-            "--area of {area_bytes} bytes is smaller than a block of {block_bytes} bytes; use a larger --area or a \
-             smaller --block, not 0"
+            "--area {area_bytes} bytes is smaller than one block ({block_bytes} bytes); use a \
+             larger --area or a smaller --block"
         ));
     }
     if trial_s <= 0.0 || budget_s.is_some_and(|budget| budget < trial_s) {
-        return wrong("no trial fits into --budget; increase it, or reduce --trial (not 0)".into());
+        return wrong("--budget is shorter than a trial; increase it or reduce --trial".into());
     }
     let operations = area_bytes / block_bytes;
     Ok(FlashTime {

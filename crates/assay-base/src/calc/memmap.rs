@@ -74,12 +74,12 @@ fn kernel(bytes: u64) -> String {
 pub fn frame_buffer(text: &str) -> Result<FrameBuffer, String> {
     const EXAMPLE: &str = "1920x1080@32";
     const MOST_BITS: u32 = 128;
-    let wrong = || format!("`{text}` is not a frame buffer; use for example {EXAMPLE}");
+    let wrong = || format!("`{text}` is not a frame buffer; use a value such as {EXAMPLE}");
     let (size, bits) = text.split_once('@').ok_or_else(wrong)?;
     let [width, height] = pair(size, "frame buffer", EXAMPLE)?;
     let bits: u32 = bits.trim().trim_end_matches("bpp").parse().map_err(|_| wrong())?;
     if bits == 0 || bits > MOST_BITS {
-        return Err(format!("`{text}`: a pixel has 1 to {MOST_BITS} bits, for example {EXAMPLE}"));
+        return Err(format!("`{text}`: use 1 to {MOST_BITS} bits per pixel, such as {EXAMPLE}"));
     }
     let all = u128::from(width) * u128::from(height) * u128::from(bits);
     let bytes = u64::try_from(all.div_ceil(8)).map_err(|_| wrong())?;
@@ -93,7 +93,7 @@ pub fn regions(text: &str) -> Outcome<Vec<Region>> {
 
 fn region(word: &str) -> Outcome<Region> {
     let wrong = |why: &str| {
-        Failure::mistake(format!("`{word}` is not a region: {why}use for example mem=448M@0M"))
+        Failure::mistake(format!("`{word}` is not a region: {why}use a value such as mem=448M@0M"))
     };
     let bare = word.strip_prefix("mem=").unwrap_or(word);
     let (length, start) = bare.split_once('@').unwrap_or((bare, "0"));
@@ -103,7 +103,7 @@ fn region(word: &str) -> Outcome<Region> {
         return Err(wrong("it is empty; "));
     }
     if region.start_bytes.checked_add(region.length_bytes).is_none() {
-        return Err(wrong("it ends beyond any memory; "));
+        return Err(wrong("its end exceeds the address range; "));
     }
     Ok(region)
 }
@@ -126,7 +126,7 @@ pub fn compute(
 ) -> Outcome<Memmap> {
     if frame_buffers.is_empty() && regions.is_empty() {
         return Err(Failure::mistake(
-            "nothing to compute: give regions (mem=448M@0M) or --frame-buffer 1920x1080@32",
+            "nothing to compute; give regions (such as mem=448M@0M) or --frame-buffer 1920x1080@32",
         ));
     }
     regions.sort_by_key(|region| (region.start_bytes, region.length_bytes));
@@ -134,13 +134,13 @@ pub fn compute(
     if let Some(memory) = memory_bytes.filter(|memory| *memory < end) {
         let all = kernel(memory);
         return Err(Failure::mistake(format!(
-            "the regions end at {}, {} beyond the {all} of --memory; shorten the last region",
+            "the regions end at {}, {} above --memory {all}; shorten the last region",
             kernel(end),
             kernel(end - memory)
         )));
     }
     if before_bytes == Some(0) {
-        return Err(Failure::mistake("--before is 0; give the previous size, for example 448M"));
+        return Err(Failure::mistake("--before is 0; give the previous size, such as 448M"));
     }
     let Swept { gaps, overlaps, covered_bytes: region_bytes } = sweep(&regions, memory_bytes);
     let total = frame_buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.bytes));
@@ -268,7 +268,7 @@ mod tests {
         }
         assert!(compute(Vec::new(), Vec::new(), None, None).is_err());
         let beyond = compute(Vec::new(), regions("513M").unwrap(), Some(512 * MIB), None);
-        assert!(beyond.unwrap_err().message.contains("1M beyond"));
+        assert!(beyond.unwrap_err().message.contains("1M above"));
         assert!(compute(Vec::new(), regions("5M").unwrap(), None, Some(0)).is_err());
     }
 

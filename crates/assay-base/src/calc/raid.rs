@@ -181,17 +181,15 @@ fn refuse(question: &Question) -> Outcome<()> {
         ));
     }
     if !chunk_bytes.is_power_of_two() || !(4096..=1 << 30).contains(&chunk_bytes) {
-        return wrong(
-            "--chunk: use a power of two from 4 KiB to 1 GiB, for example 128 KiB".into(),
-        );
+        return wrong("--chunk: use a power of two from 4 KiB to 1 GiB, such as 128 KiB".into());
     }
     if disk_bytes < chunk_bytes {
         return wrong(
-            "--size is less than a chunk; give the size of one disk, for example 3 TB".into(),
+            "--size is less than a chunk; give the size of one disk, such as 3 TB".into(),
         );
     }
     if write_bytes == 0 || write_bytes > MOST_WRITE {
-        return wrong("--write: use more than 0 and at most 1 TiB, for example 2 KiB".into());
+        return wrong("--write: use more than 0 and at most 1 TiB, such as 2 KiB".into());
     }
     Ok(())
 }
@@ -216,8 +214,8 @@ fn advice(question: &Question) -> Vec<String> {
     }
     if question.level.parities() == 0 {
         return vec![
-            "No parity, so nothing is read to write: the chunk only decides how many disks share one \
-             transfer."
+            "Without parity, writes need no reads; the chunk size only sets how many disks share \
+             one transfer."
                 .to_owned(),
         ];
     }
@@ -225,14 +223,14 @@ fn advice(question: &Question) -> Vec<String> {
     let n = format!("(n-{})", question.level.parities());
     let cost = crate::quantity::units::show::three_digits(f64::from(question.disks) / data as f64);
     let mut advice = vec![format!(
-        "Pick the chunk so that your typical write fills {n} chunks, here {data}: aligned, it costs {cost} times its \
-         size. The chunk does not affect small random writes."
+        "Choose a chunk size so that a typical write fills {n} chunks, here {data}; an aligned write \
+         then moves {cost} times its size. The chunk size does not affect small random writes."
     )];
     let each = question.write_bytes / data;
     let whole = question.write_bytes.is_multiple_of(data) && each.is_power_of_two();
     if whole && each >= LEAST_CHUNK {
         advice.push(format!(
-            "A write of {} fills one stripe with chunks of {}.",
+            "A {} write fills one stripe of {} chunks.",
             kib(question.write_bytes),
             kib(each)
         ));

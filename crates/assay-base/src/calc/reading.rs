@@ -9,25 +9,24 @@ pub fn number(text: &str, unit: &str) -> Result<f64, String> {
     let bare = text.len().checked_sub(unit.len()).and_then(|at| text.split_at_checked(at));
     let bare =
         bare.filter(|(_, end)| end.eq_ignore_ascii_case(unit)).map_or(text, |(bare, _)| bare);
-    let value: f64 = bare
-        .trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number of {unit}; use for example 60 {unit}"))?;
+    let value: f64 = bare.trim().parse().map_err(|_| {
+        format!("`{text}` is not a number of {unit}; use a value such as 60 {unit}")
+    })?;
     if value.is_finite() && value > 0.0 {
         Ok(value)
     } else {
-        Err(format!("`{text}` is not above zero; use for example 60 {unit}"))
+        Err(format!("`{text}` is not above zero; use a value such as 60 {unit}"))
     }
 }
 
 /// Two whole numbers above zero with an `x` between them: `1920x1080`.
 pub fn pair(text: &str, what: &str, example: &str) -> Result<[u32; 2], String> {
-    let wrong = || format!("`{text}` is not a {what}; use for example {example}");
+    let wrong = || format!("`{text}` is not a {what}; use a value such as {example}");
     let (one, other) = text.trim().split_once(['x', 'X']).ok_or_else(wrong)?;
     let read = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong());
     let pair = [read(one)?, read(other)?];
     if pair.contains(&0) {
-        return Err(format!("`{text}` contains a zero; use for example {example}"));
+        return Err(format!("`{text}` contains a zero; use a value such as {example}"));
     }
     Ok(pair)
 }
@@ -37,7 +36,7 @@ pub fn size_of(text: &str) -> Result<[u32; 2], String> {
     const MOST: u32 = 32_767;
     let size = pair(text, "size in pixels and lines", "1920x1080")?;
     if size.iter().any(|one| *one > MOST) {
-        return Err(format!("`{text}` is too large; the limit is {MOST} pixels by {MOST} lines"));
+        return Err(format!("`{text}` is too large; the limit is {MOST} pixels and {MOST} lines"));
     }
     Ok(size)
 }
@@ -48,7 +47,7 @@ pub fn bytes_per_s(text: &str) -> Result<f64, String> {
     let bare = bare.strip_suffix("/s").unwrap_or(bare);
     let Bytes(bytes) = bare.parse::<Bytes>().map_err(|error| error.0)?;
     if bytes == 0 {
-        return Err(format!("`{text}` is zero; use for example 100 MB/s"));
+        return Err(format!("`{text}` is zero; use a value such as 100 MB/s"));
     }
     Ok(bytes as f64)
 }

@@ -81,8 +81,7 @@ pub struct Example {
 }
 
 /// Where the ratios of [`Example`] come from.
-pub const MEASURED: &str =
-    "measured: 64 MiB each on Linux 6.18, bytes stored / bytes used; other data differ";
+pub const MEASURED: &str = "measured on Linux 6.18 with 64 MiB each, bytes stored / bytes used; results depend on the data";
 
 const RATIOS: [(&str, Option<&str>, Option<f64>); 6] = [
     ("zeros", None, None),
@@ -98,10 +97,10 @@ pub fn compute(question: &Question) -> Outcome<Zram> {
     let Question { memory_bytes, ratio, wanted, .. } = *question;
     let wrong = |what: &str| Err(Failure::mistake(what));
     if memory_bytes < PAGE {
-        return wrong("--memory is less than a page; use for example 512 MiB");
+        return wrong("--memory is less than a page; use a value such as 512 MiB");
     }
     if ratio < 1.0 {
-        return wrong("--ratio is below 1; zram stores incompressible data unchanged, so use 1");
+        return wrong("--ratio is below 1; use 1: zram stores incompressible data unchanged");
     }
     let size_bytes = match wanted {
         Wanted::Size(bytes) => bytes,
@@ -150,8 +149,8 @@ fn warnings(memory: u64, size: u64, cost: u64) -> Vec<String> {
     let mut warnings = Vec::new();
     if size > memory.saturating_mul(2) {
         warnings.push(
-            "The size is more than twice the memory: the kernel's documentation advises against that at the expected \
-             ratio of 2."
+            "The size is more than twice the memory. The kernel documentation advises against such \
+             a size at the expected ratio of 2."
                 .to_owned(),
         );
     }
@@ -159,7 +158,7 @@ fn warnings(memory: u64, size: u64, cost: u64) -> Vec<String> {
         warnings.push("A full device would use all memory; make it smaller.".to_owned());
     }
     if cost >= size {
-        warnings.push("At this ratio it costs more memory than it stores.".to_owned());
+        warnings.push("At this ratio, the device uses more memory than it stores.".to_owned());
     }
     warnings
 }

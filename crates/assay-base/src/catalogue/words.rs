@@ -39,9 +39,9 @@ pub static WORDS: &[Word] = &[
     word(
         "95% CI",
         &["interval", "intervals"],
-        "the range that contains the true value in 95 of 100 such measurements (95% CI)",
-        "It comes from the variation between replicates (Student's t on logarithms). A single number shows no random \
-         variation; a CI that includes 1 means that a ratio may go either way.",
+        "a range that contains the true value in 95 of 100 such measurements (95% CI)",
+        "Assay computes the CI from the variation between replicates (Student's t on log values). \
+         If the CI of a ratio includes 1, the direction of the difference is unknown.",
     ),
     word(
         "area",
@@ -58,65 +58,65 @@ pub static WORDS: &[Word] = &[
     word(
         "carry-over",
         &[],
-        "the effect of one trial on the next: full caches, work that a drive defers",
-        "Random order and a warm-up prevent it from favoring a configuration; a test checks for it.",
+        "the effect of one trial on the next, such as full caches or deferred work of the drive",
+        "Random order and a warm-up distribute this effect evenly over the configurations; a test detects the rest.",
     ),
     word(
         "control",
         &[],
         "a copy of the baseline, treated like another configuration (A/A control)",
-        "Both are identical, so an apparent difference is noise: see noise floor.",
+        "Both are identical, so an apparent difference is noise (see noise floor).",
     ),
     word(
         "depth",
         &["queue depth"],
         "the number of operations in flight (queue depth)",
-        "At depth 1 each operation waits for the previous one. Drives reach their highest rates with many in flight; \
-         programs often have one.",
+        "At depth 1, each operation waits for the previous one. Drives reach their highest rates \
+         at high queue depth, but many programs use depth 1.",
     ),
     word(
         "direct I/O",
         &["direct"],
-        "I/O that bypasses the page cache, so the storage answers and not memory",
-        "Uses `O_DIRECT`. If a filesystem refuses it, the report warns that the numbers may be those of memory.",
+        "I/O that bypasses the page cache, so it measures the storage and not memory",
+        "Uses `O_DIRECT`. If a filesystem rejects `O_DIRECT`, the report warns that the numbers may measure memory.",
     ),
     word(
         "disturbed",
         &[],
-        "a trial during which a predefined disturbance happened",
+        "a trial during which a predefined disturbance occurred",
         "Examples: other programs' I/O on the drive, throttling, steal time, device errors. Assay stores and shows \
          the trial, excludes it from verdicts, and repeats it if time allows.",
     ),
     word(
         "drift",
         &[],
-        "a slow change over the whole study, from heat or a filling drive",
-        "Assay compares within each replicate, which cancels drift, and reports it.",
+        "a slow change over the whole study, caused for example by heat or a filling drive",
+        "Assay compares configurations within each replicate, which cancels drift, and reports the drift.",
     ),
     word(
         "equivalent",
         &[],
         "a difference smaller than the margin (TOST, 90% CI)",
-        "The 90% CI of the ratio is inside the margin (two one-sided tests). A missing difference alone does not show \
-         that.",
+        "The 90% CI of the ratio is inside the margin (two one-sided tests). A non-significant difference does not \
+         show equivalence.",
     ),
     word(
         "geometric mean",
         &["geometric means"],
-        "the mean of ratios: the nth root of the product",
-        "Twice as fast and half as fast cancel out in it, but not in the arithmetic mean.",
+        "a mean for ratios (the nth root of the product)",
+        "Twice as fast and half as fast cancel out in a geometric mean, but not in an arithmetic mean.",
     ),
     word(
         "inconclusive",
         &[],
         "the trials show neither a difference nor equivalence",
-        "More or longer replicates may show one; the report states the number if it is known.",
+        "More or longer replicates may show a difference; the report states how many, if known.",
     ),
     word(
         "invalid",
         &[],
         "a number that does not measure the drive",
-        "A trust rule has proof: memory served the reads, or the drive counted less than claimed.",
+        "A trust rule has proved this, for example because memory served the reads.",
     ),
     word(
         "IOPS",
@@ -127,103 +127,102 @@ pub static WORDS: &[Word] = &[
     word(
         "margin",
         &[],
-        "the largest difference that does not matter to you, set before the study",
-        "The default is 5%; the study or `--margin` changes it.",
+        "the largest difference that does not matter, set before the study",
+        "The default is 5%; the key `margin` sets another value.",
     ),
     word(
         "most load",
         &[],
         "the highest rate of operations at which a response time percentile stays below a limit (95% confidence)",
-        "The report also shows the lowest rate that fails (95% confidence); between the two, the outcome is unknown. \
-         `max-rate` searches for both.",
+        "The report also shows the lowest rate that fails (95% confidence); between these two \
+         rates, the outcome is unknown. The preset `max-rate` finds both rates.",
     ),
     word(
         "noise floor",
         &[],
-        "the difference between two identical configurations here",
-        "Differences of that size mean nothing on this machine.",
+        "the measured difference between two identical configurations",
+        "A difference of this size is not meaningful on this machine.",
     ),
     word(
         "page cache",
         &[],
-        "memory in which the kernel caches data that was read or waits to be written",
-        "Requests that it serves do not measure the drive.",
+        "memory in which the kernel caches data that was read or is not yet written",
+        "Requests served by the page cache do not measure the drive.",
     ),
     word(
         "percentile",
         &["p50", "p90", "p99", "p99.9", "p999"],
-        "the value that a share of operations stays below: 99 of 100 for p99",
-        "Assay computes it per trial; a row shows that of a typical trial.",
+        "the value below which a given share of operations falls, such as 99 of 100 for p99",
+        "Assay computes percentiles per trial; a row shows the percentile of a typical trial.",
     ),
     word(
         "replicate",
         &["replicates"],
         "one complete pass over all configurations, in a random order",
-        "Assay compares configurations within a replicate; replicates show how far to trust a result.",
+        "Assay compares configurations within a replicate; the spread between replicates gives the CI.",
     ),
     word(
         "response time",
         &[],
         "the time from the intended start of an operation to its completion",
-        "In an open loop (`rate`) it is a user's waiting time, including the wait for a free slot. In a closed loop \
-         (without a rate), operations start when others end, and there is no response time.",
+        "In an open loop (`rate`), the response time is what a user waits, including queueing. In a closed loop \
+         (without a rate), each operation starts when another ends, so there is no response time.",
     ),
     word(
         "rolled back",
         &[],
-        "a level that harmed a live workload, and that Assay reverted early",
-        "For three seconds in a row it exceeded a multiple of the baseline's worst value: latency of a class, age of \
-         a request, or pressure. It has no ratio, and Assay does not retry it; `--harm` sets the multiple.",
+        "a level that Assay reverted early because it harmed a production workload",
+        "For three seconds in a row, a class latency, the age of a request, or the pressure exceeded a multiple of the \
+         baseline's worst value (key `rollback_threshold`). The level has no ratio, and Assay does not retry it.",
     ),
     word(
         "service time",
         &[],
-        "the time from submission to the kernel to completion",
-        "It excludes waits inside the submitting program.",
+        "the time from when a request is submitted to the kernel until the request completes",
+        "The service time excludes waits inside the submitting program.",
     ),
     word(
         "spread",
         &[],
-        "half of the distance between the largest and the smallest trial, as a share",
-        "It shows how much trials of one configuration vary.",
+        "half the difference between the largest and the smallest trial, as a percentage of the mean",
+        "The spread shows how much trials of one configuration vary.",
     ),
     word(
         "suspect",
         &[],
         "a number that a trust rule flags without proof",
-        "The report shows the rule and its reason; `assay list rules` lists all rules.",
+        "The report shows the rule and the reason; `assay list rules` lists all rules.",
     ),
     word(
         "throughput",
         &["bandwidth"],
         "bytes per second",
-        "1 MB/s is a million bytes per second, 1 MiB/s is 1,048,576: reports show both if both are common.",
+        "1 MB/s is 1,000,000 bytes per second, 1 MiB/s is 1,048,576. Reports show both units if both are common.",
     ),
     word(
         "trusted",
         &[],
         "a number that no trust rule flags",
-        "The rules check counters of drives, CPUs, memory and other programs' I/O in each trial.",
+        "In each trial, the rules check counters of drives, CPUs and memory, and the I/O of other programs.",
     ),
     word(
         "unequal-load",
         &["unequal load"],
-        "the load of two levels differed and may explain the difference",
-        "Assay does not set the load of a live workload. If fewer requests completed sooner, or more completed later, \
-         it gives no verdict.",
+        "the load of two levels differed and could explain the difference in the result",
+        "Assay does not control the load of a production workload. If fewer requests completed with lower latency, or \
+         more requests with higher latency, Assay gives no verdict.",
     ),
     word(
         "warm-up",
         &["warm-ups"],
-        "a trial that Assay runs and excludes, so the next one follows a similar workload",
-        "Without it, the first trial of a replicate would start on an idle drive. Files and the key `lead_in` call it \
-         lead-in.",
+        "a trial that Assay runs and excludes, so that the first counted trial follows a similar workload",
+        "Without a warm-up, the first trial of a replicate would start on an idle drive.",
     ),
     word(
         "winner",
         &[],
         "the configuration with the best result",
-        "The best of many looks better than it is: `assay advise confirm` runs fresh trials of the winner.",
+        "The best of many configurations looks better than it is: confirm the winner with `assay advise confirm`.",
     ),
 ];
 

@@ -11,10 +11,9 @@ const MOST_CLASSES: usize = 6;
 /// Kinds of requests of a play that are drawn: those with the most.
 const MOST_KINDS: usize = 3;
 
-const SIZES: &str =
-    "A bar is the share of the requests whose size is that or more, up to twice as much.";
-const DISTANCES: &str = "A bar is the share of the requests that begin so far from the end of the one before them, up \
-                         to twice as far, in either direction; 0 B: nothing between them.";
+const SIZES: &str = "Each bar is the share of requests from this size up to twice this size.";
+const DISTANCES: &str = "Each bar is the share of requests by distance from the end of the previous request, \
+                         in either direction (from this distance to twice this distance); 0 B: sequential.";
 
 /// Whose figures they are.
 struct Frame<'a> {
@@ -53,18 +52,19 @@ type Named<'a> = (String, &'a OfClass);
 pub fn of_recording(figure: &str, workload: &str, of: &Recorded) -> Vec<Chart> {
     let (classes, more) = classes(of);
     let all = classes.len() + more;
-    let notes = (more > 0)
-        .then(|| format!("Drawn are the {MOST_CLASSES} of {all} classes with the most requests."));
+    let notes = (more > 0).then(|| {
+        format!("The figure shows the {MOST_CLASSES} of {all} classes with the most requests.")
+    });
     let frame = Frame { figure, workload, notes: notes.into_iter().collect() };
     let (sizes, distances) = (shares(&classes, of_sizes), shares(&classes, of_distances));
     let all = [
         rates(&frame, &classes),
         touched(&frame, &classes),
-        frame.chart("sizes".to_owned(), SIZES, ("share of the requests", "requests_share"), sizes),
+        frame.chart("sizes".to_owned(), SIZES, ("share of requests", "requests_share"), sizes),
         frame.chart(
-            "distances from one request to the next".to_owned(),
+            "distances between consecutive requests".to_owned(),
             DISTANCES,
-            ("share of the requests", "requests_share"),
+            ("share of requests", "requests_share"),
             distances,
         ),
         orders(&frame, &classes),
@@ -98,7 +98,8 @@ fn classes(of: &Recorded) -> (Vec<Named<'_>>, usize) {
 
 fn rates(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
     let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.arrivals.as_ref()?)));
-    let read = "A point is the mean rate of arrivals in a step of time, the last of which the end may cut short.";
+    let read =
+        "Each point is the mean arrival rate in one time step; the last step may be shorter.";
     let marks = per_second(own.collect());
     frame.chart("rates by class".to_owned(), read, ("requests per second", "requests_per_s"), marks)
 }
@@ -114,10 +115,10 @@ fn touched(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
             *value = so_far;
         }
     }
-    let read = "Bytes of the device that anything of the class had touched by then: flat where the same is touched \
-                again, and where nothing comes.";
+    let read = "Distinct bytes of the device that requests of the class have accessed so far; flat \
+                where they access the same bytes again, or where no requests arrive.";
     let marks = Marks::OverTime { step_s: seconds(step_ns), lines };
-    frame.chart("working set by class".to_owned(), read, ("bytes touched", "touched_bytes"), marks)
+    frame.chart("working set by class".to_owned(), read, ("bytes accessed", "touched_bytes"), marks)
 }
 
 fn orders(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
@@ -130,15 +131,15 @@ fn orders(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
         what: "class".to_owned(),
         names: own.iter().map(|(name, _)| name.clone()).collect(),
         groups: vec![
-            group("in order", |of| (of.in_order, of.requests)),
-            group("touched before", |of| (of.reused_bytes, of.bytes)),
-            group("waited for", |of| (of.sync, of.requests)),
+            group("sequential", |of| (of.in_order, of.requests)),
+            group("accessed before", |of| (of.reused_bytes, of.bytes)),
+            group("synchronous", |of| (of.sync, of.requests)),
         ],
     };
-    let read = "In order: requests that begin where one of the last 64 of their class ended; the others are random. \
-                Touched before: bytes of requests that began where the class had been. Waited for: requests that the \
-                kernel marks as such.";
-    frame.chart("order and re-use by class".to_owned(), read, ("share", "requests_share"), marks)
+    let read = "Sequential: requests that begin where one of the last 64 requests of their class \
+                ended; all others are random. Accessed before: bytes that requests of the class \
+                had accessed earlier. Synchronous: requests that the kernel marks as sync.";
+    frame.chart("order and reuse by class".to_owned(), read, ("share", "requests_share"), marks)
 }
 
 fn bursts(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
@@ -154,9 +155,9 @@ fn bursts(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
             values: own.iter().map(|(_, value)| *value).collect(),
         }],
     };
-    let read = "Variance over mean of how many arrive in a tenth of a second: 1 of independent arrivals, more of \
-                bursts.";
-    frame.chart("bursts by class".to_owned(), read, ("variance over mean", "dispersion"), marks)
+    let read = "Variance divided by mean of the arrivals per 100 ms: 1 for independent arrivals, \
+                higher for bursts.";
+    frame.chart("bursts by class".to_owned(), read, ("variance / mean", "dispersion"), marks)
 }
 
 /// The figures of what was played beside what was recorded, by kind of request.
@@ -182,9 +183,9 @@ pub fn of_play(
 
 fn starts(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
     let sides = two(pair).map(|(name, side)| (name.to_owned(), &side.starts));
-    let read = "A point is the mean rate of starts in a step of time, counted from the first request; the end may cut \
-                the last one short.";
-    let title = format!("starts ({kind}), recorded and played");
+    let read = "Each point is the mean rate of starts in one time step, counted from the first \
+                request; the last step may be shorter.";
+    let title = format!("starts ({kind}), recorded and replayed");
     frame.chart(title, read, ("requests per second", "requests_per_s"), per_second(sides.into()))
 }
 
@@ -192,26 +193,25 @@ fn behind(frame: &Frame<'_>, kinds: &[(&String, &Pair)]) -> Option<Chart> {
     let own =
         kinds.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
     let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
-    let read =
-        "A point is how far behind its intended start the latest request of a step of time began.";
+    let read = "Each point is the largest delay after the intended start in one time step.";
     let marks = Marks::OverTime { step_s: seconds(step_ns), lines };
     frame.chart("behind the schedule".to_owned(), read, ("behind", "behind_ns"), marks)
 }
 
 fn sizes(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
     let marks = bars(&two(pair).map(|(name, side)| (name.to_owned(), &side.sizes)));
-    let title = format!("sizes ({kind}), recorded and played");
-    frame.chart(title, SIZES, ("share of the requests", "requests_share"), marks)
+    let title = format!("sizes ({kind}), recorded and replayed");
+    frame.chart(title, SIZES, ("share of requests", "requests_share"), marks)
 }
 
 fn distances(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
     let marks = bars(&two(pair).map(|(name, side)| (name.to_owned(), &side.distances)));
-    let title = format!("distances ({kind}), recorded and played");
-    frame.chart(title, DISTANCES, ("share of the requests", "requests_share"), marks)
+    let title = format!("distances ({kind}), recorded and replayed");
+    frame.chart(title, DISTANCES, ("share of requests", "requests_share"), marks)
 }
 
 fn two(pair: &Pair) -> [(&'static str, &Side); 2] {
-    [("recorded", &pair.recorded), ("played", &pair.replayed)]
+    [("recorded", &pair.recorded), ("replayed", &pair.replayed)]
 }
 
 /// Amounts of each step as rates.
@@ -332,8 +332,8 @@ mod tests {
                 "rates by class",
                 "working set by class",
                 "sizes",
-                "distances from one request to the next",
-                "order and re-use by class",
+                "distances between consecutive requests",
+                "order and reuse by class",
                 "bursts by class",
             ]
         );
@@ -365,7 +365,7 @@ mod tests {
         let rates = lines(&charts[0]);
         assert_eq!(rates.len(), 6);
         assert!(rates.iter().any(|line| line.name == "sdb read"), "{rates:?}");
-        assert_eq!(charts[0].notes, ["Drawn are the 6 of 9 classes with the most requests."]);
+        assert!(charts[0].notes[0].contains("shows the 6 of 9 classes"), "{:?}", charts[0].notes);
     }
 
     #[test]
@@ -418,18 +418,18 @@ mod tests {
         assert_eq!(
             titles(&charts),
             [
-                "starts (read), recorded and played",
-                "starts (write), recorded and played",
-                "starts (flush), recorded and played",
+                "starts (read), recorded and replayed",
+                "starts (write), recorded and replayed",
+                "starts (flush), recorded and replayed",
                 "behind the schedule",
-                "sizes (read), recorded and played",
-                "sizes (write), recorded and played",
-                "distances (read), recorded and played",
-                "distances (write), recorded and played",
+                "sizes (read), recorded and replayed",
+                "sizes (write), recorded and replayed",
+                "distances (read), recorded and replayed",
+                "distances (write), recorded and replayed",
             ]
         );
         let reads = lines(&charts[0]);
-        assert_eq!((reads[0].name.as_str(), reads[1].name.as_str()), ("recorded", "played"));
+        assert_eq!((reads[0].name.as_str(), reads[1].name.as_str()), ("recorded", "replayed"));
         assert_eq!(reads[0].values, reads[1].values);
         let behind = lines(&charts[3]);
         assert!(behind.iter().all(|line| line.values.iter().all(|own| *own == 200_000.0)));

@@ -280,37 +280,37 @@ pub const RESPONSE: &[Metric] = &[
         "response_mean_ns",
         Better::Lower,
         "mean response",
-        "mean response time, from the intended start of an operation to its end",
+        "mean response time, from the intended start of an operation to its completion",
     ),
     of_latencies(
         "response_p50_ns",
         Better::Lower,
         "median response",
-        "median response time, from the intended start of an operation to its end",
+        "median response time, from the intended start of an operation to its completion",
     ),
     of_latencies(
         "response_p90_ns",
         Better::Lower,
         "p90 response",
-        "p90 response time, from the intended start of an operation to its end",
+        "p90 response time, from the intended start of an operation to its completion",
     ),
     of_latencies(
         RESPONSE_P99,
         Better::Lower,
         "p99 response",
-        "p99 response time, from the intended start of an operation to its end",
+        "p99 response time, from the intended start of an operation to its completion",
     ),
     of_latencies(
         "response_p999_ns",
         Better::Lower,
         "p99.9 response",
-        "p99.9 response time, from the intended start of an operation to its end",
+        "p99.9 response time, from the intended start of an operation to its completion",
     ),
     of_latencies(
         "response_max_ns",
         Better::Lower,
         "longest response",
-        "response time of the slowest operation, from its intended start to its end",
+        "response time of the slowest operation, from its intended start to its completion",
     ),
 ];
 
@@ -323,42 +323,42 @@ pub const FDATASYNC: &[Metric] = &[
         "fdatasync_mean_ns",
         Better::Lower,
         "mean fdatasync",
-        "mean time of the fdatasync after a write, without the write",
+        "mean time of the fdatasync after a write, excluding the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p50_ns",
         Better::Lower,
         "median fdatasync",
-        "median time of the fdatasync after a write, without the write",
+        "median time of the fdatasync after a write, excluding the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p90_ns",
         Better::Lower,
         "p90 fdatasync",
-        "p90 time of the fdatasync after a write, without the write",
+        "p90 time of the fdatasync after a write, excluding the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p99_ns",
         Better::Lower,
         "p99 fdatasync",
-        "p99 time of the fdatasync after a write, without the write",
+        "p99 time of the fdatasync after a write, excluding the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_p999_ns",
         Better::Lower,
         "p99.9 fdatasync",
-        "p99.9 time of the fdatasync after a write, without the write",
+        "p99.9 time of the fdatasync after a write, excluding the write",
     )
     .of_writes(),
     of_latencies(
         "fdatasync_max_ns",
         Better::Lower,
         "longest fdatasync",
-        "time of the slowest fdatasync after a write, without the write",
+        "time of the slowest fdatasync after a write, excluding the write",
     )
     .of_writes(),
 ];
@@ -371,34 +371,34 @@ pub static SHARED: &[Metric] = &[
         "CPU time per GiB",
         "CPU seconds of the measuring threads per GiB moved",
     )
-    .by("cpu"),
+    .by("cpu-time"),
     metric(
         "kernel_cpu_s_per_gib",
         Better::Lower,
         "kernel threads' time per GiB",
-        "CPU seconds of all kernel threads per GiB moved, for all programs",
+        "CPU seconds of all kernel threads per GiB moved, including work for other programs",
     )
-    .by("cpu"),
+    .by("cpu-time"),
     metric(
         "machine_cpu_s_per_gib",
         Better::Lower,
         "machine's CPU time per GiB",
-        "CPU seconds of the whole machine per GiB moved, other programs included",
+        "CPU seconds of the whole machine per GiB moved, including other programs",
     )
-    .by("cpu"),
+    .by("cpu-time"),
     metric(
         "cpu_s",
         Better::Lower,
-        "processor time",
-        "CPU seconds of a command, or of the measuring and all kernel threads in a trial; trials that moved more take \
-         more: compare the values per GiB",
+        "CPU time",
+        "CPU seconds of a command, or of the measuring threads and all kernel threads during a \
+         trial; to compare trials that moved different amounts, use the values per GiB",
     )
-    .by("cpu"),
+    .by("cpu-time"),
     metric(
         "write_amplification",
         Better::Lower,
         "write amplification",
-        "bytes that the device wrote per requested byte; for an array, that its members wrote",
+        "bytes written by the device (for an array, by its members) per requested byte",
     )
     .traffic()
     .by("disk"),
@@ -406,7 +406,7 @@ pub static SHARED: &[Metric] = &[
         "read_amplification",
         Better::Lower,
         "read amplification",
-        "bytes that the device read per requested byte, read or written; for an array, that its members read",
+        "bytes read by the device (for an array, by its members) per byte requested for reading or writing",
     )
     .traffic()
     .by("disk"),
@@ -414,8 +414,8 @@ pub static SHARED: &[Metric] = &[
         "device_bytes_per_operation",
         Better::Lower,
         "bytes moved per operation",
-        "bytes that the device read and wrote per operation, until it had everything; for an array, that its members \
-         did",
+        "bytes read and written by the device (for an array, by its members) per operation, until \
+         all data is written back",
     )
     .traffic()
     .by("disk"),
@@ -423,42 +423,42 @@ pub static SHARED: &[Metric] = &[
         "device_requests_per_operation",
         Better::Lower,
         "device requests per operation",
-        "requests that the device completed per operation: below 1 merged or served from memory, above 1 split or \
-         extra",
+        "device requests completed per operation; below 1: merged or served from memory; above 1: \
+         split or additional",
     )
     .by("disk"),
     metric(
         "background_bandwidth_bytes_per_s",
         Better::Higher,
         "bandwidth of the background load",
-        "bytes that the background load moved per second",
+        "bytes moved per second by the background load",
     ),
     metric(
         "device_busy_s_per_gib",
         Better::Lower,
         "device's busy time per GiB",
-        "busy seconds of the device per GiB moved, summed over devices",
+        "seconds that the device was busy per GiB moved, summed over devices",
     )
     .by("disk"),
     metric(
         "resync_bytes_per_s",
         Better::Higher,
-        "rate of the synchronisation",
-        "bytes of each member that an array resynced per second (raid10: of the array)",
+        "resync rate",
+        "bytes resynced per second on each member (raid10: on the whole array)",
     )
-    .by("array-sync"),
+    .by("raid-resync"),
     metric(
         "resync_total_s",
         Better::Lower,
-        "time of the whole synchronisation",
-        "time to resync the whole array at this rate",
+        "total resync time",
+        "time to resync the whole array at the measured rate",
     )
-    .by("array-sync"),
+    .by("raid-resync"),
     metric(
         "energy_j",
         Better::Lower,
         "energy",
-        "energy of a trial, until the device had everything; the result names the source",
+        "energy used during a trial, until all data is written back; the result names the source",
     )
     .by("energy"),
     metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved")
@@ -469,7 +469,7 @@ pub static SHARED: &[Metric] = &[
         "energy_above_idle_j",
         Better::Lower,
         "energy above idle",
-        "energy of a trial minus the energy of the idle machine in the same time",
+        "energy used during a trial minus the idle energy over the same time",
     )
     .by("energy"),
 ];
@@ -509,7 +509,7 @@ pub static CLASS_METRICS: &[Metric] = &[
         "block_read_iops",
         Better::Higher,
         "reads per second",
-        "reads per second that a device completed, for all programs",
+        "reads that the device completed per second, from all programs",
     ),
     of_class(
         ("write", Statistic::Mean),
@@ -544,7 +544,7 @@ pub static CLASS_METRICS: &[Metric] = &[
         "block_write_iops",
         Better::Higher,
         "writes per second",
-        "writes per second that a device completed, for all programs",
+        "writes that the device completed per second, from all programs",
     ),
     of_class(
         ("flush", Statistic::Mean),
@@ -614,7 +614,7 @@ pub static CLASS_METRICS: &[Metric] = &[
         "block_discard_iops",
         Better::Higher,
         "discards per second",
-        "discards per second that a device completed, for all programs",
+        "discards that the device completed per second, from all programs",
     ),
     of_class(
         ("read", Statistic::Deviation),
@@ -649,71 +649,71 @@ pub static CLASS_METRICS: &[Metric] = &[
         "block_read_bytes_per_s",
         Better::Higher,
         "bytes of reads per second",
-        "bytes per second of reads that a device completed, for all programs",
+        "bytes that the device read per second, for all programs",
     ),
     of_class(
         ("write", Statistic::Bytes),
         "block_write_bytes_per_s",
         Better::Higher,
         "bytes of writes per second",
-        "bytes per second of writes that a device completed, for all programs",
+        "bytes that the device wrote per second, for all programs",
     ),
     of_class(
         ("discard", Statistic::Bytes),
         "block_discard_bytes_per_s",
         Better::Higher,
         "bytes of discards per second",
-        "bytes per second of discards that a device completed, for all programs",
+        "bytes that the device discarded per second, for all programs",
     ),
     of_class(
         ("read", Statistic::Size),
         "block_read_request_bytes",
         Better::Higher,
         "size of reads",
-        "mean size of the reads that a device completed, for all programs",
+        "mean size of the reads that the device completed, from all programs",
     ),
     of_class(
         ("write", Statistic::Size),
         "block_write_request_bytes",
         Better::Higher,
         "size of writes",
-        "mean size of the writes that a device completed, for all programs",
+        "mean size of the writes that the device completed, from all programs",
     ),
     of_class(
         ("read", Statistic::Requests),
         "block_read_requests",
         Better::Higher,
         "number of reads",
-        "reads that a device completed in a trial, for all programs",
+        "reads that the device completed during a trial, from all programs",
     ),
     of_class(
         ("write", Statistic::Requests),
         "block_write_requests",
         Better::Higher,
         "number of writes",
-        "writes that a device completed in a trial, for all programs",
+        "writes that the device completed during a trial, from all programs",
     ),
     of_class(
         ("flush", Statistic::Requests),
         "block_flush_requests",
         Better::Higher,
         "number of flushes",
-        "flushes that a device completed in a trial, for all programs",
+        "flushes that the device completed during a trial, from all programs",
     ),
     of_class(
         ("discard", Statistic::Requests),
         "block_discard_requests",
         Better::Higher,
         "number of discards",
-        "discards that a device completed in a trial, for all programs",
+        "discards that the device completed during a trial, from all programs",
     ),
 ];
 
 /// Metrics of other kinds of work: their names are known, so that numbers that are brought along
 /// need not say which way is better.
 pub static OTHERS: &[Metric] = &[
-    metric("duration_s", Better::Lower, "time", "time that a command took"),
-    metric("peak_rss_bytes", Better::Lower, "peak memory", "largest resident memory").amount(),
+    metric("duration_s", Better::Lower, "time", "run time of a command"),
+    metric("peak_rss_bytes", Better::Lower, "peak memory", "maximum resident memory").amount(),
     metric("ping_p50_ms", Better::Lower, "median round trip", "median round trip under load"),
     metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),
 ];

@@ -135,11 +135,11 @@ pub const ZEROINGS: &[Metric] = metrics!("zero", "zeroings", of_writes, "zeroed"
 
 /// Reads and writes first: most ask for them.
 pub static CLASSES: [Class; 5] = [
-    Class { key: "read", words: "reads", played: "played reads", metrics: READS },
-    Class { key: "write", words: "writes", played: "played writes", metrics: WRITES },
-    Class { key: "flush", words: "flushes", played: "played flushes", metrics: FLUSHES },
-    Class { key: "trim", words: "trims", played: "played trims", metrics: TRIMS },
-    Class { key: "zero", words: "zeroings", played: "played zeroings", metrics: ZEROINGS },
+    Class { key: "read", words: "reads", played: "replayed reads", metrics: READS },
+    Class { key: "write", words: "writes", played: "replayed writes", metrics: WRITES },
+    Class { key: "flush", words: "flushes", played: "replayed flushes", metrics: FLUSHES },
+    Class { key: "trim", words: "trims", played: "replayed trims", metrics: TRIMS },
+    Class { key: "zero", words: "zeroings", played: "replayed zeroings", metrics: ZEROINGS },
 ];
 
 impl Class {

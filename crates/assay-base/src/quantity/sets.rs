@@ -36,8 +36,8 @@ impl SetSize {
                 Ok((share >> 16 << 16) as u64)
             }
             (Self::Percent(percent), None) => Err(format!(
-                "a set of {percent}% is a share of memory_limit, which is missing; set it, or use an amount such as \
-                 512 MiB"
+                "a working set of {percent}% needs memory_limit; set memory_limit, or use an \
+                 amount such as 512 MiB"
             )),
         }
     }
@@ -60,11 +60,11 @@ impl FromStr for SetSize {
             let bytes = text.parse::<Bytes>();
             return bytes
                 .map(Self::Bytes)
-                .map_err(|error| format!("{error}; or use a share of memory_limit, such as 150%"));
+                .map_err(|error| format!("{error}, or a share of memory_limit such as 150%"));
         };
         let percent = percent.trim().parse().ok().filter(|own| (1..=MOST_PERCENT).contains(own));
         percent.map(Self::Percent).ok_or_else(|| {
-            format!("`{text}` is not a share; use whole percent of memory_limit, such as 150%")
+            format!("`{text}` is not a share; use a percentage of memory_limit, such as 150%")
         })
     }
 }
@@ -105,7 +105,7 @@ impl FromStr for Skew {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "unknown skew `{text}`; use uniform, or zipf with its exponent, such as zipf:0.9"
+                "unknown skew `{text}`; use uniform, or zipf with an exponent, such as zipf:0.9"
             )
         };
         if text == "uniform" {

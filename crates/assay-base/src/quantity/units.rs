@@ -115,9 +115,9 @@ impl FromStr for Loss {
         let is_plain = |sign: char| sign.is_ascii_digit() || sign == '.';
         let read = Some(amount).filter(|amount| amount.chars().all(is_plain));
         let read = read.and_then(|amount| amount.parse::<f64>().ok());
-        read.filter(|amount| amount.is_finite())
-            .map(Self::Amount)
-            .ok_or_else(|| UnitError(format!("`{text}` is not an increase; use for example +10")))
+        read.filter(|amount| amount.is_finite()).map(Self::Amount).ok_or_else(|| {
+            UnitError(format!("`{text}` is not an increase; use a value such as +10"))
+        })
     }
 }
 

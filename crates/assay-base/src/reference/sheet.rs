@@ -43,9 +43,9 @@ impl Sheet {
         let mut splitter = Splitter::new();
         let mut read = Vec::new();
         for (line, text) in lines(text) {
-            splitter
-                .split(text)
-                .map_err(|OpenQuote(_)| broken(line, "unclosed quotation mark; close it"))?;
+            splitter.split(text).map_err(|OpenQuote(_)| {
+                broken(line, "unclosed quotation mark; add the closing mark")
+            })?;
             let fields = (0..splitter.count()).map(|index| splitter.field(index).to_owned());
             read.push((line, fields.collect::<Vec<_>>()));
         }
@@ -60,11 +60,11 @@ impl Sheet {
         }
         let rows: Vec<(usize, Vec<String>)> = read.collect();
         if rows.is_empty() {
-            return Err(broken(head, "no rows below the header; restore them"));
+            return Err(broken(head, "no rows below the header; restore the rows"));
         }
         if let Some((line, fields)) = rows.iter().find(|(_, row)| row.len() != columns.len()) {
             let (found, wanted) = (fields.len(), columns.len());
-            return Err(broken(*line, &format!("{found} fields where the header has {wanted}")));
+            return Err(broken(*line, &format!("{found} fields, but the header has {wanted}")));
         }
         let remark = text.lines().filter_map(|line| line.strip_prefix('#'));
         let remark = remark.map(str::trim).collect::<Vec<_>>().join(" ");
@@ -89,7 +89,7 @@ impl Sheet {
             }
         }
         let one = self.remark.contains("one run");
-        if one { "one run" } else { "published number, runs not stated" }.to_owned()
+        if one { "one run" } else { "published number, number of runs not stated" }.to_owned()
     }
 
     fn behind(&self, phrase: &str) -> Option<&str> {
@@ -133,7 +133,7 @@ impl Sheet {
         let found = self.columns.iter().position(|column| column == name);
         found.ok_or_else(|| {
             let have = self.columns.join(", ");
-            Failure::mistake(format!("{}: no column `{name}`; it has {have}", self.name))
+            Failure::mistake(format!("{}: no column `{name}`; the columns are {have}", self.name))
         })
     }
 }
@@ -188,7 +188,7 @@ impl<'a> Row<'a> {
     /// A whole number from zero on.
     pub fn count(&self, column: &str) -> Outcome<u64> {
         let value = self.printed(column)?.value;
-        let told = || self.broken(&format!("{column} is {value}; write a whole count"));
+        let told = || self.broken(&format!("{column} is {value}; write a whole number"));
         let whole = value.fract() == 0.0 && value >= 0.0;
         whole.then_some(value as u64).ok_or_else(told)
     }
@@ -243,7 +243,7 @@ mod tests {
         assert!(rows[0].printed("b").unwrap_err().message.contains("t.csv:2: b is `NaN`"));
         assert!(rows[1].printed("b").is_err());
         assert!(rows[2].positive("b").unwrap_err().message.contains("above zero"));
-        assert!(rows[3].count("b").unwrap_err().message.contains("whole count"));
+        assert!(rows[3].count("b").unwrap_err().message.contains("whole number"));
         assert!(rows[0].text("c").unwrap_err().message.contains("no column `c`"));
         assert!(sheet.one(&[("a", "3")]).unwrap_err().message.contains("a second row"));
         assert!(sheet.one(&[("a", "4")]).unwrap_err().message.contains("no row with a `4`"));

@@ -34,7 +34,7 @@ fn no_article_tells_to_overwrite_a_device() {
             assert!(!told.contains("--destroy"), "{told}");
             if told.starts_with("assay plan") {
                 cards += 1;
-                assert!(text.ends_with("its plan shows how to run it and what data are lost"));
+                assert!(text.ends_with("the plan shows the command and which data is lost"));
             }
         }
     }

@@ -46,7 +46,7 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<Row>, String> {
     let targets = &findings.environment.targets;
     let several = targets.len() > 1;
     if several && extra.device.is_some() {
-        return Err("it has several targets, and --device names one".to_owned());
+        return Err("the result has several targets, but --device names one".to_owned());
     }
     let rows: Result<Vec<Row>, String> = targets
         .iter()
@@ -59,7 +59,7 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<Row>, String> {
         .collect();
     let rows: Vec<Row> = rows?.into_iter().filter(|row| !row.measured.is_empty()).collect();
     if rows.is_empty() {
-        return Err("it has no linear or random rate of a device; add a check, or a run of flash"
+        return Err("it has no sequential or random rate of a device; add a check or a flash run"
             .to_owned());
     }
     Ok(rows)
@@ -98,7 +98,7 @@ fn row(
     let varied = arms.iter().any(|arm| arms.iter().any(|other| bare(arm) != bare(other)));
     if varied {
         return Err(
-            "it varied settings, so no number is of the device alone; add a check, or a run of flash"
+            "the result varies settings, so no number describes only the device; add a check or a flash run"
                 .to_owned(),
         );
     }

@@ -53,13 +53,13 @@ struct Head {
 /// In words that follow the name of the file.
 pub fn read(text: &str) -> Result<Row, String> {
     if text.len() as u64 > MOST_BYTES {
-        return Err(format!("it has {} bytes; the limit for a row is {MOST_BYTES}", text.len()));
+        return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));
     }
     let told = |error: serde_json::Error| format!("not a row: {error}");
     let head: Head = serde_json::from_str(text).map_err(told)?;
     if head.format != FORMAT {
         let own = outside::spelled(&head.format);
-        return Err(format!("its format is `{own}`, and this version reads {FORMAT}"));
+        return Err(format!("the format is `{own}`, but this version reads {FORMAT}"));
     }
     let mut row: Row = serde_json::from_str(text).map_err(told)?;
     clean(&mut row);
@@ -74,7 +74,7 @@ pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
     if path == name(text) || path == name(&text.replace("\r\n", "\n")) {
         return Ok(row);
     }
-    Err("its name is not the hash of its content: it was edited, or moved".to_owned())
+    Err("the file name is not the hash of the content; the file was edited or moved".to_owned())
 }
 
 /// Takes out of every text what turns the direction of what follows it: nobody is called by that, and rows that
@@ -110,13 +110,13 @@ fn checked(row: &Row) -> Result<(), String> {
         serial.chain([&identity.target]).try_for_each(|text| plain("identity", text))?;
     }
     if row.result.as_ref().is_some_and(|id| !id::is_one(id.trim_end_matches("-foreign"))) {
-        return Err("its result ID is invalid".to_owned());
+        return Err("the result ID is invalid".to_owned());
     }
     if row.capacity_bytes.is_some_and(|bytes| bytes == 0 || bytes > LARGEST_CAPACITY) {
-        return Err("its capacity_bytes is not valid for a device".to_owned());
+        return Err("capacity_bytes is not valid for a device".to_owned());
     }
     if row.claimed.len() > MOST_CLAIMS {
-        return Err(format!("it claims {} things", row.claimed.len()));
+        return Err(format!("the row has too many claims ({})", row.claimed.len()));
     }
     row.claimed.iter().chain(&row.price).try_for_each(|text| plain("claim or price", text))?;
     row.claimed.iter().try_for_each(|text| text.parse::<Claim>().map(drop))?;
@@ -124,7 +124,7 @@ fn checked(row: &Row) -> Result<(), String> {
     row.date.iter().try_for_each(|date| day(date))?;
     for (name, value) in &row.measured {
         if numbers::find(name).is_none() && name != ENERGY {
-            return Err(format!("no row has a number {}", outside::spelled(name)));
+            return Err(format!("unknown number {}", outside::spelled(name)));
         }
         number(value).map_err(|how| format!("{name}: {how}"))?;
     }
@@ -137,13 +137,13 @@ fn name_of_a_device(name: &str) -> Result<(), String> {
     let name = name.trim_start();
     let shown = || outside::spelled(name);
     if name.is_empty() {
-        return Err("its device has no name".to_owned());
+        return Err("the device has no name".to_owned());
     }
     if name.contains(['<', '>', '\\'])
         || name.contains("..")
         || name.starts_with(['/', '.', '-', '=', '+', '@'])
     {
-        return Err(format!("its device name `{}` is markup, a path or a formula", shown()));
+        return Err(format!("the device name `{}` is markup, a path or a formula", shown()));
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn plain(what: &str, text: &str) -> Result<(), String> {
     outside::plain(&format!("its {what}"), text)?;
     let letters = text.chars().count();
     if letters > LONGEST {
-        return Err(format!("its {what} has {letters} letters; the limit is {LONGEST}"));
+        return Err(format!("the {what} has {letters} characters; the limit is {LONGEST}"));
     }
     Ok(())
 }
@@ -170,7 +170,7 @@ fn day(date: &str) -> Result<(), String> {
         && bytes[7] == b'-'
         && (1..=12).contains(&date[5..7].parse::<u8>().unwrap_or_default())
         && (1..=31).contains(&date[8..10].parse::<u8>().unwrap_or_default());
-    if is_one { Ok(()) } else { Err(format!("its date `{}` is invalid", outside::spelled(date))) }
+    if is_one { Ok(()) } else { Err(format!("the date `{}` is invalid", outside::spelled(date))) }
 }
 
 /// Whether a number may sum up these trials; nobody asks for trials of a number that has none.
@@ -188,21 +188,21 @@ fn number(number: &Number) -> Result<(), String> {
     if let Some([low, high]) = number.ci95
         && !(low.is_finite() && high.is_finite() && low <= number.value && number.value <= high)
     {
-        return Err("its interval does not contain the number".to_owned());
+        return Err("the CI does not contain the number".to_owned());
     }
     if number.trials.len() > MOST_TRIALS || !number.trials.iter().all(|value| sound(*value)) {
-        return Err("its trials are not valid for a device".to_owned());
+        return Err("the trials are not valid for a device".to_owned());
     }
     if !lies_among(number.value, &number.trials) {
-        return Err("it is outside the range of its trials".to_owned());
+        return Err("the number is outside the range of the trials".to_owned());
     }
     let quantiles = number.latency_ns.len() <= MOST_CLAIMS
         && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && sound(*ns));
     if !quantiles {
-        return Err("its latencies are invalid".to_owned());
+        return Err("the latencies are invalid".to_owned());
     }
     if number.because.len() > MOST_CLAIMS {
-        return Err(format!("{} trust rules flag it", number.because.len()));
+        return Err(format!("the number has too many trust rules ({})", number.because.len()));
     }
     number.because.iter().chain([&number.how]).try_for_each(|text| plain("how", text))
 }
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(read_named(&path, &text.replace('\n', "\r\n")), Ok(row()));
         let changed = text.replace("19.3", "19.5");
         assert!(read(&changed).is_ok());
-        assert!(read_named(&path, &changed).unwrap_err().contains("it was edited"));
+        assert!(read_named(&path, &changed).unwrap_err().contains("was edited"));
     }
 
     #[test]
@@ -254,14 +254,14 @@ mod tests {
             (
                 "giant",
                 text.replace("SanDisk", &"x".repeat(10_000_000)),
-                "bytes; the limit for a row is 65536",
+                "bytes; the limit is 65536",
             ),
             ("infinite", text.replace("19.3", "1e999"), "not a row"),
             ("negative", text.replace("19.3", "-5"), "not valid for a device"),
             ("zero", text.replace("19.3", "0"), "not valid for a device"),
             ("word", text.replace("19.3", "\"fast\""), "not a row"),
-            ("outside", text.replace("19.3", "30"), "interval does not contain"),
-            ("unknown", text.replace("write_iops", "boot_s"), "no row has a number boot_s"),
+            ("outside", text.replace("19.3", "30"), "CI does not contain"),
+            ("unknown", text.replace("write_iops", "boot_s"), "unknown number boot_s"),
             ("result", text.replace("20261124-103107-a3f9", "../../x"), "result ID is invalid"),
             (
                 "newer",
@@ -383,7 +383,7 @@ mod tests {
         limit("largest capacity", "capacity_bytes", |row, beyond| {
             row.capacity_bytes = Some(LARGEST_CAPACITY + u64::from(beyond));
         });
-        limit("claims", "it claims 17 things", |row, beyond| {
+        limit("claims", "too many claims (17)", |row, beyond| {
             row.claimed = vec!["V30".to_owned(); MOST_CLAIMS + usize::from(beyond)];
         });
         limit("claim", "V31", |row, beyond| {
@@ -396,24 +396,24 @@ mod tests {
             let value = LARGEST * if beyond { 1.001 } else { 1.0 };
             *measured(row) = Number { value, ..Number::default() };
         });
-        limit("trial", "its trials are not valid", |row, beyond| {
+        limit("trial", "the trials are not valid", |row, beyond| {
             measured(row).trials = vec![if beyond { 0.0 } else { 0.1 }, 30.0];
         });
-        limit("trials", "its trials are not valid", |row, beyond| {
+        limit("trials", "the trials are not valid", |row, beyond| {
             measured(row).trials = vec![19.3; MOST_TRIALS + usize::from(beyond)];
         });
-        limit("latencies", "its latencies are invalid", |row, beyond| {
+        limit("latencies", "the latencies are invalid", |row, beyond| {
             measured(row).latency_ns = vec![[0.5, 1e6]; MOST_CLAIMS + usize::from(beyond)];
         });
         for share in [-0.01, 1.0] {
-            limit("share", "its latencies are invalid", |row, beyond| {
+            limit("share", "the latencies are invalid", |row, beyond| {
                 measured(row).latency_ns = vec![[if beyond { share } else { 0.0 }, 1e6]];
             });
         }
-        limit("latency", "its latencies are invalid", |row, beyond| {
+        limit("latency", "the latencies are invalid", |row, beyond| {
             measured(row).latency_ns = vec![[0.99, if beyond { 0.0 } else { 1.0 }]];
         });
-        limit("rules", "17 trust rules flag it", |row, beyond| {
+        limit("rules", "too many trust rules (17)", |row, beyond| {
             measured(row).because = vec!["x".to_owned(); MOST_CLAIMS + usize::from(beyond)];
         });
     }
@@ -421,12 +421,12 @@ mod tests {
     #[test]
     fn a_number_lies_in_its_interval_and_among_its_trials() {
         for ends in [[19.31, 19.7], [18.9, 19.29], [19.7, 18.9]] {
-            limit("interval", "interval does not contain", |row, beyond| {
+            limit("interval", "CI does not contain", |row, beyond| {
                 measured(row).ci95 = Some(if beyond { ends } else { [19.3, 19.3] });
             });
         }
         for trials in [[19.4, 20.0], [18.0, 19.2]] {
-            limit("trials", "outside the range of its trials", |row, beyond| {
+            limit("trials", "outside the range of the trials", |row, beyond| {
                 measured(row).trials = if beyond { trials } else { [19.3, 19.3] }.to_vec();
             });
         }

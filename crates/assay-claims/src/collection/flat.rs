@@ -138,7 +138,7 @@ fn trust(row: &Row) -> String {
         Some(Trust::Trusted) => "trusted",
         Some(Trust::Suspect) => "suspect",
         Some(Trust::Invalid) => INVALID,
-        None => "not judged",
+        None => "not rated",
     };
     if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
 }

@@ -71,7 +71,7 @@ fn sizes_are_whole_sectors() {
         ("atomic_write_unit", "128 KiB"),
     ] {
         let told = Asked::default().set(name, wrong).unwrap_err();
-        assert!(told.contains("whole sectors"), "{told}");
+        assert!(told.contains("multiple of 512 bytes"), "{told}");
     }
     let odd = Asked { record_size: Bytes(700), ..Asked::default() };
     assert!(odd.planned(1 << 30).is_err() && Asked::default().planned(1 << 30).is_ok());
@@ -81,7 +81,7 @@ fn sizes_are_whole_sectors() {
 #[test]
 fn a_plan_says_how_many_cuts_give_which_bound() {
     let words = Asked { crash_points: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
-    assert!(words.contains("60 cuts: 4.88%") && words.contains("method replay"), "{words}");
+    assert!(words.contains("4.88% with 60") && words.contains("method replay"), "{words}");
     let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
     assert!(none.words().contains("no write is acknowledged") && !none.words().contains('%'));
 }
@@ -116,7 +116,7 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     assert_eq!(long.unfit().unwrap().0, "check_timeout");
     let made = planned(&own).unwrap();
     assert_eq!(made.wanted().needs, ["my-db"]);
-    assert!(made.words().contains("`my-db`, judged by `my-db --verify`"), "{}", made.words());
+    assert!(made.words().contains("`my-db`, checked by `my-db --verify`"), "{}", made.words());
     let lines = made.own.unwrap();
     assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
     // However many cuts there are, each run of it has its own time.

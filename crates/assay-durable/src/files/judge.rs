@@ -96,12 +96,12 @@ impl Standing {
         match seen {
             None if may_be(None) => Ok(self.found(states, None)),
             Some(Content::Whole(file)) if may_be(Some(file)) => Ok(self.found(states, Some(file))),
-            None => Err(Found::Gone),
+            None => Err(Found::Missing),
             Some(_) if open => Ok(Way::Torn),
-            Some(Content::Whole(file)) if !self.ever.contains(&(name, file)) => Err(Found::Strange),
-            Some(_) if is_free => Err(Found::Back),
+            Some(Content::Whole(file)) if !self.ever.contains(&(name, file)) => Err(Found::Foreign),
+            Some(_) if is_free => Err(Found::Undeleted),
             Some(Content::Whole(_)) => Err(Found::Older),
-            Some(Content::Strange) => Err(Found::Strange),
+            Some(Content::Strange) => Err(Found::Foreign),
             Some(Content::Part(_)) => Err(Found::Torn),
             Some(Content::Empty) => Err(Found::Empty),
             Some(Content::Unreadable) => Err(Found::Unreadable),
@@ -124,12 +124,12 @@ impl Standing {
             _ => None,
         };
         let is_own = |state: &&State| state.file.is_some() && state.file == other;
-        let fits = |state: &&State| state.file.is_some() == (found != Found::Back);
+        let fits = |state: &&State| state.file.is_some() == (found != Found::Undeleted);
         let state = states.iter().find(is_own).or_else(|| states.iter().find(fits));
         let State { file: wanted, call: made } = state.copied().unwrap_or_default();
         let contents = wanted.and_then(|own| self.synced.get(&own).copied());
         let is_named =
-            matches!(found, Found::Gone | Found::Back | Found::Older | Found::Unreachable);
+            matches!(found, Found::Missing | Found::Undeleted | Found::Older | Found::Unreachable);
         let names = self.names_promised;
         let promised = if is_named { names.or(contents) } else { contents.or(names) };
         Lost { name, wanted, found, other, made, promised: promised.unwrap_or(made) }
@@ -140,7 +140,7 @@ impl Standing {
         Some(Lost {
             name: *moved.names.first()?,
             wanted: Some(moved.file),
-            found: Found::Gone,
+            found: Found::Missing,
             other: None,
             made: moved.call,
             promised: self.names_promised?,
@@ -224,9 +224,9 @@ mod tests {
         for (content, what) in [
             (Content::Part(0), Found::Torn),
             (Content::Empty, Found::Empty),
-            (Content::Strange, Found::Strange),
+            (Content::Strange, Found::Foreign),
             (Content::Unreadable, Found::Unreadable),
-            (WHOLE[1], Found::Strange),
+            (WHOLE[1], Found::Foreign),
         ] {
             assert_eq!(one(content), [("file-00".to_owned(), what)]);
         }
@@ -234,7 +234,7 @@ mod tests {
         let wanted = Lost {
             name: name("file-00"),
             wanted: Some(0),
-            found: Found::Gone,
+            found: Found::Missing,
             other: None,
             made: 0,
             promised: 6,
@@ -259,7 +259,7 @@ mod tests {
             found(&judged(&all, returned, 12))
         };
         let told = |what| [("file-00".to_owned(), what)];
-        for (content, what) in [(None, Found::Gone), (Some(Content::Part(2)), Found::Torn)] {
+        for (content, what) in [(None, Found::Missing), (Some(Content::Part(2)), Found::Torn)] {
             assert_eq!(at(content, 10), told(what));
         }
         assert_eq!([at(Some(WHOLE[0]), 11), at(Some(WHOLE[2]), 11)], [vec![], vec![]]);
@@ -269,7 +269,7 @@ mod tests {
             12,
             12,
         );
-        assert_eq!(found(&left), [("file-00.new".to_owned(), Found::Back)]);
+        assert_eq!(found(&left), [("file-00.new".to_owned(), Found::Undeleted)]);
     }
 
     #[test]
@@ -279,10 +279,10 @@ mod tests {
             assert_eq!(found(&judged(under_way, 12, 15)), []);
         }
         let nowhere = judged(&[kept], 12, 15);
-        assert_eq!(found(&nowhere), [("file-00".to_owned(), Found::Gone)]);
+        assert_eq!(found(&nowhere), [("file-00".to_owned(), Found::Missing)]);
         assert_eq!((nowhere.lost[0].made, nowhere.lost[0].promised), (10, 11));
         let back = judged(&[("file-02", WHOLE[2]), kept], 15, 15);
-        assert_eq!(found(&back), [("file-01".to_owned(), Found::Back)]);
+        assert_eq!(found(&back), [("file-01".to_owned(), Found::Undeleted)]);
         assert_eq!((back.lost[0].wanted, back.lost[0].other), (None, Some(1)));
         assert_eq!(found(&judged(&[("file-02", WHOLE[2])], 15, 15)), []);
     }

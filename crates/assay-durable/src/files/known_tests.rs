@@ -74,10 +74,10 @@ fn what_a_liar_does_is_what_is_told() {
         }
         all.found.into_keys().collect::<Vec<_>>()
     };
-    assert_eq!(found(Keeps::RenameInTwo), [Found::Gone]);
-    assert_eq!(found(Keeps::MoveInTwo), [Found::Gone]);
+    assert_eq!(found(Keeps::RenameInTwo), [Found::Missing]);
+    assert_eq!(found(Keeps::MoveInTwo), [Found::Missing]);
     assert_eq!(found(Keeps::Tears), [Found::Torn]);
-    assert!(found(Keeps::ComesBack).contains(&Found::Back));
+    assert!(found(Keeps::ComesBack).contains(&Found::Undeleted));
     assert!(found(Keeps::NoContents).contains(&Found::Empty));
     assert!(found(Keeps::ShowsOlder).contains(&Found::Older));
 }

@@ -78,7 +78,7 @@ impl Directory for Model {
     fn create(&mut self, name: &str, through: bool) -> Result<(), String> {
         let file = self.files.len();
         if self.names.insert(name.to_owned(), file).is_some() {
-            return Err(format!("{name} is there"));
+            return Err(format!("{name} exists"));
         }
         self.files.push(Vec::new());
         self.synced.push(false);
@@ -98,14 +98,14 @@ impl Directory for Model {
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), String> {
-        let file = self.names.remove(from).ok_or(format!("{from} is not there"))?;
+        let file = self.names.remove(from).ok_or(format!("{from} does not exist"))?;
         self.names.insert(to.to_owned(), file);
         self.pending.push(Change::Rename { from: from.to_owned(), to: to.to_owned(), file });
         Ok(())
     }
 
     fn remove(&mut self, name: &str) -> Result<(), String> {
-        self.names.remove(name).ok_or(format!("{name} is not there"))?;
+        self.names.remove(name).ok_or(format!("{name} does not exist"))?;
         self.pending.push(Change::Remove { name: name.to_owned() });
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Directory for Model {
     }
 
     fn read(&mut self, name: &str, _: u64) -> Result<Vec<u8>, String> {
-        let file = self.names.get(name).ok_or(format!("{name} is not there"))?;
+        let file = self.names.get(name).ok_or(format!("{name} does not exist"))?;
         Ok(self.files[*file].clone())
     }
 }

@@ -60,18 +60,18 @@ impl Story {
             None => format!("`{name}` does not exist"),
         };
         let cut = match self.crash_call {
-            Some(call) => format!("the crash is after call {}", show::count(call)),
+            Some(call) => format!("the crash follows call {}", show::count(call)),
             None => "no crash occurred".to_owned(),
         };
         let other = match (self.other, self.found) {
-            (Some(other), Found::Back | Found::Older | Found::Strange) => {
+            (Some(other), Found::Undeleted | Found::Older | Found::Foreign) => {
                 format!(" (file {})", show::count(other))
             }
             _ => String::new(),
         };
         format!(
-            "The shortest counterexample: since call {} ({made_by}) {what}, which call {} ({promised_by}) \
-             acknowledged; {cut}; the drive has {}{other}.",
+            "Shortest counterexample: after call {} ({made_by}), {what}; call {} ({promised_by}) \
+             acknowledged this; {cut}; the drive has {}{other}.",
             show::count(self.made_call),
             show::count(self.acknowledged_call),
             self.found.words()
@@ -93,7 +93,7 @@ mod tests {
         let lost = Lost {
             name,
             wanted: Some(file),
-            found: Found::Gone,
+            found: Found::Missing,
             other: None,
             made: 0,
             promised: 2,
@@ -103,11 +103,11 @@ mod tests {
         assert_eq!(
             own.words(),
             format!(
-                "The shortest counterexample: since call 1 (creation) file 1 has the name `{name}`, which call 3 \
-                 (sync of the file) acknowledged; the crash is after call 5; the drive has no file of that name."
+                "Shortest counterexample: after call 1 (creation), file 1 has the name `{name}`; call 3 (sync of \
+                 the file) acknowledged this; the crash follows call 5; the drive has no file with this name."
             )
         );
-        let back = Lost { wanted: None, found: Found::Back, other: Some(7), ..lost };
+        let back = Lost { wanted: None, found: Found::Undeleted, other: Some(7), ..lost };
         let longer = Story::of(&script, &back, None);
         let words = longer.words();
         assert!(words.contains("no crash occurred") && words.contains("does not exist"));

@@ -35,7 +35,7 @@ impl Barrier {
     /// It was not waited for.
     pub fn arrive(&mut self, rank: u32, how: Result<(), String>) -> Result<(), &'static str> {
         if !self.missing.remove(&rank) {
-            return Err("it arrived twice");
+            return Err("the host reported twice");
         }
         if let Err(why) = how {
             self.unable.insert(rank, why);
@@ -83,8 +83,8 @@ mod tests {
             assert!(!own.is_complete());
         }
         assert_eq!(own.missing().collect::<Vec<_>>(), [1]);
-        assert_eq!(own.arrive(0, Ok(())), Err("it arrived twice"));
-        assert_eq!(own.arrive(7, Ok(())), Err("it arrived twice"));
+        assert_eq!(own.arrive(0, Ok(())), Err("the host reported twice"));
+        assert_eq!(own.arrive(7, Ok(())), Err("the host reported twice"));
         assert_eq!(own.arrive(1, Ok(())), Ok(()));
         assert!(own.is_complete());
         assert_eq!(own.outcome(), Met::All);
@@ -96,9 +96,9 @@ mod tests {
         own.arrive(1, Err("no such scheduler".to_owned())).unwrap();
         let not = |rank, why: &str, lost| Met::Not { rank, why: why.to_owned(), lost };
         assert_eq!(own.outcome(), not(1, "no such scheduler", false));
-        own.lose(3, "it did not connect within 12 s");
+        own.lose(3, "no response within 12 s");
         own.lose(3, "said twice");
-        assert_eq!(own.outcome(), not(3, "it did not connect within 12 s", true));
+        assert_eq!(own.outcome(), not(3, "no response within 12 s", true));
         assert!(!own.is_complete());
         assert!(own.arrive(3, Ok(())).is_err(), "who was lost is not waited for");
     }

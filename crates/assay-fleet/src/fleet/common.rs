@@ -71,27 +71,27 @@ fn alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
     let (name, zero) = (words(other.rank, other.name), words(first.rank, first.name));
     if first.surveys.len() != other.surveys.len() {
         return Err(format!(
-            "{name} has {} targets and {zero} {}; use the same number on each host",
+            "{name} has {} targets, but {zero} has {}; use the same number of targets on each host",
             other.surveys.len(),
             first.surveys.len()
         ));
     }
     for (own, others) in first.surveys.iter().zip(other.surveys) {
         let how = if own.under != others.under {
-            "its targets differ"
+            "the targets have different layers"
         } else if own.kind != others.kind {
-            "its target is of a different kind"
+            "the targets are of different kinds"
         } else if own.area.written != others.area.written {
-            "one of the two targets can only be read"
+            "one target is read-only"
         } else if own.direct.value().is_some() != others.direct.value().is_some() {
-            "one of the two bypasses the page cache and the other uses it"
+            "one target uses direct I/O, the other the page cache"
         } else if own.engine.name != others.engine.name {
-            "its kernel has a different asynchronous I/O engine"
+            "the kernels have different asynchronous I/O engines"
         } else {
             continue;
         };
         let (there, here) = (&others.target, &own.target);
-        return Err(format!("{name}, {there}, is not like {zero}, {here}: {how}"));
+        return Err(format!("{name}, {there}, does not match {zero}, {here}: {how}"));
     }
     Ok(())
 }
@@ -188,14 +188,15 @@ impl Proof {
             None
         } else if self.design != other.design {
             Some(
-                "it compares something else, or by other rules; use the same study file and options on all hosts",
+                "the comparisons or rules differ; use the same study file and options on all hosts",
             )
         } else if self.settings != other.settings {
             Some(
-                "its configurations differ: a level is unavailable there, or its target allows less",
+                "the configurations differ: a level is unavailable on that host, or the target on that host does not \
+                 support the level",
             )
         } else {
-            Some("its trial order differs")
+            Some("the trial order differs")
         }
     }
 }
@@ -207,19 +208,17 @@ impl Proof {
 pub fn fits(plan: &Plan) -> Result<(), String> {
     let own = |how: &str| Err(format!("--coordinator does not support this study yet: {how}"));
     if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {
-        return own(
-            "its number of trials depends on results; use --replicates, without --until or --race",
-        );
+        return own("the number of trials depends on results; use --replicates, without --until");
     }
     for workload in &plan.workloads {
         let Some(io) = io::Planned::of(&workload.work) else {
-            return own(&format!("{} does not only read and write", workload.name));
+            return own(&format!("workload {} does more than read and write", workload.name));
         };
         if workload.background.is_some() || workload.work.is_others() {
             return own(&format!("{} runs with a background load", workload.name));
         }
         if io.verify {
-            return own(&format!("{} is verified", workload.name));
+            return own(&format!("{} uses verification", workload.name));
         }
     }
     Ok(())
@@ -323,8 +322,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         assert!(refused(&|own| own.area.written = false).contains("rank 1 (n), /b"));
         assert!(refused(&|own| own.direct = Presence::absent("no")).contains("page cache"));
         assert!(
-            refused(&|own| own.engine.name = Engine::Psync)
-                .contains("a different asynchronous I/O engine")
+            refused(&|own| own.engine.name = Engine::Psync).contains("asynchronous I/O engines")
         );
         let more = plans(vec![vec![survey("/a", 1 << 30, 1)], Vec::new()]).unwrap_err();
         assert!(more.contains("rank 1 (n) has 0 targets"), "{more}");
@@ -357,7 +355,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         );
         let other = other.replace("queue_depth = [1, 8]", "");
         assert!(
-            plan(&other).unwrap_err().contains("does not only read and write"),
+            plan(&other).unwrap_err().contains("does more than read and write"),
             "{:?}",
             plan(&other)
         );

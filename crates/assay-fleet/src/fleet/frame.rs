@@ -95,12 +95,12 @@ impl Opener {
     /// Why the connection is worth nothing any more.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
         if bytes.len() > self.wanted() {
-            return Err("it sends more than requested");
+            return Err("the host sent more than requested");
         }
         self.rest.extend_from_slice(bytes);
         let Some(length) = self.length() else { return Ok(None) };
         if length > LONGEST {
-            return Err("its message is too long");
+            return Err("the message is too long");
         }
         if self.rest.len() < HEAD + length {
             return Ok(None);
@@ -108,7 +108,7 @@ impl Opener {
         let whole = std::mem::take(&mut self.rest);
         let (head, text) = whole.split_at(HEAD);
         if !same(&head[4..], &signature(&self.key, self.side, self.number, text)) {
-            return Err("its message is not signed with the token");
+            return Err("the message is not signed with the token");
         }
         self.number += 1;
         Ok(Some(text.to_vec()))
@@ -160,9 +160,9 @@ mod tests {
         assert!(Sealer::new(KEY, Side::Zero).seal(&vec![0; LONGEST + 1]).is_err());
         let mut opener = Opener::new(KEY, Side::Zero);
         let head = [(LONGEST as u32 + 1).to_be_bytes().to_vec(), vec![0; 32]].concat();
-        assert_eq!(opener.take(&head), Err("its message is too long"));
+        assert_eq!(opener.take(&head), Err("the message is too long"));
         let mut opener = Opener::new(KEY, Side::Zero);
-        assert_eq!(opener.take(&[0; HEAD + 1]), Err("it sends more than requested"));
+        assert_eq!(opener.take(&[0; HEAD + 1]), Err("the host sent more than requested"));
     }
 
     proptest! {

@@ -211,7 +211,7 @@ mod tests {
     fn each_refusal_says_what_to_do() {
         let told =
             |line: &str| read_welcome(&token(), PLACE, &[1; 32], &[2; 32], line).unwrap_err();
-        assert!(told(&refusal("token")).contains("the same one"));
+        assert!(told(&refusal("token")).contains("the same token"));
         assert!(told(&refusal("taken")).contains("rank 2 has already joined"));
         assert!(told(&refusal("size")).contains("than 4"));
         assert!(told(&refusal("version")).contains("use the same version on all hosts"));

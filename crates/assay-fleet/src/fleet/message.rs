@@ -68,7 +68,7 @@ impl Message {
     /// # Errors
     /// It makes no sense.
     pub fn read(text: &[u8]) -> Result<Self, &'static str> {
-        json::from_slice(text).map_err(|_| "what it says makes no sense")
+        json::from_slice(text).map_err(|_| "the message is invalid")
     }
 }
 

@@ -1,6 +1,8 @@
 //! Which rank a process is, and of how many: as it was told, or as launchers leave it in the environment.
 //! No library of theirs is asked.
 
+use assay_base::outside;
+
 use super::MOST_RANKS;
 
 /// One of so many.
@@ -22,13 +24,14 @@ impl Place {
     pub fn new(rank: u32, ranks: u32) -> Result<Self, String> {
         match (rank, ranks) {
             (_, 0 | 1) => {
-                Err("--coordinator needs at least two ranks; leave it out for one host".to_owned())
+                Err("--coordinator needs at least two ranks; for one host, remove the option"
+                    .to_owned())
             }
             (_, many) if many > MOST_RANKS => {
                 Err(format!("--coordinator supports at most {MOST_RANKS} ranks"))
             }
             (rank, ranks) if rank >= ranks => Err(format!(
-                "rank {rank} of {ranks}: ranks start at 0, so the last is {}",
+                "rank {rank} of {ranks}: ranks start at 0, so the last rank is {}",
                 ranks - 1
             )),
             _ => Ok(Self { rank, ranks }),
@@ -54,31 +57,31 @@ const LAUNCHERS: &[Launcher] = &[
     Launcher { name: "MVAPICH", rank: "MV2_COMM_WORLD_RANK", ranks: Some("MV2_COMM_WORLD_SIZE") },
     Launcher { name: "Slurm", rank: "SLURM_PROCID", ranks: Some("SLURM_NTASKS") },
     Launcher { name: "PMIx", rank: "PMIX_RANK", ranks: None },
-    Launcher { name: "an indexed Job of Kubernetes", rank: "JOB_COMPLETION_INDEX", ranks: None },
+    Launcher { name: "an indexed Kubernetes Job", rank: "JOB_COMPLETION_INDEX", ranks: None },
 ];
 
-/// The names of the variables, for help.
-pub fn variables() -> impl Iterator<Item = &'static str> {
-    LAUNCHERS.iter().map(|own| own.rank)
-}
+/// The rank of this process as `2/4`, and the number of ranks where a launcher sets only the rank.
+const RANK: &str = "ASSAY_RANK";
+const RANKS: &str = "ASSAY_RANKS";
 
-/// The place of a process: what was typed (`2/4`) before what the environment tells, `ranks` where only the
-/// size is missing.
+/// The place of a process: `ASSAY_RANK` before the variables of launchers, and `ASSAY_RANKS` where only the size is
+/// missing.
 ///
 /// # Errors
-/// What to type.
-pub fn place(
-    typed: Option<&str>,
-    ranks: Option<u32>,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Place, String> {
-    if let Some(text) = typed {
+/// Which variable to set.
+pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place, String> {
+    let ranks = match variable(RANKS) {
+        Some(text) => Some(number(RANKS, &text)?),
+        None => None,
+    };
+    if let Some(text) = variable(RANK) {
         let parts = text.split_once('/');
         let number = |text: &str| text.trim().parse::<u32>().ok();
         let read = parts.and_then(|(rank, of)| Some((number(rank)?, number(of)?)));
-        let (rank, of) =
-            read.ok_or_else(|| format!("--rank {text}: use the form 2/4, counted from 0"))?;
-        agrees(of, ranks, "--rank")?;
+        let (rank, of) = read.ok_or_else(|| {
+            format!("{RANK} is {}; use the form 2/4, counted from 0", outside::spelled(&text))
+        })?;
+        agrees(of, ranks, RANK)?;
         return Place::new(rank, of);
     }
     let mut without_size = None;
@@ -98,19 +101,16 @@ pub fn place(
     }
     Err(match without_size {
         Some(launcher) => format!(
-            "{} ({}) gives the rank but not the number of ranks; add --ranks N",
+            "{} ({}) gives the rank but not the number of ranks; set {RANKS}",
             launcher.rank, launcher.name
         ),
-        None => "no launcher gives this rank; set it on each host, such as --rank 2/4".to_owned(),
+        None => format!("no launcher sets the rank; set it on each host, such as {RANK}=2/4"),
     })
 }
 
 fn number(name: &str, text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| {
-        format!(
-            "{name} is {}, not a number; set the rank with --rank",
-            assay_base::outside::spelled(text)
-        )
+        format!("{name} is {}, not a number; set the rank with {RANK}", outside::spelled(text))
     })
 }
 
@@ -118,7 +118,7 @@ fn number(name: &str, text: &str) -> Result<u32, String> {
 fn agrees(told: u32, asked: Option<u32>, name: &str) -> Result<(), String> {
     match asked {
         Some(asked) if asked != told => {
-            Err(format!("--ranks {asked}, and {name} is {told}; leave one of them out"))
+            Err(format!("{RANKS} is {asked}, and {name} is {told}; unset one of them"))
         }
         _ => Ok(()),
     }
@@ -130,15 +130,10 @@ mod tests {
 
     use super::*;
 
-    fn of(
-        typed: Option<&str>,
-        ranks: Option<u32>,
-        known: &[(&str, &str)],
-    ) -> Result<Place, String> {
-        let variable = |name: &str| {
+    fn of(known: &[(&str, &str)]) -> Result<Place, String> {
+        place(&|name: &str| {
             known.iter().find(|(own, _)| *own == name).map(|(_, text)| (*text).to_owned())
-        };
-        place(typed, ranks, &variable)
+        })
     }
 
     #[test]
@@ -148,50 +143,50 @@ mod tests {
             let mut known = vec![(launcher.rank, "2")];
             if let Some(name) = launcher.ranks {
                 known.push((name, "4"));
-                assert_eq!(of(None, None, &known), third, "{}", launcher.name);
-                assert_eq!(of(None, Some(4), &known), third);
-                assert!(of(None, Some(5), &known).unwrap_err().contains("leave one of them out"));
+                assert_eq!(of(&known), third, "{}", launcher.name);
+                assert_eq!(of(&[&known[..], &[(RANKS, "4")]].concat()), third);
+                let told = of(&[&known[..], &[(RANKS, "5")]].concat()).unwrap_err();
+                assert!(told.contains("unset one of them"), "{told}");
             } else {
-                assert_eq!(of(None, Some(4), &known), third, "{}", launcher.name);
-                let told = of(None, None, &known).unwrap_err();
-                assert!(told.contains(launcher.rank) && told.contains("--ranks N"), "{told}");
+                let told = of(&known).unwrap_err();
+                assert!(told.contains(launcher.rank) && told.contains(RANKS), "{told}");
+                known.push((RANKS, "4"));
+                assert_eq!(of(&known), third, "{}", launcher.name);
             }
         }
     }
 
     #[test]
-    fn what_is_typed_comes_first_and_the_innermost_launcher_before_the_outer_one() {
+    fn our_variable_comes_first_and_the_innermost_launcher_before_the_outer_one() {
         let slurm = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")];
-        let both =
-            [slurm.as_slice(), &[("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "8")]]
-                .concat();
-        assert_eq!(of(None, None, &both), Ok(Place { rank: 3, ranks: 8 }));
-        assert_eq!(of(Some("1/2"), None, &both), Ok(Place { rank: 1, ranks: 2 }));
-        let pmix = [slurm.as_slice(), &[("PMIX_RANK", "0")]].concat();
-        assert_eq!(of(None, None, &pmix), Ok(Place { rank: 0, ranks: 2 }));
+        let mpi = [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "8")];
+        let both = [&slurm[..], &mpi].concat();
+        assert_eq!(of(&both), Ok(Place { rank: 3, ranks: 8 }));
+        assert_eq!(of(&[&both[..], &[(RANK, "1/2")]].concat()), Ok(Place { rank: 1, ranks: 2 }));
+        let pmix = [&slurm[..], &[("PMIX_RANK", "0")]].concat();
+        assert_eq!(of(&pmix), Ok(Place { rank: 0, ranks: 2 }));
     }
 
     #[test]
-    fn what_is_no_place_is_refused_with_advice() {
-        for typed in ["", "2", "a/b", "-1/4", "1/2/3", "1/99999999999"] {
-            assert!(of(Some(typed), None, &[]).unwrap_err().contains("the form 2/4"), "{typed}");
+    fn a_rank_that_does_not_exist_is_refused_with_advice() {
+        for text in ["", "2", "a/b", "-1/4", "1/2/3", "1/99999999999"] {
+            assert!(of(&[(RANK, text)]).unwrap_err().contains("the form 2/4"), "{text}");
         }
-        assert!(of(Some("4/4"), None, &[]).unwrap_err().contains('3'));
-        assert!(of(Some("0/1"), None, &[]).unwrap_err().contains("at least two ranks"));
-        assert!(of(Some("0/5000"), None, &[]).unwrap_err().contains("at most 4096 ranks"));
-        assert!(of(Some("0/4"), Some(5), &[]).is_err());
-        assert!(of(None, None, &[]).unwrap_err().contains("--rank 2/4"));
+        assert!(of(&[(RANK, "4/4")]).unwrap_err().contains('3'));
+        assert!(of(&[(RANK, "0/1")]).unwrap_err().contains("at least two ranks"));
+        assert!(of(&[(RANK, "0/5000")]).unwrap_err().contains("at most 4096 ranks"));
+        assert!(of(&[(RANK, "0/4"), (RANKS, "5")]).is_err());
+        assert!(of(&[]).unwrap_err().contains("ASSAY_RANK=2/4"));
         let odd = [("SLURM_PROCID", "x\u{1b}[2J"), ("SLURM_NTASKS", "4")];
-        let told = of(None, None, &odd).unwrap_err();
+        let told = of(&odd).unwrap_err();
         assert!(!told.contains('\u{1b}'), "{told:?}");
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(typed in ".*", size in ".*", ranks in proptest::option::of(any::<u32>())) {
-            let _ = of(Some(&typed), ranks, &[]);
-            let known = [("SLURM_PROCID", typed.as_str()), ("SLURM_NTASKS", size.as_str())];
-            if let Ok(place) = of(None, ranks, &known) {
+        fn no_text_makes_it_panic(rank in ".*", size in ".*", ranks in ".*") {
+            let _ = of(&[(RANK, &rank), (RANKS, &ranks)]);
+            if let Ok(place) = of(&[("SLURM_PROCID", &rank), ("SLURM_NTASKS", &size), (RANKS, &ranks)]) {
                 prop_assert!(place.rank < place.ranks && place.ranks <= MOST_RANKS);
             }
         }

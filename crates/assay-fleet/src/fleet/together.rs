@@ -15,7 +15,7 @@ use assay_study::results::tally::Tally;
 use super::message::{Part, Ran};
 
 /// Why evidence of one machine is not that of all.
-const ELSEWHERE: &str = "of several hosts: see the result of each host";
+const ELSEWHERE: &str = "of several hosts; see the result of each host";
 /// Reasons of hosts that are told in full.
 const MOST_REASONS: usize = 3;
 /// Histograms of a host in a trial, and letters of the name of one, which files are called by: there are six classes
@@ -55,7 +55,7 @@ impl OneHost {
     /// A histogram of it is damaged, or there are too many.
     pub fn of_part(rank: u32, name: &str, part: Part) -> Result<Self, String> {
         if part.histograms.len() > MOST_CLASSES {
-            return Err("it has more histograms than there are classes of operations".to_owned());
+            return Err("the host sent more histograms than there are operation classes".to_owned());
         }
         let read = |document: &histogram::HistogramDocument| {
             let tally = histogram::decode(document).map_err(|error| error.0)?;
@@ -149,11 +149,11 @@ struct Made {
 /// Why hosts that did not all count something have no number together.
 fn failure(hosts: &[OneHost]) -> Option<String> {
     if hosts.is_empty() {
-        return Some("no host ran it".to_owned());
+        return Some("no host ran the trial".to_owned());
     }
     let lacks = |host: &&OneHost| host.ran.status == Status::Failed || host.ran.measured.is_none();
     let own = hosts.iter().filter(lacks).map(|host| {
-        format!("{}: {}", host.words(), host.ran.reason.as_deref().unwrap_or("it counted nothing"))
+        format!("{}: {}", host.words(), host.ran.reason.as_deref().unwrap_or("it had no counts"))
     });
     told(own.collect())
 }
@@ -169,10 +169,10 @@ fn told(reasons: Vec<String>) -> Option<String> {
 
 fn ending(slot: &Slot, hosts: &[OneHost], failed: Option<String>) -> (Status, Option<String>) {
     if slot.lead_in {
-        let left_out = "lead-in: left out by design";
+        let left_out = "lead-in: excluded by design";
         let text = failed
             .map_or_else(|| left_out.to_owned(), |why| format!("{left_out}; it failed: {why}"));
-        return (Status::LeadIn, Some(text));
+        return (Status::Warmup, Some(text));
     }
     if let Some(why) = failed {
         return (Status::Failed, Some(why));
@@ -197,7 +197,7 @@ fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
 }
 
 fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
-    let (from, to) = common(hosts).ok_or("the measurement windows of its hosts do not overlap")?;
+    let (from, to) = common(hosts).ok_or("the measurement windows of the hosts do not overlap")?;
     let mut shares = Vec::with_capacity(hosts.len());
     let mut sum: Option<(Measured, io::Detail)> = None;
     let mut latency_ns: BTreeMap<String, Tally> = BTreeMap::new();
@@ -205,7 +205,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
     for host in hosts {
         let Some(measured) = &host.ran.measured else { continue };
         let detail = io::Detail::of(measured)
-            .ok_or_else(|| format!("{}: its counts cannot be summed over hosts", host.words()))?;
+            .ok_or_else(|| format!("{}: cannot sum the counts over hosts", host.words()))?;
         shares.push(share(slot, host, measured, detail, (from, to)));
         match &mut sum {
             None => sum = Some((measured.clone(), detail.clone())),
@@ -217,7 +217,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
         for (class, own) in &host.latency_ns {
             if !is_class(class) {
                 let name = outside::spelled(class);
-                return Err(format!("{}: no class of operations is named {name}", host.words()));
+                return Err(format!("{}: unknown operation class {name}", host.words()));
             }
             match latency_ns.get_mut(class) {
                 None => drop(latency_ns.insert(class.clone(), own.clone())),
@@ -228,7 +228,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
         }
         host.ran.series.iter().for_each(|row| add_row(&mut series, row));
     }
-    let (mut measured, mut detail) = sum.ok_or("no host counted anything")?;
+    let (mut measured, mut detail) = sum.ok_or("no host counted operations")?;
     // Single latencies are those of one host's offsets, and what was recorded is its own.
     detail.sample_latencies_ns = Vec::new();
     detail.requests = None;

@@ -14,8 +14,8 @@ pub const IMPORTER: Importer = Importer {
         name: "bonnie-csv",
         summary: "CSV of bonnie++ 1.96 to 2.00 (full output, its last line, or -q)",
         text: "Each line is one run of all tests; machine, sizes and concurrency are factors. Tests that are too fast \
-               to measure (+++++) get no number, never zero. Assay does not compare CPU time (%CP). Latencies are \
-               maxima, the only ones of bonnie++.",
+               to measure (+++++) have no number instead of zero. Assay does not compare CPU time (%CP). Latencies are \
+               maxima, because bonnie++ prints no other latencies.",
     },
     recognises: |start| {
         let lines = lines::lines(start).take(LINES).map(|(_, line)| line);
@@ -82,7 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let good = splitter.split(text).is_ok() && splitter.count() >= FIELDS;
         if !good || !VERSIONS.contains(&splitter.field(0)) {
             let told = format!(
-                "not a line of bonnie++ 1.96 or later: {} of at least {FIELDS} fields; the file may be truncated",
+                "not a bonnie++ 1.96+ line: {} fields, expected at least {FIELDS}; the file may be truncated",
                 splitter.count()
             );
             mistakes.on(line, &told);
@@ -92,7 +92,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     mistakes.outcome()?;
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no test of it has a rate")));
+        return Err(Failure::mistake(format!("{name}: contains no test with a rate")));
     }
     Ok(Runs::in_order(runs))
 }
@@ -159,7 +159,7 @@ fn amount(cell: &Cell<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -
         number.parse::<f64>().ok().filter(|_| digits).map(|number| number * factor)
     });
     if found.is_none() {
-        mistakes.at(cell, &format!("`{}` is not a number of bonnie++", quoted(cell.text)));
+        mistakes.at(cell, &format!("`{}` is not a bonnie++ number", quoted(cell.text)));
     }
     found
 }

@@ -301,7 +301,7 @@ fn too_fast_for_bonnie_is_named() {
     );
     let only = one(&format!("{}\n", bonnie("+++++", "9us")));
     assert_eq!(rows(&only), ["write by block latency_max_ns: 9000"]);
-    let note = "no bandwidth of write by block: too fast to measure (+++++)";
+    let note = "no bandwidth for write by block: too fast to measure (+++++)";
     assert!(only.notes.iter().any(|own| own == note), "{:?}", only.notes);
     assert!(rows(&one(&format!("{}\n", bonnie("2048", "")))).len() == 1, "nothing is too fast");
 }
@@ -339,7 +339,7 @@ fn percentiles_of_few_log_lines_are_not_shown() {
     let metrics = |count: u64| {
         let found = all(&[("a_lat.1.log", &log(count))]);
         let names = found.measurements.series.iter().map(|series| series.metric.clone());
-        let note = found.notes.iter().any(|note| note.contains("operations per run, had"));
+        let note = found.notes.iter().any(|note| note.contains("operations per run, but"));
         (names.filter(|name| name.contains("_p")).collect::<Vec<_>>(), note)
     };
     assert_eq!(metrics(2), (Vec::new(), true));

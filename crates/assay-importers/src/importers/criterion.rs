@@ -17,9 +17,9 @@ use super::{Importer, Reads, head};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "criterion",
-        summary: "sample.json, estimates.json, raw.csv and messages of criterion",
-        text: "One file is one run of its benchmarks: samples of one process share its conditions, so they are not \
-               trials. The number is the mean time of one iteration. The path below target/criterion names the \
+        summary: "sample.json, estimates.json, raw.csv and JSON messages of Criterion.rs",
+        text: "Each file is one run of its benchmarks; samples from one process share conditions, so they are not \
+               trials. The imported number is the mean time per iteration. The path below target/criterion names the \
                benchmark. Run the benchmark several times, and add factors with --set.",
     },
     recognises: |start| {
@@ -71,7 +71,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let notes: Vec<String> = skipped.into_iter().collect();
     if runs.is_empty() {
         let why = if notes.is_empty() { String::new() } else { format!(": {}", notes.join("; ")) };
-        return Err(Failure::mistake(format!("{name}: no benchmark of it has a time{why}")));
+        return Err(Failure::mistake(format!("{name}: contains no benchmark with a time{why}")));
     }
     for run in runs.iter_mut().filter(|_| !saved.is_empty()) {
         run.set("saved as", saved);

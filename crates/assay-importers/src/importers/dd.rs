@@ -11,9 +11,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "dd",
         summary: "the summary of dd (GNU in any language, busybox, BSD)",
-        text: "Each line with bytes and seconds is a run; Assay ignores other lines. It computes the rate from both, \
-               because dd prints only two or three digits. The line does not state whether dd read or wrote, or \
-               waited for the drive.",
+        text: "Each line with bytes and seconds is a run; Assay ignores other lines. Assay computes \
+               the rate from bytes and seconds, because dd prints the rate with only two or three \
+               digits. The line does not state whether dd read or wrote, or waited for the drive.",
     },
     recognises: |start| lines::lines(start).take(LINES).any(|(_, line)| copied(line).is_some()),
     reads: Reads::Runs(read),
@@ -33,9 +33,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no line states how much dd copied")));
+        return Err(Failure::mistake(format!("{name}: contains no dd summary line")));
     }
-    let notes = vec!["lines of dd are in the order of writing".to_owned()];
+    let notes = vec!["dd prints its lines in order".to_owned()];
     Ok(Runs { notes, ..Runs::in_order(runs) })
 }
 

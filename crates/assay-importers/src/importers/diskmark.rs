@@ -13,8 +13,8 @@ pub const CRYSTAL: Importer = Importer {
     about: About {
         name: "crystaldiskmark",
         summary: "text of CrystalDiskMark 5 to 8 (UTF-8 or UTF-16)",
-        text: "Each line of a test is a run; MB are 10^6 bytes. CrystalDiskMark reports only the best of its passes, \
-               so save several texts. The date in the text sets its order.",
+        text: "Each line of a test is a run; 1 MB is 10^6 bytes. CrystalDiskMark reports only the best of its \
+               passes, so save several files. Assay orders the files by date.",
     },
     recognises: |start| {
         tests(start) && start.lines().take(BANNER).any(|line| line.contains("CrystalDiskMark"))
@@ -26,8 +26,8 @@ pub const K: Importer = Importer {
     about: About {
         name: "kdiskmark",
         summary: "text of KDiskMark 2 and 3",
-        text: "Each line of a test is a run; MB are 10^6 bytes. KDiskMark runs fio and reports the mean of its \
-               passes. The date in the text sets its order.",
+        text: "Each line of a test is a run; 1 MB is 10^6 bytes. KDiskMark runs fio and reports the mean of its \
+               passes. Assay orders the files by date.",
     },
     recognises: |start| {
         tests(start) && start.lines().take(BANNER).any(|line| line.contains("KDiskMark"))
@@ -86,7 +86,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.settings.clone_from(&settings);
         if is_faulty && threads(test.name).is_some_and(|threads| threads > 1) {
             run.evidence.push(ImportEvidence::Fault(
-                "KDiskMark before 3.3.0 with several threads: the number may be half the true value",
+                "with several threads, KDiskMark before 3.3.0 may report half the true value",
             ));
         }
         run.tell("bandwidth_bytes_per_s", Some(test.mb * 1e6));
@@ -100,7 +100,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no line is of a test with MB/s")));
+        return Err(Failure::mistake(format!("{name}: contains no test with MB/s")));
     }
     Ok(Runs::in_order(runs))
 }

@@ -14,8 +14,8 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "elbencho-csv",
         summary: "CSV results of elbencho (--csvfile)",
-        text: "Each line is a run of its operation, with the rates when the last thread finished. Columns of options \
-               are factors.",
+        text: "Each line is a run of one operation, with the rates measured when the last thread finished. Option \
+               columns are factors.",
     },
     recognises: |start| {
         let header = lines::lines(start).next().map_or("", |(_, line)| line);
@@ -74,7 +74,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             continue;
         }
         if fields.len() < names.len() {
-            let told = format!("the line has {} of {} fields", fields.len(), names.len());
+            let told = format!("the line has {} fields, expected {}", fields.len(), names.len());
             mistakes.on(line, &told);
             continue;
         }
@@ -127,9 +127,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     mistakes.outcome()?;
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no line below the header")));
+        return Err(Failure::mistake(format!("{name}: contains no line below the header")));
     }
     let mut runs = Runs::in_order(runs);
-    runs.notes.extend(unknown.iter().map(|name| format!("not compared: {name} (not known here)")));
+    runs.notes.extend(unknown.iter().map(|name| format!("not compared: {name} (unknown column)")));
     Ok(runs)
 }

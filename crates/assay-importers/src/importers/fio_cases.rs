@@ -58,7 +58,7 @@ fn reports_of_one_run_count_once() {
     let found = of(&reports.map(|(end, ios, ms)| document(end, &job("read", ios, ms))));
     assert_eq!(values(&found, "iops"), [("randread 4k".to_owned(), vec![1_100.0])]);
     assert!(
-        found.notes.iter().any(|note| note.starts_with("3 reports of the same run")),
+        found.notes.iter().any(|note| note.starts_with("Assay skips 3 earlier reports")),
         "{:?}",
         found.notes
     );

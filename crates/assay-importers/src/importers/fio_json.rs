@@ -17,10 +17,10 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "fio-json",
         summary: "JSON and JSON+ of fio 2.2 and later (--output-format=json)",
-        text: "Each kind of access and block size is a workload. Job options (global options included) that differ \
-               among the runs of a workload are the factors, and equal jobs are replicates. Jobs of one group with \
-               equal options form one run with their total. Latencies are those with percentiles in fio, usually from \
-               the end of the submission (clat_ns). The order comes from the times in the files.",
+        text: "Each combination of access type and block size is a workload. Job options (including global options) \
+               that differ between runs of a workload are factors, and equal jobs are replicates. Assay combines jobs \
+               of one group with equal options into one run and adds up their results. Latencies are the fio latencies \
+               with percentiles, usually completion latencies (clat_ns). Assay orders the runs by time.",
     },
     recognises: |start| head::has_keys(start, &["fio version"]),
     reads: Reads::Runs(read),
@@ -89,7 +89,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     found.in_order &= documents == 0;
     if earlier > 0 {
         found.notes.push(format!(
-            "{earlier} reports of the same run (status-interval) are skipped: the last one covers them"
+            "Assay skips {earlier} earlier reports of the same run (status-interval); the last report is cumulative"
         ));
     }
     Ok(found)
@@ -126,12 +126,12 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     };
     if jobs.is_empty() {
         return Err(Failure::mistake(format!(
-            "{name}: contains no `jobs`: fio was interrupted, or ran none"
+            "{name}: contains no `jobs`; fio was interrupted or ran no job"
         )));
     }
     if jobs.len() > MOST_JOBS {
         return Err(Failure::mistake(format!(
-            "{name}: contains {} jobs; the limit is {MOST_JOBS} per file; import parts",
+            "{name}: contains {} jobs, the limit is {MOST_JOBS} per file; import parts of the file",
             jobs.len()
         )));
     }
@@ -165,7 +165,7 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     }
     if found.runs.len() == runs_before {
         return Err(Failure::mistake(format!(
-            "{name}: no job read or wrote anything; check `error` of its jobs"
+            "{name}: no job read or wrote data; check the `error` field of the jobs"
         )));
     }
     Ok(())
@@ -269,8 +269,8 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
             run.tell("iops", rate(several, |part| number(part, &["iops"])));
             run.tell("bandwidth_bytes_per_s", rate(several, bandwidth));
             merged(&mut run, several);
-            let note = "jobs that ran at once with equal options are one run: their total in the time of the longest; \
-                        percentiles only if the file has bins (json+)";
+            let note = "concurrent jobs with equal options form one run (total of all jobs over \
+                        the time of the longest); percentiles need bins (json+)";
             if !notes.iter().any(|known| known == note) {
                 notes.push(note.to_owned());
             }

@@ -12,9 +12,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "fio-log",
         summary: "logs of fio (_bw, _iops, _lat, _clat, _slat)",
-        text: "A file is one run per direction; its name states which log it is (NAME_bw.1.log). Bandwidth and IOPS \
-               are means of averaged entries (log_avg_msec), or the total of single entries over the time of the log. \
-               Latencies of single entries give mean, percentiles and maximum; averaged ones (log_avg_msec) the mean.",
+        text: "Each file is one run per direction; its name gives the log type (NAME_bw.1.log). With log_avg_msec, \
+               bandwidth and IOPS are means of the averaged entries; otherwise, totals divided by the log duration. \
+               Single latency entries give mean, percentiles and maximum; averaged entries give only the mean.",
     },
     recognises: |start| {
         let mut lines = lines::lines(start).take(LINES).peekable();
@@ -76,8 +76,8 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let kind = KINDS.iter().find_map(|(end, holds)| Some((stem.strip_suffix(end)?, end, *holds)));
     let Some((job, end, holds)) = kind else {
         return Err(Failure::mistake(format!(
-            "{name}: a fio log needs its type in its name; end it in _bw, _iops, _lat, _clat or _slat before the first \
-             point, as fio names it"
+            "{name}: the file name lacks the type of the fio log; before the first point, it must \
+             end in _bw, _iops, _lat, _clat or _slat"
         )));
     };
     let mut values = [Vec::new(), Vec::new(), Vec::new()];
@@ -86,7 +86,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     for (at, line) in lines::lines(text) {
         let Some((ms, value, direction, bytes)) = entry(line) else {
             return Err(Failure::mistake(format!(
-                "{name}:{at}:1: not an entry of a fio log; the file may be truncated"
+                "{name}:{at}:1: not a fio log entry; the file may be truncated"
             )));
         };
         values[direction].push(value);
@@ -107,7 +107,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let own = |count: f64| (seconds > 0.0).then(|| count / seconds);
-        let why = "the log covers less than 1 ms, too short for a rate";
+        let why = "the log covers less than 1 ms, which is too short for a rate";
         match holds {
             Holds::Bandwidth if !averaged && last_ms == 0 => run.lack("bandwidth_bytes_per_s", why),
             Holds::Iops if !averaged && last_ms == 0 => run.lack("iops", why),

@@ -12,10 +12,10 @@ use super::{Importer, Reads, head, times};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "flent",
-        summary: "data files of flent (.flent, .flent.gz)",
-        text: "Each series of a file is one run, by the mean of its samples: samples within a test are not trials. \
-               The name and unit of a series imply the better direction. The time in the file sets its order; its \
-               title is a factor.",
+        summary: "flent data files (.flent, .flent.gz)",
+        text: "Each series in a file becomes one run with the mean of the samples; samples within a test are not \
+               trials. The name and unit of a series imply the better direction. Assay orders the files by their \
+               times; the title is a factor.",
     },
     recognises: |start| {
         head::has_keys(start, &["raw_values"])
@@ -61,7 +61,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no series of its `results` has a number")));
+        return Err(Failure::mistake(format!("{name}: no series in `results` has a number")));
     }
     Ok(Runs::in_order(runs))
 }

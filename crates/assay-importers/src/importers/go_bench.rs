@@ -13,10 +13,10 @@ use super::{Importer, Reads};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "go-bench",
-        summary: "lines of Go's benchmarks (go test -bench, benchstat)",
-        text: "Each line is a run (go test -count 10 writes ten). name=level after a slash is a factor, and so are \
-               goos, goarch and cpu. Two files with --set are old and new. Go runs one benchmark after the other, so \
-               drift could explain the differences.",
+        summary: "Go benchmark lines (go test -bench, benchstat)",
+        text: "Each line is a run (go test -count 10 writes ten lines). name=level after a slash \
+               is a factor, as are goos, goarch and cpu. To compare two files, label each with \
+               --set. Go runs the benchmarks in sequence, so drift could explain the differences.",
     },
     recognises: |start| lines::lines(start).any(|(_, line)| line_of(line).is_some()),
     reads: Reads::Runs(read),
@@ -82,7 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no line is of a benchmark")));
+        return Err(Failure::mistake(format!("{name}: contains no benchmark line")));
     }
     Ok(Runs::in_order(runs))
 }

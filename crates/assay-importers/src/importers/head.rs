@@ -19,8 +19,8 @@ fn for_the_eye(head: &str) -> Option<&'static str> {
 }
 
 /// What to do with a binary trace.
-const BLKTRACE: &str = "a binary trace of blktrace for one CPU; run blkparse -i NAME -o trace.txt, which joins the \
-                        files of all CPUs (NAME.blktrace.0, NAME.blktrace.1, ...), and import trace.txt";
+const BLKTRACE: &str = "a binary blktrace file of one CPU; join the files of all CPUs (NAME.blktrace.0, \
+                        NAME.blktrace.1, ...) with blkparse -i NAME -o trace.txt, and import trace.txt";
 
 /// As much of a text as formats are told by.
 pub(super) fn of(text: &str) -> &str {
@@ -80,8 +80,8 @@ pub(super) fn strange(head: &str) -> Option<String> {
     }
     if start.starts_with('<') {
         return Some(format!(
-            "this looks like XML or a web page; the only supported XML is results of Phoronix (PhoronixTestSuite with \
-             Result); {known}"
+            "this looks like XML or a web page; the only supported XML format is the Phoronix \
+             result (PhoronixTestSuite with Result); {known}"
         ));
     }
     if !start.starts_with(['{', '[']) {
@@ -89,8 +89,8 @@ pub(super) fn strange(head: &str) -> Option<String> {
         let is_prose = line.contains(' ') && !line.contains([',', ';', '\t']);
         return is_prose.then(|| {
             format!(
-                "this looks like plain text that starts with `{}`; a table starts with its column names, such as \
-                 replicate,workload,metric,value; {known}",
+                "this looks like plain text that starts with `{}`; a table starts with column \
+                 names, such as replicate,workload,metric,value; {known}",
                 quoted(line)
             )
         });
@@ -99,12 +99,12 @@ pub(super) fn strange(head: &str) -> Option<String> {
     keys.truncate(NAMED);
     let keys: Vec<String> = keys.into_iter().map(|key| format!("`{}`", quoted(key))).collect();
     let keys = match keys.as_slice() {
-        [] => "without a key".to_owned(),
+        [] => "without keys".to_owned(),
         keys => format!("that starts with the keys {}", keys.join(", ")),
     };
     Some(format!(
-        "this looks like JSON {keys}, which no importer supports: fio's has `fio version` and `jobs` \
-         (--output-format=json), hyperfine's has `results` with `times`; {known}"
+        "this looks like JSON {keys}, which no importer supports (fio JSON has `fio version` and \
+         `jobs`, hyperfine JSON has `results` with `times`); {known}"
     ))
 }
 

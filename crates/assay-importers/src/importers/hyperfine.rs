@@ -14,9 +14,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "hyperfine-json",
         summary: "JSON of hyperfine (--export-json)",
-        text: "Each time is a run. The parameters are the factors; without parameters, Assay compares the commands. \
-               hyperfine runs one command after the other, so drift could explain the differences: ratios without \
-               verdicts.",
+        text: "Each time value is one run. Parameters are factors; without parameters, Assay compares the commands. \
+               hyperfine runs the commands in sequence, so drift could explain the differences, and Assay gives \
+               ratios without verdicts.",
     },
     recognises: |start| {
         head::has_keys(start, &["results", "command"]) && !head::has_keys(start, &["fio version"])
@@ -38,7 +38,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let times = json::list(result, &["times"]);
         if times.is_empty() {
             return Err(Failure::mistake(format!(
-                "{name}: a result has no `times`: from hyperfine before 1.2, or removed; means alone are not trials"
+                "{name}: a result has no `times` (hyperfine before 1.2, or removed); means are not trials"
             )));
         }
         let mut first = Run::of(WORKLOAD);

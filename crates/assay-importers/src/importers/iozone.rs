@@ -10,10 +10,10 @@ use super::{Importer, Reads, evidence};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "iozone",
-        summary: "tables of iozone 3 (automatic mode)",
-        text: "Each number is a run of its test; file and record size are factors. The banner states the unit: KiB \
-               per second, operations per second or microseconds per operation. Without -e, -c or -I it mostly \
-               measures the page cache.",
+        summary: "iozone 3 tables (automatic mode)",
+        text: "Each number is one run of one test; file size and record size are factors. The banner states the \
+               unit: KiB per second, operations per second or microseconds per operation. Without -e, -c or -I, \
+               iozone mostly measures the page cache.",
     },
     recognises: |start| {
         start.lines().take(BANNER).any(|line| header(line).is_some())
@@ -89,12 +89,12 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     if runs.is_empty() {
         return Err(Failure::mistake(format!(
-            "{name}: no row of digits below the header; of iozone, Assay reads only the table of the automatic mode, \
-             not that of -t"
+            "{name}: no numeric row below the header; Assay reads only the table of iozone's \
+             automatic mode, not of -t"
         )));
     }
     let notes = vec![
-        "iozone does not report the cache: without -e, -c or -I it may have measured memory"
+        "iozone does not report cache use; without -e, -c or -I, it may have measured memory"
             .to_owned(),
     ];
     Ok(Runs { notes, ..Runs::in_order(runs) })

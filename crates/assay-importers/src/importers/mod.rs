@@ -217,14 +217,14 @@ pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
         match first {
             Some((other, known)) if known.about.name != own.about.name => {
                 return Err(Failure::mistake(format!(
-                    "{} is {} and {} is {}; import them separately, then use assay compare",
+                    "{} is {} and {} is {}; import each file separately, then use assay compare",
                     other.name, known.about.name, file.name, own.about.name
                 )));
             }
             _ => first = first.or(Some((file, own))),
         }
     }
-    first.map(|(_, importer)| importer).ok_or_else(|| Failure::mistake("there is no file"))
+    first.map(|(_, importer)| importer).ok_or_else(|| Failure::mistake("no file given"))
 }
 
 /// Reads all files of one study with one importer.
@@ -237,13 +237,13 @@ pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcom
     let zeros: BTreeSet<&str> = zeros.iter().map(|(_, metric)| metric.as_str()).collect();
     if compares && !zeros.is_empty() {
         let names = zeros.into_iter().collect::<Vec<_>>().join(", ");
-        found.notes.push(format!("compared by differences where a value is zero: {names}"));
+        found.notes.push(format!("compared by differences because a value is zero: {names}"));
     }
     let unknown = series.iter().filter(|one| compares && !one.better.is_known());
     let unknown: BTreeSet<&str> = unknown.map(|one| one.metric.as_str()).collect();
     for metric in unknown {
         found.notes.push(format!(
-            "the better direction of {metric} is unknown, so it gets no verdict; state it with --better \
+            "no verdict for {metric}, because the better direction is unknown; set --better \
              {metric}=higher or --better {metric}=lower"
         ));
     }
@@ -256,7 +256,7 @@ fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> 
         let series = &mut found.measurements.series;
         if let Some(known) = metrics::find(metric).filter(|known| known.better != *better) {
             return Err(Failure::mistake(format!(
-                "--better {metric}: {} of it; leave the option out",
+                "--better {metric}: {} for this metric; remove the option",
                 known.better.words()
             )));
         }
@@ -278,12 +278,12 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
     match importer.reads {
         Reads::Table(read) => {
             let [file] = files else {
-                return Err(Failure::mistake("a table of trials is a study by itself"));
+                return Err(Failure::mistake("import one table of trials at a time"));
             };
             if let Some((name, level)) = file.arm.iter().next() {
                 return Err(Failure::mistake(format!(
-                    "{}: a table names its own factors; add a column factor:{name} with {level} to it instead of --set \
-                     {name}={level}",
+                    "{}: a table defines its own factors; add a column factor:{name} with {level} \
+                     instead of --set {name}={level}",
                     file.name
                 )));
             }
@@ -303,7 +303,7 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
             together::together(&all, options)
         }
         Reads::Requests(_) => Err(Failure::mistake(format!(
-            "{} contains single requests ({}), not numbers to compare; assay import converts it to a recording",
+            "{} contains single requests ({}), not numbers to compare; convert it with assay import",
             files.first().map_or("the file", |file| file.name.as_str()),
             importer.about.name
         ))),

@@ -19,7 +19,7 @@ pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
     let importer = find(format).ok_or_else(|| format!("unknown format {format}"))?;
     let Reads::Runs(read) = importer.reads else {
         return Err(format!(
-            "{format} is a table of trials or single requests, not the numbers of one run"
+            "{format} is for tables of trials or single requests, not for the numbers of one run"
         ));
     };
     let mut found = read(NAME, text).map_err(|failure| failure.message)?;
@@ -47,7 +47,7 @@ pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
         }
     }
     if numbers.is_empty() {
-        return Err(format!("it contains no number of {format}"));
+        return Err(format!("it contains no {format} number"));
     }
     Ok(numbers)
 }
@@ -98,7 +98,7 @@ mod tests {
         let names: Vec<&str> = runs.map(|one| one.about.name).collect();
         assert_eq!(names, FORMATS);
         assert!(
-            numbers("trials-csv", "replicate,value\n").unwrap_err().contains("a table of trials")
+            numbers("trials-csv", "replicate,value\n").unwrap_err().contains("tables of trials")
         );
         assert!(numbers("no-format", "").unwrap_err().contains("unknown format no-format"));
     }

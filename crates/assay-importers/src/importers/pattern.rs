@@ -49,11 +49,7 @@ fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
             rest = after;
         }
     }
-    if named {
-        Ok(parts)
-    } else {
-        Err(wrong("it names no level; write {NAME} in the place of one"))
-    }
+    if named { Ok(parts) } else { Err(wrong("it has no level; write {NAME} in place of a level")) }
 }
 
 /// An open place takes as little as it can, and at least one letter for a level.

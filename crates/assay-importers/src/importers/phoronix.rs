@@ -11,8 +11,8 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "phoronix-xml",
         summary: "composite.xml of the Phoronix Test Suite",
-        text: "Each value of a result is a run, and Assay compares the systems. The suite repeats a test on one \
-               system before the next one, in an unknown order: ratios without verdicts.",
+        text: "Each value of a result is a run, and Assay compares the systems. The suite runs all repetitions on one \
+               system before the next system, in an unknown order, so Assay gives ratios without verdicts.",
     },
     recognises: |start| start.contains("<PhoronixTestSuite>"),
     reads: Reads::Runs(read),

@@ -29,8 +29,8 @@ pub(super) fn ranges(text: &str) -> Option<String> {
         histograms.iter().filter_map(|(histogram, buckets)| range(histogram, buckets)).collect();
     (!ranges.is_empty()).then(|| {
         format!(
-            "histograms of Prometheus, which give ranges, not numbers: {}. Measure with assay check --for etcd, or \
-             import requests that were recorded one by one",
+            "Prometheus histograms, which give ranges and not numbers: {}. Measure with assay \
+             check --for etcd, or import recorded requests",
             ranges.join("; ")
         )
     })
@@ -62,7 +62,7 @@ fn range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
         [] => String::new(),
         labels => format!("{{{}}}", labels.join(",")),
     };
-    let text = format!("{name}{labels} has its 99th percentile between {low} and {high}");
+    let text = format!("the 99th percentile of {name}{labels} is between {low} and {high}");
     let bound = match name {
         _ if name == ETCD.0 => ETCD.1,
         _ => return Some(text),
@@ -72,7 +72,7 @@ fn range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
         () if low >= bound => "not met",
         () => "inconclusive",
     };
-    Some(format!("{text} s (etcd asks for less than {bound} s: {verdict})"))
+    Some(format!("{text} s (etcd requires less than {bound} s: {verdict})"))
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
         let text =
             "# TYPE a histogram\na_bucket{le=\"0.5\"} 99 1700000000\na_bucket{le=\"+Inf\"} 100\n";
         let found = ranges(text).unwrap();
-        assert!(found.contains("a has its 99th percentile between 0 and 0.5. "), "{found}");
+        assert!(found.contains("the 99th percentile of a is between 0 and 0.5. "), "{found}");
         assert_eq!(ranges("a_bucket{le=\"1\"} 5\n"), None, "no bucket of all");
         assert_eq!(ranges("a_bucket{le=\"+Inf\"} 0\n"), None, "no requests");
         assert_eq!(ranges("a 1\n"), None);
@@ -124,13 +124,13 @@ mod tests {
         let found = ranges(&(member("fast", [99, 100]) + &member("slow", [10, 99]))).unwrap();
         assert!(
             found.contains(
-                "a{instance=\"fast\",path=\"a,b\"} has its 99th percentile between 0 and 0.5;"
+                "the 99th percentile of a{instance=\"fast\",path=\"a,b\"} is between 0 and 0.5;"
             ),
             "{found}"
         );
         assert!(
             found.contains(
-                "a{instance=\"slow\",path=\"a,b\"} has its 99th percentile between 0.5 and 1."
+                "the 99th percentile of a{instance=\"slow\",path=\"a,b\"} is between 0.5 and 1."
             ),
             "{found}"
         );

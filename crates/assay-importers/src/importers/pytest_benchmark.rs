@@ -11,8 +11,8 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "pytest-benchmark",
         summary: "JSON of pytest-benchmark (--benchmark-json)",
-        text: "Each benchmark of a file is one run, by its mean: its rounds share one process and are not trials. Its \
-               parameters are factors; files contain their date.",
+        text: "Each benchmark in a file becomes one run with the mean of the rounds; rounds share one process and are \
+               not trials. The parameters are factors. Assay orders the files by date.",
     },
     recognises: |start| {
         head::has_keys(start, &["machine_info", "benchmarks"])

@@ -78,7 +78,7 @@ impl Run {
         }
         let needed = observations_needed(share).unwrap_or(u64::MAX);
         let (needed, had) = (show::count(needed), show::count(count));
-        self.lack(metric, &format!("needs {needed} operations per run, had {had}"));
+        self.lack(metric, &format!("needs {needed} operations per run, but the run had {had}"));
     }
 }
 

@@ -16,9 +16,9 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "sysstat-json",
         summary: "JSON of sysstat (iostat -o JSON, sadf -j)",
-        text: "Each device of a file is one run, by the means of its reports (waits weighted by requests). The first \
-               report of iostat is the mean since boot, so Assay skips it if others follow. The file does not state \
-               what ran: name it with --set.",
+        text: "Each device in a file becomes one run with the mean of each metric over all reports (wait times \
+               weighted by number of requests). The first iostat report is the mean since boot, so Assay skips this \
+               report if others follow. The file does not name the workload; set a name with --set.",
     },
     recognises: |start| head::has_keys(start, &["sysstat", "hosts"]),
     reads: Reads::Runs(read),
@@ -110,7 +110,7 @@ fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
         all.any(|own| own.trim_matches('"') == name || name.trim_end_matches("/s") == own)
     };
     for name in unknown.into_iter().filter(|name| !is_unused(name)) {
-        notes.push(format!("not compared: {name} (not known here)"));
+        notes.push(format!("not compared: {name} (unknown field)"));
     }
     let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
         let mut run = Run::of(device);

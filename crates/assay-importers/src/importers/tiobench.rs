@@ -10,9 +10,9 @@ use super::{Importer, Reads};
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "tiobench",
-        summary: "tables of tiobench.pl",
-        text: "Each row is a run; its identifier, sizes and threads are factors. MB are 2^20 bytes. tiobench runs all \
-               threads of a row at once and one row after the other.",
+        summary: "tiobench.pl tables",
+        text: "Each row is a run; identifier, sizes and threads are factors. 1 MB is 2^20 bytes. \
+               tiobench runs all threads of a row at once, and the rows in sequence.",
     },
     recognises: |start| {
         let mut lines = start.lines().map(str::trim);
@@ -51,7 +51,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no section of tiobench has a row")));
+        return Err(Failure::mistake(format!("{name}: no tiobench section has a row")));
     }
     Ok(Runs::in_order(runs))
 }

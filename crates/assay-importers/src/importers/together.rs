@@ -90,7 +90,7 @@ fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
         }
         for run in &runs.runs {
             let workload = place_in(&mut all.workloads, &run.workload);
-            at_most(MOST_KINDS, all.workloads.len(), "kinds of work", &file.name)?;
+            at_most(MOST_KINDS, all.workloads.len(), "workloads", &file.name)?;
             at_most(MOST_RUNS, all.runs.len() + 1, "runs", &file.name)?;
             let (arm, replicate, order) = (0, 0, None);
             all.runs.push(One { run, given: &file.arm, workload, arm, replicate, order });
@@ -109,7 +109,7 @@ fn at_most(most: usize, count: usize, what: &str, name: &str) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::mistake(format!(
-        "{name}: this study has more than {most} {what}; import parts of it"
+        "{name}: this study has more than {most} {what}; import parts of the data"
     )))
 }
 
@@ -134,7 +134,7 @@ fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>
     for name in &given {
         if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
             return Err(Failure::mistake(format!(
-                "{}: no --set gives its {}, as for other files; set it for each",
+                "{}: no --set for factor {}, which other files have; set the factor for each file",
                 file.name,
                 quoted(name)
             )));
@@ -148,7 +148,7 @@ fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>
             continue;
         }
         if told_by(all, &kept, name) {
-            all.notes.push(format!("{} changes with {}", quoted(name), kept.join(" and ")));
+            all.notes.push(format!("{} varies together with {}", quoted(name), kept.join(" and ")));
         } else {
             kept.push(name.clone());
         }
@@ -233,8 +233,7 @@ impl All<'_> {
             .any(|pair| pair[0].0 == pair[1].0 && pair[1].1.0 < pair[0].1.1.max(pair[0].1.0 + 1));
         if overlap {
             self.notes.push(
-                "by their times, runs of one workload overlapped: their order is unknown"
-                    .to_owned(),
+                "the times of runs of one workload overlap, so the order is unknown".to_owned(),
             );
         }
         !overlap
@@ -267,8 +266,8 @@ impl All<'_> {
                 );
             }
             Order::Unknown | Order::Sequential => self.notes.push(
-                "the runs are in blocks or without complete replicates, so Assay gives ratios without verdicts; \
-                 interleave the configurations"
+                "the runs are in blocks or not in complete replicates, so Assay gives ratios \
+                 without verdicts; interleave the configurations"
                     .to_owned(),
             ),
             _ => {}
@@ -281,7 +280,7 @@ impl All<'_> {
             let Some(factor) = self.factors.iter().find(|factor| factor.name == *name) else {
                 let names = self.factors.iter().map(|factor| factor.name.as_str());
                 return Err(Failure::mistake(format!(
-                    "--baseline {name}={level}: {} does not differ among the runs; {}",
+                    "--baseline {name}={level}: {} does not differ between runs; {}",
                     quoted(name),
                     advice(name, names)
                 )));
@@ -302,7 +301,7 @@ impl All<'_> {
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
         self.notes.push(format!(
-            "the baseline is {}, that of the first run; --baseline sets another",
+            "the baseline is {} (the first run); --baseline sets another",
             words.join(" ")
         ));
         Ok(first)
@@ -380,7 +379,7 @@ impl All<'_> {
         let mut notes = Vec::new();
         for ((workload, why), nouns) in reasons {
             let nouns: Vec<&str> = nouns.into_iter().collect();
-            notes.push(format!("no {} of {workload}: {why}", nouns.join(", ")));
+            notes.push(format!("no {} for {workload}: {why}", nouns.join(", ")));
         }
         self.notes.extend(notes);
     }

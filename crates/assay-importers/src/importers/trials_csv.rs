@@ -25,10 +25,10 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "trials-csv",
         summary: "tidy CSV: one row per trial and metric",
-        text: "Columns replicate, workload, metric and value, optionally order and status, and a column factor:NAME \
-               per factor. Write a metric as latency:lower, iops:higher or errors:lower:difference (compared by \
-               differences, which allows zeros). A status is ok, failed, disturbed or lead-in, with a reason after a \
-               colon. Lines that begin with # are comments.",
+        text: "The columns are replicate, workload, metric and value, one factor:NAME per factor, and optionally \
+               order and status. Write a metric as latency:lower, iops:higher or errors:lower:difference (compared \
+               by differences, which allows zeros). The status is ok, failed, disturbed or warmup, with an \
+               optional reason after a colon. Lines that begin with # are comments.",
     },
     // What has no header of another format is told what is wrong with it here.
     recognises: |_| false,

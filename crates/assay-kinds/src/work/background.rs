@@ -57,7 +57,7 @@ pub fn run(
         let ran = work.run(own);
         over.store(!simulated, Ordering::Relaxed);
         let other = background.join();
-        (ran, other.unwrap_or_else(|_| Err("the background load broke off".to_owned())))
+        (ran, other.unwrap_or_else(|_| Err("the background load failed".to_owned())))
     });
     let (ran, measured) = apart(ran?, other?);
     Ok((ran, Some(measured)))

@@ -292,11 +292,6 @@ pub trait Asks {
         false
     }
 
-    /// Sets the limit of its memory; whether it has one.
-    fn limit_memory(&mut self, _bytes: Bytes) -> bool {
-        false
-    }
-
     /// The time of a trial where it is set.
     fn time(&self) -> Option<Time>;
 
@@ -340,11 +335,6 @@ pub trait Asks {
 
     /// What reads its trials, where they are recorded and not run.
     fn records(&self) -> Option<&dyn Records> {
-        None
-    }
-
-    /// The same, to be changed.
-    fn records_mut(&mut self) -> Option<&mut dyn Records> {
         None
     }
 

@@ -10,7 +10,7 @@ macro_rules! kinds {
 
         /// Work as a study asks for it.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(rename_all = "kebab-case")]
+        #[serde(rename_all = "snake_case")]
         #[allow(clippy::large_enum_variant, reason = "a study has few of them")]
         pub enum Work {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
@@ -19,7 +19,7 @@ macro_rules! kinds {
 
         /// Work as it will be run.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(rename_all = "kebab-case")]
+        #[serde(rename_all = "snake_case")]
         pub enum Planned {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
             $variant($module::Planned),)+
@@ -27,7 +27,7 @@ macro_rules! kinds {
 
         /// What only one kind of work counts.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(rename_all = "kebab-case")]
+        #[serde(rename_all = "snake_case")]
         pub enum Detail {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
             $variant($module::Detail),)+

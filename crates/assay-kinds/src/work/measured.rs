@@ -117,7 +117,7 @@ impl Measured {
     /// The window had no length.
     pub fn per_second(&self, amount: u64) -> Result<f64, String> {
         if self.window_ns == 0 {
-            return Err("the window had no length".to_owned());
+            return Err("the measurement window was empty".to_owned());
         }
         Ok(amount as f64 / (self.window_ns as f64 / 1e9))
     }

@@ -47,11 +47,11 @@ static KEYS: Fields = Fields {
         needed(
             "operation",
             Form::Word(|| Operation::ALL.map(Operation::name).to_vec()),
-            "operation to repeat: dependent arithmetic, first touch of fresh pages, fork and exit, or a system call \
+            "operation to repeat: dependent arithmetic, first touch of new pages, fork and exit, or a system call \
              (getppid)",
             "operation = \"syscall\"",
         ),
-        field("runtime", Form::Time { least: Time(1) }, "time of a trial", "runtime = \"1 s\""),
+        field("runtime", Form::Time { least: Time(1) }, "duration of a trial", "runtime = \"1 s\""),
     ],
 };
 
@@ -59,7 +59,7 @@ const RATE: Metric = metric(
     "micro_operations_per_s",
     Better::Higher,
     "operations per second",
-    "operations of a micro-benchmark per second in a single thread",
+    "operations per second of a micro-benchmark in a single thread",
 );
 
 const COST: Metric = metric(
@@ -73,10 +73,10 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "micro",
         summary: "micro-benchmark of one basic operation",
-        text: "A separate single-threaded process repeats one operation: dependent arithmetic, the first touch of \
-               fresh anonymous pages, fork and exit, or the cheapest real system call. Assay calibrates a batch to \
-               half a millisecond, then repeats batches until the time is over. Virtual machines, containers and \
-               mitigations affect each operation by a different factor, so no single number describes them.",
+        text: "A separate single-threaded process repeats one operation: dependent arithmetic, the first touch of new \
+               anonymous pages, fork and exit, or a minimal system call. Assay chooses the batch size so that a batch \
+               takes half a millisecond, then repeats batches until the trial ends. Virtual machines, containers and \
+               mitigations affect each operation differently, so a single number cannot describe their overhead.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "micro = { operation = \"syscall\" }";
@@ -137,13 +137,12 @@ impl Asks for Asked {
 const fn words(operation: Operation) -> &'static str {
     match operation {
         Operation::Arithmetic => {
-            "dependent arithmetic: a multiplication and shifts of integers, a multiplication and an addition of \
-             floating-point numbers"
+            "dependent arithmetic: integer multiplication and shifts, floating-point multiplication and addition"
         }
         Operation::PageFault => {
-            "first touches of fresh anonymous pages, 256 mapped and unmapped at a time"
+            "first touch of new anonymous pages, mapped and unmapped in batches of 256"
         }
-        Operation::ForkExit => "fork of a small process, exit of its child, and wait",
+        Operation::ForkExit => "fork of a small process, exit of the child, and wait",
         Operation::Syscall => "minimal system calls (getppid)",
     }
 }
@@ -157,7 +156,7 @@ pub struct Planned {
 
 impl Runs for Planned {
     fn words(&self) -> String {
-        format!("{}, one after the other in one thread", words(self.operation))
+        format!("{}, one at a time in a single thread", words(self.operation))
     }
 
     fn touches(&self) -> Touch {
@@ -197,7 +196,7 @@ impl Runs for Planned {
             Operation::ForkExit => stressed(["--fork", "1"]),
             Operation::Syscall => ["perf", "bench", "syscall", "basic"].map(str::to_owned).to_vec(),
         };
-        let remark = "its operation is another: its numbers compare places, and not with these";
+        let remark = "this program runs another operation; do not compare its numbers with Assay's";
         CommandLine { words, remarks: vec![remark.to_owned()] }
     }
 }
@@ -239,7 +238,7 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
 /// Why it could not.
 fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
     let own = run.system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("cannot find this program: {error}"))?;
+    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
     let (own, time) = (own.display().to_string(), time_ns.to_string());
     // Whoever asks with an input has the patience for a machine that is busy with others' work.
     let none = run.system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
@@ -248,7 +247,7 @@ fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOu
     let told = told.map_err(|error| error.to_string())?;
     serde_json::from_str(&told.text).map_err(|_| {
         let complaint = told.complaint.trim().trim_start_matches("assay: ");
-        format!("the machine refused {}: {}", operation.name(), outside::spelled(complaint))
+        format!("the system refused {}: {}", operation.name(), outside::spelled(complaint))
     })
 }
 

@@ -38,16 +38,16 @@ pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Programs, Run};
 kinds! {
     io = Io tells Facts,
     command = Command,
-    observe = Observe,
+    production = Production,
     stacks = Stacks,
     micro = Micro,
     boot = Boot tells Facts,
     files = Files,
-    pages = Pages,
+    memory = Memory,
     network = Network,
     capacity = Capacity tells Facts,
     sustained = Sustained tells Facts,
-    rounds = Rounds tells Facts,
+    steady_state = SteadyState tells Facts,
     burst = Burst tells Facts,
     replay = Replay tells Facts,
     durability = Durability tells Facts,
@@ -63,14 +63,14 @@ const NAME: Field = needed(
 const BACKGROUND: Field = field(
     "background",
     Form::Table(&io::keys::BACKGROUND),
-    "background load in the other half of the area; counted, not compared",
+    "background load in the other half of the area; measured but not compared",
     "background = { pattern = \"random\", mix = \"write\", block_size = \"1 MiB\", direct = false }",
 );
 
 const OPTIONAL: Field = field(
     "optional",
     Form::Flag,
-    "skip the workload and report the reason if it cannot run, for example without a program; false by default",
+    "skip the workload and report the reason if it cannot run, such as a missing program; false by default",
     "optional = true",
 );
 
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(names.len(), KINDS.len(), "a name stands twice");
         for kind in KINDS {
             let About { name, summary, text } = kind.about;
-            assert!(name.chars().all(|letter| letter.is_ascii_lowercase()), "{name}");
+            assert!(name.bytes().all(|sign| matches!(sign, b'a'..=b'z' | b'_')), "{name}");
             assert!(!summary.is_empty() && !summary.ends_with('.'), "{name}");
             assert!(text.ends_with('.'), "{name}");
             assert_eq!(kind.keys.label, name);

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::command::ReadFormat;
 use super::io::Engine;
 use super::measured::Measured;
-use super::observe::{Limits, Lookout};
+use super::production::{Limits, Lookout};
 use super::replay::{self, Recall};
 
 const MIB: u64 = 1 << 20;
@@ -37,8 +37,8 @@ pub struct Area {
 }
 
 /// Why nothing is written to a target that is only read, and what to do.
-pub const ONLY_READ: &str =
-    "this target is only read; use a directory (for a device: assay plan check DEVICE)";
+pub const ONLY_READ: &str = "cannot write to this target: no consent given; use a directory (for a device: assay plan \
+                             check DEVICE)";
 
 impl Area {
     /// Two halves of it, whole MiB where it has them. A stranger's may end where no number reaches.
@@ -124,7 +124,7 @@ impl Programs<'_> {
     pub const NONE: Self = Self {
         replicate: 0,
         trial: 0,
-        formats: |format, _| Err(format!("{format} is not read here")),
+        formats: |format, _| Err(format!("format {format} is not supported here")),
         recall: replay::nothing,
         notes: None,
     };

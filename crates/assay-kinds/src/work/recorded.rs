@@ -10,8 +10,8 @@ use assay_system::system::System;
 use super::check_option::Example;
 use super::{Entry, KINDS, Measured, Planned};
 
-/// What a kind of recorded work is called where its trials are spoken of, and how the command line asks for
-/// it. Its shipped study has the name of the kind.
+/// What a kind of recorded work is called where its trials are spoken of, and
+/// where it is shown. Its shipped study has the name of the kind.
 #[derive(Debug)]
 pub struct Recording {
     /// A trial.
@@ -22,50 +22,10 @@ pub struct Recording {
     pub told_by: &'static str,
     /// Why one of which only the beginning was noted has no number.
     pub cut_off: &'static str,
-    /// What `--until` of `run` means for it, behind what it means for other work.
-    pub until: &'static str,
     /// Its line among the examples of `run`.
     pub example: Example,
-    /// The options of `run` and `plan` that are for it alone.
-    pub options: RecordOptions,
     /// Labels that a user gives to its trials.
     pub labels: RecordLabels,
-}
-
-/// Options of `run` and `plan`, by what they ask.
-#[derive(Debug)]
-pub struct RecordOptions {
-    /// The heading that they stand under.
-    pub heading: &'static str,
-    /// The factor whose levels are groups.
-    pub by: RecordOption,
-    /// The factors that it may name.
-    pub factors: fn() -> Vec<&'static str>,
-    /// How many are read, the newest.
-    pub count: RecordOption,
-    /// How many that may be at most.
-    pub most: u32,
-    /// Where they are read instead.
-    pub source: RecordOption,
-    /// How often the machine is restarted for more of them.
-    pub restarts: RecordOption,
-    /// That it is done, and not shown alone.
-    pub sure: RecordOption,
-}
-
-/// An option.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordOption {
-    pub name: &'static str,
-    /// What it asks, as the help says it.
-    pub help: &'static str,
-}
-
-impl RecordOptions {
-    /// Each of them, in the order of the help.
-    pub const fn all(&self) -> [RecordOption; 5] {
-        [self.by, self.count, self.source, self.restarts, self.sure]
-    }
 }
 
 /// Gives a label to trials, of the running machine or of a word that names some, and keeps it beside the
@@ -161,30 +121,18 @@ pub trait Records {
     /// The factor whose levels are the groups of its trials.
     fn factor(&self) -> &'static str;
 
-    /// Groups them by another one, of the name that the command line has for it.
-    fn group_by(&mut self, factor: &str);
-
     /// How many are read, the newest.
     fn newest(&self) -> usize;
 
-    /// Reads so many.
-    fn take_newest(&mut self, count: u32);
-
-    /// Times what is named, too.
-    fn time_until(&mut self, what: &str);
+    /// Where they are read.
+    fn source(&self) -> Source;
 
     /// Reads so many of the newest; labels are those that are kept beside results.
     ///
     /// # Errors
     /// The user's mistake where there is no such source; refused where nothing of a trial can be read, with
     /// what to do.
-    fn read(
-        &self,
-        system: &dyn System,
-        source: &Source,
-        most: usize,
-        results: Option<&Path>,
-    ) -> Outcome<Recorded>;
+    fn read(&self, system: &dyn System, most: usize, results: Option<&Path>) -> Outcome<Recorded>;
 
     /// The one that goes on while this program runs.
     ///
@@ -201,39 +149,18 @@ pub trait Records {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn a_kind_has_a_recording_just_where_its_work_has_records() {
         for entry in KINDS {
-            let mut work = (entry.sample)();
+            let work = (entry.sample)();
             let name = entry.about.name;
             assert_eq!(work.records().is_some(), entry.recording.is_some(), "{name}");
-            assert_eq!(work.records_mut().is_some(), entry.recording.is_some(), "{name}");
             if let (Some(records), Some(recording)) = (work.records(), entry.recording) {
                 assert_eq!(records.recording().one, recording.one);
                 assert!(records.planned().is_recorded(), "{name}");
-                let names: BTreeSet<&str> =
-                    recording.options.all().iter().map(|option| option.name).collect();
-                assert_eq!(names.len(), recording.options.all().len(), "{name}");
             }
-        }
-    }
-
-    #[test]
-    fn an_option_says_what_is_grouped_and_how_many_are_read() {
-        let Some((entry, recording)) = kind() else { return };
-        for factor in (recording.options.factors)() {
-            let mut work = (entry.sample)();
-            let records = work.records_mut().unwrap();
-            records.group_by(factor);
-            records.take_newest(7);
-            assert_eq!((records.factor(), records.newest()), (factor, 7));
-            // What is no factor of it changes nothing.
-            records.group_by("depth");
-            assert_eq!(records.factor(), factor);
         }
     }
 

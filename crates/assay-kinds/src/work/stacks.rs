@@ -81,24 +81,24 @@ const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -
 pub const RESIDENT: Metric = growth(
     "stacks_resident_bytes",
     "resident memory",
-    "resident memory that the threads add (Rss)",
+    "resident memory added by the threads (Rss)",
 );
 const PROPORTIONAL: Metric = growth(
     "stacks_pss_bytes",
     "proportional memory",
-    "proportional memory that the threads add (Pss)",
+    "proportional memory added by the threads (Pss)",
 );
 pub const VIRTUAL: Metric =
-    growth("stacks_virtual_bytes", "address space", "virtual memory that the threads add (VmSize)");
+    growth("stacks_virtual_bytes", "address space", "virtual memory added by the threads (VmSize)");
 const COMMITTED: Metric = growth(
     "stacks_committed_bytes",
     "committed memory",
-    "committed memory that the threads and others add (Committed_AS)",
+    "committed memory added by the threads and other programs (Committed_AS)",
 );
 const PAGE_TABLES: Metric = growth(
     "stacks_page_tables_bytes",
     "page tables",
-    "page table memory that the threads add (VmPTE)",
+    "page table memory added by the threads (VmPTE)",
 );
 const STARTING: Metric =
     metric("stacks_start_s", Better::Lower, "time to start", "time until all threads run");
@@ -107,10 +107,10 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "stacks",
         summary: "threads with a given stack size",
-        text: "A separate process starts idle threads with a reserved stack of this size and reads the added memory. \
-               It reports reserved (VmSize), used (VmRSS, Pss, VmPTE) and committed memory (Committed_AS, of the whole \
-               machine). A reserved stack does not use memory. Committed memory matters if the kernel does not \
-               overcommit (vm.overcommit_memory = 2).",
+        text: "A separate process starts idle threads with a reserved stack of the given size and measures the memory \
+               that they add: reserved (VmSize), used (VmRSS, Pss, VmPTE) and committed memory (Committed_AS, for the \
+               whole machine). A stack uses no memory until its thread touches the pages. Committed memory matters if \
+               the kernel does not overcommit (vm.overcommit_memory = 2).",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "stacks = { threads = 200, stack_size = \"8 MiB\" }";
@@ -128,7 +128,7 @@ impl Kind for Asked {
         set: |own, text| {
             let limit: Bytes = text.parse().map_err(|error| format!("{error}"))?;
             if !(LEAST..=MOST).contains(&limit) {
-                return Err(format!("a stack must be {LEAST} to {MOST}, not {limit}"));
+                return Err(format!("a stack size must be {LEAST} to {MOST}, not {limit}"));
             }
             own.stack_size = limit;
             Ok(())
@@ -189,7 +189,7 @@ pub struct Planned {
 impl Runs for Planned {
     fn words(&self) -> String {
         let limit = Bytes(self.limit_bytes);
-        format!("{} threads that do nothing, a stack of {limit} for each", self.threads)
+        format!("{} idle threads, each with a stack of {limit}", self.threads)
     }
 
     fn touches(&self) -> Touch {
@@ -251,7 +251,10 @@ impl Runs for Planned {
             self.threads
         );
         let words = ["sh".to_owned(), "-c".to_owned(), line].to_vec();
-        CommandLine { words, remarks: vec!["the interpreter's own memory is in it".to_owned()] }
+        CommandLine {
+            words,
+            remarks: vec!["the values include the interpreter's own memory".to_owned()],
+        }
     }
 }
 
@@ -303,7 +306,7 @@ impl Memory {
             // The other counts by processor, and is exact to some pages a processor only.
             resident: sysfs::first(
                 [own_bytes(system, "/proc/self/smaps_rollup", "Rss"), status("VmRSS")],
-                "/proc has no entry for it",
+                "/proc has no such entry",
             ),
             proportional: own_bytes(system, "/proc/self/smaps_rollup", "Pss"),
             page_tables: status("VmPTE"),
@@ -347,7 +350,7 @@ fn values(held: &[Held]) -> Told {
 /// Why there is nothing to read.
 fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let own = system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("cannot find this program: {error}"))?;
+    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
     let own = own.display().to_string();
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator that has an arena a thread would reserve more than the stacks.
@@ -357,10 +360,7 @@ fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let told = nothing.and_then(|nothing| system.told_of("env", &words, &nothing));
     let text = told.map_err(|error| error.to_string())?.text;
     serde_json::from_str(&text).map_err(|_| {
-        format!(
-            "cannot start {threads} threads with a stack of {} here",
-            Bytes(planned.limit_bytes)
-        )
+        format!("cannot start {threads} threads with a stack of {}", Bytes(planned.limit_bytes))
     })
 }
 
@@ -467,6 +467,6 @@ mod tests {
     fn a_process_that_cannot_have_them_is_told() {
         let fake = Fake::new();
         let planned = Planned { threads: 9, limit_bytes: 1 << 30 };
-        assert!(held(&fake, &planned).unwrap_err().contains("cannot find this program"));
+        assert!(held(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
     }
 }

@@ -31,7 +31,7 @@ swappiness = [60, 100]
 
 [[workload]]
 name  = "pages"
-pages = { memory_limit = "32 MiB", working_set = "150%", compressibility = "50%", runtime = "50 ms", ramp_time = "1 ms" }
+memory = { memory_limit = "32 MiB", working_set = "150%", compressibility = "50%", runtime = "50 ms", ramp_time = "1 ms" }
 "#;
 
 struct Site {

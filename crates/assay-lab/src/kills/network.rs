@@ -21,7 +21,7 @@ shaper = ["none", "80%", "95%"]
 
 [[workload]]
 name    = "link"
-network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase_time = "1 s", probe_interval = "10 ms" }
+network = { peer = "local", interface = "to-router", phases = ["idle", "up"], phase_time = "1 s", probe_interval = "10 ms" }
 "#;
 
 /// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.

@@ -276,7 +276,7 @@ fn without_room_set_aside_all_is_written_and_told() {
     (card.has_room, card.is_file) = (false, true);
     let found = pass(&mut card, &job(size, false, LONG));
     assert!(found.shape.full && found.first.all() == size / BLOCK, "{found:?}");
-    assert!(found.note.unwrap().ends_with("the file system sets no room aside (not supported)"));
+    assert!(found.note.unwrap().ends_with("the filesystem cannot reserve space (not supported)"));
     // A full pass needs none.
     let mut card = Card::new(None, SIZE, &never);
     card.has_room = false;
@@ -405,13 +405,13 @@ fn an_area_is_four_whole_blocks_at_least() {
     assert_eq!(look(BLOCK..5 * BLOCK).unwrap().first.as_written, 4);
     for area in [0..3 * BLOCK, 0..4 * BLOCK + 512, 0..0, Range { start: BLOCK, end: 0 }] {
         let told = look(area.clone()).unwrap_err().to_string();
-        assert!(told.contains("no whole number of blocks of 4096"), "{area:?}: {told}");
+        assert!(told.contains("not a multiple of 4096"), "{area:?}: {told}");
     }
     let none =
         Law { store: Some(Store { claimed_bytes: SIZE, held_bytes: 0, lie: Lie::Drops }), ..law };
     let job = job(SIZE, true, LONG);
     let told = capacity(&job, &target, Some(&none), &AtomicBool::new(false)).unwrap_err();
-    assert!(told.to_string().contains("a block at least"), "{told}");
+    assert!(told.to_string().contains("at least one block"), "{told}");
     let told = capacity(&job, &target, None, &AtomicBool::new(false)).unwrap_err();
     assert!(told.to_string().contains("a file or a device"), "{told}");
 }

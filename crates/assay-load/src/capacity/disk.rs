@@ -55,12 +55,12 @@ pub(super) struct Real<'a> {
 impl<'a> Real<'a> {
     pub fn open(target: &Target<'a>, job: &CapacityJob) -> Result<Self, LoadError> {
         let Some(file) = target.file else {
-            return Err(LoadError::Invalid("what holds blocks is a file or a device".to_owned()));
+            return Err(LoadError::Invalid("capacity needs a file or a device".to_owned()));
         };
         let setup = |what| move |source| LoadError::Setup { what, source };
         let alignment = target.memory_alignment.max(BLOCK_BYTES as usize);
         let buffer = Buffer::new(1, PIECE_BYTES as u32, alignment).map_err(setup("a buffer"))?;
-        let status = fstat(file).map_err(io::Error::from).map_err(setup("a look at the target"))?;
+        let status = fstat(file).map_err(io::Error::from).map_err(setup("the target"))?;
         let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
         let (start, bytes) = (job.area.start, job.area.end - job.area.start);
         let keys = [job.run, job.seed].map(mix64);

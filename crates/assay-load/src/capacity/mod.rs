@@ -262,7 +262,7 @@ pub fn capacity(
     let bytes = job.area.end.saturating_sub(job.area.start);
     if bytes < 4 * BLOCK_BYTES || !bytes.is_multiple_of(BLOCK_BYTES) {
         return Err(LoadError::Invalid(format!(
-            "{bytes} bytes are no whole number of blocks of {BLOCK_BYTES}, four at least"
+            "{bytes} bytes are not a multiple of {BLOCK_BYTES}, or fewer than four blocks"
         )));
     }
     let Some(law) = law else {

@@ -266,8 +266,8 @@ pub(super) fn run(
     {
         shape = CapacityShape::of(claimed_bytes, true);
         note = Some(format!(
-            "all of it was written instead of a sample, because the file system sets no room aside \
-             ({reason})"
+            "Assay wrote all blocks instead of a sample, because the filesystem cannot reserve \
+             space ({reason})"
         ));
     }
     let mut pass = Pass::new(disk, job.time.as_nanos() as u64, stop);

@@ -77,7 +77,9 @@ impl Simulated {
     pub fn new(law: &Law, bytes: u64, seed: u64) -> Result<Self, LoadError> {
         let held = law.store.map(|store| store.held_bytes / BLOCK_BYTES);
         if held == Some(0) {
-            return Err(LoadError::Invalid("a simulated drive holds a block at least".to_owned()));
+            return Err(LoadError::Invalid(
+                "a simulated drive must have at least one block".to_owned(),
+            ));
         }
         Ok(Self {
             pieces: BTreeMap::new(),

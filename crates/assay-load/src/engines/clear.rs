@@ -80,23 +80,23 @@ impl Clearing {
     /// What a reader of the numbers should know; `discard` says how a device is told.
     pub(super) fn notes(self, discard: &str) -> Vec<String> {
         let told = [
-            (self.discards(), format!("trims are {discard} of the device.")),
+            (self.discards(), format!("trims use {discard} on the device.")),
             (
                 self.trims && !self.is_device,
-                "trims punch holes into the file (fallocate, PUNCH_HOLE); what the file system tells \
-                 the drive of them, it decides."
+                "trims punch holes in the file (fallocate, PUNCH_HOLE); the filesystem decides \
+                 whether it discards the blocks on the drive."
                     .to_owned(),
             ),
             (
                 self.zeroes && self.is_device,
-                "zeroing is fallocate (ZERO_RANGE) on the device: what cannot zero by itself is \
-                 written zeros by the kernel."
+                "zeroing uses fallocate (ZERO_RANGE) on the device; if the device cannot zero \
+                 blocks itself, the kernel writes zeros."
                     .to_owned(),
             ),
             (
                 self.zeroes && !self.is_device,
-                "zeroing is fallocate (ZERO_RANGE) on the file: a file system may note that the \
-                 blocks are zeros and write none."
+                "zeroing uses fallocate (ZERO_RANGE) on the file; a filesystem may mark the blocks \
+                 as zero without writing them."
                     .to_owned(),
             ),
         ];
@@ -134,7 +134,7 @@ mod tests {
         let device = Clearing { is_device: true, ..of("trim/50:zero/50") };
         let told = device.notes("BLKDISCARD calls");
         assert!(
-            told[0].starts_with("trims are BLKDISCARD calls") && told[1].contains("written zeros")
+            told[0].starts_with("trims use BLKDISCARD calls") && told[1].contains("writes zeros")
         );
         assert!(device.discards() && device.allocates());
     }

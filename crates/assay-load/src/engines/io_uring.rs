@@ -26,7 +26,7 @@ use crate::{EngineEntry, EngineKind, LoadError, Poll, QueueFacts, WriteSync, clo
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
-    summary: "many operations in flight per thread through the kernel's rings",
+    summary: "many operations in flight per thread, through kernel ring buffers",
     needs_file: true,
     available,
     standard: EngineKind::IoUring,
@@ -65,10 +65,10 @@ fn available() -> Result<(), String> {
     let (ring, _) = ring([2, 2]).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOSYS) => "this kernel was built without io_uring".to_owned(),
         Some(libc::EPERM | libc::EACCES) => {
-            format!("{error}: see sysctl kernel.io_uring_disabled and the seccomp filter")
+            format!("{error}; check sysctl kernel.io_uring_disabled and the seccomp filter")
         }
-        Some(libc::ENOMEM) => format!("{error}: raise the limit of locked memory (ulimit -l)"),
-        _ => format!("a ring cannot be made: {error}"),
+        Some(libc::ENOMEM) => format!("{error}; raise the limit for locked memory (ulimit -l)"),
+        _ => format!("cannot create a ring: {error}"),
     })?;
     let mut probe = Probe::new();
     let known = ring.submitter().register_probe(&mut probe).is_ok();
@@ -108,9 +108,9 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
             |builder| {
                 builder.setup_coop_taskrun();
             },
-            Some("the kernel lacks deferred completions (6.1); cooperative ones are used."),
+            Some("the kernel lacks deferred task work (6.1); Assay uses cooperative task work."),
         ),
-        (|_| {}, Some("the kernel lacks cooperative completions (5.19); plain ones are used.")),
+        (|_| {}, Some("the kernel lacks cooperative task work (5.19); Assay uses the default.")),
     ];
     first_of(&attempts, entries)
 }
@@ -270,8 +270,8 @@ impl IoUring<'_> {
         match self.ring.submitter().register_files(&[file]) {
             Ok(()) => (self.naming.fd, self.naming.flags) = (Fd(0), Flags::FIXED_FILE),
             Err(error) => self.notes.push(format!(
-                "the file could not be registered with the ring ({error}); each operation looks \
-                 it up."
+                "io_uring could not register the file ({error}), so the kernel looks it up for \
+                 each operation."
             )),
         }
         self.register_buffers(LARGEST_REGION);
@@ -294,8 +294,8 @@ impl IoUring<'_> {
         match registered(&slots) {
             Ok(()) => self.naming.registered = Registered::Slots,
             Err(error) => self.notes.push(format!(
-                "the buffers could not be registered with the ring ({error}); each operation pins \
-                 its own; a larger limit of locked memory (ulimit -l) may help."
+                "io_uring could not register the buffers ({error}), so each operation pins its \
+                 buffer; a higher limit for locked memory (ulimit -l) may help."
             )),
         }
     }
@@ -371,16 +371,14 @@ impl IoUring<'_> {
     fn note_clearing(&mut self) {
         self.discards_alone = self.clearing.discards() && !self.knows_discards();
         let discards = if self.discards_alone {
-            "BLKDISCARD calls, one after another, as the ring knows none (Linux 6.12),"
+            "one BLKDISCARD call at a time (io_uring discards need Linux 6.12)"
         } else {
             "discard commands (BLOCK_URING_CMD_DISCARD)"
         };
         self.notes.extend(self.clearing.notes(discards));
         if self.clearing.allocates() {
-            self.notes.push(
-                "io_uring hands each fallocate to a worker of the kernel, which waits for it."
-                    .to_owned(),
-            );
+            self.notes
+                .push("io_uring passes each fallocate call to a kernel worker thread.".to_owned());
         }
     }
 
@@ -671,8 +669,8 @@ impl<'a> Engine<'a> for IoUring<'a> {
     fn notes(&self) -> Vec<String> {
         let short = (self.shortages > 0).then(|| {
             format!(
-                "the kernel had no room for new operations at {} of its calls (EAGAIN): they were handed over \
-                 again, later.",
+                "the kernel rejected new operations in {} calls (EAGAIN), and Assay resubmitted these operations \
+                 later.",
                 self.shortages
             )
         });

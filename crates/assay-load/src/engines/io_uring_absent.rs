@@ -7,7 +7,7 @@ const REASON: &str = "io_uring needs a 64-bit build of this program";
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
-    summary: "many operations in flight per thread through the kernel's rings",
+    summary: "many operations in flight per thread, through kernel ring buffers",
     needs_file: true,
     available,
     standard: EngineKind::IoUring,

@@ -31,7 +31,7 @@ fn buffer(setup: &Setup<'_>) -> Result<Buffer, LoadError> {
 }
 
 fn file<'a>(setup: &Setup<'a>) -> Result<BorrowedFd<'a>, LoadError> {
-    setup.target.file.ok_or_else(|| LoadError::Invalid("no file or device to work on".to_owned()))
+    setup.target.file.ok_or_else(|| LoadError::Invalid("no file or device to test".to_owned()))
 }
 
 #[cfg(test)]

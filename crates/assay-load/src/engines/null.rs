@@ -10,7 +10,7 @@ use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "null",
-    summary: "moves nothing and completes at once: the cost of measuring",
+    summary: "transfers no data and completes immediately (measures the overhead of Assay)",
     needs_file: false,
     available: || Ok(()),
     standard: EngineKind::Null,

@@ -14,7 +14,7 @@ use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",
-    summary: "one system call per operation, one after another in each thread",
+    summary: "one system call per operation, sequentially in each thread",
     needs_file: true,
     available: || Ok(()),
     standard: EngineKind::Psync,
@@ -143,8 +143,8 @@ impl<'a> Engine<'a> for Psync<'a> {
         let mut notes = self.clearing.notes("BLKDISCARD calls");
         if self.depth > 1 {
             notes.push(format!(
-                "psync serves one operation at a time: of the depth of {} asked for, 1 per thread \
-                 reaches the device.",
+                "psync issues one operation at a time per thread, so the device sees queue depth 1 per thread instead \
+                 of the requested {}.",
                 self.depth
             ));
         }

@@ -13,7 +13,7 @@ use crate::{EngineEntry, EngineKind, Law, LawShape, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "simulated",
-    summary: "seeded latencies under a virtual clock: the truth is known, so the tool can be tested",
+    summary: "seeded latencies on a virtual clock with known true values, for tests of Assay",
     needs_file: false,
     available: || Ok(()),
     standard: EngineKind::Simulated(Law {

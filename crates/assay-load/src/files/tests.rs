@@ -170,8 +170,8 @@ fn trees_that_cannot_be_are_refused() {
     let here = real::File::open(".").unwrap();
     for (wrong, told) in [
         (FileJob { files: 0, ..job() }, "number of files"),
-        (FileJob { threads: 101, ..job() }, "number of threads: say 1 to 100"),
-        (FileJob { directories: 101, ..job() }, "number of directories: say 1 to 100"),
+        (FileJob { threads: 101, ..job() }, "number of threads; use 1 to 100"),
+        (FileJob { directories: 101, ..job() }, "number of directories; use 1 to 100"),
         (FileJob { depth: 0, ..job() }, "depth"),
         (FileJob { size_bytes: u32::MAX, ..job() }, "small file"),
         (FileJob { pattern: Pattern::Spaced, ..job() }, "evenly spaced"),

@@ -158,9 +158,7 @@ impl<'a> Reader<'a> {
         range: &Range<u64>,
     ) -> Result<Self, LoadError> {
         let Some(file) = target.file else {
-            return Err(LoadError::Invalid(
-                "what was written is read from a file or a device".to_owned(),
-            ));
+            return Err(LoadError::Invalid("verification needs a file or a device".to_owned()));
         };
         let buffer = Buffer::new(1, piece_bytes as u32, target.memory_alignment)
             .map_err(|source| LoadError::Setup { what: "a buffer", source })?;
@@ -198,7 +196,7 @@ pub fn verify(
     stop: &AtomicBool,
 ) -> Result<Verified, LoadError> {
     if job.verify.is_none() {
-        return Err(LoadError::Invalid("what was written carries no stamps".to_owned()));
+        return Err(LoadError::Invalid("the written data has no stamps".to_owned()));
     }
     // A job may come out of a stranger's result. Whatever its own run polled for, this one reads by calls.
     let (engine, calls) = (EngineKind::Psync, Job { poll: Poll::None, ..job.clone() });

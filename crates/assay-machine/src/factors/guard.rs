@@ -120,7 +120,7 @@ impl<'a> Guard<'a> {
         match self.system.read_text(path) {
             Ok(now) if now == text => Ok(()),
             _ => Err(Failure::refused(format!(
-                "{} does not contain what was written",
+                "{} does not contain the written text",
                 path.display()
             ))),
         }
@@ -137,8 +137,8 @@ impl<'a> Guard<'a> {
             return Ok(report);
         }
         Err(Failure::not_restored(format!(
-            "some changes were not restored: {}; free what uses them, or restart the machine, which resets settings; \
-             then run assay restore",
+            "cannot restore some changes: {}; stop the programs that use these devices and files, or reboot (which \
+             resets settings); then run assay restore",
             report.failed.join("; ")
         )))
     }
@@ -180,7 +180,7 @@ impl<'a> Guard<'a> {
             let back = Setting { value: now.clone(), ..setting.clone() };
             let undone = self.change(&back, &setting.value, device.clone(), false);
             changed = undone.map_err(|failure| {
-                Failure::refused(format!("cannot restore its value: {}", failure.message))
+                Failure::refused(format!("cannot restore the original value: {}", failure.message))
             });
             others.extend(self.differing(&neighbors));
             changed = changed.and_then(|()| self.change(&setting, &now, device, false));
@@ -276,7 +276,7 @@ impl<'a> Guard<'a> {
         if is_first {
             // What cannot be written back must not be changed.
             self.put(undo.clone(), path, now).map_err(|failure| {
-                refused(format!("cannot restore its value: {}", failure.message))
+                refused(format!("cannot restore the original value: {}", failure.message))
             })?;
         }
         self.put(undo, path, &setting.value).map_err(|failure| refused(failure.message))
@@ -381,7 +381,7 @@ impl<'a> Guard<'a> {
         }
         let taken = |number: &u32| devices::number_of(self.system, &name(*number)).is_some();
         let number = (1..=MOST_PARTITIONS).find(|number| !taken(number)).ok_or_else(|| {
-            Failure::refused(format!("{} has no room for another partition", whole.display()))
+            Failure::refused(format!("no free space for another partition on {}", whole.display()))
         })?;
         let undo = Undo::Partition { disk: disk.clone(), number, start };
         let range = extent.range.clone();

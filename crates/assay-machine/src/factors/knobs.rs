@@ -62,9 +62,9 @@ const fn about(name: &'static str, summary: &'static str, text: &'static str) ->
 pub(super) static SCHEDULER: Knob = Knob {
     about: about(
         "scheduler",
-        "I/O scheduler, which orders the requests to the drive",
-        "`none`, `mq-deadline`, `kyber` or `bfq`, if the kernel has it; Assay writes it to `queue/scheduler` of every \
-         drive below the target. A scheduler also changes queue depth and write-back throttling; Assay restores both.",
+        "I/O scheduler of the drives",
+        "`none`, `mq-deadline`, `kyber` or `bfq`, if available; Assay writes it to `queue/scheduler` of every drive \
+         below the target. A scheduler also changes queue depth and write-back throttling; Assay restores both.",
     ),
     example: "[\"none\", \"mq-deadline\", \"kyber\", \"bfq\"]",
     place: Place::Queue("scheduler"),
@@ -90,9 +90,9 @@ pub(super) static READ_AHEAD: Knob = Knob {
     about: about(
         "read_ahead",
         "read-ahead of sequential reads",
-        "An amount such as `128 KiB`, in whole pages; `0 KiB` disables read-ahead. Assay sets it on the filesystem if \
-         that has its own (btrfs), otherwise on the topmost device. It affects only reads through the page cache: \
-         `direct = false`.",
+        "An amount such as `128 KiB`, in whole pages; `0 KiB` disables read-ahead. Assay sets read-ahead on the \
+         filesystem if the filesystem has a setting for it (btrfs), otherwise on the topmost device. Read-ahead \
+         affects only reads through the page cache (`direct = false`).",
     ),
     example: "[\"0 KiB\", \"128 KiB\", \"4 MiB\"]",
     place: Place::ReadAhead,
@@ -106,9 +106,9 @@ pub(super) static WRITE_CACHE: Knob = Knob {
         "write_cache",
         "whether the kernel flushes the drive's cache",
         "`flushes` or `no-flushes`; Assay writes `write back` or `write through` to `queue/write_cache`. With \
-         `no-flushes` the kernel treats every finished write as durable and sends no flushes. Only drives with a \
-         power-protected cache are safe then. The setting does not switch off the drive's own cache. Assay also \
-         accepts the kernel's words `write-back` and `write-through`.",
+         `no-flushes`, the kernel treats every completed write as durable and sends no flushes. This is safe only for \
+         drives with power-loss protection. The setting does not disable the drive's own cache. Assay also accepts the \
+         kernel's words `write-back` and `write-through`.",
     ),
     example: "[\"flushes\", \"no-flushes\"]",
     place: Place::Queue("write_cache"),
@@ -120,8 +120,8 @@ pub(super) static WRITE_CACHE: Knob = Knob {
     ]),
     risky: Some((
         "no-flushes",
-        "with no-flushes the kernel sends no flushes: written data are lost in a power loss unless the drive's cache \
-         survives it",
+        "with no-flushes, the kernel sends no flushes; a power loss destroys written data unless the drive has \
+         power-loss protection",
     )),
     live: false,
 };
@@ -129,7 +129,7 @@ pub(super) static WRITE_CACHE: Knob = Knob {
 pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
     about: about(
         "wbt_latency",
-        "read latency that write-back throttling protects",
+        "target read latency of write-back throttling",
         "A time such as `75 ms`, or `off`; Assay writes it to `queue/wbt_lat_usec`.",
     ),
     example: "[\"off\", \"2 ms\", \"75 ms\"]",
@@ -168,8 +168,8 @@ pub(super) static MAX_SECTORS: Knob = Knob {
 pub(super) static DIRTY_RATIO: Knob = Knob {
     about: about(
         "dirty_ratio",
-        "share of dirty memory at which writers must wait",
-        "Whole percent; sets `vm.dirty_ratio` for the whole machine.",
+        "share of dirty memory at which writers block",
+        "Integer percentage; sets `vm.dirty_ratio` for the whole machine.",
     ),
     example: "[\"5%\", \"20%\"]",
     place: Place::Machine("/proc/sys/vm/dirty_ratio"),
@@ -182,7 +182,7 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
     about: about(
         "dirty_background_ratio",
         "share of dirty memory at which background write-back starts",
-        "Whole percent; sets `vm.dirty_background_ratio` for the whole machine.",
+        "Integer percentage; sets `vm.dirty_background_ratio` for the whole machine.",
     ),
     example: "[\"1%\", \"10%\"]",
     place: Place::Machine("/proc/sys/vm/dirty_background_ratio"),
@@ -194,7 +194,7 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
 pub(super) static DIRTY_EXPIRE: Knob = Knob {
     about: about(
         "dirty_expire",
-        "age at which the kernel writes dirty data",
+        "age at which the kernel writes back dirty data",
         "A time such as `30 s`; sets `vm.dirty_expire_centisecs` for the whole machine.",
     ),
     example: "[\"5 s\", \"30 s\"]",
@@ -207,7 +207,7 @@ pub(super) static DIRTY_EXPIRE: Knob = Knob {
 pub(super) static SWAPPINESS: Knob = Knob {
     about: about(
         "swappiness",
-        "preference for swapping over reclaiming the page cache",
+        "preference for swapping over page cache reclaim",
         "A whole number from 0 to 200; sets `vm.swappiness` for the whole machine.",
     ),
     example: "[10, 60, 180]",
@@ -220,9 +220,9 @@ pub(super) static SWAPPINESS: Knob = Knob {
 pub(super) static PAGE_CLUSTER: Knob = Knob {
     about: about(
         "page_cluster",
-        "pages that the kernel reads per swap-in, as a power of two",
-        "A whole number from 0 (none) to 10; sets `vm.page-cluster` for the whole machine. The default 3 (eight pages) \
-         suits disks; 0 is often recommended for swap in memory.",
+        "swap-in cluster size: base-2 logarithm of the pages read per swap-in",
+        "A whole number from 0 (one page) to 10; sets `vm.page-cluster` for the whole machine. The default of 3 (eight \
+         pages) suits disks; 0 is often recommended for swap in memory.",
     ),
     example: "[0, 3]",
     place: Place::Machine("/proc/sys/vm/page-cluster"),
@@ -234,7 +234,7 @@ pub(super) static PAGE_CLUSTER: Knob = Knob {
 pub(super) static CACHE_PRESSURE: Knob = Knob {
     about: about(
         "vfs_cache_pressure",
-        "preference for reclaiming cached names and inodes",
+        "preference for reclaiming cached dentries and inodes",
         "A whole number, 100 by default; sets `vm.vfs_cache_pressure` for the whole machine.",
     ),
     example: "[50, 100, 200]",
@@ -248,7 +248,7 @@ pub(super) static GOVERNOR: Knob = Knob {
     about: about(
         "governor",
         "CPU frequency governor",
-        "A governor that the kernel offers, such as `performance` or `powersave`; Assay sets it for all CPUs.",
+        "A governor that the kernel supports, such as `performance` or `powersave`; Assay sets it for all CPUs.",
     ),
     example: "[\"powersave\", \"performance\"]",
     place: Place::Policies("scaling_governor"),
@@ -260,7 +260,7 @@ pub(super) static GOVERNOR: Knob = Knob {
 pub(super) static TURBO: Knob = Knob {
     about: about(
         "turbo",
-        "whether CPUs may exceed their nominal frequency",
+        "whether CPUs may exceed their base frequency",
         "`on` or `off`; Assay writes it to `cpufreq/boost`. CPUs with intel_pstate need \
          `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` and `--allow-tunable` instead.",
     ),
@@ -294,7 +294,7 @@ impl Factor for Knob {
 
     fn not_live(&self, _: &str) -> Option<&'static str> {
         (!self.live).then_some(
-            "a power loss would destroy data that others write; compare it under a generated load with assay run \
+            "a power loss could destroy data of other programs; compare it under a generated load with assay run \
              write-cache",
         )
     }
@@ -385,7 +385,7 @@ impl Place {
         if files.is_empty() {
             return Err(match self {
                 Self::Policies(_) => {
-                    "this machine offers no control of the CPU frequency".to_owned()
+                    "this machine does not support CPU frequency control".to_owned()
                 }
                 _ => "no device below the target has a request queue".to_owned(),
             });
@@ -469,7 +469,7 @@ fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
             });
             match own {
                 Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
-                None => Err("sysfs does not show this btrfs".to_owned()),
+                None => Err("sysfs does not list this btrfs filesystem".to_owned()),
             }
         }
         Reader::Mount => Ok((mount_read_ahead(view.site), None)),
@@ -530,7 +530,7 @@ impl Level {
                 if share.0.fract() == 0.0 && (0.0..=100.0).contains(&share.0) {
                     Ok(format!("{}", share.0))
                 } else {
-                    Err(format!("`{level}` is not a whole percentage"))
+                    Err(format!("`{level}` is not an integer percentage"))
                 }
             }
         }
@@ -585,7 +585,7 @@ mod tests {
         // The fast mode without flushes is not one in which the drive writes through.
         assert_eq!(WRITE_CACHE.level.shown("write through"), "no-flushes");
         for level in ["no-flushes", "write-through"] {
-            assert!(WRITE_CACHE.caution(level).unwrap().contains("lost in a power loss"));
+            assert!(WRITE_CACHE.caution(level).unwrap().contains("sends no flushes"));
         }
         assert!(WRITE_CACHE.same("write-back", "flushes"));
         assert_eq!(WRITE_CACHE.caution("write-back"), None);

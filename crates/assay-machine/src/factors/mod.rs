@@ -43,8 +43,8 @@ impl Role {
     /// How it is undone, in words.
     pub const fn undone(self) -> &'static str {
         match self {
-            Self::Setting => "written back",
-            Self::Layer => "Assay removes it; the device's data are lost",
+            Self::Setting => "Assay restores the original value",
+            Self::Layer => "Assay removes the layer; the device's data are lost",
             Self::Observed => "nothing to undo: you set it, and Assay records it",
         }
     }
@@ -140,8 +140,8 @@ pub trait Factor: Sync {
                 "it may be unsafe there; compare it under a generated load, for example with assay run tunable",
             ),
             Role::Layer => Some(
-                "Assay would recreate it and destroy all data on the device; compare it under a generated load, on \
-                 another device or with --scratch",
+                "Assay would recreate the layer and destroy all data on the device; compare the levels with a \
+                 generated load, on another device or with --scratch",
             ),
             Role::Observed => None,
         }
@@ -220,8 +220,8 @@ pub fn permitted<'n>(
     foreign.next().map_or(Ok(()), |path| {
         let path = path.display();
         Err(format!(
-            "{path} is not on the list of usual settings (vm, queues of block devices, zswap, zram, limits of control \
-             groups); see `assay run --help` to allow it"
+            "{path} is not a standard setting (vm, block device queues, zswap, zram, control group limits); see `assay \
+             run --help` for how to allow it"
         ))
     })
 }
@@ -241,7 +241,7 @@ pub fn live<'n>(
         .filter(|name| !meant(name))
         .filter_map(|name| find(name)?.not_live(name).map(|why| (name, why)));
     refused.next().map_or(Ok(()), |(name, why)| {
-        Err(format!("cannot change {name} under a mounted device in use: {why}"))
+        Err(format!("cannot change {name} of a mounted device in use: {why}"))
     })
 }
 

@@ -19,7 +19,7 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     for program in ["ip", "tc"] {
         if system.program(program).is_none() {
             return Err(Failure::refused(format!(
-                "{program} is not installed here; the lab needs it (package iproute2)"
+                "cannot create the lab: {program} is not installed; install the package iproute2"
             )));
         }
     }
@@ -27,8 +27,8 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
         let file = Path::new(lab::PLACE).join(space);
         if sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some()) {
             return Err(Failure::refused(format!(
-                "network namespace {space} is not from this run; run assay restore to remove leftovers; otherwise end \
-                 what uses it, then ip netns del {space}"
+                "network namespace {space} already exists; run assay restore, or stop its processes and run ip netns \
+                 del {space}"
             )));
         }
     }
@@ -48,7 +48,7 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     });
     made.map(drop).map_err(|failure| {
         let hint = if system.user().id == 0 {
-            "this may be a container without the right to create network namespaces (CAP_SYS_ADMIN)"
+            "creating network namespaces needs CAP_SYS_ADMIN, which containers may lack"
         } else {
             "run it with sudo"
         };
@@ -87,10 +87,10 @@ pub fn left_over(system: &dyn System) -> LeftOver {
         match in_use(system, space) {
             Ok(None) => undos.push(Undo::NetworkSpace { name: space.to_owned(), with_mount: false }),
             Ok(Some(by)) => busy.push(format!(
-                "the network namespace {space}: {by}, and no journal contains it"
+                "network namespace {space} is not in any journal: {by}"
             )),
             Err(error) => busy.push(format!(
-                "the network namespace {space}: ip (package iproute2) does not report its users: {error}"
+                "network namespace {space}: ip (package iproute2) does not report its processes: {error}"
             )),
         }
     }
@@ -110,11 +110,11 @@ fn spaces(system: &dyn System) -> Vec<&'static str> {
 fn in_use(system: &dyn System, space: &str) -> io::Result<Option<String>> {
     let processes = system.output_of("ip", &["netns", "pids", space])?;
     if let Some(process) = processes.split_whitespace().next() {
-        return Ok(Some(format!("process {process} runs in it")));
+        return Ok(Some(format!("process {process} runs in the namespace")));
     }
     // Somebody else's may have such a name.
     let shown = system.output_of("ip", &lab::shows_up(space))?;
-    Ok(lab::strange(&shown).map(|name| format!("no lab has its interface {name}")))
+    Ok(lab::strange(&shown).map(|name| format!("its interface {name} is not from a lab")))
 }
 
 /// Brings the way out of an interface to what a trial wants; what is there of an earlier trial goes first.
@@ -138,7 +138,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
     }
     let candidates = wanted.shaper.candidates(wanted.base);
     if candidates.is_empty() {
-        return Err(refused(format!("{} is a share of an unknown rate", wanted.shaper)));
+        return Err(refused(format!("{}: the rate of the link is unknown", wanted.shaper)));
     }
     is_free(&now, &wanted.interface).map_err(refused)?;
     let undo = Undo::Discipline {
@@ -146,7 +146,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
         interface: wanted.interface.clone(),
         original: now,
     };
-    let mut last = Failure::refused("nothing was tried");
+    let mut last = Failure::refused("no method was tried");
     for discipline in candidates {
         let made = guard.build(|builder| {
             let acts = discipline.acts(namespace, &wanted.interface);
@@ -161,7 +161,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
             Err(failure) => last = failure,
         }
     }
-    Err(refused(format!("this kernel cannot shape it as {}: {}", wanted.shaper, last.message)))
+    Err(refused(format!("this kernel does not support {}: {}", wanted.shaper, last.message)))
 }
 
 /// Whether an interface is there and has no discipline that somebody gave it.
@@ -184,10 +184,10 @@ fn is_free(shown: &str, interface: &str) -> Result<(), String> {
     match root_of(shown) {
         Some((_, "0:")) => Ok(()),
         Some((kind, handle)) => Err(format!(
-            "it already has the discipline {kind} {handle}, which Assay does not remove; run tc qdisc del dev \
-             {interface} root, and set it again afterwards"
+            "the interface already has the qdisc {kind} {handle}; run tc qdisc del dev {interface} root, and add the \
+             qdisc again afterwards"
         )),
-        None => Err(format!("tc does not report its queue: {:?}", shown.trim())),
+        None => Err(format!("tc does not report the qdisc of the interface: {:?}", shown.trim())),
     }
 }
 
@@ -198,7 +198,7 @@ fn told(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
     let told = system.output_of("tc", &words);
     let told = told.map_err(|error| format!("cannot run tc (package iproute2): {error}"))?;
     if told.trim().is_empty() {
-        return Err("no such interface (any more); see ip link".to_owned());
+        return Err("no such interface; ip link lists the interfaces".to_owned());
     }
     Ok(told)
 }
@@ -250,13 +250,13 @@ mod tests {
         fake.with_interface("eth0").without_disciplines(&["cake"]);
         let before = root(&fake);
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
-        for level in ["80%", "95%", "none", "tbf 95%"] {
+        for level in ["80%", "95%", "none", "tbf:95%"] {
             shape(&fake, &mut guard, &wanted(level)).unwrap();
             assert_eq!(seen(&fake, &wanted(level)), Ok(()), "{level}");
         }
         assert!(root(&fake).starts_with("qdisc tbf a55a: root"));
         assert!(seen(&fake, &wanted("none")).unwrap_err().contains("is not shaped as none"));
-        let told = shape(&fake, &mut guard, &wanted("cake 95%")).unwrap_err();
+        let told = shape(&fake, &mut guard, &wanted("cake:95%")).unwrap_err();
         assert!(told.message.contains("kind is unknown"), "{}", told.message);
         assert_eq!(root(&fake), before, "what was tried is taken back");
         shape(&fake, &mut guard, &wanted("80%")).unwrap();
@@ -273,7 +273,7 @@ mod tests {
         fake.with_interface("eth0").set_discipline("eth0", Some(given));
         let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
         let told = shape(&fake, &mut guard, &wanted("95%")).unwrap_err();
-        assert!(told.message.contains("the discipline fq 8001:"), "{}", told.message);
+        assert!(told.message.contains("the qdisc fq 8001:"), "{}", told.message);
         assert!(may_be_shaped(&fake, "eth0").unwrap_err().message.contains("fq 8001:"));
         assert!(may_be_shaped(&fake, "eth1").unwrap_err().message.contains("no such interface"));
         shape(&fake, &mut guard, &wanted("none")).unwrap();
@@ -366,7 +366,7 @@ mod tests {
         let line = format!("ip {}", lab::shows_up(lab::CLIENT).join(" "));
         fake.put_output(&line, "lo UNKNOWN\nto-router@if2 UP\nwg0 UP\n");
         let told = busy(&fake);
-        assert!(told[0].contains("no lab has its interface wg0"), "{told:?}");
+        assert!(told[0].contains("its interface wg0 is not from a lab"), "{told:?}");
         fake.put_output(&line, "lo UNKNOWN\nto-router@if2 UP\nto-client@if2 UP\n");
         assert_eq!(left_over(&fake).undos.len(), 1, "its own interfaces are none of a stranger");
     }

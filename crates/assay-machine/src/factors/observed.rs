@@ -50,8 +50,8 @@ pub(super) static ENCRYPTION: Observed = Observed {
     about: about(
         "encrypted",
         "whether the target's device is encrypted",
-        "`yes` if dm-crypt is between the target and its drives, otherwise `no`. Assay does not detect encryption \
-         inside a drive or filesystem.",
+        "`yes` if dm-crypt is between the target and its drives, otherwise `no`. Assay does not detect encryption by a \
+         drive or filesystem.",
     ),
     example: "[\"no\", \"yes\"]",
     words: &["yes", "no"],
@@ -65,18 +65,14 @@ pub(super) static ENCRYPTION: Observed = Observed {
 };
 
 pub(super) static KERNEL: Observed = Observed {
-    about: about("kernel", "the running kernel", "Its release, as `uname -r` prints it."),
+    about: about("kernel", "the running kernel", "The kernel release, as `uname -r` prints it."),
     example: "[\"6.12.1\", \"6.18.0\"]",
     words: &[],
     look: |view| machine::machine(view.system).kernel,
 };
 
 pub(super) static ROOT_DEVICE: Observed = Observed {
-    about: about(
-        "root_device",
-        "root device of the kernel",
-        "The value of `root=` on the kernel's command line.",
-    ),
+    about: about("root_device", "root device on the kernel command line", "The value of `root=`."),
     example: "[\"/dev/sda2\", \"/dev/nvme0n1p2\"]",
     words: &[],
     look: |view| {
@@ -91,8 +87,8 @@ pub(super) static ROOT_DEVICE: Observed = Observed {
 pub(super) static LABEL: Observed = Observed {
     about: about(
         "label",
-        "label that you choose",
-        "Any words; Assay cannot check them. Use `assay note boot` to label boots.",
+        "label of your choice",
+        "Any text; Assay does not verify it. Use `assay note boot` to label boots.",
     ),
     example: "[\"old disk\", \"new disk\"]",
     words: &[],

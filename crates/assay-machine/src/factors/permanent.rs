@@ -56,10 +56,10 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
     let Setting { path, value, device, .. } = &setting;
     let shown = path.display();
     if value.chars().any(|sign| sign.is_control() || "\"\\$%".contains(sign)) {
-        return Err(format!("{shown}: a configuration file cannot contain {value:?} unchanged"));
+        return Err(format!("{shown}: a configuration file cannot contain the value {value:?}"));
     }
     if path.to_string_lossy().chars().any(char::is_control) {
-        return Err(format!("{}: a configuration file cannot contain such a name", path.display()));
+        return Err(format!("{}: a configuration file cannot contain this path", path.display()));
     }
     if let Ok(name) = path.strip_prefix("/proc/sys") {
         let line = format!("{} = {value}", sysctl_name(name));
@@ -74,7 +74,7 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
         return Err(format!("{shown} exists only while the filesystem is mounted"));
     }
     if path.to_string_lossy().contains([' ', '"', '*', '?', '[', '%']) {
-        return Err(format!("{shown}: tmpfiles.d would read this path otherwise"));
+        return Err(format!("{shown}: tmpfiles.d would expand this path"));
     }
     Ok(Permanent { keeper: Keeper::Tmpfiles, line: format!("w {shown} - - - - {value}") })
 }
@@ -94,7 +94,7 @@ fn assignment(
     let named = sysfs::block(device);
     let place = system.canonical(&named).unwrap_or_else(|_| named.clone());
     let below = path.strip_prefix(&named).or_else(|_| path.strip_prefix(place)).map_err(|_| {
-        format!("{} does not belong to {device}; a udev rule cannot set it", path.display())
+        format!("{}: not an attribute of {device}; a udev rule cannot set it", path.display())
     })?;
     Ok(format!("ATTR{{{}}}=\"{value}\"", below.display()))
 }
@@ -103,7 +103,7 @@ fn assignment(
 fn whose(system: &dyn System, device: &str) -> Result<String, String> {
     if device.starts_with("loop") {
         return Err(format!(
-            "{device}: loop devices change their numbers; permanent settings are impossible"
+            "cannot make settings of {device} permanent: loop device numbers change"
         ));
     }
     let drive = devices::drive(system, device);
@@ -248,12 +248,12 @@ file /sys/class/block/vdb/size 1000
                 "/sys/class/block/loop0/queue/scheduler",
                 "bfq",
                 Some("loop0"),
-                "change their numbers",
+                "loop device numbers change",
             ),
             ("/proc/sys/vm/x", "a\"b", None, "cannot contain"),
             ("/sys/fs/btrfs/1-2/bdi/read_ahead_kb", "4", None, "while the filesystem is mounted"),
-            ("/sys/module/a b", "4", None, "otherwise"),
-            ("/sys/module/other", "4", Some("vdb"), "does not belong to vdb"),
+            ("/sys/module/a b", "4", None, "tmpfiles.d"),
+            ("/sys/module/other", "4", Some("vdb"), "not an attribute of vdb"),
         ];
         for (path, value, device, reason) in rows {
             let message = line(path, value, device).unwrap_err();

@@ -354,7 +354,7 @@ fn a_value_that_the_kernel_rounds_is_found_and_one_that_cannot_be_put_back_is_le
     assert!(message.ends_with("50 requested, the kernel uses 40") && put_back, "{message}");
     // 60 is what it has, and cannot be written.
     let (message, _) = set(50, "100");
-    assert!(message.contains("cannot restore its value"), "{message}");
+    assert!(message.contains("cannot restore the original value"), "{message}");
 }
 
 /// The device goes and another one comes under its name: nothing is made on that.
@@ -426,7 +426,7 @@ fn only_what_is_safe_under_a_mounted_device_at_work_is_taken_there() {
     assert_eq!(super::live(live, &[]), Ok(()));
     for name in ["write_cache", "filesystem", "mount_options"] {
         let told = super::live([name], &[]).unwrap_err();
-        assert!(told.starts_with(&format!("cannot change {name} under")), "{told}");
+        assert!(told.starts_with(&format!("cannot change {name} of")), "{told}");
         assert!(told.contains("generated load"), "{told}");
     }
     let zfs = "/sys/module/zfs/parameters/zfs_vdev_async_write_max_active";

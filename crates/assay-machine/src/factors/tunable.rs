@@ -68,13 +68,13 @@ pub(super) struct Tunable;
 
 static ABOUT: About = About {
     name: "tunable:PATH",
-    summary: "any setting below /sys or /proc/sys, by its path",
-    text: "For example `tunable:/proc/sys/vm/page-cluster` or, for a module parameter, \
+    summary: "any setting below /sys or /proc/sys, named by path",
+    text: "Example: `tunable:/proc/sys/vm/page-cluster`; for a module parameter: \
            `tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active`. Assay writes the level verbatim and \
-           requires the same value on reading. Before the first trial, Assay rewrites the present value. Assay \
-           records and restores other files that the kernel changes in the same directory as a result. Assay refuses \
-           a setting whose value it cannot restore. `--allow-tunable PATH` is required for settings outside \
-           `/proc/sys/vm`, block device queues, zswap, zram and control group limits.",
+           verifies it by reading the file. Before the first trial, Assay writes the current value back; it refuses a \
+           setting that it cannot restore. Assay also records and restores other files in the same directory that \
+           change with the setting. `--allow-tunable PATH` is required for settings outside `/proc/sys/vm`, block \
+           device queues, zswap, zram and control group limits.",
 };
 
 /// The file that a factor's name stands for; none where it is no such name.
@@ -139,7 +139,7 @@ impl Factor for Tunable {
 
     fn not_live(&self, name: &str) -> Option<&'static str> {
         let live = path_of(name).is_some_and(|path| is_listed(&path) && is_among(LIVE, &path));
-        (!live).then_some("it may be unsafe there; see `assay run --help` to allow it")
+        (!live).then_some("it may be unsafe there; see `assay run --help` for how to allow it")
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -159,7 +159,7 @@ impl Factor for Tunable {
             (0, _) => Some("it is write-only, so Assay cannot restore it"),
             (_, 0) => Some("it is read-only"),
             _ if setting_value(&view.system.read_text(&path).map_err(is)?).is_empty() => {
-                Some("its present value cannot be restored")
+                Some("its current value cannot be restored")
             }
             _ => None,
         };
@@ -291,7 +291,7 @@ mod tests {
         let view = View { system: &fake, site: &site };
         for (path, fault) in [
             ("/proc/sys/vm/drop_caches", "it is write-only"),
-            ("/proc/sys/vm/stat_refresh", "its present value"),
+            ("/proc/sys/vm/stat_refresh", "its current value"),
             ("/sys/block/sda/queue/dax", "it is read-only"),
         ] {
             let told = Tunable.settings(&format!("{PREFIX}{path}"), "1", &view).unwrap_err();

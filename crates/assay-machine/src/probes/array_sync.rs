@@ -13,19 +13,18 @@ use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_re
 
 pub static PROBE: Entry = Entry {
     about: About {
-        name: "array-sync",
-        summary: "the resync rate of an array during the run",
-        text: "If the study names the probe, Assay reads /proc/mdstat of the target's arrays right before and right \
-               after the run. The metrics exist if the resync ran all the time; a resync that ended during the run \
-               has no rate. Resync traffic of the members is then neither others' traffic (rule `foreign-io`) nor \
-               amplification of the workload's. Costs a small file before and after. Needs no privileges. Works only \
-               with an array of the md driver.",
+        name: "raid-resync",
+        summary: "the resync rate of an array",
+        text: "If the study names the probe, Assay reads the state of the target's arrays from /proc/mdstat \
+               immediately before and after the run. The metrics are absent if the resync ended during the run. Assay \
+               does not count resync traffic as foreign I/O (rule `foreign-io`) or as amplification. Cost: one small \
+               file read before and after the run. Needs no privileges. Works only with md arrays.",
     },
     fields: &[
-        field("*.action", Unit::Word, "`resync`, `recovery`, `check` or the like"),
-        field("*.before_bytes", Unit::Bytes, "of each member in sync before"),
-        field("*.after_bytes", Unit::Bytes, "of each member in sync after"),
-        field("*.of_bytes", Unit::Bytes, "of each member in total (raid10: of the array)"),
+        field("*.action", Unit::Word, "sync action, such as `resync`, `recovery` or `check`"),
+        field("*.before_bytes", Unit::Bytes, "synced bytes of each member before the run"),
+        field("*.after_bytes", Unit::Bytes, "synced bytes of each member after the run"),
+        field("*.of_bytes", Unit::Bytes, "total bytes of each member (raid10: of the array)"),
         field("*.span_ns", Unit::Nanoseconds, "time between the two readings"),
     ],
     rules: &["foreign-io"],
@@ -93,7 +92,7 @@ impl Probe for Arrays {
         if moving.is_empty() {
             return not_recorded();
         }
-        let ended = || Presence::absent("the resync ended within the trial");
+        let ended = || Presence::absent("the resync ended during the trial");
         let mut found = BTreeMap::new();
         for (name, first) in moving {
             let Some(last) = after.get(&name).cloned().flatten() else { return ended() };
@@ -190,7 +189,7 @@ mod tests {
             "[==>..................]  recovery = 13.2% (1000/8000) finish=0.4min speed=4288K/sec",
             "[====>................]  recovery = 37.5% (3000/8000) finish=0.2min speed=4288K/sec",
         ];
-        let found = observed(&["array-sync"], going);
+        let found = observed(&["raid-resync"], going);
         let own = &found.value().unwrap()["md127"];
         let told = (own.action.as_str(), own.before_bytes, own.after_bytes, own.of_bytes);
         assert_eq!(told, ("recovery", 1000 << 10, 3000 << 10, 8000 << 10));
@@ -198,11 +197,11 @@ mod tests {
         assert_eq!(rated.bytes_per_s(), 4_096_000.0);
         assert_eq!(observed(&[], going), not_recorded(), "nobody asked");
         for still in ["", "\tresync=DELAYED", "[>...]  resync = 99.9% (9/8)"] {
-            assert_eq!(observed(&["array-sync"], [still, going[1]]), not_recorded(), "{still:?}");
+            assert_eq!(observed(&["raid-resync"], [still, going[1]]), not_recorded(), "{still:?}");
         }
         for over in ["", "[>...]  check =  2.0% (3500/8000)", "[>...]  recovery =  0.1% (9/8000)"] {
-            let found = observed(&["array-sync"], [going[0], over]);
-            let why = "the resync ended within the trial";
+            let found = observed(&["raid-resync"], [going[0], over]);
+            let why = "the resync ended during the trial";
             assert_eq!(found.reason(), Some(why), "{over:?}");
         }
     }

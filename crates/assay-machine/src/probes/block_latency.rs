@@ -20,40 +20,38 @@ use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_re
 pub static PROBE: Entry = Entry {
     about: About {
         name: "block-latency",
-        summary: "device requests by class (read, write, flush, discard, ...) with their latencies",
-        text: "Counts the completed requests of the target's whole disks, with two latencies each: from the block \
-               layer and from the driver. A BPF program counts them into buckets of 3%. If the kernel cannot load it, \
-               Assay reads the kernel's trace event by event (tracefs), and lost events make the reading absent. The \
-               probe runs from right before the run until the device has everything written, only in studies that \
-               name it in `probes`. A write with a flush counts as both; merged requests count once. Devices without \
-               requests (zram, device mapper) have only the first latency. For partitions and stacked devices, the \
-               latency includes throttling by a control group. For whole disks, it does so only if the kernel lets a \
-               program observe the throttle, and the record states that. Costs some tens of nanoseconds of CPU time \
-               per request (docs/data/block-latency-programs.csv), and a moment before the first trial. Needs root, \
-               or CAP_BPF and CAP_PERFMON with a kernel that has BTF (Linux 5.17), or tracefs; otherwise absent with \
-               the reason.",
+        summary: "device requests and their latencies by class (read, write, flush, discard, ...)",
+        text: "Counts completed requests on the target's whole disks, with two latencies until completion: from entry \
+               into the block layer and from issue to the driver. A BPF program collects histograms with buckets of \
+               3%. If the kernel cannot load the program, Assay reads events from the kernel's trace (tracefs); lost \
+               events make the values absent. The probe runs from just before the run until write-back completes, only \
+               in studies that name it in `probes`. A write with a flush counts as a write and as a flush; merged \
+               requests count once. Devices without requests (zram, device mapper) have only the first latency. For \
+               partitions and stacked devices, the latency includes throttling by control groups; for whole disks, \
+               only if the kernel lets a BPF program observe the throttling. Cost: tens of nanoseconds of CPU time per \
+               request (docs/data/block-latency-programs.csv), and a short setup before the first trial. Needs root, \
+               or CAP_BPF and CAP_PERFMON and a kernel with BTF (Linux 5.17), or tracefs.",
     },
     fields: &[
         field("means", Unit::Word, "source of the requests: `bpf` or `tracefs`"),
-        field("span_ns", Unit::Nanoseconds, "length of the span"),
-        field("devices.*.*.requests", Unit::Count, "completed requests of a class on a device"),
+        field("span_ns", Unit::Nanoseconds, "length of the observed period"),
+        field("devices.*.*.requests", Unit::Count, "completed requests, by device and class"),
         field("devices.*.*.failed", Unit::Count, "failed requests"),
-        field("devices.*.*.bytes", Unit::Bytes, "of these requests"),
+        field("devices.*.*.bytes", Unit::Bytes, "bytes of the completed requests"),
         field(
             "devices.*.*.queued.sum_ns",
             Unit::Nanoseconds,
-            "sum of latencies from the block layer",
+            "sum of latencies from entry into the block layer until completion",
         ),
-        field("devices.*.*.queued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
+        field("devices.*.*.queued.buckets.*.*", Unit::Count, "bucket index and its count"),
         field(
             "devices.*.*.issued.sum_ns",
             Unit::Nanoseconds,
-            "sum of latencies, from issue to the driver to \
-            completion",
+            "sum of latencies from issue to the driver until completion",
         ),
-        field("devices.*.*.issued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
+        field("devices.*.*.issued.buckets.*.*", Unit::Count, "bucket index and its count"),
         field("unseen_beginnings", Unit::Count, "requests without an observed start"),
-        field("notes.*", Unit::Word, "time that the latencies exclude"),
+        field("notes.*", Unit::Word, "delays that the latencies do not include"),
     ],
     rules: &[],
     presentation: Presentation::Tailored,
@@ -172,7 +170,7 @@ impl Tracer {
                 Presence::Absent(reason.clone())
             }
             (_, Some(attached), _) => read(attached),
-            (_, None, None) => Presence::absent("the requests are not observed"),
+            (_, None, None) => Presence::absent("no requests were observed"),
         };
         Some(Reading { at_ns: system.monotonic_ns(), totals })
     }
@@ -182,7 +180,7 @@ impl Tracer {
         let disks = match self.next.take() {
             Some(Presence::Present(disks)) => disks,
             Some(Presence::Absent(reason)) => return Presence::Absent(reason),
-            None => return Presence::absent("the requests are not observed"),
+            None => return Presence::absent("no requests were observed"),
         };
         let earlier = match &before.totals {
             Presence::Present(totals) => totals,
@@ -192,7 +190,7 @@ impl Tracer {
             }
         };
         let Some(attached) = &mut self.attached else {
-            return Presence::absent("the requests are not observed");
+            return Presence::absent("no requests were observed");
         };
         let later = read(attached);
         let span_ns = system.monotonic_ns().saturating_sub(before.at_ns);
@@ -213,16 +211,16 @@ impl Tracer {
         let disks = match &self.next {
             Some(Presence::Present(disks)) => disks.clone(),
             Some(Presence::Absent(reason)) => return Presence::absent(reason.clone()),
-            None => return Presence::absent("the requests are not observed"),
+            None => return Presence::absent("no requests were observed"),
         };
         let Some(attached) = &mut self.attached else {
             let refused = self.refused.as_ref().map(|(_, reason)| reason.as_str());
-            return Presence::absent(refused.unwrap_or("the requests are not observed"));
+            return Presence::absent(refused.unwrap_or("no requests were observed"));
         };
         let now = Reading { at_ns: system.monotonic_ns(), totals: read(attached) };
         let before = self.glance.replace(now);
         let (Some(before), Some(now)) = (before, &self.glance) else {
-            return Presence::absent("nothing was seen before");
+            return Presence::absent("no earlier reading exists");
         };
         let span_ns = now.at_ns.saturating_sub(before.at_ns);
         match (&before.totals, &now.totals) {
@@ -244,8 +242,8 @@ impl Tracer {
 fn read(attached: &mut Attached) -> Presence<BlockTotals> {
     match attached.tracer.read() {
         Ok(totals) if totals.devices.len() == attached.disks.len() => Presence::Present(totals),
-        Ok(_) => Presence::absent("the counts are not those of the devices"),
-        Err(error) => Presence::absent(format!("cannot read the counts any more: {error}")),
+        Ok(_) => Presence::absent("the counts do not match the devices"),
+        Err(error) => Presence::absent(format!("cannot read the counts: {error}")),
     }
 }
 
@@ -268,12 +266,12 @@ fn begin(system: &dyn System, disks: Vec<Disk>) -> Result<Attached, String> {
 fn works(system: &dyn System) -> Presence<String> {
     let names = system.list(Path::new("/sys/block")).unwrap_or_default();
     let Some(disk) = names.iter().find_map(|name| here(system, name)) else {
-        return Presence::absent("there is no disk");
+        return Presence::absent("this machine has no disk");
     };
     match begin(system, vec![disk]) {
         Ok(attached) => Presence::Present(match attached.means {
-            Means::Bpf => "by a program in the kernel (BPF)".to_owned(),
-            Means::Tracefs => "by the kernel's trace, which delays each request".to_owned(),
+            Means::Bpf => "with a BPF program".to_owned(),
+            Means::Tracefs => "with the kernel's trace, which delays each request".to_owned(),
         }),
         Err(reason) => Presence::Absent(reason),
     }
@@ -283,7 +281,7 @@ fn works(system: &dyn System) -> Presence<String> {
 pub fn second_best(reasons: &[String]) -> Option<String> {
     let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
     reasons.map(|reasons| {
-        format!("requests come from the kernel's trace, which costs more ({reasons})")
+        format!("Assay uses the kernel's trace, which costs more CPU time ({reasons})")
     })
 }
 
@@ -333,7 +331,7 @@ pub fn missed(
     let lost = after.lost_events.saturating_sub(before.lost_events);
     let why = match means {
         _ if lost == 0 => return Ok(None),
-        Means::Bpf => "requests completed while another one was counted",
+        Means::Bpf => "requests completed during the counting of another request",
         Means::Tracefs => "more requests than the kernel's trace can buffer",
     };
     let text = format!("{lost} events were lost: {why}");
@@ -369,7 +367,7 @@ fn disks(system: &dyn System, site: &Site) -> Presence<Vec<Disk>> {
         }
     }
     let found = (!found.is_empty()).then_some(found);
-    Presence::from_option(found, "no block device is known below the target")
+    Presence::from_option(found, "no known block device below the target")
 }
 
 /// Why no requests of a device can be seen. The head of an NVMe drive with several paths makes none:
@@ -377,7 +375,7 @@ fn disks(system: &dyn System, site: &Site) -> Presence<Vec<Disk>> {
 pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
     let place = system.canonical(&sysfs::block(name)).unwrap_or_default();
     let is_head = place.starts_with("/sys/devices/virtual/nvme-subsystem");
-    is_head.then(|| format!("{name} hands its requests on to the paths to its drive"))
+    is_head.then(|| format!("{name} is a multipath device; its paths process the requests"))
 }
 
 /// A disk as it is now.

@@ -12,15 +12,15 @@ use super::look::{Entry, Pair, Presentation, Unit, field};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "clock",
-        summary: "whether the wall clock was set, or the machine slept",
-        text: "Reads the wall clock and the monotonic clock, which measures, right after each other. It also reads \
-               the uptime from /proc/uptime, which includes sleep. Both right before the run and when the device has \
-               everything written. The difference is a step or a sleep for rule `clock`. Costs microseconds. Needs \
-               no privileges; in a container with its own /proc/uptime, sleep is invisible.",
+        summary: "wall-clock steps and sleep of the machine",
+        text: "Reads the wall clock, the monotonic clock (which times the run) and /proc/uptime (which includes \
+               sleep), just before the run and after write-back completes. Differences between the clocks reveal a \
+               clock step or a sleep (rule `clock`). Cost: microseconds. Needs no privileges; in a container with its \
+               own /proc/uptime, sleep is not detected.",
     },
     fields: &[
-        field("stepped_ns", Unit::Nanoseconds, "step of the wall clock"),
-        field("suspended_ns", Unit::Nanoseconds, "sleep of the machine"),
+        field("stepped_ns", Unit::Nanoseconds, "step of the wall clock during the trial"),
+        field("suspended_ns", Unit::Nanoseconds, "time that the machine slept during the trial"),
     ],
     rules: &["clock"],
     presentation: Presentation::Tailored,

@@ -15,26 +15,25 @@ use super::ticks;
 
 pub static PROBE: Entry = Entry {
     about: About {
-        name: "cpu",
-        summary: "CPU time of the tool's work, of kernel threads and of the machine",
-        text: "Reads the CPU clocks of the tool's process and threads (including the kernel's io_uring workers, \
-               without threads that do not measure). Reads the run time of each kernel thread from \
-               /proc/PID/schedstat (or ticks of /proc/PID/stat), and the ticks of /proc/stat without idle, iowait \
-               and steal. The tool's time covers the run; kernel threads and the machine count from before the run \
-               until the device has everything written. Kernel threads work for every program, so only a quiet \
-               machine assigns their time to the trial. A thread that starts during the run counts from its start; \
-               the time of a thread that ends after the first reading is lost. The machine's time has a resolution \
-               of 10 ms. Costs two small files per kernel thread before and after each trial, some milliseconds, \
-               outside the measured time. Needs no privileges; kernel threads are absent in a container that shows \
-               only its own processes.",
+        name: "cpu-time",
+        summary: "CPU time of Assay, of kernel threads and of the whole machine",
+        text: "Reads the CPU clocks of Assay's process and measuring threads (including the kernel's io_uring \
+               workers), the run time of each kernel thread from /proc/PID/schedstat (or the ticks from \
+               /proc/PID/stat), and the ticks from /proc/stat except idle, iowait and steal. Assay's CPU time covers \
+               the run; the time of kernel threads and of the machine also covers the write-back after the run. Kernel \
+               threads work for all programs, so their time belongs to the trial only on an otherwise idle machine. \
+               Assay counts threads that start during the run, but not threads that end before the second reading. The \
+               machine's time has a resolution of 10 ms. Cost: two small file reads per kernel thread before and after \
+               each trial, a few milliseconds, outside the measured time. Needs no privileges; in a container that \
+               shows only its own processes, kernel threads are absent.",
     },
     fields: &[
         field(
             "kernel_threads_ns",
             Unit::Nanoseconds,
-            "run time of kernel threads for all programs",
+            "run time of all kernel threads, for all programs",
         ),
-        field("busy_ns", Unit::Nanoseconds, "busy time of all CPUs"),
+        field("busy_ns", Unit::Nanoseconds, "busy time, summed over all CPUs"),
     ],
     rules: &["cpu-starved"],
     presentation: Presentation::Tailored,
@@ -114,7 +113,7 @@ fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
     let threads: BTreeMap<Thread, u64> =
         processes.filter_map(|process| kernel_thread(system, process)).collect();
     let found = (!threads.is_empty()).then_some(threads);
-    Presence::from_option(found, "no kernel thread is visible here, as in a container")
+    Presence::from_option(found, "no kernel threads are visible, as in a container")
 }
 
 /// Processes among which all kernel threads are: the children of kthreadd where the kernel lists them,
@@ -169,7 +168,7 @@ fn busy_ns(system: &dyn System) -> Presence<u64> {
     match system.read_text(Path::new("/proc/stat")) {
         Ok(text) => Presence::from_option(
             ticks::of_all(&text).map(|all| all.busy() * TICK_NS),
-            "/proc/stat does not have the known form",
+            "/proc/stat has an unknown format",
         ),
         Err(error) => Presence::absent(format!("cannot read /proc/stat: {error}")),
     }

@@ -13,13 +13,13 @@ use super::look::{Entry, Field, Moment, Presentation, Probe, Scene, Unit, field}
 pub static PROBE: Entry = Entry {
     about: About {
         name: "disk",
-        summary: "requests, bytes and busy time of the devices, by kernel counters",
+        summary: "requests, bytes and busy time of the devices, from kernel counters",
         text: "Reads /sys/class/block/NAME/stat of the topmost block devices and of their member drives four times: \
-               before the idle gap, at the start and at the end of the run, and when the device has everything \
-               written. The trust rules compare the bytes with the workload's claim. The metrics are sums over the \
-               topmost devices, and absent unless all of them have counters. The kernel counts busy time in clock \
-               steps of 1 to 10 ms: rare short requests look longer than they are. Costs one small file per device \
-               and reading. Needs no privileges, and block devices: memory, network and some FUSE programs have none.",
+               before the idle gap, at the start and end of the run, and after write-back completes. Trust rules \
+               compare these bytes with the bytes that the workload reports. The metrics are sums over the topmost \
+               devices, and absent if a device has no counters. The kernel counts busy time in clock ticks of 1 to 10 \
+               ms, so it overestimates short, rare requests. Cost: one small file read per device for each reading. \
+               Needs no privileges. Works only with block devices, not with network or FUSE filesystems.",
     },
     fields: FIELDS,
     rules: &[
@@ -37,16 +37,16 @@ pub static PROBE: Entry = Entry {
 
 /// Fields of each device, in each of three spans.
 pub const FIELDS: &[Field] = &[
-    field("*.*.span_ns", Unit::Nanoseconds, "length of a span: `gap`, `run` or `settle`"),
+    field("*.*.span_ns", Unit::Nanoseconds, "length of the period `gap`, `run` or `settle`"),
     field("*.*.reads", Unit::Count, "read requests"),
     field("*.*.read_bytes", Unit::Bytes, "read"),
     field("*.*.writes", Unit::Count, "write requests"),
     field("*.*.write_bytes", Unit::Bytes, "written"),
     field("*.*.discard_bytes", Unit::Bytes, "discarded"),
-    field("*.*.read_ms", Unit::Milliseconds, "time of reads, summed"),
-    field("*.*.write_ms", Unit::Milliseconds, "time of writes, summed"),
+    field("*.*.read_ms", Unit::Milliseconds, "total time of all reads"),
+    field("*.*.write_ms", Unit::Milliseconds, "total time of all writes"),
     field("*.*.busy_ms", Unit::Milliseconds, "time with requests in flight"),
-    field("*.*.weighted_ms", Unit::Milliseconds, "time in flight, summed over requests"),
+    field("*.*.weighted_ms", Unit::Milliseconds, "time in flight, summed over all requests"),
 ];
 
 /// What moved through one device in a span of time, from its counters.
@@ -103,7 +103,7 @@ impl Four {
     pub fn take(&mut self) -> Presence<BTreeMap<String, DeviceEvidence>> {
         let readings = std::mem::take(&mut self.0);
         let [first, second, third, fourth] = &readings[..] else {
-            return Presence::absent("the counters were not read each time");
+            return Presence::absent("Assay could not read the counters each time");
         };
         let gap = between(first, second);
         let run = between(second, third);
@@ -161,7 +161,7 @@ pub fn read(system: &dyn System, names: &[String]) -> Reading {
     }
     let devices = match absent {
         Some(reason) => Presence::Absent(reason),
-        None if found.is_empty() => Presence::absent("no block device is known below the target"),
+        None if found.is_empty() => Presence::absent("no known block device below the target"),
         None => Presence::Present(found),
     };
     Reading { at_ns: system.monotonic_ns(), devices }

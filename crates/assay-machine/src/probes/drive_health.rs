@@ -19,25 +19,25 @@ use super::look::{Entry, Presentation, Unit, field};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "drive-health",
-        summary: "wear, errors and temperature that the drives report",
-        text: "Assay asks once before the first trial and once after the last one, because wear is a cost of the \
-               study. NVMe drives report their health log: temperature, percentage used, spare, bytes written, media \
-               errors, unsafe shutdowns, minutes above the warning and critical temperatures, and thermal throttling. \
-               smartctl (package smartmontools) reads SATA and USB drives: self-assessment, temperature, hours and \
-               the attributes 5, 187, 197, 198 and 199. Wear and bytes written come from the statistics log or vendor \
-               attributes (177, 231, 233, 241). Assay does not wake a sleeping drive. Soldered memory cards (eMMC) \
-               report their life time in steps of 10%. The result shows the study's writes and wear. Costs some \
-               milliseconds, up to some seconds for smartctl, and nothing in trials. Needs root for all but memory \
-               cards; virtual drives and SD cards report nothing.",
+        summary: "the wear, errors and temperature of the drives",
+        text: "Assay reads the drive health before the first trial and after the last trial, and reports the writes \
+               and wear of the study. From NVMe drives, Assay reads the health log: temperature, percentage used, \
+               available spare, bytes written, media errors, unsafe shutdowns, minutes above the warning and critical \
+               temperatures, and thermal throttling. For SATA and USB drives, smartctl (package smartmontools) reads \
+               the self-assessment, temperature, power-on hours and the attributes 5, 187, 197, 198 and 199; wear and \
+               bytes written come from the statistics log or from vendor attributes (177, 231, 233, 241). Assay does \
+               not wake a sleeping drive. eMMC storage reports its wear in steps of 10%. Cost: milliseconds, or up to \
+               a few seconds with smartctl, outside the trials. Needs root, except for eMMC; virtual drives and SD \
+               cards do not report their health.",
     },
     fields: &[
-        field("*.source", Unit::Word, "source of the data"),
-        field("*.temperature_c", Unit::Count, "degrees Celsius"),
+        field("*.source", Unit::Word, "source of the data, such as smartctl"),
+        field("*.temperature_c", Unit::Count, "temperature in degrees Celsius"),
         field("*.used_percent", Unit::Count, "wear in percent of the rated endurance"),
-        field("*.spare_percent", Unit::Count, "spare blocks left, in percent"),
-        field("*.passed", Unit::Word, "the drive's self-assessment: no failure is near"),
-        field("*.written_bytes", Unit::Bytes, "written over the drive's life"),
-        field("*.counters.*", Unit::Count, "counters of this kind of drive"),
+        field("*.spare_percent", Unit::Count, "remaining spare blocks in percent"),
+        field("*.passed", Unit::Word, "whether the drive's self-assessment passed"),
+        field("*.written_bytes", Unit::Bytes, "bytes written over the drive's lifetime"),
+        field("*.counters.*", Unit::Count, "other counters, which depend on the drive type"),
     ],
     rules: &[],
     presentation: Presentation::Tailored,
@@ -76,12 +76,12 @@ const TEMPERATURE: u64 = 2;
 /// What each bit of the critical warning of an NVMe drive says, the lowest first (NVM Express Base
 /// Specification 2.0, figure 207).
 const WARNINGS: [&str; 6] = [
-    "its spare blocks run out",
-    "its temperature is out of bounds",
-    "it is unreliable after many errors",
-    "it accepts no more writes",
-    "its backup of volatile memory failed",
-    "its persistent memory is read-only",
+    "few spare blocks left",
+    "temperature out of range",
+    "unreliable because of many errors",
+    "read-only",
+    "backup of volatile memory failed",
+    "persistent memory is read-only",
 ];
 
 impl Health {
@@ -154,7 +154,7 @@ pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
     }
     match smartctl::read(system, &devices::file_of(&drive.name), &["-d", "sat"]) {
         Presence::Absent(reason) => {
-            Presence::absent(format!("the USB bridge does not pass it on: {reason}"))
+            Presence::absent(format!("the USB bridge blocks SMART commands: {reason}"))
         }
         told @ Presence::Present(_) => told,
     }
@@ -170,7 +170,7 @@ pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
         return Presence::absent("virtual drives and memory do not report their health");
     }
     if !is_root(system) {
-        return Presence::absent("only root may read a drive's health");
+        return Presence::absent("only root can read the drive health");
     }
     let device = devices::file_of(name);
     if name.starts_with("sd") {
@@ -178,7 +178,7 @@ pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
     }
     let own = match system.nvme_health_log(&device) {
         Ok(page) => nvme::health(&page),
-        Err(error) => Presence::absent(format!("its health log: {}", sysfs::reason(&error))),
+        Err(error) => Presence::absent(format!("health log: {}", sysfs::reason(&error))),
     };
     let Presence::Absent(reason) = own else { return own };
     match smartctl::read(system, &device, &[]) {
@@ -201,8 +201,7 @@ fn here(system: &dyn System) -> Presence<String> {
     let mut reasons: Vec<&str> = asked.iter().filter_map(|(_, health)| health.reason()).collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let reason =
-        if all.is_empty() { "no drive is visible here".to_owned() } else { reasons.join("; ") };
+    let reason = if all.is_empty() { "no drives found".to_owned() } else { reasons.join("; ") };
     Presence::from_option((!names.is_empty()).then(|| names.join(", ")), reason)
 }
 
@@ -228,7 +227,7 @@ mod tests {
         page[5] = 3;
         fake.put_health_log("/dev/nvme0n1", &page);
         assert_eq!(health("nvme0n1", "nvme").value().unwrap().used_percent, Some(3));
-        assert!(health("nvme1n1", "nvme").reason().unwrap().contains("its health log"));
+        assert!(health("nvme1n1", "nvme").reason().unwrap().contains("health log"));
         fake.set_user(1000);
         assert!(health("nvme0n1", "nvme").reason().unwrap().contains("only root"));
     }
@@ -251,8 +250,8 @@ mod tests {
         };
         assert_eq!(
             health.words(),
-            "FAILING (its spare blocks run out, it is unreliable after many errors), 104% worn, \
-             41 \u{b0}C, 3% spare, 12,345 hours; unsafe shutdowns 7"
+            "FAILING (few spare blocks left, unreliable because of many errors), 104% worn, 41 \u{b0}C, 3% spare, \
+             12,345 hours; unsafe shutdowns 7"
         );
         assert_eq!(Health::default().words(), "no verdict");
         assert_eq!(Health { passed: Some(true), ..Health::default() }.brief(), "passed");
@@ -266,12 +265,9 @@ mod tests {
             Health { passed, used_percent: Some(0), counters, ..Health::default() }.brief()
         };
         assert_eq!(brief(0), "passed, 0% worn");
-        assert_eq!(brief(4), "FAILING (it is unreliable after many errors), 0% worn");
-        assert_eq!(brief(2), "warning (its temperature is out of bounds), 0% worn");
-        assert_eq!(
-            brief(10),
-            "FAILING (its temperature is out of bounds, it accepts no more writes), 0% worn"
-        );
+        assert_eq!(brief(4), "FAILING (unreliable because of many errors), 0% worn");
+        assert_eq!(brief(2), "warning (temperature out of range), 0% worn");
+        assert_eq!(brief(10), "FAILING (temperature out of range, read-only), 0% worn");
         // ATA drives tell no reason.
         let ata = Health { passed: Some(false), ..Health::default() };
         assert_eq!(ata.brief(), "FAILING");
@@ -295,7 +291,7 @@ mod tests {
         assert!(ask(&fake, &stick).reason().unwrap().contains("Unknown USB bridge"));
         fake.put_output(&line("-d sat "), "{}");
         let reason = read(&fake, &stick).reason().unwrap().to_owned();
-        assert!(reason.starts_with("the USB bridge does not pass it on: smartctl"), "{reason}");
+        assert!(reason.starts_with("the USB bridge blocks SMART commands: smartctl"), "{reason}");
         fake.put_output(&line(""), include_str!("../../tests/fixtures/smartctl/asleep.json"));
         assert_eq!(read(&fake, &stick).reason(), Some(smartctl::ASLEEP));
     }
@@ -306,6 +302,6 @@ mod tests {
         let fake = Fake::recorded(text).unwrap();
         fake.set_user(0);
         assert!(here(&fake).reason().unwrap().contains("smartctl is not installed"));
-        assert_eq!(here(&Fake::new()).reason(), Some("no drive is visible here"));
+        assert_eq!(here(&Fake::new()).reason(), Some("no drives found"));
     }
 }

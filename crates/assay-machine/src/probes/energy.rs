@@ -18,24 +18,24 @@ use super::look::{Asked, Entry, Moment, Presentation, Probe, Scene, Unit, field,
 pub static PROBE: Entry = Entry {
     about: About {
         name: "energy",
-        summary: "energy used, and its source",
-        text: "Uses the first available source. An external meter's file (`--meter FILE`, or the key `meter`) has a \
-               time and watts in each line, summed over the trial. powercap adds up the CPU packages and their \
-               memory, each once, but never the whole platform, which includes them. Further sources are a \
-               discharging battery and hwmon counters. The result names the source: packages do not include the \
-               drive. Assay follows one counter wrap; a span with two possible wraps has no value. If the study names \
-               the probe or a meter, the machine idles for 30 s (10 s for short trials) before the first trial, and \
-               energy_above_idle_j subtracts this idle power. Costs one or two small files per package before and \
-               after, or the meter's whole file after. Needs a readable source: package counters belong to root (sudo \
-               chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj gives access until the next boot), and virtual \
-               machines have none.",
+        summary: "energy consumption and its source",
+        text: "Uses the first available source. The file of an external meter (key `power_meter`) contains one time \
+               and power (in watts) per line, which Assay integrates over the trial. The source powercap adds up the \
+               CPU packages and their memory, but not the platform counter, which includes both. Other sources are a \
+               discharging battery and hwmon counters. The result names the source. The energy of CPU packages \
+               excludes the drive. Assay corrects one counter wrap; if the counter could have wrapped twice, the value \
+               is absent. If the study names the probe or a meter, the machine idles for 30 s (10 s for short trials) \
+               before the first trial, and energy_above_idle_j subtracts this idle power. Cost: one or two small file \
+               reads per package before and after the run, or one read of the meter's file after the run. Needs a \
+               readable source. Only root can read the package counters (sudo chmod a+r \
+               /sys/class/powercap/intel-rapl:*/energy_uj gives access until the next boot); VMs have none.",
     },
     fields: &[
-        field("source", Unit::Word, "source of the number"),
-        field("what", Unit::Word, "part that the number covers"),
-        field("span_ns", Unit::Nanoseconds, "length of the span"),
-        field("joules", Unit::Joules, "in total"),
-        field("parts.*", Unit::Joules, "of a part"),
+        field("source", Unit::Word, "source of the energy value"),
+        field("what", Unit::Word, "hardware that the energy value includes"),
+        field("span_ns", Unit::Nanoseconds, "length of the measured period"),
+        field("joules", Unit::Joules, "total energy"),
+        field("parts.*", Unit::Joules, "energy of each part"),
     ],
     rules: &[],
     presentation: Presentation::Tailored,
@@ -143,13 +143,13 @@ static SOURCES: [Source; 3] = [
     },
     Source {
         name: "battery",
-        what: "the whole machine, measured at its battery",
+        what: "the whole machine, measured at the battery",
         read: battery::read,
     },
-    Source { name: HWMON, what: "what these sensors measure", read: hwmon::read },
+    Source { name: HWMON, what: "the hardware that these sensors measure", read: hwmon::read },
 ];
 
-const NO_SOURCE: &str = "no energy source here: no powercap, battery or hwmon counter";
+const NO_SOURCE: &str = "this machine has no energy source: no powercap, battery or hwmon counter";
 
 /// Reads every counter; of a meter nothing, because its file is read at the end.
 pub fn read(system: &dyn System) -> Reading {
@@ -227,7 +227,7 @@ pub fn between(before: &Reading, after: &Reading, asked: bool) -> Presence<Energ
             }
             (Presence::Present(_), Presence::Absent(reason))
             | (Presence::Absent(reason), Presence::Present(_)) => {
-                return Presence::absent(format!("it changed during the trial: {reason}"));
+                return Presence::absent(format!("the source changed during the trial: {reason}"));
             }
             (Presence::Absent(_), Presence::Absent(_)) => {}
         }
@@ -250,7 +250,7 @@ fn metered(
     match joules {
         Ok(joules) => Presence::Present(Energy {
             source: "meter".to_owned(),
-            what: "what the meter measures".to_owned(),
+            what: "the hardware connected to the meter".to_owned(),
             span_ns: after.wall_ns.saturating_sub(before.wall_ns),
             joules,
             parts: BTreeMap::new(),
@@ -299,11 +299,11 @@ fn difference(name: &str, early: &Counter, late: &Counter, span_ns: u64) -> Resu
     let seconds = span_ns as f64 / 1e9;
     let grown = if late.falls { early.joules - late.joules } else { late.joules - early.joules };
     let Some(range) = late.range_joules else {
-        return if grown < 0.0 { Err(format!("{name} went backwards")) } else { Ok(grown) };
+        return if grown < 0.0 { Err(format!("the counter {name} decreased")) } else { Ok(grown) };
     };
     if seconds * late.most_watts > range {
         return Err(format!(
-            "{name} can wrap more than once in {seconds:.0} s; use shorter trials"
+            "{name} may wrap more than once in {seconds:.0} s; use shorter trials"
         ));
     }
     Ok(if grown < 0.0 { grown + range } else { grown })

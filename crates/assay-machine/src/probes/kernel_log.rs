@@ -13,15 +13,14 @@ pub static PROBE: Entry = Entry {
     about: About {
         name: "kernel-log",
         summary: "kernel warnings and errors during the run",
-        text: "Follows /dev/kmsg from right before the run until the device has everything written, and stores the \
-               kernel's own records at warning or worse. Rule `kernel-log` decides which of them mark a trial \
-               disturbed: I/O errors, resets, link speed changes, hung tasks, machine checks. Costs one open call \
-               before and one read call per record after. Needs the right to read the kernel log: root, or \
-               kernel.dmesg_restrict = 0.",
+        text: "Reads /dev/kmsg from just before the run until write-back completes, and stores kernel messages of \
+               level warning or worse. Rule `kernel-log` decides which messages mark a trial as disturbed: I/O errors, \
+               resets, link speed changes, hung tasks, machine checks. Cost: one open call before the run and one read \
+               call per message after the run. Needs access to the kernel log: root, or kernel.dmesg_restrict = 0.",
     },
     fields: &[
-        field("*.level", Unit::Count, "severity, 0 to 4"),
-        field("*.text", Unit::Word, "message of the kernel"),
+        field("*.level", Unit::Count, "log level of the kernel message, 0 to 4"),
+        field("*.text", Unit::Word, "text of the kernel message"),
     ],
     rules: &["kernel-log"],
     presentation: Presentation::Tailored,

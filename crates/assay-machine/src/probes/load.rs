@@ -12,23 +12,23 @@ use super::ticks::{self, Ticks};
 
 pub static PROBE: Entry = Entry {
     about: About {
-        name: "load",
-        summary: "work, iowait and stolen time of each CPU",
-        text: "Reads the ticks of each CPU from /proc/stat right before the run and when the device has everything \
-               written. Rule `steal` judges their sum, which the probe `processors` reads. Idle CPUs while one is \
-               full indicate a single-threaded workload. Ticks are 10 ms long: short trials show little. Costs one \
-               file before and after, 0.1 ms. Needs no privileges.",
+        name: "cpu-usage",
+        summary: "busy, iowait and steal time of each CPU",
+        text: "Reads the ticks of each CPU from /proc/stat just before the run and after write-back completes. Rule \
+               `steal` uses the sum over all CPUs, which the probe `cpu-throttling` reads. One busy CPU among idle CPUs \
+               indicates a single-threaded workload. A tick lasts 10 ms, so short trials have few ticks. Cost: one \
+               file read before and after the run, 0.1 ms. Needs no privileges.",
     },
     fields: &[
         field("*.0", Unit::Count, "CPU number"),
-        field("*.1", Unit::Ticks, "with work"),
-        field("*.2", Unit::Ticks, "idle while a request waited for a device"),
-        field("*.3", Unit::Ticks, "ready while the hypervisor ran something else"),
-        field("*.4", Unit::Ticks, "all of them"),
+        field("*.1", Unit::Ticks, "busy"),
+        field("*.2", Unit::Ticks, "idle while a request waited for a device (iowait)"),
+        field("*.3", Unit::Ticks, "ready while the hypervisor ran another VM (steal)"),
+        field("*.4", Unit::Ticks, "total"),
     ],
     rules: &[],
     presentation: Presentation::Tailored,
-    here: Some(|system| read(system).map(|all| format!("{} processors", all.len()))),
+    here: Some(|system| read(system).map(|all| format!("{} CPUs", all.len()))),
 };
 
 /// Ticks of 10 ms that one processor spent. Stored as a list in the order of the fields: there are
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn absent_where_it_is_not_understood() {
-        assert!(read(&Fake::new()).reason().unwrap().contains("not there"));
+        assert!(read(&Fake::new()).reason().unwrap().contains("not found"));
         let fake = Fake::new();
         fake.put("/proc/stat", "cpu  1 2 3\n");
         assert!(read(&fake).reason().unwrap().contains("known form"));

@@ -243,7 +243,7 @@ pub const SIMULATED: &str = "simulated";
 
 /// What is said of what was not looked at: by an older version, on a simulated target, or because
 /// nobody asked. It is not stored.
-const NOT_RECORDED: &str = "not recorded by the version that ran the trial";
+const NOT_RECORDED: &str = "not recorded by the Assay version that ran the trial";
 
 /// Not looked at.
 pub fn not_recorded<T>() -> Presence<T> {

@@ -14,13 +14,13 @@ pub static PROBE: Entry = Entry {
     about: About {
         name: "members",
         summary: "traffic and busy time of each device below the target",
-        text: "Reads the same counters as `disk` for devices that only carry a loop device's file; `disk` already \
-               reads all others, mirrors and stripes included. Gives no metric but a table: bytes that each device \
-               read and wrote per byte of the workload until the device has everything, and its busy share of the \
-               run. Assay shows the table if a target has several parallel devices, and in `assay show --full` for \
-               every device stack. A drive that carries more than the target also counts other programs' bytes. \
-               Costs one small file per device and reading. Needs no privileges, and a stack in sysfs: ZFS and \
-               remote filesystems have none.",
+        text: "Reads the counters of probe `disk` for devices that only store the backing file of a loop device; \
+               `disk` itself reads all other devices, including mirrors and stripes. Provides a table instead of \
+               metrics: bytes read and written by each device per byte of the workload, including write-back, and the \
+               busy share of the device. Assay prints the table if a target has parallel devices, and in `assay show \
+               --full` for every device stack. For a drive shared with other programs, the counters include their \
+               bytes. Cost: one small file read per device for each reading. Needs no privileges. Works only with \
+               device stacks in sysfs, not with ZFS or remote filesystems.",
     },
     fields: disk::FIELDS,
     rules: &["unwritten", "cached", "device-bytes", "compressed", "slow-member"],

@@ -14,32 +14,31 @@ use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "memory",
-        summary: "swapping, out-of-memory kills, dirty pages and the tool's own size",
-        text: "Reads pswpin, pswpout, oom_kill, nr_dirtied, the allocation stalls and the pages of zswap from \
-               /proc/vmstat. Reads swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram devices. All \
-               right before the run and when the device has everything written; at the end RSS and PSS of this \
-               process and its children. Rules `swap`, `oom` and `buffered-writes` use it. Costs three small files \
-               and two per process, about 1 ms before and after together. Needs no privileges; a kernel without \
-               smaps_rollup has no PSS.",
+        summary: "swapping, out-of-memory kills, dirty pages and Assay's own memory use",
+        text: "Reads pswpin, pswpout, oom_kill, nr_dirtied, allocation stalls and zswap pages from /proc/vmstat; swap \
+               usage, Dirty and Writeback from /proc/meminfo; and mm_stat of zram devices. Assay reads these values \
+               just before the run and after write-back completes, and RSS and PSS of its processes only at the end. \
+               Rules `swap`, `oom` and `buffered-writes` use the values. Cost: three small file reads and two per \
+               process, about 1 ms per trial. Needs no privileges; PSS requires a kernel with smaps_rollup.",
     },
     fields: &[
         field("machine.swapped_in_pages", Unit::Count, "pages read from swap"),
         field("machine.swapped_out_pages", Unit::Count, "pages written to swap"),
         field("machine.oom_kills", Unit::Count, "processes killed because memory ran out"),
-        field("machine.stalls", Unit::Count, "times that a task had to reclaim memory itself"),
+        field("machine.stalls", Unit::Count, "allocation stalls (direct reclaims)"),
         field("machine.dirtied_pages", Unit::Count, "file pages that became dirty"),
-        field("machine.page_bytes", Unit::Bytes, "size of a page"),
-        field("machine.swap_bytes", Unit::Bytes, "size of swap"),
-        field("machine.swap_used_bytes.*", Unit::Bytes, "swap in use, before and after"),
-        field("machine.dirty_bytes.*", Unit::Bytes, "dirty, before and after"),
-        field("machine.writeback_bytes.*", Unit::Bytes, "in writeback, before and after"),
-        field("machine.zswap_pages.*", Unit::Count, "pages into and out of zswap"),
-        field("machine.zram.*.original_bytes", Unit::Bytes, "stored in a zram device"),
-        field("machine.zram.*.compressed_bytes", Unit::Bytes, "compressed size"),
-        field("machine.zram.*.used_bytes", Unit::Bytes, "memory used"),
-        field("processes.processes", Unit::Count, "the tool and its children"),
-        field("processes.rss_bytes", Unit::Bytes, "resident, shared pages counted in each"),
-        field("processes.pss_bytes", Unit::Bytes, "resident, shared pages divided"),
+        field("machine.page_bytes", Unit::Bytes, "page size"),
+        field("machine.swap_bytes", Unit::Bytes, "total swap size"),
+        field("machine.swap_used_bytes.*", Unit::Bytes, "used swap before and after the run"),
+        field("machine.dirty_bytes.*", Unit::Bytes, "dirty memory before and after the run"),
+        field("machine.writeback_bytes.*", Unit::Bytes, "write-back before and after the run"),
+        field("machine.zswap_pages.*", Unit::Count, "pages stored in and loaded from zswap"),
+        field("machine.zram.*.original_bytes", Unit::Bytes, "data stored in a zram device"),
+        field("machine.zram.*.compressed_bytes", Unit::Bytes, "compressed size of the data"),
+        field("machine.zram.*.used_bytes", Unit::Bytes, "memory used by the zram device"),
+        field("processes.processes", Unit::Count, "number of processes: Assay and its children"),
+        field("processes.rss_bytes", Unit::Bytes, "RSS, with shared pages counted in each process"),
+        field("processes.pss_bytes", Unit::Bytes, "PSS, with shared pages divided"),
     ],
     rules: &["swap", "oom", "buffered-writes"],
     presentation: Presentation::Tailored,
@@ -302,7 +301,7 @@ fn processes(system: &dyn System) -> Presence<ProcessMemory> {
         sum.pss_bytes = sum.pss_bytes.zip(pss).map(|(sum, one)| sum + one);
     }
     let found = (sum.processes > 0).then_some(sum);
-    Presence::from_option(found, "/proc does not show the memory of this process")
+    Presence::from_option(found, "/proc does not report the memory of this process")
 }
 
 /// Processes that a process started.

@@ -45,7 +45,9 @@ use look::{Costs, timed};
 observations::observations! {
     around trials {
         page_cache: page_cache::PageCache,
+        #[serde(rename = "cpu-time")]
         cpu: Twice<cpu::Cpu>,
+        #[serde(rename = "cpu-throttling")]
         processors: Twice<processors::Processors>,
         temperature: Twice<temperature::Sensors>,
         memory: Twice<memory::OfMachine>,
@@ -53,10 +55,13 @@ observations::observations! {
         kernel_log: kernel_log::Log,
         clock: Twice<clock::Clocks>,
         pressure: Twice<pressure::Totals>,
+        #[serde(rename = "cpu-usage")]
         load: Twice<load::Load>,
         energy: energy::Meters,
+        #[serde(rename = "process-io")]
         own_traffic: Twice<own_traffic::Own>,
         block_latency: block_latency::Tracer,
+        #[serde(rename = "raid-resync")]
         array_sync: array_sync::Arrays,
         mount_traffic: mount_traffic::Traffic,
         members: members::Members,

@@ -15,21 +15,21 @@ pub static PROBE: Entry = Entry {
     about: About {
         name: "mount-traffic",
         summary: "network bytes of an NFS or SMB mount",
-        text: "For a target on NFS, reads the bytes that the client exchanged with the server from \
-               /proc/self/mountstats; on SMB those of the share, from /proc/fs/cifs/Stats, if the kernel has them. \
-               Reads right before and after the run, and when the server has everything written. The trust rules \
-               compare them with the workload's claim, instead of a device's counters. The server's cache is \
-               invisible. Costs one small file per reading. Needs no privileges.",
+        text: "Reads the bytes that the client exchanged with the server: for NFS from /proc/self/mountstats, for SMB \
+               from /proc/fs/cifs/Stats if the kernel provides it. Assay reads them just before and after the run, and \
+               after write-back completes. Trust rules compare these bytes, instead of device counters, with the bytes \
+               that the workload reports. The server's cache is invisible to Assay. Cost: one small file read per \
+               reading. Needs no privileges.",
     },
     fields: &[
-        field("run.read_bytes", Unit::Bytes, "received from the server during the run"),
-        field("run.write_bytes", Unit::Bytes, "sent to the server during the run"),
+        field("run.read_bytes", Unit::Bytes, "bytes received from the server during the run"),
+        field("run.write_bytes", Unit::Bytes, "bytes sent to the server during the run"),
         field(
             "settle.read_bytes",
             Unit::Bytes,
-            "received after it, until the server had everything",
+            "bytes received after the run, until write-back completes",
         ),
-        field("settle.write_bytes", Unit::Bytes, "sent after it, until the server had everything"),
+        field("settle.write_bytes", Unit::Bytes, "bytes sent during write-back after the run"),
     ],
     rules: &["cached", "device-bytes", "compressed"],
     presentation: Presentation::Tailored,
@@ -89,7 +89,7 @@ impl Probe for Traffic {
             return not_recorded();
         }
         let [before, after, settled] = &readings[..] else {
-            return Presence::absent("the counters of the mount were not read each time");
+            return Presence::absent("Assay could not read the mount's counters each time");
         };
         let run = before.both(after, |before, after| after.since(*before));
         let settle = after.both(settled, |after, settled| settled.since(*after));
@@ -126,7 +126,7 @@ fn read(system: &dyn System, mount: &Mount, kind: Kind) -> Presence<Moved> {
         Kind::Nfs => of_nfs(&text, mount),
         Kind::Smb => of_smb(&text, mount),
     };
-    Presence::from_option(found, format!("{path} does not show the bytes of this mount"))
+    Presence::from_option(found, format!("{path} does not report the bytes of this mount"))
 }
 
 /// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 statvers=1.1`, and below it a line `bytes:`; the

@@ -7,7 +7,7 @@
 /// * `PROBES`, what they say of themselves, with those that look around a whole study.
 macro_rules! observations {
     (
-        around trials { $($name:ident: $probe:ty,)+ }
+        around trials { $($(#[$stored:meta])* $name:ident: $probe:ty,)+ }
         around studies { $($other:ident,)+ }
     ) => {
         /// What was observed around one trial. The rules of trust read this and nothing else of the
@@ -16,7 +16,8 @@ macro_rules! observations {
         #[serde(rename_all = "kebab-case")]
         pub struct Evidence {
             $(
-                #[doc = concat!("What the probe `", stringify!($name), "` observed.")]
+                #[doc = concat!("What the probe in the module `", stringify!($name), "` observed.")]
+                $(#[$stored])*
                 #[serde(default = "not_recorded", skip_serializing_if = "is_not_recorded")]
                 pub $name: Presence<<$probe as Probe>::Observed>,
             )+

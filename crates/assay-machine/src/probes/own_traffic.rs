@@ -11,16 +11,16 @@ use super::look::{Entry, Moment, Pair, Presentation, Unit, field};
 
 pub static PROBE: Entry = Entry {
     about: About {
-        name: "own-traffic",
-        summary: "block device bytes of the tool itself",
-        text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. Gives no metric. \
-               Rule `foreign-io` subtracts these bytes from the bytes of the devices and attributes the rest to \
-               other programs. Costs one small file before and after. Needs no privileges, and a kernel with I/O \
-               accounting per process.",
+        name: "process-io",
+        summary: "block device traffic of Assay itself",
+        text: "Reads read_bytes and write_bytes from /proc/self/io just before and after the run. Provides no metrics. \
+               Rule `foreign-io` subtracts these bytes from the bytes of the devices and attributes the rest to other \
+               programs. Cost: one small file read before and after the run. Needs no privileges, but a kernel with \
+               per-process I/O accounting.",
     },
     fields: &[
-        field("read_bytes", Unit::Bytes, "read by this process"),
-        field("write_bytes", Unit::Bytes, "written by this process, or made dirty"),
+        field("read_bytes", Unit::Bytes, "bytes read by this process"),
+        field("write_bytes", Unit::Bytes, "bytes written or dirtied by this process"),
     ],
     rules: &["foreign-io"],
     presentation: Presentation::Tailored,
@@ -62,9 +62,7 @@ impl Pair for Own {
 /// Bytes since the process started.
 pub fn read(system: &dyn System) -> Presence<OwnTraffic> {
     match system.read_text(Path::new("/proc/self/io")) {
-        Ok(text) => {
-            Presence::from_option(parse(&text), "/proc/self/io does not have the known form")
-        }
+        Ok(text) => Presence::from_option(parse(&text), "/proc/self/io has an unknown format"),
         Err(error) => Presence::absent(format!("cannot read /proc/self/io: {error}")),
     }
 }

@@ -16,17 +16,17 @@ use super::look::{
 pub static PROBE: Entry = Entry {
     about: About {
         name: "page-cache",
-        summary: "the share of the area in memory",
-        text: "Asks the kernel how many pages of the area are in the page cache, before the idle gap and after the \
-               device has everything written. Uses cachestat, or mincore if that is missing (Linux before 6.5, \
-               overlay). Gives no metric: rule `cached` uses it. Costs microseconds with cachestat; mincore checks \
-               every page of the area. Needs a file: Assay does not check the pages of a block device.",
+        summary: "the share of the test area in the page cache",
+        text: "Queries how many pages of the test area are in the page cache, before the idle gap and after write-back \
+               completes. Uses cachestat, or mincore if cachestat is unavailable (Linux before 6.5, overlay). Provides \
+               no metrics; rule `cached` uses the values. Cost: microseconds with cachestat; mincore checks every page \
+               of the area. Needs a file; the probe does not work with block devices.",
     },
     fields: &[
-        field("before.cached", Unit::Count, "pages of the area in memory before the idle gap"),
-        field("before.of", Unit::Count, "pages of the area"),
-        field("after.cached", Unit::Count, "pages of the area in memory at the end"),
-        field("after.of", Unit::Count, "pages of the area"),
+        field("before.cached", Unit::Count, "cached pages of the area before the idle gap"),
+        field("before.of", Unit::Count, "total pages of the area"),
+        field("after.cached", Unit::Count, "cached pages of the area at the end"),
+        field("after.of", Unit::Count, "total pages of the area"),
     ],
     rules: &["cached"],
     presentation: Presentation::Tailored,
@@ -62,7 +62,7 @@ impl Probe for PageCache {
     fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Observed> {
         match (self.before.take(), self.after.take()) {
             (Some(before), Some(after)) => Presence::Present(Observed { before, after }),
-            _ => Presence::absent("the pages were not counted each time"),
+            _ => Presence::absent("Assay could not count the pages each time"),
         }
     }
 
@@ -77,9 +77,9 @@ pub fn of(scene: &Scene<'_>) -> Presence<CachedPages> {
         Some((file, range)) if scene.site.kind != TargetKind::Device => {
             read(scene.system, file, range.clone(), &scene.site.filesystem())
         }
-        Some(_) => Presence::absent("a block device's pages are not checked"),
+        Some(_) => Presence::absent("Assay does not check the pages of a block device"),
         None if scene.is_simulated() => Presence::absent(SIMULATED),
-        None => Presence::absent("the workload needs no area"),
+        None => Presence::absent("the workload has no test area"),
     }
 }
 

@@ -14,10 +14,10 @@ pub static PROBE: Entry = Entry {
     about: About {
         name: "power-supply",
         summary: "mains power and battery state",
-        text: "Reads type, online and status of /sys/class/power_supply right before the run and when the device has \
-               everything written: many machines change their clocks with the plug. Rule `power-supply` triggers if \
-               mains power changes. Ignores batteries of mice and keyboards. Costs two or three small files per \
-               supply before and after. Needs no privileges; servers and virtual machines have none.",
+        text: "Reads type, online and status in /sys/class/power_supply just before the run and after write-back \
+               completes, because many machines change CPU clocks with the power source. Rule `power-supply` triggers \
+               if mains power changes. Ignores batteries of mice and keyboards. Cost: two or three small file reads \
+               per supply before and after the run. Needs no privileges; servers and VMs report no power supplies.",
     },
     fields: &[
         field("before.mains", Unit::Word, "mains power before the run"),
@@ -93,13 +93,13 @@ pub(super) fn read(system: &dyn System) -> Presence<Supply> {
         }
     }
     let told = supply.mains.is_some() || !supply.batteries.is_empty();
-    Presence::from_option(told.then_some(supply), "the kernel shows no power supply here")
+    Presence::from_option(told.then_some(supply), "the kernel reports no power supply")
 }
 
 fn words(supply: &Supply) -> String {
     let mains = match supply.mains {
-        Some(true) => Some("on mains".to_owned()),
-        Some(false) => Some("not on mains".to_owned()),
+        Some(true) => Some("on mains power".to_owned()),
+        Some(false) => Some("not on mains power".to_owned()),
         None => None,
     };
     let batteries = supply.batteries.iter().map(|(name, does)| format!("{name} {does}"));

@@ -13,19 +13,19 @@ use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
 pub static PROBE: Entry = Entry {
     about: About {
         name: "pressure",
-        summary: "time that tasks waited for a CPU, a device or memory",
-        text: "Reads the totals of /proc/pressure/cpu, io and memory right before the run and when the device has \
-               everything written, and those of this process's control group in version 2. Some: at least one task \
-               waited; full: all of them did. The tool's own waits are included: a busy device shows up as io \
-               pressure. Gives no metric but a table of `assay show --full`. Costs three to six small files before \
-               and after, 0.1 ms. Needs no privileges, and a kernel with pressure accounting: boot many of them with \
-               psi=1.",
+        summary: "time that tasks waited for CPUs, devices or memory",
+        text: "Reads the totals in /proc/pressure/cpu, io and memory, and those of this process's control group \
+               (version 2), just before the run and after write-back completes. Some: at least one task waited; full: \
+               all tasks waited. The values include Assay's own waits, so a busy device causes io pressure. Provides \
+               no metrics, but a table in `assay show --full`. Cost: three to six small file reads before and after \
+               the run, 0.1 ms. Needs no privileges, but a kernel with pressure stall information (PSI); many kernels \
+               require the boot option psi=1.",
     },
     fields: &[
-        field("machine.span_ns", Unit::Nanoseconds, "length of the span"),
+        field("machine.span_ns", Unit::Nanoseconds, "length of the observed period"),
         field("machine.waited.*.some_ns", Unit::Nanoseconds, "time in which some task waited"),
         field("machine.waited.*.full_ns", Unit::Nanoseconds, "time in which all tasks waited"),
-        field("group.span_ns", Unit::Nanoseconds, "length of the span"),
+        field("group.span_ns", Unit::Nanoseconds, "length of the observed period"),
         field(
             "group.waited.*.some_ns",
             Unit::Nanoseconds,
@@ -79,7 +79,7 @@ pub struct Waited {
 
 /// What work waits for.
 pub const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
-const OFF: &str = "the kernel reports no pressure here; boot with psi=1";
+const OFF: &str = "the kernel reports no pressure; boot with psi=1";
 
 /// Totals at one moment.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ pub fn machine(system: &dyn System) -> Resources {
 
 fn totals(system: &dyn System, path: impl Fn(&str) -> PathBuf) -> Resources {
     let read = |name: &str| match system.read_text(&path(name)) {
-        Ok(text) => Presence::from_option(parse(&text), "unknown form"),
+        Ok(text) => Presence::from_option(parse(&text), "unknown format"),
         Err(error) => Presence::absent(sysfs::reason(&error)),
     };
     RESOURCES.into_iter().map(|name| (name, read(name))).collect()
@@ -181,13 +181,13 @@ fn group(system: &dyn System) -> Presence<PathBuf> {
         Presence::Absent(reason) => return Presence::Absent(reason),
     };
     match text.lines().find_map(|line| line.strip_prefix("0::")) {
-        None => Presence::absent("control groups are version 1, which reports no pressure"),
-        Some("/") => Presence::absent("this process is in the root group, which is the machine"),
+        None => Presence::absent("control groups use version 1, which reports no pressure"),
+        Some("/") => Presence::absent("this process is in the root control group"),
         Some(path) => {
             let below = |root: &str| PathBuf::from(format!("{root}{path}"));
             let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(below);
             let there = roots.into_iter().find(|folder| system.list(folder).is_ok());
-            Presence::from_option(there, "the control group is not visible here")
+            Presence::from_option(there, "the control group is not visible")
         }
     }
 }
@@ -241,7 +241,7 @@ mod tests {
         let fake = Fake::new();
         for (text, reason) in [
             ("4:memory:/x\n", "version 1"),
-            ("0::/\n", "root group"),
+            ("0::/\n", "root control group"),
             ("0::/gone\n", "not visible"),
         ] {
             fake.put("/proc/self/cgroup", text);

@@ -12,18 +12,18 @@ use super::ticks;
 
 pub static PROBE: Entry = Entry {
     about: About {
-        name: "processors",
-        summary: "CPU time lost to the hypervisor, heat or a control group limit",
-        text: "Reads stolen ticks from /proc/stat, throttle counts from /sys/devices/system/cpu/*/thermal_throttle \
-               and nr_throttled of the control group right before and after the run. Gives no metric: rules `steal` \
-               and `throttled` use it. Costs two small files per CPU before and after. Needs no privileges; only \
-               Intel CPUs count their throttling, and only groups with a limit have one.",
+        name: "cpu-throttling",
+        summary: "CPU time lost to steal, thermal throttling or a control group limit",
+        text: "Reads steal ticks from /proc/stat, throttle counts from /sys/devices/system/cpu/*/thermal_throttle and \
+               nr_throttled of the control group just before and after the run. Provides no metrics; rules `steal` and \
+               `throttled` use the values. Cost: two small file reads per CPU before and after the run. Needs no \
+               privileges; only Intel CPUs count thermal throttling, and only groups with a limit have nr_throttled.",
     },
     fields: &[
-        field("ticks.total", Unit::Ticks, "of all CPUs"),
-        field("ticks.steal", Unit::Ticks, "given to others by the hypervisor"),
-        field("throttle_events", Unit::Count, "times that a CPU slowed down for heat"),
-        field("group_throttled", Unit::Count, "periods throttled by the control group"),
+        field("ticks.total", Unit::Ticks, "all ticks, summed over all CPUs"),
+        field("ticks.steal", Unit::Ticks, "ticks in which the hypervisor ran other VMs"),
+        field("throttle_events", Unit::Count, "thermal throttle events of the CPUs"),
+        field("group_throttled", Unit::Count, "periods in which the control group was throttled"),
     ],
     rules: &["steal", "throttled"],
     presentation: Presentation::Tailored,
@@ -130,7 +130,7 @@ fn ticks(system: &dyn System) -> Presence<ProcessorTicks> {
         Ok(text) => {
             let told = ticks::of_all(&text)
                 .map(|all| ProcessorTicks { total: all.total(), steal: all.steal });
-            Presence::from_option(told, "/proc/stat does not have the known form")
+            Presence::from_option(told, "/proc/stat has an unknown format")
         }
         Err(error) => Presence::absent(format!("cannot read /proc/stat: {error}")),
     }
@@ -152,7 +152,7 @@ fn throttle_events(system: &dyn System) -> Presence<u64> {
             }
         }
     }
-    Presence::from_option(sum, "the kernel reports no thermal throttle counts here")
+    Presence::from_option(sum, "the kernel reports no thermal throttle counts")
 }
 
 /// `nr_throttled` of this process's control group, version 2 or 1.
@@ -171,5 +171,5 @@ fn group_throttled(system: &dyn System) -> Presence<u64> {
         let text = system.read_text(&Path::new(&folder).join("cpu.stat")).ok()?;
         text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
     });
-    Presence::from_option(count, "no CPU limit of a control group is visible")
+    Presence::from_option(count, "no control group with a CPU limit is visible")
 }

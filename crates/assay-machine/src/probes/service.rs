@@ -137,7 +137,7 @@ impl Slowest {
     /// `sdc, 38 ms a read, 4.1 times the median of the others`.
     pub fn words(&self) -> String {
         format!(
-            "{}, {} a {}, {} times the median of the others",
+            "{}, {} per {}, {} times the median of the others",
             self.device,
             show::duration(self.mean_ns),
             self.class,

@@ -15,23 +15,19 @@ pub static PROBE: Entry = Entry {
         name: "temperature",
         summary: "temperatures of CPUs, drives and boards, and their limits",
         text: "Reads temp*_input of every hwmon device with its label and limit, or the thermal zones if there is no \
-               hwmon device. Reads right before the run and when the device has everything written. Rule `throttled` \
-               triggers if a sensor reaches the slowdown temperature of its hardware. That is temp*_crit of CPUs \
-               (coretemp, k10temp, cpu_thermal), temp*_max of NVMe drives, and the passive trip point of a CPU's \
-               thermal zone, above 45 \u{b0}C. Other limits are operating ranges, or unset. CPUs below their highest \
-               clock get only a note. Costs one to three small files per sensor before and after; asking a drive \
-               takes up to some milliseconds. Needs no privileges; most virtual machines have no sensors, and SATA \
-               drives need the module drivetemp.",
+               hwmon device, just before the run and after write-back completes. Rule `throttled` triggers if a sensor \
+               reaches the slowdown temperature of its hardware: temp*_crit for CPUs (coretemp, k10temp, cpu_thermal), \
+               temp*_max for NVMe drives, and the passive trip point of a CPU's thermal zone above 45 \u{b0}C. Other \
+               limits are operating ranges or unset. CPUs below their maximum clock cause only a note. Cost: one to \
+               three small file reads per sensor before and after the run; reading a drive's sensor may take \
+               milliseconds. Needs no privileges; most virtual machines have no sensors, and SATA drives need the \
+               module drivetemp.",
     },
     fields: &[
         field("sensors.*.before_mc", Unit::Millidegrees, "temperature before the run"),
-        field(
-            "sensors.*.after_mc",
-            Unit::Millidegrees,
-            "temperature when the device has everything",
-        ),
+        field("sensors.*.after_mc", Unit::Millidegrees, "temperature after write-back completes"),
         field("sensors.*.limit_mc", Unit::Millidegrees, "slowdown temperature of the hardware"),
-        field("slow_processors", Unit::Count, "CPUs below their highest clock at the end"),
+        field("slow_processors", Unit::Count, "CPUs below their maximum clock at the end"),
     ],
     rules: &["throttled"],
     presentation: Presentation::Tailored,
@@ -86,7 +82,7 @@ fn read(system: &dyn System) -> Reading {
     }
     let sensors = (!found.is_empty()).then_some(found);
     Reading {
-        sensors: Presence::from_option(sensors, "the kernel shows no temperature sensor here"),
+        sensors: Presence::from_option(sensors, "the kernel reports no temperature sensor"),
         slow_processors: slow_processors(system),
     }
 }

@@ -18,7 +18,7 @@ fn every_probe_introduces_itself() {
         assert!(!name.is_empty() && name.chars().all(known), "{name}");
         assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{name}");
         assert!(about.text.ends_with('.') && !about.text.contains('\n'), "{name}");
-        for said in ["Costs", "Needs"] {
+        for said in ["Cost", "Needs"] {
             assert!(about.text.contains(said), "{name} does not say what it {said}");
         }
         let paths: BTreeSet<&str> = fields.iter().map(|field| field.path).collect();
@@ -51,7 +51,7 @@ fn the_time_of_both_readings_is_added() {
     }
     costs.time(&fake, &members::PROBE, || ());
     let told: Vec<(String, u64)> = costs.take().into_iter().collect();
-    assert_eq!(told, [("cpu".to_owned(), 5_000_000), ("members".to_owned(), 0)]);
+    assert_eq!(told, [("cpu-time".to_owned(), 5_000_000), ("members".to_owned(), 0)]);
     assert!(costs.take().is_empty());
 }
 
@@ -167,7 +167,7 @@ fn what_was_not_looked_at_is_not_written_and_read_as_not_there() {
     assert_eq!(serde_json::from_str::<Evidence>(&text).unwrap(), absent);
     let Value::Object(entries) = serde_json::to_value(&absent).unwrap() else { panic!("{text}") };
     let names: Vec<&String> = entries.keys().collect();
-    assert_eq!(names, ["cpu", "disk", "own-traffic", "page-cache", "processors"]);
+    assert_eq!(names, ["cpu-throttling", "cpu-time", "disk", "page-cache", "process-io"]);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn around_a_simulated_target_nothing_of_the_machine_is_read() {
         (found.cpu.reason(), found.own_traffic.reason()),
         (Some("simulated"), Some("simulated"))
     );
-    assert!(found.disk.reason().unwrap().contains("no block device"));
+    assert!(found.disk.reason().unwrap().contains("no known block device"));
     let pages = found.page_cache.value().unwrap();
     assert_eq!(pages.before.reason(), Some("simulated"));
 }
@@ -228,17 +228,17 @@ fn what_takes_long_is_furthest_from_the_run_and_the_devices_are_nearest() {
     let order: Vec<&str> = PROBES.iter().map(|entry| entry.about.name).collect();
     let known = [
         "page-cache",
-        "cpu",
-        "processors",
+        "cpu-time",
+        "cpu-throttling",
         "temperature",
         "memory",
         "power-supply",
         "kernel-log",
         "clock",
         "pressure",
-        "load",
+        "cpu-usage",
         "energy",
-        "own-traffic",
+        "process-io",
         "block-latency",
         "members",
         "disk",

@@ -82,31 +82,31 @@ pub(super) fn legend<'a>(
     let Some(most) = counts.clone().max() else { return Vec::new() };
     let least = counts.min().unwrap_or(most);
     let trials = match (least, most) {
-        (1, 1) => "Numbers of 1 trial".to_owned(),
-        (least, most) if least == most => format!("Geometric means of {most} trials"),
-        (least, most) => format!("Geometric means of {least} to {most} trials"),
+        (1, 1) => "Each number comes from 1 trial".to_owned(),
+        (least, most) if least == most => format!("Numbers are geometric means of {most} trials"),
+        (least, most) => format!("Numbers are geometric means of {least} to {most} trials"),
     };
     let spread = if findings.measurements.iter().any(|cell| cell.metric == OF_ALL.0) {
-        "; spread: half of their range; p50 to p99.9: service time of one operation"
+        "; spread is half the range of the trials; p50 to p99.9 are service times"
     } else {
         ""
     };
     let mut told = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
         told.push(
-            "Ratios are to the first target, paired by replicate, with their 95% CI; no verdicts."
+            "Ratios are relative to the first target, paired by replicate, with 95% CIs and no verdicts."
                 .to_owned(),
         );
     }
     if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
         told.push(
-            "CPU s/GiB: CPU seconds of the whole machine per GiB moved, including encryption and other programs."
+            "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs."
                 .to_owned(),
         );
     }
     let mut cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     if cells.any(|cell| cell.text == NONE) {
-        told.push("\"-\": too few operations or trials.".to_owned());
+        told.push("\"-\" means too few operations or trials.".to_owned());
     }
     told
 }

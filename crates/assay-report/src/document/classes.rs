@@ -8,8 +8,8 @@ use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
 /// How the table is read.
-pub(super) const LEGEND: &str = "Classes: requests that the devices completed, from any program, from their arrival \
-     in the block layer until their end.";
+pub(super) const LEGEND: &str = "Classes: requests from any program that the devices completed, timed from their \
+     arrival in the block layer to completion.";
 
 /// The classes of one arm; none where they were not looked at.
 pub(super) fn table(findings: &Findings, arm: &Arm) -> Option<Table> {

@@ -36,8 +36,8 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     if is_empty || findings.study.kind == "compare" {
         return None;
     }
-    let legend = "Mean: geometric mean of the trials, with its 95% CI; range: of all runs; user and system: CPU time \
-                  of a run; memory: the peak of the largest run.";
+    let legend = "Mean: geometric mean of the trials, with its 95% CI; range: shortest to longest run; user and \
+                  system: CPU time per run; memory: highest peak of all runs.";
     let mut blocks = Vec::new();
     blocks.extend((!printed.is_empty()).then(|| Block::Table(printed_table(&printed))));
     if !cells.is_empty() {
@@ -61,7 +61,7 @@ fn printed_table(cells: &[&Cell]) -> Table {
     let several = cells.iter().any(|cell| cell.workload != cells[0].workload);
     let mut all = Vec::new();
     all.extend(several.then(|| Column::left("workload").key()));
-    all.push(Column::left("number printed").key());
+    all.push(Column::left("printed number").key());
     all.extend(columns(&[">mean", ">95% CI", ">spread", ">n"]));
     let row = |cell: &&Cell| {
         let name = heading(&cell.metric).to_owned();

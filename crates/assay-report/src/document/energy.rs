@@ -27,7 +27,7 @@ fn source(findings: &Findings) -> Vec<String> {
     let around = &findings.system_activity;
     let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));
     let idle = around.idle_w.map(|watts| {
-        format!("At rest the machine used {} W; \"above idle\" excludes that.", digits(watts))
+        format!("The idle machine used {} W; \"above idle\" excludes this power.", digits(watts))
     });
     of.into_iter().chain(idle).collect()
 }
@@ -38,7 +38,7 @@ fn digits(value: f64) -> String {
 
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     let named = Named::of_cells(findings, cells);
-    let mut titles = columns(&[">J a trial", ">above idle", ">J/GiB", ">mean W", ">spread", ">n"]);
+    let mut titles = columns(&[">J/trial", ">above idle", ">J/GiB", ">mean W", ">spread", ">n"]);
     let mut columns = named.columns();
     columns.append(&mut titles);
     let row = |cell: &&Cell| {
@@ -65,7 +65,7 @@ fn missing(findings: &Findings, invalid: &[&Cell]) -> Vec<String> {
     let absent = absent.map(|entry| (entry.workload.as_str(), entry.reason.as_str()));
     let invalid = invalid.iter().map(|cell| {
         let why = cell.reasons.iter().find(|because| because.trust == Trust::Invalid);
-        (cell.workload.as_str(), why.map_or("its numbers are invalid", |because| &because.text))
+        (cell.workload.as_str(), why.map_or("the numbers are invalid", |because| &because.text))
     });
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for (workload, reason) in absent.chain(invalid) {
@@ -76,7 +76,7 @@ fn missing(findings: &Findings, invalid: &[&Cell]) -> Vec<String> {
         }
     }
     let sentence = |(reason, whose): (&str, Vec<&str>)| {
-        format!("No energy of {}: {reason}.", whose.join(", "))
+        format!("No energy data for {}: {reason}.", whose.join(", "))
     };
     told.into_iter().map(sentence).collect()
 }

@@ -52,7 +52,7 @@ pub(super) fn arm_of(findings: &Findings, target: &TargetFacts) -> Arm {
 pub(super) fn target(target: &TargetFacts) -> Facts {
     let mut facts = vec![("drive".to_owned(), drive(target))];
     if target.stack.len() > 1 {
-        facts.push(("stack".to_owned(), target.stack.join(" on ")));
+        facts.push(("stack".to_owned(), target.stack.join(", ")));
     }
     let area = (target.area_bytes > 0).then(|| area_words(target));
     let told = [Some(target.filesystem.clone()).filter(|told| !told.is_empty()), area];
@@ -106,6 +106,6 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
     let kernel = known(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
     let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));
-    let place = environment.platform.as_ref().map(|place| ("place".to_owned(), place.words()));
+    let place = environment.platform.as_ref().map(|place| ("platform".to_owned(), place.words()));
     kernel.into_iter().chain(machine).chain(place).collect()
 }

@@ -14,8 +14,8 @@ pub(super) const FILES_PER_S: &str = FILES.name;
 /// What of a phase a column holds.
 type Pick = fn(&Of) -> Metric;
 
-const LEGEND: &str = "Files per second: each created, looked up (stat), read, renamed and deleted; then each phase \
-                      alone, with its sync. Times are per file, without the sync.";
+const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
+                      are per phase, including the sync. Times are per file, without the sync.";
 
 /// The section; none where no files were made.
 pub(super) fn section(findings: &Findings) -> Option<Section> {

@@ -57,12 +57,12 @@ fn counted(page: &Page<'_>, own: &[&Comparison]) -> Vec<String> {
         .collect();
     let clear = own.iter().filter(|found| is_clear(found)).count();
     let which = match clear {
-        0 => "None is significant",
-        count if count == own.len() => "All are listed below",
-        _ => "The significant ones are listed below",
+        0 => "No difference is significant",
+        count if count == own.len() => "All differences are significant; see below",
+        _ => "Significant differences are listed below",
     };
-    let counts = format!("Against the baseline: {}. {which}.", told.join(", "));
-    let all = (clear < own.len()).then(|| format!("All: {}", page.more()));
+    let counts = format!("Compared with the baseline: {}. {which}.", told.join(", "));
+    let all = (clear < own.len()).then(|| format!("All comparisons: {}", page.more()));
     std::iter::once(counts).chain(all).collect()
 }
 

@@ -13,13 +13,13 @@ const MOST_ROWS: usize = 32;
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let hosts = findings.hosts.as_ref()?;
     let mut text = vec![
-        "Pace: the rate of a host over the mean of all hosts in a trial, with its lowest and its highest trial. The \
-         numbers of the other tables combine all hosts."
+        "Pace: a host's rate relative to the mean of all hosts, with its lowest and highest trial. The other tables \
+         combine all hosts."
             .to_owned(),
     ];
     text.extend(hosts.starts_ns.map(|[median, worst]| {
         format!(
-            "In a trial the windows of the hosts began within {} of each other (median; at worst {}), measured at \
+            "The hosts started their measurement windows within {} of each other (median; maximum {}), measured at \
              each host's release signal.",
             show::duration(median as f64),
             show::duration(worst as f64)
@@ -34,11 +34,11 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         });
         told.truncate(MOST_ROWS);
         text.push(format!(
-            "{MOST_ROWS} of {} hosts: those that were lost, then the slowest.",
+            "Showing {MOST_ROWS} of {} hosts: lost hosts first, then the slowest.",
             hosts.rows.len()
         ));
     }
-    text.push(format!("Order and configuration, all hosts: {}.", short(&hosts.order_sha256)));
+    text.push(format!("Order and configurations of all hosts: {}.", short(&hosts.order_sha256)));
     let blocks = vec![Block::Text(text), Block::Table(rows(&told)), Block::Table(ranges(hosts))];
     Some(Section::titled("hosts", blocks))
 }
@@ -106,7 +106,7 @@ mod tests {
             targets: vec!["/mnt".to_owned()],
             trials: 6,
             relative_rate: Some([0.9, 1.0 - f64::from(rank) / 1000.0, 1.1]),
-            lost: (rank == 2).then(|| "trial 4: its connection is closed".to_owned()),
+            lost: (rank == 2).then(|| "trial 4: the connection is closed".to_owned()),
         };
         let range = HostRange {
             workload: "read".to_owned(),
@@ -131,7 +131,7 @@ mod tests {
     fn each_host_has_a_row_and_the_lost_one_its_reason() {
         let table = rows(&hosts(4).rows.iter().collect::<Vec<_>>());
         assert_eq!(table.rows.len(), 4);
-        assert_eq!(table.rows[2].notes, ["lost in trial 4: its connection is closed"]);
+        assert_eq!(table.rows[2].notes, ["lost in trial 4: the connection is closed"]);
         let cells: Vec<&str> = table.rows[1].cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(cells, ["rank 1 (n1)", "/mnt", "6", "99.9%", "90%", "110%"]);
         let range = ranges(&hosts(4));

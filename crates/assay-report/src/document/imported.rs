@@ -34,7 +34,7 @@ fn row(cell: &Measured) -> Row {
     let (count, all) = (lost.len(), cell.trials.len());
     let lost = lost.first().map(|reason| match all {
         1 => (*reason).to_owned(),
-        _ => format!("{count} of {all} are excluded; the first: {reason}"),
+        _ => format!("{count} of {all} trials are excluded; first reason: {reason}"),
     });
     Row {
         name: cell.metric.clone(),

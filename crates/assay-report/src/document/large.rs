@@ -112,8 +112,8 @@ pub fn method(findings: &Findings) -> Option<String> {
         small && one.requested_queue_depth > 1
     };
     let queue = findings.study.kind == "check" && findings.workloads.iter().any(deep);
-    let names = if queue { "; q1, q32: queue depth of 4 KiB operations" } else { "" };
-    Some(format!("Means of {trials} trials{time}, with their 95% CIs below{names}."))
+    let names = if queue { "; q1 and q32 are queue depths of 4 KiB operations" } else { "" };
+    Some(format!("Means of {trials} trials{time}, with 95% CIs below{names}."))
 }
 
 /// A result in a few words: the first number that reads and the first that writes of a check, else

@@ -11,7 +11,7 @@ use assay_study::findings::Comparison;
 
 /// The columns, each with whether its ratio to the baseline stands beside it.
 const COLUMNS: [(&str, Statistic, bool); 6] = [
-    ("requests a trial", Statistic::Requests, false),
+    ("requests per trial", Statistic::Requests, false),
     ("mean", Statistic::Mean, false),
     ("stddev", Statistic::Deviation, false),
     ("per second", Statistic::Rate, true),
@@ -23,8 +23,8 @@ const COLUMNS: [(&str, Statistic, bool); 6] = [
 const NEXT: &str = "throughput";
 
 /// How the table is read.
-pub(super) const LEGEND: &str = "Each class has its served load: lower latency with fewer requests is not an \
-    improvement. Each ratio of rates has an individual 95% CI.";
+pub(super) const LEGEND: &str = "The table shows the load per class, because lower latency with fewer requests is not \
+    an improvement. The 95% CI of each rate ratio is individual.";
 
 /// The table of a class of requests; none of another workload.
 pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {

@@ -6,16 +6,16 @@ use super::{Block, Cell, NONE, Row, Section, Table, find};
 use crate::table::Column;
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
-use assay_kinds::work::pages::{
+use assay_kinds::work::memory::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
 };
 use assay_study::findings::{Cell as Measured, Findings, Trust};
 
 const LEGEND: &[&str] = &[
-    "Reached: bytes of the set that fit. Set per memory: bytes of the set per byte of memory, resident and packed by \
-     zram or zswap; files on disk do not count.",
-    "calc zram: the value that `assay calc zram` expects, with the ratio of 2 from the kernel's documentation; off \
-     by: the measured value against it.",
+    "Reached: bytes of the working set that fit. Set per memory: bytes of the working set per byte of memory used \
+     (resident, zram and zswap); files on disk do not count.",
+    "calc zram: prediction of `assay calc zram` with a compression ratio of 2 (kernel documentation); off by: \
+     deviation of the measured value from the prediction.",
 ];
 
 /// The section; none where no pages were gone to.
@@ -41,7 +41,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         Block::Table(costs(findings, &cells)),
         Block::Text(text),
     ];
-    Some(Section::titled("memory: how much fits, and the cost", blocks))
+    Some(Section::titled("memory: how much fits and at what cost", blocks))
 }
 
 fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>, trust: Option<Trust>) -> Row {
@@ -86,8 +86,8 @@ fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
         ("accesses/s", &RATE),
         ("p99", &P99),
         ("longest", &LONGEST),
-        ("processor", &PROCESSOR),
-        ("standing still", &FULL),
+        ("CPU", &PROCESSOR),
+        ("stalled", &FULL),
     ];
     columns.extend(metrics.iter().map(|(heading, _)| Column::right(*heading)));
     columns.push(Column::left("trust").judged());

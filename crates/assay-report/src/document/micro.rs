@@ -38,6 +38,6 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut columns = columns(&["micro-benchmark", ">operations/s", ">95% CI", ">each"]);
     columns.push(Column::left("trust").judged());
     let table = Block::Table(Table { columns, rows });
-    let legend = "One operation after another, in one thread; each: the time of one.";
+    let legend = "Operations run one at a time in one thread; each: time per operation.";
     Some(Section::titled("micro-benchmarks", vec![table, Block::Text(vec![legend.to_owned()])]))
 }

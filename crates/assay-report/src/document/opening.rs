@@ -56,7 +56,7 @@ const LEADS: &[Lead] = &[
 /// was found.
 pub fn answer(findings: &Findings) -> Answer {
     let found = LEADS.iter().find_map(|lead| lead(findings));
-    found.unwrap_or_else(|| Answer::of_nothing("There are no numbers."))
+    found.unwrap_or_else(|| Answer::of_nothing("The result contains no measurements."))
 }
 
 /// The first sentence of the summary that was said for one of these reasons.
@@ -99,7 +99,7 @@ fn judged(findings: &Findings) -> Option<Answer> {
     // Sentences across results name the workload themselves.
     let text = match found.kind {
         Kind::Paired | Kind::Unpaired => format!("{}: {}", found.workload, found.text),
-        Kind::RerunBaseline | Kind::OtherDayOrMachine => found.text.clone(),
+        Kind::RerunBaseline | Kind::BetweenResults => found.text.clone(),
     };
     let of = vec![(found.workload.clone(), found.metric.clone())];
     found.tells_interval().then_some(Answer { text, of })
@@ -179,7 +179,7 @@ fn none_better(findings: &Findings) -> Option<Answer> {
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
     Some(Answer::of_nothing(format!(
-        "No better configuration than {baseline}: of {all} comparisons {}.",
+        "No configuration is better than {baseline} ({all} comparisons: {}).",
         counts.join(", ")
     )))
 }

@@ -7,8 +7,8 @@ use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
 /// How the times of such work are to be read.
-pub(super) const LEGEND: &str = "Response: from the intended start of an operation to its end. Service (p99 unless \
-     stated otherwise): from its submission to its end.";
+pub(super) const LEGEND: &str = "Response: time from the intended start of an operation to its completion. Service \
+     (p99 unless stated otherwise): time from submission to completion.";
 
 /// Quantiles that stand beside a metric of work by the clock, with their headings.
 pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
@@ -54,7 +54,7 @@ pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<Str
     let late = match pace.late {
         0 => "none late".to_owned(),
         late => {
-            format!("{} late, at most {}", share(late), show::duration(pace.max_delay_ns as f64))
+            format!("{} late by up to {}", share(late), show::duration(pace.max_delay_ns as f64))
         }
     };
     Some(format!("{} operations scheduled: {issued}, {late}", show::count(pace.scheduled)))

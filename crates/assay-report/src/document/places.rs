@@ -87,7 +87,7 @@ fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> 
             .any(|row| row.emulated || !row.is_sound() || row.percent_interval().is_some()),
         bars: bars.then(|| percents.fold(100.0, f64::max)),
     };
-    let mut titles = vec![Column::left("place").key(), Column::right("result")];
+    let mut titles = vec![Column::left("platform").key(), Column::right("result")];
     titles.push(Column::right("% of base"));
     titles.extend(columns.printed.map(|_| Column::right("printed")));
     titles.extend(columns.intervals.then(|| Column::right("95% CI")));
@@ -187,7 +187,7 @@ fn printed_percent(row: &Number, decimals: usize) -> Cell {
     if told.follows {
         return Cell::plain(text);
     }
-    Cell { text: format!("contradicts {text}"), tone: Tone::Bad }
+    Cell { text: format!("inconsistent: {text}"), tone: Tone::Bad }
 }
 
 fn verdict(findings: &Findings, row: &Number) -> Cell {
@@ -212,33 +212,31 @@ fn bar(row: &Number, most: f64) -> String {
 
 /// How it is to be read.
 fn legend(places: &Places) -> Vec<String> {
-    let mut told = vec![format!(
-        "% of base: speed in percent of that of {}; 50 is half as fast.",
-        places.baseline
-    )];
+    let mut told =
+        vec![format!("% of base: speed relative to {}; 50 means half as fast.", places.baseline)];
     let families = places.rows.iter().any(|row| row.percent_ci95_simultaneous.is_some());
     told.extend(families.then(|| {
-        "Simultaneous 95% CIs over all platforms of a workload. Across machines, verdicts only suggest: no CI covers \
-         what else differs."
+        "95% CIs are simultaneous over all platforms of a workload. Across machines, verdicts are only suggestions, \
+         because the CIs do not cover other differences between machines."
             .to_owned()
     }));
     let works = places.rows.iter().filter(|row| row.platform == places.baseline).count();
     told.extend((works > 1).then(|| {
-        "So there is no single number: a fast platform for one workload is slow for another, and Assay gives no mean \
-         over workloads."
+        "Assay does not average over workloads, because a platform that is fast for one workload can be slow for \
+         another."
             .to_owned()
     }));
     let alone = places.rows.iter().any(|row| row.n == 1 && row.unit == Unit::Trials);
     told.extend(
         (alone && !families)
-            .then(|| "One number per platform: no CI, and so no verdict.".to_owned()),
+            .then(|| "With one number per platform, there is no CI and no verdict.".to_owned()),
     );
     told
 }
 
 fn beside(table: &Beside) -> Section {
     let text = format!(
-        "Published, {}: {}; {}. Percent of its own {}.",
+        "Published in {}: {}; {}. Percentages are relative to the article's own {} result.",
         table.title, table.work, table.statistic, table.baseline
     );
     let rows = table.rows.iter().map(|row| {
@@ -246,7 +244,9 @@ fn beside(table: &Beside) -> Section {
         let percent =
             Cell { text: row.percent.clone(), tone: if wrong { Tone::Bad } else { Tone::Plain } };
         let remark = match &row.remark {
-            _ if wrong => format!("contradicts its seconds: {:.2}%", row.printed.computed),
+            _ if wrong => {
+                format!("the published times in seconds give {:.2}%", row.printed.computed)
+            }
             remark => remark.clone().unwrap_or_default(),
         };
         let cells = vec![
@@ -264,7 +264,7 @@ fn beside(table: &Beside) -> Section {
         Column::left("remark").words(),
     ];
     let table_of = Table { columns, rows: rows.collect() };
-    let caption = format!("beside: {}", table.source);
+    let caption = format!("published: {}", table.source);
     Section::titled(caption, vec![Block::Text(vec![text]), Block::Table(table_of)])
 }
 
@@ -276,7 +276,7 @@ fn machines(places: &Places) -> Option<Section> {
         .map(|place| (place.name.clone(), machine(place)))
         .filter(|(_, told)| !told.is_empty())
         .collect();
-    (!told.is_empty()).then(|| Section::titled("places", vec![Block::Facts(told)]))
+    (!told.is_empty()).then(|| Section::titled("platforms", vec![Block::Facts(told)]))
 }
 
 fn machine(place: &Placed) -> String {
@@ -310,7 +310,7 @@ fn results(place: &Placed) -> String {
         [one] => one.id.clone(),
         several => format!("{} results", several.len()),
     };
-    format!("{count} of {}", days.join(" and "))
+    format!("{count} from {}", days.join(" and "))
 }
 
 /// What rules and checks say.

@@ -29,15 +29,15 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
     }
     if !full && told.len() > MOST_ROWS {
         let text = format!(
-            "{} rows of the devices below the targets: assay show --full {}",
+            "{} rows for devices below the targets are not shown; run assay show --full {}",
             told.len(),
             findings.study.id
         );
         return Some(Section::of(Block::Text(vec![text])));
     }
-    let how = "Bytes that each device below the target read and wrote per byte of the workload, until all data were \
-               on it; busy: share of the run with an operation in progress. Traffic of other programs is included.";
-    let time = " Request: mean time of a read or a write on the device.";
+    let how = "Bytes that each device below the target read and wrote per byte of the workload, until all data was on \
+               the device; busy: share of the run with a request in progress. Other programs' traffic is included.";
+    let time = " Request: mean time per read or write on the device.";
     let time = if told.iter().any(|one| one.request_mean_ns.is_some()) { time } else { "" };
     let blocks = vec![Block::Text(vec![format!("{how}{time}")]), Block::Table(table(&told))];
     Some(Section::titled("members", blocks).with_role(Role::Closer))
@@ -105,7 +105,8 @@ fn costs(findings: &Findings) -> Option<Section> {
     };
     let rows: Vec<Row> = findings.probes.iter().map(row).collect();
     let table = Table { columns: columns(&["probe", ">mean", ">most", ">trials"]), rows };
-    let how = "Time that each probe needs for its readings around a trial; none of it is inside the measured time.";
+    let how = "Time that each probe needs to read its counters before and after a trial, outside the measurement \
+        window.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
         Section::titled("probes", blocks).with_role(Role::Closer)

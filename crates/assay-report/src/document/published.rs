@@ -219,7 +219,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         blocks.push(Block::Table(table(group)));
     }
     if !lone.is_empty() {
-        blocks.push(Block::Text(vec!["none of your measurements matches these".to_owned()]));
+        blocks.push(Block::Text(vec![
+            "No measurement in your result matches these published numbers.".to_owned(),
+        ]));
         blocks.push(Block::Table(alone(&lone)));
     }
     blocks.push(Block::Text(sources(findings, &groups)));
@@ -291,8 +293,8 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
         }
     }
     told.push(
-        "The published numbers are from another machine: the difference alone does not rate yours, and there is no \
-         verdict. Your numbers are in the author's unit."
+        "The published numbers come from another machine, so Assay gives no verdict on the difference. Your numbers \
+         are converted to the author's unit."
             .to_owned(),
     );
     // One level of it has nothing to be a ratio over.
@@ -301,9 +303,7 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
         known.is_none_or(|known| known.levels.len() < 2)
     };
     let lone = groups.iter().filter_map(|group| group.ratio).find(is_lone);
-    told.extend(
-        lone.map(|factor| format!("A ratio needs two levels of {factor}, each with a number.")),
-    );
+    told.extend(lone.map(|factor| format!("A ratio needs numbers for two levels of {factor}.")));
     told
 }
 

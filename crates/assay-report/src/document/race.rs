@@ -25,15 +25,15 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
     let rows = told.iter().take(most).map(|runner| row(page, race, runner)).collect();
     let mut columns: Vec<Column> = factor_columns(page).collect();
     columns.push(Column::right(heading(&race.metric)));
-    columns.extend([Column::right("trials"), Column::right("of the winner's")]);
-    columns.push(Column::left("in the race").words());
+    columns.extend([Column::right("trials"), Column::right("vs. winner")]);
+    columns.push(Column::left("status").words());
     let mut blocks = vec![Block::Table(Table { columns, rows })];
     blocks.push(Block::Text(legend(page, told.len().saturating_sub(most))));
     let way = match race.better {
-        Better::Higher | Better::Unknown => "more wins",
-        Better::Lower => "less wins",
+        Better::Higher | Better::Unknown => "higher wins",
+        Better::Lower => "lower wins",
     };
-    let caption = format!("the race: {}, {way}", heading(&race.metric));
+    let caption = format!("race: {}, {way}", heading(&race.metric));
     Some(Section::titled(caption, blocks).with_role(Role::Of(FIGURE)))
 }
 
@@ -44,18 +44,18 @@ pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
         Column::left("factor").key(),
         Column::left("level").key(),
         Column::right("trials"),
-        Column::right("of the best level's"),
-        Column::left("in the race").words(),
+        Column::right("vs. best level"),
+        Column::left("status").words(),
     ];
     let most = if page.full() { screen.levels.len() } else { MOST };
     let rows = screen.levels.iter().take(most).map(of_level).collect();
     let mut told = how(screen);
     let untold = screen.levels.len().saturating_sub(most);
     if untold > 0 {
-        told.push(format!("{untold} more levels: {} lists all of them.", page.more()));
+        told.push(format!("{untold} more levels are not shown; see {}.", page.more()));
     }
     let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(told)];
-    Some(Section::titled("the screen before the race", blocks).with_role(Role::Of(FIGURE)))
+    Some(Section::titled("screen before the race", blocks).with_role(Role::Of(FIGURE)))
 }
 
 fn of_level(own: &ScreenedLevel) -> Row {
@@ -64,13 +64,13 @@ fn of_level(own: &ScreenedLevel) -> Row {
             let [ratio, low, high] = show::ratios(ratio, ends);
             format!("{ratio}, {low} to {high}")
         }
-        (Some(_), None) => "the best".to_owned(),
+        (Some(_), None) => "best".to_owned(),
         (None, _) => NONE.to_owned(),
     };
     let became = match (own.eliminated, own.n) {
-        (false, _) => "stayed",
-        (true, 0) => "left: no trial counted",
-        (true, _) => "left",
+        (false, _) => "kept",
+        (true, 0) => "eliminated: no valid trial",
+        (true, _) => "eliminated",
     };
     let cells = [own.factor.clone(), own.level.clone()].map(Cell::from);
     let numbers = [own.n.to_string(), beside].map(Cell::from);
@@ -81,11 +81,11 @@ fn of_level(own: &ScreenedLevel) -> Row {
 /// How a screen is read, and what it did not look at.
 fn how(screen: &ScreenAnswer) -> Vec<String> {
     let told = format!(
-        "Main effects by least squares on logarithms, from {} trials in {} passes in which the levels of each factor \
-         are about balanced: a level against the best one of its factor, averaged over all others. A level that is \
-         behind leaves (simultaneous 95% confidence over all levels, in addition to that of the race). The screen \
-         ignores interactions: the race omits configurations that are good only with an eliminated level. Replicates \
-         of the race are counted after these passes.",
+        "Main effects from a least-squares fit to log values ({} trials in {} approximately balanced passes): each \
+         level relative to the best level of the factor, averaged over all other factors. Assay eliminates levels that \
+         are behind (simultaneous 95% confidence over all levels, separate from the 95% confidence of the race). The \
+         screen ignores interactions, so it can drop a configuration that is good only with an eliminated level. The \
+         race counts its replicates after these passes.",
         screen.trials, screen.passes
     );
     vec![told]
@@ -125,33 +125,33 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
     let is_baseline = runner.configuration == race.baseline;
     let Some(left) = &runner.eliminated else {
         return match (is_winner, is_baseline, race.end.is_some()) {
-            (true, true, true) => "won; the baseline".to_owned(),
+            (true, true, true) => "won (baseline)".to_owned(),
             (true, false, true) => "won".to_owned(),
             (true, _, false) => "leads".to_owned(),
             (_, true, _) if race.baseline_eliminated => {
-                "the baseline, which never leaves; behind (95% confidence)".to_owned()
+                "baseline (never eliminated); behind (95% confidence)".to_owned()
             }
-            (_, true, _) => "remains; the baseline".to_owned(),
-            (..) => "left in".to_owned(),
+            (_, true, _) => "remaining (baseline)".to_owned(),
+            (..) => "remaining".to_owned(),
         };
     };
     if let Some(DroppedLevel { factor, level }) = &left.dropped {
-        return format!("left in the screen, with {}", level_words(factor, level));
+        return format!("eliminated in the screen, with {}", level_words(factor, level));
     }
     match &left.ratio_to_leader {
         None if left.rolled_back && left.after == 0 => {
-            "left in the screen: it harmed the production workload and was rolled back".to_owned()
+            "eliminated in the screen and rolled back: harmed the production workload".to_owned()
         }
         None if left.rolled_back => {
             format!(
-                "left after replicate {}: it harmed the production workload and was rolled back",
+                "eliminated after replicate {} and rolled back: harmed the production workload",
                 left.after
             )
         }
-        None => format!("left after replicate {}: it has no valid trial", left.after),
+        None => format!("eliminated after replicate {}: no valid trial", left.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);
-            format!("left after replicate {}: {ratio} of the leader's, {low} to {high}", left.after)
+            format!("eliminated after replicate {}: ratio {ratio}, {low} to {high}", left.after)
         }
     }
 }
@@ -159,12 +159,12 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
 /// How the table is read, and what is not in it.
 fn legend(page: &Page<'_>, untold: usize) -> Vec<String> {
     let mut told = vec![
-        "Means cover the replicates that a configuration ran in. The ratio to the winner covers the replicates that \
-         both ran in; it has no CI, because survivors are biased upward."
+        "Means cover the replicates in which a configuration ran. Ratios to the winner cover the replicates in which \
+         both ran, and have no CI, because survivors are biased upward. Eliminations show the ratio to the leader."
             .to_owned(),
     ];
     if untold > 0 {
-        told.push(format!("{untold} more left before these: {} lists all of them.", page.more()));
+        told.push(format!("{untold} earlier eliminations are not shown; see {}.", page.more()));
     }
     told
 }

@@ -9,7 +9,7 @@ use super::{
     windows,
 };
 use assay_base::quantity::units::show::share;
-use assay_kinds::work::observe::metrics::ARRIVALS;
+use assay_kinds::work::production::metrics::ARRIVALS;
 use assay_study::findings::said::Said;
 use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict};
 use assay_study::results::design::Factor;
@@ -81,10 +81,10 @@ impl Page<'_> {
     /// How to see what this page leaves out.
     pub fn more(&self) -> String {
         if self.detail == Detail::Page {
-            return format!("{COMPARISONS}, below");
+            return format!("{COMPARISONS} below");
         }
         if is_across(self.findings) {
-            return self.again().unwrap_or_else(|| "the same with --json".to_owned());
+            return self.again().unwrap_or_else(|| "the same command with --json".to_owned());
         }
         format!("assay show --full {}", self.findings.study.id).trim_end().to_owned()
     }
@@ -193,10 +193,10 @@ pub fn no_advice(findings: &Findings) -> String {
     };
     if primary().any(differs) {
         format!(
-            "none differs from its baseline by more than {margin} (95% confidence) and more than the A/A control"
+            "no configuration differs from its baseline by more than both {margin} (95% confidence) and the A/A control"
         )
     } else {
-        format!("none is {margin} better or worse (95% confidence)")
+        format!("no configuration is {margin} better or worse (95% confidence)")
     }
 }
 
@@ -243,16 +243,16 @@ fn margin(page: &Page<'_>) -> Option<String> {
     let family = match page.family() {
         Some((1, 1)) | None => String::new(),
         Some((_, most)) if page.is_one_family() => {
-            format!("; one family of {most} comparisons, 95% together")
+            format!("; simultaneous 95% CIs over {most} comparisons")
         }
         Some((least, most)) if least == most => {
-            format!("; family of {most} comparisons per workload, 95% together")
+            format!("; simultaneous 95% CIs over {most} comparisons per workload")
         }
         Some((least, most)) => {
-            format!("; family of {least} to {most} comparisons per workload, 95% together")
+            format!("; simultaneous 95% CIs over {least} to {most} comparisons per workload")
         }
     };
-    Some(format!("{}; equivalent: within the margin (TOST, 90% CI){family}", share(margin)))
+    Some(format!("{}; \"equivalent\": within the margin (TOST, 90% CI){family}", share(margin)))
 }
 
 impl Page<'_> {
@@ -349,7 +349,7 @@ mod tests {
         let found = fixture("study-two-arms");
         let one = found.advice[0].clone();
         let tail = more(&one).to_owned();
-        assert!(tail.starts_with(" The best of many"), "{tail}");
+        assert!(tail.starts_with(" The winner's gain"), "{tail}");
         let sentence = "other: it is the candidate.".to_owned();
         let with = |tail: &str| {
             let text = format!("{sentence}{tail}");
@@ -368,17 +368,17 @@ mod tests {
         assert_eq!(Page::of(&found, Detail::Usual).more(), command);
         // Sides of several results and places have names of other kinds.
         found.study.id = "20261120-103112-k7qd-by-place".to_owned();
-        assert_eq!(Page::of(&found, Detail::Usual).more(), "the same with --json");
+        assert_eq!(Page::of(&found, Detail::Usual).more(), "the same command with --json");
     }
 
     #[test]
     fn advising_nothing_does_not_deny_a_verdict() {
         let mut found = fixture("study-one-pair");
-        assert_eq!(no_advice(&found), "none is 5% better or worse (95% confidence)");
+        assert_eq!(no_advice(&found), "no configuration is 5% better or worse (95% confidence)");
         found.comparisons[0].primary = true;
         found.comparisons[0].verdict = Some(Verdict::Worse);
         let told = no_advice(&found);
-        assert!(told.contains("by more than 5%") && told.contains("A/A control"), "{told}");
+        assert!(told.contains("both 5%") && told.contains("A/A control"), "{told}");
         found.comparisons.clear();
         assert_eq!(no_advice(&found), "the study has no verdicts");
     }

@@ -75,8 +75,8 @@ fn effects(page: &Page<'_>) -> Option<Section> {
         };
         Row { name, cells, notes: Vec::new() }
     });
-    let how = "Each level averaged over all levels of the other factors; simultaneous 95% CIs over all effects and \
-               interactions of a workload.";
+    let how = "Each level is averaged over all levels of the other factors. 95% CIs are simultaneous over all effects \
+               and interactions of a workload.";
     (!found.is_empty()).then(|| {
         let table = Table { columns, rows: rows.collect() };
         Section::titled("main effects", vec![Block::Text(vec![how.into()]), Block::Table(table)])
@@ -91,7 +91,7 @@ fn level_name(factor: &str, level: &str) -> String {
 fn places(page: &Page<'_>) -> Option<Section> {
     let ranks = &page.findings.ranks;
     let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
-    columns.push(Column::right("place").key());
+    columns.push(Column::right("rank").key());
     columns.extend(factor_columns(page));
     columns.push(Column::right("result"));
     let told = |rank: &Rank| {
@@ -123,15 +123,16 @@ fn places(page: &Page<'_>) -> Option<Section> {
         .iter()
         .flat_map(|rank| rank.ranks.iter().take(told(rank)).map(move |place| row(rank, place)));
     let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - told(rank)).sum();
-    let mut how = vec!["Best first; a range means no significant difference.".to_owned()];
+    let mut how =
+        vec!["Best first; overlapping ranges of ranks mean no significant difference.".to_owned()];
     if hidden > 0 {
-        how.push(format!("{hidden} further ones: {}", page.more()));
+        how.push(format!("{hidden} more configurations: {}", page.more()));
     }
     (!ranks.is_empty()).then(|| {
         let table = Table { columns, rows: rows.collect() };
         // The tables of the workloads have the same numbers: a long list is for few.
         let role = if table.rows.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
-        Section::titled("places", vec![Block::Text(how), Block::Table(table)]).with_role(role)
+        Section::titled("ranking", vec![Block::Text(how), Block::Table(table)]).with_role(role)
     })
 }
 
@@ -149,7 +150,7 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
         |count: usize, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
     if page.detail != Detail::Full {
         let text = format!(
-            "{} of {} (unadjusted, without verdicts): {}",
+            "{} of {} (unadjusted, no verdicts): {}",
             several(found.len(), "comparison"),
             several(metrics.len(), "other metric"),
             page.more()
@@ -175,7 +176,7 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
         let from = usize::from(page.workloads.len() < 2);
         Row { name: name[from..].join(" "), cells, notes: Vec::new() }
     });
-    let how = "Secondary: each 95% CI is individual, and there are no verdicts.";
+    let how = "The 95% CIs of these secondary metrics are individual; there are no verdicts.";
     let table = Table { columns, rows: rows.collect() };
     Some(Section::titled(
         "other metrics",
@@ -230,7 +231,7 @@ fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
     let sides = match note {
         // Of results of different days none is the baseline of a study.
         Note::TrustOfResult { .. } => ["the earlier", "the later"],
-        _ => ["the baseline", "the setting"],
+        _ => ["the baseline", "the configuration"],
     };
     note_words(note, sides)
 }

@@ -18,8 +18,8 @@ use assay_study::results::record::Status;
 const TAIL: &str = "latency_p99_ns";
 
 /// How rows of classes of a load that was played again are read.
-const PLAYED: &str = "Replayed reads, writes, flushes, trims and zeroings: the requests of the recording by class. \
-     The classes of a workload share one error.";
+const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: requests of the trace by class. 95% \
+     CIs are simultaneous over all classes of a workload.";
 
 /// Quantiles that stand beside a primary metric, with their headings: the tail, and of classes of
 /// requests the middle too.
@@ -37,7 +37,7 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
         _ if metric == TAIL => Vec::new(),
         // The sync stands alone: what stands beside it is its middle, and the write with it.
         _ if FDATASYNC.iter().any(|own| own.name == metric) => {
-            let all = [("p50", "fdatasync_p50_ns"), ("p99 with the write", TAIL)];
+            let all = [("p50", "fdatasync_p50_ns"), ("p99 including write", TAIL)];
             all.into_iter().filter(|(_, own)| *own != metric).collect()
         }
         _ => vec![("p99", TAIL)],
@@ -283,7 +283,7 @@ impl Columns<'_> {
         let shown = self.workload.arms.iter().find(own).and_then(Line::result);
         let shown = shown.map(|value| under_heading(self.workload.metric, value));
         (shown.as_ref() != Some(&told))
-            .then(|| format!("the ratio uses {} pairs, in which the baseline had {told}", found.n))
+            .then(|| format!("the ratio uses {} pairs; their baseline mean is {told}", found.n))
     }
 }
 
@@ -326,7 +326,7 @@ fn compared(page: &Page<'_>, role: Role<'_>, scale: Scale) -> [Cell; 3] {
 /// `6`, or `5/6` where not every replicate has a trial that counts.
 fn of_started(cell: &Measured, n: usize) -> String {
     let first = cell.trials.iter().filter(|trial| trial.repeats.is_none());
-    let started = first.filter(|trial| trial.status != Status::LeadIn).count();
+    let started = first.filter(|trial| trial.status != Status::Warmup).count();
     if started == n { n.to_string() } else { format!("{n}/{started}") }
 }
 
@@ -335,23 +335,23 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     let findings = page.findings;
     let mut lines = page.workloads.iter().flat_map(|one| &one.arms);
     let lost = lines.any(|line| line.trials().contains('/'));
-    let n = if lost { " (5/6: of 5 of 6 replicates)" } else { "" };
+    let n = if lost { " (5/6: 5 of 6 replicates)" } else { "" };
     let mut told =
-        vec![format!("Results: geometric means of n trials{n}; spread: half of their range.")];
+        vec![format!("Results are geometric means of n trials{n}; spread is half their range.")];
     if findings.measurements.iter().any(|cell| cell.metric == TAIL) {
-        told.push("p99: 99% of a typical trial's operations have a shorter service time.".into());
+        told.push("p99: in a typical trial, 99% of operations have shorter service times.".into());
     }
     told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
     let is_played = |found: &Comparison| played::of(&found.metric).is_some();
     told.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
     let classes = page.primary().any(|found| found.class_of.is_some() && !is_played(found));
     let ramp =
-        if findings.workloads.iter().any(|own| own.io.is_some()) { ", ramp included" } else { "" };
+        if findings.workloads.iter().any(|own| own.io.is_some()) { "; ramp included" } else { "" };
     told.extend(classes.then(|| {
         format!(
-            "Reads, writes, flushes and discards: requests of the target's devices, from any program, from their \
-             arrival in the block layer until their end{ramp}; p50, p90 and p99 of a typical trial. The classes of a \
-             workload share one error."
+            "Reads, writes, flushes and discards: requests from any program to the target's devices, timed from their \
+             arrival in the block layer to completion{ramp}; p50, p90 and p99 come from a typical trial. 95% CIs are \
+             simultaneous over all classes of a workload."
         )
     }));
     let loads = page.workloads.iter().any(|own| load::table(page, own).is_some());
@@ -363,7 +363,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
         let is_one_trial =
             findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
         let judged = if is_one_trial {
-            "No trust rule was triggered, but each number is from one trial, without spread."
+            "No trust rule was triggered, but each number is from a single trial without a spread."
         } else {
             "All numbers are trusted: no trust rule was triggered."
         };
@@ -377,22 +377,21 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.within() {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
-        let own =
-            if rerun { "; configurations with a baseline are first compared with it" } else { "" };
+        let own = if rerun { " (each configuration first relative to its baseline)" } else { "" };
         return Some(format!(
-            "Ratios are to the earlier result{own}; with simultaneous 95% CIs. Across days or machines verdicts only \
-             suggest: no CI covers what else has changed."
+            "Ratios are relative to the earlier result{own}; 95% CIs are simultaneous. Across days or machines, \
+             verdicts are only suggestions, because the CIs do not cover other changes."
         ));
     }
     let base: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
     let several = base.iter().any(|one| *one != base[0]);
     let at = if several { " at the same levels of the other factors" } else { "" };
-    let together = if most > 1 { "; simultaneous 95% CIs per workload" } else { "" };
+    let together = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
     let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_simultaneous.is_some();
     let read = match (page.primary().any(clear) && !page.without_verdicts, most) {
         (false, _) => "",
-        (true, 1) => "; verdicts come from the CI",
-        (true, _) => "; verdicts come from them",
+        (true, 1) => "; verdicts are based on the CI",
+        (true, _) => "; verdicts are based on the CIs",
     };
     let what = if page.primary().any(|found| found.difference.is_some()) {
         "Ratios and differences"
@@ -401,7 +400,7 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     };
     let unpaired = page.primary().any(|found| found.kind == Kind::Unpaired);
     let how = if unpaired { "over all runs, not paired" } else { "paired by replicate" };
-    Some(format!("{what} are to the baseline{at}, {how}{together}{read}."))
+    Some(format!("{what} are relative to the baseline{at}, {how}{together}{read}."))
 }
 
 /// What words of the verdict column mean that do not speak for themselves.

@@ -21,12 +21,12 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         } else {
             format!("{} {}", surface.workload, arm_name(&surface.configuration))
         };
-        let read = "Rate in each tenth of the area, from its first byte on: geometric mean of n trials, with the \
-                    lowest and the highest trial.";
+        let read = "Rate in each tenth of the area, starting at the first byte: geometric mean of n trials, with the \
+                    lowest and highest trial.";
         let whole = surface.whole.map(|of| {
             let [lowest, mean, highest] =
                 [of.lowest, of.mean, of.highest].map(|rate| under_heading(RATE, rate));
-            format!("All positions: lowest {lowest}, highest {highest}; mean {mean}.")
+            format!("Over all positions: lowest {lowest}, highest {highest}, mean {mean}.")
         });
         let note = surface.note.iter().map(|note| format!("Incomplete: {note}."));
         let read = (index == 0).then(|| read.to_owned());
@@ -58,7 +58,7 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
         }
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
-    let read = "Single operations at random positions, one at a time: all of n trials.";
+    let read = "Individual operations at random positions, one at a time, from all n trials.";
     (!rows.is_empty()).then(|| {
         let blocks =
             vec![Block::Table(Table { columns, rows }), Block::Text(vec![read.to_owned()])];
@@ -78,7 +78,7 @@ fn stands(
 
 fn table(findings: &Findings, surface: &Surface) -> Table {
     let stands = stands(findings, (&surface.workload, &surface.configuration, RATE), surface.trust);
-    let mut columns = columns(&["of the area", ">rate", ">lowest", ">highest", ">n"]);
+    let mut columns = columns(&["area", ">rate", ">lowest", ">highest", ">n"]);
     columns.push(Column::left("trust").judged());
     Table { columns, rows: surface.bands.iter().map(|band| row(stands, band)).collect() }
 }

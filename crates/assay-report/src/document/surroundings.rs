@@ -20,11 +20,11 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
 type Aspect = (&'static str, fn(&WorkloadSurroundings) -> Option<String>);
 
 const ASPECTS: [Aspect; 9] = [
-    ("cpus busy", |row| row.busy_share.map(percent)),
+    ("CPUs busy", |row| row.busy_share.map(percent)),
     ("busiest", |row| row.busiest_share.map(percent)),
-    ("stolen", |row| row.steal_share.filter(|share| *share > 0.0).map(percent)),
-    ("waits: cpu", |row| row.pressure_shares.get("cpu").copied().map(percent)),
-    ("waits: io", |row| row.pressure_shares.get("io").copied().map(percent)),
+    ("steal", |row| row.steal_share.filter(|share| *share > 0.0).map(percent)),
+    ("waits: CPU", |row| row.pressure_shares.get("cpu").copied().map(percent)),
+    ("waits: I/O", |row| row.pressure_shares.get("io").copied().map(percent)),
     ("waits: memory", |row| row.pressure_shares.get("memory").copied().map(percent)),
     ("swapped", |row| row.swapped_pages.filter(|pages| *pages > 0).map(show::count)),
     ("energy", |row| row.energy_j.map(|joules| format!("{} J", show::three_digits(joules)))),
@@ -79,15 +79,15 @@ fn temperature(row: &WorkloadSurroundings) -> String {
 
 fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
     let mut told = vec![
-        "The whole machine, over all trials of a row, from right before each run until all data were on the device; \
-         waits: share of that time in which a task waited for a CPU, a device or memory, the tool included."
+        "Values cover the whole machine and all trials of a row, from the start of each run until all data was on the \
+         device. Waits: share of this time in which some task, including Assay, waited for a CPU, I/O or memory."
             .to_owned(),
     ];
     if let Some(of) = &surroundings.energy_of {
         let idle = surroundings
             .idle_w
             .map(|watts| format!("; the idle machine used {} W", show::three_digits(watts)));
-        told.push(format!("Energy by {of}{}.", idle.unwrap_or_default()));
+        told.push(format!("Energy source: {of}{}.", idle.unwrap_or_default()));
     }
     told
 }
@@ -99,7 +99,7 @@ fn observed(findings: &Findings) -> Option<Section> {
         Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
     let mut columns = named.columns();
     columns.extend([Column::left("probe"), Column::left("observed")]);
-    columns.extend(["mean", "least", "most"].map(Column::right));
+    columns.extend(["mean", "min", "max"].map(Column::right));
     let row = |row: &ObservedField| {
         let (what, unit) = described(row);
         let show = |amount: Option<f64>| amount.map_or(NONE.to_owned(), |it| unit.show(it));
@@ -112,8 +112,8 @@ fn observed(findings: &Findings) -> Option<Section> {
         }
     };
     let table = Table { columns, rows: rows.iter().map(row).collect() };
-    let how = "Readings of the probes during the trials of a row: mean, minimum and maximum of the trials. assay list \
-               probes describes each of them.";
+    let how = "Probe readings during the trials of a row: mean, minimum and maximum over the trials. To see what each \
+               probe measures, run assay list probes.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
         Section::titled("observed", blocks).with_role(Role::Closer)
@@ -145,7 +145,7 @@ fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
     };
     let rows: Vec<Row> = surroundings.drives.iter().map(row).collect();
     let table = Table { columns: columns(&["drive", ">written", ">wear", ">temperature"]), rows };
-    let how = "The drives' own counters, before the first trial and after the last one.";
+    let how = "Counters reported by the drives, before the first trial and after the last trial.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
         Section::titled("drives", blocks).with_role(Role::Closer)

@@ -19,7 +19,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     titles.extend(columns(&[">per second", ">mean", ">p50", ">p90", ">p99"]));
     let table = Table { columns: titles, rows: rows.collect() };
     let told = sides.map(|(side, window)| told(side, window));
-    let pressure = format!("Processors: {}.", windows.pressure);
+    let pressure = format!("CPU pressure: {}.", windows.pressure);
     let told = told.into_iter().chain([pressure]).collect();
     let blocks = vec![Block::Table(table), Block::Text(told)];
     Some(Section::titled("before and after", blocks).with_role(Role::Of("classes")))
@@ -63,5 +63,5 @@ fn row(
 fn told(side: &str, window: &Window) -> String {
     let length = show::duration(window.seconds * 1e9);
     let started = window.started.replace('T', " ").chars().take(19).collect::<String>();
-    format!("{side}: {:?} ({}), {length} from {started}.", window.title, window.result)
+    format!("{side}: {:?} ({}), {length} starting at {started}.", window.title, window.result)
 }

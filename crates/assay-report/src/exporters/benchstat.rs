@@ -13,9 +13,9 @@ use super::{Exporter, counted, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "benchstat",
-        summary: "lines of Go's benchmarks, for benchstat",
-        text: "One line per trial that counts, with levels as /name=level: benchstat -col /depth compares by it. \
-               benchstat treats trials as unpaired and ignores their order; assay import reads the lines.",
+        summary: "Go benchmark lines, for benchstat",
+        text: "One line per counted trial, with levels as /name=level, for example for benchstat -col /depth. \
+            benchstat treats trials as unpaired and ignores their order. assay import can read the lines back.",
     },
     write,
     left_out: nothing,

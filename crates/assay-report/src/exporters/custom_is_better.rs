@@ -13,10 +13,10 @@ use super::{Exporter, arm_words, brief};
 pub const SMALLER: Exporter = Exporter {
     about: About {
         name: "custom-smaller-is-better",
-        summary: "JSON of github-action-benchmark (customSmallerIsBetter): times, bytes, energy",
-        text: "One entry per number for which smaller is better: workload, configuration and metric as the name, the \
-               unit, the full value, and the 95% CI as the range; trust and verdict are extra. Assay omits invalid \
-               numbers and reports them. Numbers for which larger is better: custom-bigger-is-better.",
+        summary: "JSON for github-action-benchmark (customSmallerIsBetter): times, bytes, energy",
+        text: "Contains one entry per number for which smaller is better: `name` contains workload, configuration and \
+               metric, `range` the 95% CI, and `extra` trust and verdict. Assay omits invalid numbers and reports the \
+               omission. If larger is better, use custom-bigger-is-better.",
     },
     write: |findings| write(findings, Better::Lower),
     left_out: |findings| left_out(findings, Better::Lower),
@@ -25,8 +25,8 @@ pub const SMALLER: Exporter = Exporter {
 pub const BIGGER: Exporter = Exporter {
     about: About {
         name: "custom-bigger-is-better",
-        summary: "JSON of github-action-benchmark (customBiggerIsBetter): rates",
-        text: "One entry per number for which larger is better, like custom-smaller-is-better.",
+        summary: "JSON for github-action-benchmark (customBiggerIsBetter): rates",
+        text: "Contains one entry per number for which larger is better; otherwise like custom-smaller-is-better.",
     },
     write: |findings| write(findings, Better::Higher),
     left_out: |findings| left_out(findings, Better::Higher),

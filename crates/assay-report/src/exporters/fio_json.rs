@@ -14,11 +14,12 @@ use super::{Exporter, counted, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "fio-json",
-        summary: "JSON in fio's format, for programs that plot and gate it",
-        text: "One job per trial that counts, with its workload as jobname and its configuration as job options. \
-               Rates and latencies have the workload's direction; a mixed workload has them under read. Bytes, \
-               operations and runtime are those of one second at these rates. Values without a counterpart, such as \
-               context switches and CPU time, are missing: programs that require them fail.",
+        summary: "fio-format JSON, for tools that plot or check fio results",
+        text: "One job per counted trial: jobname is the workload, job options are the configuration. Rates and \
+               latencies are in the section of their direction (read or write); the values of a mixed workload are \
+               under read. Byte \
+               counts, operation counts and runtime are scaled to one second. Assay omits values that it does not \
+               measure, such as context switches and CPU time, so programs that require these values fail.",
     },
     write,
     left_out: nothing,

@@ -10,10 +10,10 @@ use super::{Exporter, arm_words, counted, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "hyperfine-json",
-        summary: "JSON in hyperfine's format, for workloads that have a time",
-        text: "One result per workload and configuration, with the times of its trials that count in seconds and its \
-               levels as parameters. The format cannot express the order of trials or disturbances. Assay has no CPU \
-               times (user, system) of trials.",
+        summary: "hyperfine-format JSON, for workloads with a duration",
+        text: "One result per workload and configuration, with the times of counted trials in seconds and the levels \
+               as parameters. The format cannot express trial order or disturbances. CPU times (user, system) are not \
+               included.",
     },
     write,
     left_out: nothing,

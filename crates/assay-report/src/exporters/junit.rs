@@ -12,11 +12,11 @@ use crate::xml::escaped;
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "junit",
-        summary: "JUnit XML of a gate, for CI pages",
-        text: "One test case per row of the gate, named by workload, configuration and metric: failed with the gate's \
-               sentence, or skipped with the reason if inconclusive. Loss, detectable loss, and for pairs the ratio \
-               with its 95% CI and the replicates are properties. Only a result with a gate has test cases; an \
-               inconclusive gate is skipped here and has its own exit code.",
+        summary: "JUnit XML of a gate, for CI systems",
+        text: "One test case per gated row, named by workload, configuration and metric. A failed row has the gate's \
+               message; an inconclusive row is skipped with the reason. Properties contain the loss and the detectable \
+               loss; for paired trials, also the ratio with its 95% CI and the number of replicates. Only a result \
+               with a gate has test cases; an inconclusive gate has its own exit code.",
     },
     write,
     left_out: nothing,

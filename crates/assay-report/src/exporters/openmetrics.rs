@@ -11,9 +11,9 @@ use super::{Exporter, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "openmetrics",
-        summary: "OpenMetrics text: means with their CIs, for dashboards",
-        text: "One gauge per metric, with gauges for the bounds of its 95% CI and the number of trials. A mean \
-               without a CI has fewer than three trials.",
+        summary: "OpenMetrics text with means and CIs, for dashboards",
+        text: "One gauge per metric, with gauges for the bounds of its 95% CI and the number of trials. A mean of \
+               fewer than three trials has no CI.",
     },
     write,
     left_out: nothing,

@@ -36,7 +36,7 @@ fn rough() -> Findings {
     };
     let mut first = findings.measurements[0].clone();
     first.trials = vec![
-        trial(0, 1, Some(9.0), Status::LeadIn, "lead-in"),
+        trial(0, 1, Some(9.0), Status::Warmup, "warmup"),
         trial(2, 4, Some(2.5), Status::Ok, ""),
         trial(1, 2, Some(1.5), Status::Ok, "told all the same"),
         trial(3, 5, Some(7.0), Status::Disturbed, "others, \"loud\"\nwrote"),

@@ -15,9 +15,9 @@ use super::{Exporter, nothing};
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "trials-csv",
-        summary: "tidy CSV: one row per trial and metric; assay import reads it",
-        text: "All measurements: replicate, order, value, status of the trial, and a column per factor. The table \
-               does not contain baseline and margin: state them again for the import.",
+        summary: "tidy CSV, one row per trial and metric; assay import can read it back",
+        text: "The table contains all measurements with replicate, order, value and trial status, and one column per \
+               factor. The table does not contain the baseline or the margin; specify them again for the import.",
     },
     write,
     left_out: nothing,
@@ -77,7 +77,7 @@ fn status(trial: &CellTrial) -> String {
         Status::Ok if trial.value.is_some() => return "ok".to_owned(),
         Status::Ok | Status::Failed => "failed",
         Status::Disturbed => "disturbed",
-        Status::LeadIn => "lead-in",
+        Status::Warmup => "warmup",
     };
     match trial.reason.as_deref() {
         None | Some("") => word.to_owned(),
@@ -92,7 +92,7 @@ fn rows_of(cell: &Cell) -> impl Iterator<Item = (&Cell, &CellTrial)> {
     let own = move |trial: &&CellTrial| {
         trial.repeats.is_some()
             || !repeated.contains(&trial.replicate)
-            || trial.status == Status::LeadIn
+            || trial.status == Status::Warmup
     };
     cell.trials.iter().filter(own).map(move |trial| (cell, trial))
 }

@@ -15,9 +15,9 @@ use assay_study::results::plan::{Arm, level_words};
 pub static BARS: Drawing = Drawing {
     about: About {
         name: "bars",
-        summary: "results as bars with their 95% CIs",
-        text: "A bar is the geometric mean of a configuration's trials on the metric of the verdicts, with the 95% CI \
-               as a line. A check has one bar per workload. Suspect or invalid numbers have hollow bars.",
+        summary: "results as bars with 95% CIs",
+        text: "Each bar is the geometric mean of a configuration's trials in the metric that the verdicts use, with \
+               the 95% CI as a line. A check has one bar per workload. Hollow bars mark suspect or invalid numbers.",
     },
     draw,
 };
@@ -151,13 +151,13 @@ fn finished(
     });
     let missing = missing
         .take(5)
-        .map(|absent| format!("Missing: {}: {}.", short(&absent.workload), short(&absent.reason)));
+        .map(|absent| format!("Missing: {}; {}.", short(&absent.workload), short(&absent.reason)));
     let each = mean_of(findings, metric);
     Some(Figure {
         id: id_of(&[workload, metric]),
-        title: format!("{of}{what}, {each}s of the trials"),
+        title: format!("{of}{what}, {each}s of trials"),
         description: format!(
-            "Each bar is a {each}, with the 95% CI as a line; hollow bars are suspect or invalid."
+            "Each bar is a {each}, with the 95% CI as a line; hollow bars mark suspect or invalid numbers."
         ),
         notes: missing.chain(bars.notes).collect(),
         workload: (!workload.is_empty()).then(|| workload.to_owned()),

@@ -11,11 +11,11 @@ use assay_base::catalogue::About;
 
 pub static BESIDE: Drawing = Drawing {
     about: About {
-        name: "beside",
-        summary: "your results as bars, next to published results of similar workloads",
-        text: "Your bars are geometric means of the trials with their 95% CIs. Published bars are hatched and have \
-               the author's digits. Flagged ones (implausible values, for example) are hollow and dashed, with the \
-               flag in the notes. They come from another machine: the difference alone does not rate yours.",
+        name: "published",
+        summary: "your results next to published results of similar workloads",
+        text: "Your bars are geometric means of the trials with 95% CIs. Published bars are hatched and keep the \
+               author's rounding. Flagged values are hollow and dashed, with the flag in the notes. Published values \
+               come from another machine, so Assay gives no verdict on the difference.",
     },
     draw,
 };
@@ -64,11 +64,11 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
         Some(format!("{}, {}: {}.", short(&one.of), one.text, one.flags.join("; ")))
     });
     Some(Figure {
-        id: id_of(&["beside", group.workload, group.metric, group.ratio.unwrap_or_default()]),
-        title: format!("{}, here and as published", short(&group.title())),
+        id: id_of(&["published", group.workload, group.metric, group.ratio.unwrap_or_default()]),
+        title: format!("{}, measured here and published", short(&group.title())),
         description:
-            "Your bars are geometric means of the trials, with the 95% CI as a line; published ones have the author's \
-             digits and come from another machine."
+            "Your bars are geometric means of the trials, with the 95% CI as a line; published bars keep the author's \
+             rounding and come from another machine."
                 .to_owned(),
         notes: article.into_iter().chain(flagged).chain(bars.notes).collect(),
         workload: Some(group.workload.to_owned()),

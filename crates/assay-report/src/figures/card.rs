@@ -11,11 +11,11 @@ use assay_study::findings::answers::{Beside, CardNumber, CardRow};
 pub static CARD: Drawing = Drawing {
     about: About {
         name: "card",
-        summary: "random IOPS of a card next to published ones",
+        summary: "random IOPS of a card next to published values",
         text: "Filled points are geometric means of the trials, with the 95% CI as a line. Hollow points are \
                published values of other devices, from vendors or the article's author. The axis is logarithmic \
-               because the IOPS of equally priced cards differ by up to a factor of 1000. Below the line of the \
-               laptop disk, a card feels slower than the disk that it replaces.",
+               because the IOPS of equally priced cards differ by up to a factor of 1000. A card below the line of \
+               the laptop disk feels slower than such a disk.",
     },
     draw,
 };
@@ -35,8 +35,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 type Way = (&'static str, bool, fn(&CardRow) -> Option<&CardNumber>);
 
 const WAYS: [Way; 2] = [
-    ("random writes of 4 KiB", true, |card| card.random_write.as_ref()),
-    ("random reads of 4 KiB", false, |card| card.random_read.as_ref()),
+    ("4 KiB random writes", true, |card| card.random_write.as_ref()),
+    ("4 KiB random reads", false, |card| card.random_read.as_ref()),
 ];
 
 fn figure(cards: &[&CardRow]) -> Option<Figure> {
@@ -73,9 +73,9 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
     let value = Axis::new("IOPS", Scale::Log10, unit);
     Some(Figure {
         id: id_of(&["card", IOPS]),
-        title: "Random IOPS, measured here and published for others".to_owned(),
+        title: "Random IOPS, measured here and published for other devices".to_owned(),
         description:
-            "Each filled point is a geometric mean of the trials, with its 95% CI as a line; hollow ones are \
+            "Each filled point is a geometric mean of the trials, with its 95% CI as a line; hollow points are \
              published values of other devices. The axis is logarithmic."
                 .to_owned(),
         guides: guide.into_iter().collect(),

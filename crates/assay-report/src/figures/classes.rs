@@ -15,11 +15,11 @@ use assay_study::results::tally::Tally;
 pub static CLASSES: Drawing = Drawing {
     about: About {
         name: "classes",
-        summary: "latencies of each class of operations, baseline against another configuration",
-        text: "Bars to the left are shares of the baseline's operations, bars to the right those of the other \
-               configuration, in doubling buckets. The share axis is logarithmic, so one slow operation in a million \
-               is visible. For two results of `assay watch`, the bars before and after are next to each other on a \
-               linear axis. They show the bulk of the requests; the percentiles show the tail.",
+        summary: "latency distribution per class of operations, for the baseline and another configuration",
+        text: "Bars to the left show the share of the baseline's operations per bucket, bars to the right the share \
+               of the other configuration's; each bucket is twice as wide as the previous one. The share axis is \
+               logarithmic, so one slow operation in a million is visible. For two `assay watch` results, the bars \
+               share a linear axis, which shows most requests; the percentiles show the tail.",
     },
     draw,
 };
@@ -53,13 +53,13 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             beside(&format!("{name}: latencies"), sides, &old, &new)
         } else {
             let what = match io::of_response(&before.class) {
-                Some(class) => format!("{name}: responses of {} operations", short(class)),
+                Some(class) => format!("{name}: response times of {} operations", short(class)),
                 None => format!("{name}: latencies of {class} operations"),
             };
             named(&what, sides, &old, &new)
         });
     }
-    at_most(figures, MOST_FIGURES, "class of operation")
+    at_most(figures, MOST_FIGURES, "operation type")
 }
 
 /// The baseline and the arm farthest from it.
@@ -104,8 +104,8 @@ fn named(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -
     let sides = sides.map(|name| short_name(&name));
     let [left, right] = [before, after].map(|own| show::count(total(own)));
     let description = format!(
-        "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); the share axis is \
-         logarithmic. All trials are pooled.",
+        "Bars to the left show {} ({left} operations), bars to the right {} ({right}); the share axis is logarithmic. \
+         All trials are pooled.",
         sides[0], sides[1]
     );
     let series = sides.into_iter().zip([before, after]).map(|(name, own)| {
@@ -113,10 +113,10 @@ fn named(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -
         (name, bars)
     });
     let series = Series::each(series, Marks::Bars);
-    let value = Axis::new("share of the operations", Scale::Log10, Unit::Share);
+    let value = Axis::new("share of operations", Scale::Log10, Unit::Share);
     Some(Figure {
         id: id_of(&["classes", title]),
-        title: format!("{title}: share of the operations in each bucket, all trials pooled"),
+        title: format!("{title}: share of operations in each bucket, all trials pooled"),
         description,
         layout: Layout::Mirrored,
         ..Figure::lying(along, value, series)
@@ -135,13 +135,13 @@ fn beside(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
     }
     let counts = [before, after].map(|own| show::count(total(own)));
     Some(Figure {
-        title: format!("{title}, share of the requests in each bucket"),
+        title: format!("{title}, share of requests in each bucket"),
         description: format!(
-            "Bars of {} ({} requests) and of {} ({}) on one axis; buckets double.",
+            "Bars show {} ({} requests) and {} ({}); each bucket is twice as wide as the previous one.",
             names[0], counts[0], names[1], counts[1]
         ),
         layout: Layout::Lying,
-        value: Axis::new("share of the requests", Scale::Linear, Unit::Share).from_zero(),
+        value: Axis::new("share of requests", Scale::Linear, Unit::Share).from_zero(),
         ..figure
     })
 }

@@ -15,11 +15,11 @@ use assay_study::results::plan::{Arm, level_words};
 pub static EFFECTS: Drawing = Drawing {
     about: About {
         name: "effects",
-        summary: "configurations against their baseline: ratios with the CIs of the verdicts",
-        text: "A point is the ratio of a configuration to its baseline, its line a 95% CI. The CI is simultaneous \
-               over all comparisons of a workload if the verdicts use it; the figure states which. A hollow point has \
-               no CI. A configuration whose whole CI is on one side of 1 is better or worse; the band is the \
-               equivalence margin. For many configurations the figure shows the main effects of the factors.",
+        summary: "ratios of configurations to their baseline, with the CIs that the verdicts use",
+        text: "Each point is the ratio of a configuration to its baseline, with a line for the 95% CI that the \
+               verdict uses. The figure states whether the CI is simultaneous over all comparisons of a workload. A \
+               hollow point has no CI. A configuration is better or worse if its whole CI is on one side of 1; the \
+               band is the equivalence margin. With many configurations, the figure shows main effects instead.",
     },
     draw,
 };
@@ -105,7 +105,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 /// What arms are compared with.
 fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> String {
     if effects {
-        return "Levels against the baseline's, averaged over the other factors".to_owned();
+        return "Levels against the baseline level, averaged over the other factors".to_owned();
     }
     let first = compared.first().map(|found| &found.baseline);
     match first {
@@ -206,7 +206,7 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     let (rows, points, dropped) = rows(lines, one);
     let what = metric_title(&first.metric);
     let way = first.better.words();
-    let title = format!("times the baseline's {what}; {way}");
+    let title = format!("{what} relative to the baseline; {way}");
     let value = Axis::new(title, Scale::Log10, Unit::Ratio).within(limits(lines));
     let margin = first.margin.map(|share| {
         let ([from, to], name) = margin(share);
@@ -214,7 +214,7 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     });
     let series = by_sort(SORTS, points, Marks::Points);
     let mut notes: Vec<String> = clipped(&series, &value).into_iter().collect();
-    notes.extend(left_out(dropped, "configuration near its baseline"));
+    notes.extend(left_out(dropped, "near-baseline configuration"));
     Some(Figure {
         id: id_of(&["effects", &what, if one { &first.workload } else { "" }]),
         title: if one {
@@ -262,15 +262,15 @@ fn described(lines: &[&Line]) -> String {
     text += match (with().count(), family) {
         (0, _) => "",
         (all, family) if all == family => {
-            ", each line its 95% CI, simultaneous over all comparisons of a workload"
+            ", with a line for its 95% CI (simultaneous over all comparisons of a workload)"
         }
-        (_, 0) => ", each line an individual 95% CI",
+        (_, 0) => ", with a line for its individual 95% CI",
         _ => {
-            ", each line its 95% CI, some simultaneous over all comparisons of a workload, others individual"
+            ", with a line for its 95% CI (individual, or simultaneous over all comparisons of a workload)"
         }
     };
     if with().count() < lines.len() {
-        text += "; a hollow one has no CI";
+        text += "; hollow points have no CI";
     }
     if lines.iter().any(|line| line.margin.is_some()) {
         text += "; the band is the equivalence margin";

@@ -13,10 +13,10 @@ use assay_study::findings::{Cell, Findings, Trust};
 pub static ENERGY: Drawing = Drawing {
     about: About {
         name: "energy",
-        summary: "energy of a trial by workload, one bar per target or configuration",
-        text: "A bar is the geometric mean of the trials, with the 95% CI as a line. The source above the table \
+        summary: "energy per trial by workload, one bar per target or configuration",
+        text: "Each bar is the geometric mean of the trials, with the 95% CI as a line. The source above the table \
                states what the number includes. A CPU energy counter, for example, excludes the drive. Compare \
-               workloads of a fixed size; for others, compare only the energy per GiB in the table.",
+               workloads of a fixed size only; for others, compare the energy per GiB in the table.",
     },
     draw,
 };

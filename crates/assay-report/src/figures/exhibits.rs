@@ -84,7 +84,7 @@ fn of_lines(chart: &Chart, one: &str, lines: &[exhibit::Line]) -> Option<Figure>
     let series = with_marks(Series::each(lines.iter().map(points), Marks::Line))?;
     let along = Axis::new(one, Scale::Linear, Unit::Number);
     let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
-    let notes = (step > 1).then(|| format!("Every {step}th {one} is drawn."));
+    let notes = (step > 1).then(|| format!("Showing 1 of every {step} {one}s."));
     let notes = notes.into_iter().chain(chart.notes.iter().cloned()).collect();
     Some(Figure { notes, ..Figure::upright(along, value, series) })
 }
@@ -213,7 +213,7 @@ mod tests {
 
     /// The figure of rounds, with what is drawn changed.
     fn of_rounds(change: impl Fn(&mut Chart)) -> Option<Figure> {
-        let (_, known) = evidences().iter().find(|(name, _)| name == "rounds").unwrap();
+        let (_, known) = evidences().iter().find(|(name, _)| name == "convergence").unwrap();
         let (_, exhibit) = known.findings.exhibits().find(|(_, own)| !own.charts.is_empty())?;
         let mut chart = exhibit.charts[0].clone();
         change(&mut chart);
@@ -242,7 +242,7 @@ mod tests {
         };
         let found = of_rounds(long(1440)).unwrap();
         assert_eq!(found.series[0].marks.len(), 120);
-        assert_eq!(found.notes, ["Every 12th round is drawn."]);
+        assert_eq!(found.notes, ["Showing 1 of every 12 rounds."]);
         assert_eq!(of_rounds(long(0)), None);
         let few = of_rounds(long(3)).unwrap();
         assert_eq!((few.series[0].marks.len(), few.notes.len()), (3, 0));
@@ -257,11 +257,11 @@ mod tests {
 
     #[test]
     fn lines_over_time_stand_in_the_middle_of_their_steps_and_bars_have_one_of_each_group() {
-        let found = of_evidence("played");
+        let found = of_evidence("replay");
         let (starts, sizes) = (&found[0], &found[3]);
-        assert_eq!(starts.id, "played-evening");
+        assert_eq!(starts.id, "replay-evening");
         let names = |of: &Figure| of.series.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
-        assert_eq!(names(starts), ["recorded", "played"]);
+        assert_eq!(names(starts), ["recorded", "replayed"]);
         assert_eq!(names(sizes), names(starts));
         let points = starts.series[0].marks.points();
         assert!(points.len() > 2 && points[0].at > 0.0, "{points:?}");

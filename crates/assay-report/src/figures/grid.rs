@@ -15,8 +15,8 @@ pub static GRID: Drawing = Drawing {
     about: About {
         name: "grid",
         summary: "two factors as a table, colored by the ratio to the baseline",
-        text: "Each cell has the geometric mean of its trials. Blue is better than the baseline, orange worse; darker \
-               is further away. Colors show means only: the verdicts state which differences are significant.",
+        text: "Each cell is the geometric mean of its trials. Blue is better than the baseline, orange is worse, and \
+               darker means a larger difference. Colors show only the means; for significance, see the verdicts.",
     },
     draw,
 };
@@ -80,15 +80,15 @@ impl Grid<'_> {
         Some(Figure {
             id: id_of(&["grid", name, metric]),
             title: format!(
-                "{}: {what} by {} and {}, colored against {}",
+                "{}: {what} by {} and {}, colored relative to {}",
                 short(name),
                 short(self.down.0),
                 short(self.across.0),
                 self.against()
             ),
             description:
-                "Each cell has the geometric mean of its trials. Blue is better than the baseline, orange worse; ? \
-                 marks suspect numbers, ! invalid ones."
+                "Each cell is the geometric mean of its trials. Blue cells are better than the baseline, orange cells \
+                 worse; ? marks suspect and ! invalid numbers."
                     .to_owned(),
             interval: what,
             workload: Some(name.to_owned()),

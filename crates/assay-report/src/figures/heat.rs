@@ -16,11 +16,11 @@ use assay_study::results::series::bucket_from_ns;
 
 pub static HEAT: Drawing = Drawing {
     about: About {
-        name: "heat",
-        summary: "the latency distribution second by second",
-        text: "Columns are seconds of the trials, one trial after the other. Rows are latencies, two per doubling; \
-               darker cells have more operations. A pause appears as a gap, a full cache as a step, and two kinds of \
-               operations as two bands.",
+        name: "heatmap",
+        summary: "latency distribution over time, in seconds",
+        text: "Columns are seconds of the trials, one trial after another. Rows are latency buckets, two per \
+               doubling; darker cells contain more operations. A pause appears as a gap, a full cache appears as a \
+               step, and two kinds of operations appear as two bands.",
     },
     draw,
 };
@@ -58,7 +58,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let mut figures: Vec<Figure> = drawn.collect();
     if let Some(last) = figures.last_mut() {
         let note = left_out(found.len().saturating_sub(most), "configuration");
-        last.notes.extend(note.map(|note| format!("Showing the widest latencies. {note}")));
+        last.notes.extend(note.map(|note| format!("Showing the widest latency ranges. {note}")));
     }
     figures
 }
@@ -85,7 +85,7 @@ fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&RanTrial>)> {
         if place == runs.len() {
             runs.push((key, Vec::new()));
         }
-        if !trial.control && trial.status != Status::LeadIn {
+        if !trial.control && trial.status != Status::Warmup {
             runs[place].1.push(trial);
         }
     }
@@ -143,7 +143,7 @@ impl Columns {
         let tall = if most - least >= MOST_ROWS { 2 } else { 1 };
         let merged = self.merged(tall);
         let largest = merged.iter().flat_map(BTreeMap::values).copied().max()?.max(1);
-        let along = format!("seconds of {} trials, one after the other", self.trials.len());
+        let along = format!("seconds of {} trials, one after another", self.trials.len());
         let along = Axis::new(along, Scale::Time, Unit::Seconds);
         let value = Axis::new("latency", Scale::Log10, Unit::Nanoseconds);
         let disturbed = self.trials.iter().filter(|(.., disturbed)| *disturbed);
@@ -155,25 +155,25 @@ impl Columns {
             label: String::new(),
         };
         Some(Figure {
-            id: id_of(&["heat", &named[0], &named[1]]),
+            id: id_of(&["heatmap", &named[0], &named[1]]),
             title: format!(
-                "{}: operations by latency, second by second",
+                "{}: operations by latency and second",
                 joined(&[&named[0], &named[1]])
             ),
             description:
-                "Columns are seconds of the trials, one after the other; rows are latencies, two per doubling; colors \
-                 are operations per second, from few to many."
+                "Columns are seconds of the trials, one after another; rows are latencies, two per doubling; colors \
+                 show operations per second, from few to many."
                     .to_owned(),
             spans: disturbed.take(MOST_SPANS).map(span).collect(),
-            interval: "operations a second".to_owned(),
+            interval: "operations/s".to_owned(),
             notes: self.notes(tall),
             ..Figure::upright(along, value, self.series(&merged, tall, largest))
         })
     }
 
     fn notes(&self, tall: u32) -> Vec<String> {
-        let wide = (self.wide > 1).then(|| format!("A column is {} seconds.", self.wide));
-        let tall = (tall > 1).then(|| "A row is a whole doubling.".to_owned());
+        let wide = (self.wide > 1).then(|| format!("Each column covers {} seconds.", self.wide));
+        let tall = (tall > 1).then(|| "Each row covers a full doubling.".to_owned());
         wide.into_iter().chain(tall).collect()
     }
 

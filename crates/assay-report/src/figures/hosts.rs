@@ -15,11 +15,11 @@ use assay_study::results::record::Status;
 pub static HOSTS: Drawing = Drawing {
     about: About {
         name: "hosts",
-        summary: "the speed of each host in every trial, relative to the mean of all hosts",
-        text: "Multi-host numbers combine all hosts, and this figure shows the part of each. A host below 1 in trial \
-               after trial is slow under every configuration; its points end when the host is lost. If there are more \
-               hosts than colors, the slowest have their own points, and one point with the lowest and highest \
-               combines the others.",
+        summary: "speed of each host in every trial, relative to the mean of all hosts",
+        text: "Multi-host numbers combine all hosts; this figure shows each host. A host that is below 1 in every \
+               trial is slow under every configuration. The points of a lost host end when the host is lost. If there \
+               are more hosts than colors, only the slowest hosts have their own points; one point combines the \
+               others, with a line from the lowest to the highest.",
     },
     draw,
 };
@@ -60,12 +60,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let marks = Marks::Points(together(&by_rank, &rest));
         series.push(Series { name, colour: Colour::Series(7), shape: 7, marks });
     }
-    let along = Axis::new("position in the order of the study", Scale::Linear, Unit::Number);
-    let value =
-        Axis::new("rate over the mean of all hosts of the trial", Scale::Linear, Unit::Ratio);
+    let along = Axis::new("position in the run order", Scale::Linear, Unit::Number);
+    let value = Axis::new("rate relative to the mean of all hosts", Scale::Linear, Unit::Ratio);
     vec![Figure {
         id: id_of(&["hosts"]),
-        title: "rate of each host over the mean of all hosts, trial by trial".to_owned(),
+        title: "rate of each host relative to the mean of all hosts, per trial".to_owned(),
         description: "Each point is a host in a trial.".to_owned(),
         guides: vec![Guide::line(1.0, "mean of the hosts".to_owned())],
         interval: "lowest to highest".to_owned(),

@@ -14,9 +14,9 @@ use assay_study::results::record::Status;
 pub static ORDER: Drawing = Drawing {
     about: About {
         name: "order",
-        summary: "every trial in the order in which it ran, relative to the mean of its configuration",
+        summary: "every trial in run order, relative to the mean of its configuration",
         text: "A quiet machine shows a level band around 1. A slope is drift, a step is a change, and waves are \
-               periodic disturbances. The background changes with each replicate. Marks show trials that were \
+               periodic disturbances. The background changes with each replicate. Markers show trials that were \
                disturbed, repeated or excluded by design.",
     },
     draw,
@@ -75,16 +75,15 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
     if together > 1 {
         notes.push(format!("{plain} trials: a point averages up to {together}; line: range."));
     }
-    let along = Axis::new("position in the order of the study", Scale::Linear, Unit::Number);
-    let value = Axis::new(format!("{what} over the mean of its {mean}"), Scale::Log10, Unit::Ratio);
+    let along = Axis::new("position in the run order", Scale::Linear, Unit::Number);
+    let value =
+        Axis::new(format!("{what} relative to the mean of its {mean}"), Scale::Log10, Unit::Ratio);
     let value = value.within([1.0 / FARTHEST, FARTHEST]);
     let series = series(&ran);
     notes.extend(clipped(&series, &value));
     Some(Figure {
         id: id_of(&["order", workload]),
-        title: format!(
-            "{of}{what} of each trial over its {mean}'s mean, in the order in which they ran"
-        ),
+        title: format!("{of}{what} of each trial relative to its {mean} mean, in run order"),
         description: "Each point is a trial; the background changes with each replicate."
             .to_owned(),
         spans: replicates(&ran),
@@ -120,7 +119,7 @@ enum Sort {
 
 fn kind(trial: &CellTrial) -> Sort {
     match trial.status {
-        Status::LeadIn => Sort::LeadIn,
+        Status::Warmup => Sort::LeadIn,
         Status::Disturbed => Sort::Disturbed,
         _ if trial.repeats.is_some() => Sort::Repeat,
         _ if trial.outlier => Sort::Outlier,
@@ -133,7 +132,7 @@ fn series(ran: &[Ran<'_>]) -> Vec<Series> {
         (Sort::Plain, "trial", 0, 0, Look::Solid),
         (Sort::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
         (Sort::Disturbed, "disturbed", 1, 3, Look::Crossed),
-        (Sort::Repeat, "repeat of a disturbed one", 2, 2, Look::Solid),
+        (Sort::Repeat, "repeat of a disturbed trial", 2, 2, Look::Solid),
         (Sort::Outlier, "outlier", 3, 1, Look::Solid),
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {

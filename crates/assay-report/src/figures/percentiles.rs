@@ -12,9 +12,9 @@ pub static PERCENTILES: Drawing = Drawing {
     about: About {
         name: "percentiles",
         summary: "latency percentiles",
-        text: "Each nine has equal width, which enlarges the tail. A line ends at the last percentile with enough \
-               operations. Each line combines the operations of all trials of a configuration and has no CI; verdicts \
-               come from trials.",
+        text: "Each additional nine has equal width, which enlarges the tail. A line ends at the last percentile with \
+               enough operations. Each line pools the operations of all trials of a configuration and has no CI; \
+               verdicts use the trials.",
     },
     draw,
 };
@@ -113,12 +113,12 @@ fn kind(one: &Latencies) -> String {
 fn times(evidence: &Evidence, workload: &str, class: &str) -> String {
     let ending = if class == "flush" { "es" } else { "s" };
     if let Some(class) = io::of_response(class) {
-        return format!("response of {}s from their intended start", short(class));
+        return format!("response time of {}s from the intended start", short(class));
     }
     let responds =
         |one: &Latencies| one.workload == workload && io::of_response(&one.class) == Some(class);
     if evidence.latencies.iter().any(responds) {
-        return format!("service of {}s from their submission", short(class));
+        return format!("service time of {}s from submission", short(class));
     }
     format!("latency of {}{ending}", short(class))
 }
@@ -130,8 +130,8 @@ fn figure<'a>(lines: impl Iterator<Item = (String, &'a Latencies)>) -> Option<Fi
     };
     let figure = curves(lines.map(|(name, own)| (name, told(own))))?;
     let description =
-        "Each nine has equal width. A line ends at the last percentile with enough operations; all trials are pooled, \
-         so it has no CI."
+        "Each additional nine has equal width. A line ends at the last percentile with enough operations; all trials \
+         are pooled, so the line has no CI."
             .to_owned();
     Some(Figure { description, ..figure })
 }
@@ -148,7 +148,7 @@ pub(crate) fn curves(named: impl IntoIterator<Item = (String, Vec<[f64; 2]>)>) -
         (name, points)
     });
     let series = Series::each(lines, Marks::Line);
-    let along = "share of the operations that are at most as slow";
+    let along = "share of operations with at most this latency";
     let along = Axis::new(along, Scale::Percentile, Unit::Share);
     let value = Axis::new("latency", Scale::Log10, Unit::Nanoseconds);
     (!series.is_empty()).then(|| Figure::upright(along, value, series))

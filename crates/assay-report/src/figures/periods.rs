@@ -12,11 +12,11 @@ use assay_study::results::record::Status;
 
 pub static PERIODS: Drawing = Drawing {
     about: About {
-        name: "periods",
+        name: "production",
         summary: "latency of a request class in each trial, with the load below",
-        text: "Trials are in the order in which they ran, one line per configuration. The first figure has the mean \
-               latency, the second one the requests served per second: if both change together, the load may be the \
-               reason. Warm-ups are hollow.",
+        text: "Trials are in run order, one line per configuration. The first figure shows the mean latency, the \
+               second the requests served per second. If both change together, the load may be the cause. Hollow \
+               points are warm-ups.",
     },
     draw,
 };
@@ -58,15 +58,12 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
     });
     let series = with_marks(Series::each(lines, Marks::Line))?;
     let what = metric_title(subject.metric);
-    let along = Axis::new("position in the order of the study", Scale::Linear, Unit::Number);
+    let along = Axis::new("position in the run order", Scale::Linear, Unit::Number);
     let mut value = Axis::new(what.clone(), scale.clone(), unit);
     value.from_zero = *scale == Scale::Linear;
     Some(Figure {
-        id: id_of(&["periods", subject.name, subject.metric]),
-        title: format!(
-            "{}: {what} of each trial, in the order in which they ran",
-            short(subject.name)
-        ),
+        id: id_of(&["production", subject.name, subject.metric]),
+        title: format!("{}: {what} of each trial, in run order", short(subject.name)),
         description:
             "Each point is a trial, each line a configuration; the load is below the latency."
                 .to_owned(),
@@ -81,7 +78,7 @@ fn points(unit: &Unit, name: &str, cell: &Cell) -> Vec<Point> {
         let order = trial.order?;
         let point = point(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
         Some(match trial.status {
-            Status::LeadIn => marked(point, Look::Hollow, "warm-up, not counted"),
+            Status::Warmup => marked(point, Look::Hollow, "warm-up, not counted"),
             Status::Disturbed => marked(point, Look::Crossed, "disturbed"),
             Status::Ok | Status::Failed => point,
         })

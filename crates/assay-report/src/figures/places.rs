@@ -13,12 +13,13 @@ use assay_study::results::plan::Arm;
 
 pub static PLACES: Drawing = Drawing {
     about: About {
-        name: "places",
-        summary: "the same workloads on several platforms, in percent of one platform and in their own units",
-        text: "For `assay compare --by platform`. The first figure has a bar per workload and platform: its speed in \
-               percent of the baseline platform, with a simultaneous CI over all platforms of the workload. Further \
-               figures show each workload in its own unit. Hatched bars are emulated platforms, which have no \
-               verdict. Published rows are below the others in another color, in percent of their own baseline.",
+        name: "platforms",
+        summary: "the same workloads on several platforms, relative to one platform and in their own units",
+        text: "For `assay compare --by platform`. In the first figure, each bar shows the speed of a platform in \
+               percent of the baseline platform, with a 95% CI that is simultaneous over all platforms of the \
+               workload. Further \
+               figures show each workload in its own unit. Hatched bars are emulated platforms, which get no verdict. \
+               Published rows are below the measured rows in another color, in percent of the published baseline.",
     },
     draw,
 };
@@ -29,7 +30,7 @@ const MOST_BARS: usize = 80;
 /// How much longer than its longest bar a figure is at most, for intervals.
 const BEYOND: f64 = 1.4;
 /// What sets series apart, in the order of the legend.
-const SERIES: [&str; 3] = ["places", "emulated: no verdict", "published"];
+const SERIES: [&str; 3] = ["platforms", "emulated: no verdict", "published"];
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(places) = &evidence.findings.platforms else { return Vec::new() };
@@ -80,10 +81,10 @@ impl Bars {
         let series = by_sort([0, 1, 2].map(sort), self.points, Marks::Bars);
         let bars = of_bars(self.rows.axis(), (title, unit), BEYOND, series)?;
         Some(Figure {
-            id: id_of(&["places", id]),
+            id: id_of(&["platforms", id]),
             description:
-                "Each bar is a platform, with the 95% CI as a line. Hatched bars are emulated, hollow ones are \
-                 suspect or invalid."
+                "Each bar is a platform, with the 95% CI as a line. Hatched bars are emulated platforms; hollow bars \
+                 are suspect or invalid numbers."
                     .to_owned(),
             notes: left_out.into_iter().chain(bars.notes).collect(),
             ..bars
@@ -143,7 +144,7 @@ fn published(bars: &mut Bars, table: &Beside) {
             let text =
                 format!("{}, {}: {}, {}", table.source, row.platform, row.value, row.percent);
             let doubt =
-                (!row.printed.follows).then(|| "does not follow from its number".to_owned());
+                (!row.printed.follows).then(|| "inconsistent with the published number".to_owned());
             let label = match &doubt {
                 Some(_) => format!("{} (or {:.2}%)", row.percent, row.printed.computed),
                 None => row.percent.clone(),
@@ -185,7 +186,7 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
 fn left_out<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
     let missing = rows.into_iter().filter_map(|row| {
         let reason = short(row.absent.as_ref()?);
-        Some(format!("Missing: {} in {}: {reason}.", short(&row.workload), short(&row.platform)))
+        Some(format!("Missing: {} on {}; {reason}.", short(&row.workload), short(&row.platform)))
     });
     missing.take(6).collect()
 }

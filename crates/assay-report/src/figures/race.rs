@@ -12,11 +12,11 @@ use assay_study::findings::race::{RaceAnswer, Runner};
 pub static RACE: Drawing = Drawing {
     about: About {
         name: "race",
-        summary: "when a race eliminated each configuration, and how far behind the leader",
+        summary: "when a race eliminated each configuration, and how far the configuration was behind the leader",
         text: "Each point is a configuration, at the replicate that eliminated it and at the ratio of its mean to the \
                leader's. The line is the confidence sequence of the elimination, simultaneous over all replicates and \
-               configurations: all of it is on the losing side of 1. Survivors are at the last replicate, without a \
-               line, because the winner's gain is biased upward. Only fresh trials (assay advise confirm) give the \
+               configurations; the whole line is on the worse side of 1. Survivors are at the last replicate and have \
+               no line, because the winner's gain is biased upward. Only new trials (assay advise confirm) give the \
                winner's CI against the baseline.",
     },
     draw,
@@ -40,16 +40,16 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }
     let what = metric_title(&race.metric);
     let way = match race.better {
-        Better::Higher | Better::Unknown => "more wins",
-        Better::Lower => "less wins",
+        Better::Higher | Better::Unknown => "higher wins",
+        Better::Lower => "lower wins",
     };
-    let along = Axis::new("replicate after which it left", Scale::Linear, Unit::Number);
-    let value = Axis::new(format!("times the leader's {what}; {way}"), Scale::Log10, Unit::Ratio);
+    let along = Axis::new("replicate of elimination", Scale::Linear, Unit::Number);
+    let value = Axis::new(format!("{what} vs. the leader; {way}"), Scale::Log10, Unit::Ratio);
     vec![Figure {
         id: id_of(&["race", &race.workload]),
         title: format!("{}: when each configuration left the race, by {what}", race.workload),
         description: race.text.clone(),
-        guides: vec![Guide::line(1.0, "as the leader".to_owned())],
+        guides: vec![Guide::line(1.0, "same as the leader".to_owned())],
         interval: "95% confidence sequence, simultaneous over all configurations".to_owned(),
         notes: left_out(dropped, "configuration").into_iter().chain(screened(race)).collect(),
         workload: Some(race.workload.clone()),
@@ -64,7 +64,7 @@ fn screened(race: &RaceAnswer) -> Option<String> {
     let several = if settings == 1 { "" } else { "s" };
     (settings > 0).then(|| {
         format!(
-            "Not drawn: {settings} configuration{several} with levels that left in the screen before the race; the \
+            "Not shown: {settings} configuration{several} with levels that the screen before the race eliminated; the \
              screen ignores interactions."
         )
     })
@@ -81,9 +81,9 @@ enum Sort {
 
 const SORTS: [(Sort, &str, Colour, usize); 4] = [
     (Sort::Won, "won", Colour::Series(2), 2),
-    (Sort::LeftIn, "left in", Colour::Series(0), 0),
-    (Sort::Left, "left", Colour::Series(7), 1),
-    (Sort::Baseline, "baseline, which never leaves", Colour::Series(1), 3),
+    (Sort::LeftIn, "remaining", Colour::Series(0), 0),
+    (Sort::Left, "eliminated", Colour::Series(7), 1),
+    (Sort::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
 ];
 
 fn series(drawn: &[(Sort, Point)]) -> Vec<Series> {

@@ -11,9 +11,9 @@ use assay_study::findings::{Cell, Findings};
 pub static RUNS: Drawing = Drawing {
     about: About {
         name: "runs",
-        summary: "every run of commands as a dot, with the means and their 95% CIs",
-        text: "Each dot is one run of a command, the earliest at the top of its row. The mark between them is the \
-               mean of its trials with the 95% CI. Two clusters in a row are two states of the machine; a slope is \
+        summary: "every run of a command as a dot, with means and their 95% CIs",
+        text: "Each dot is one run of a command, with the earliest run at the top of its row. The marker is the mean \
+               of the trials with its 95% CI. Two clusters in a row mean two states of the machine; a slope means \
                drift.",
     },
     draw,
@@ -66,14 +66,14 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
     });
     let sorts = [(false, "run", Colour::Series(0), 0), (true, "mean", Colour::Series(1), 1)];
     let series = by_sort(sorts, marks, Marks::Points);
-    let all = format!("A dot is one run of every {step}, {count} in all.");
+    let all = format!("Showing 1 of every {step} runs, {count} in total.");
     let along = Axis::names("", cells.iter().map(|cell| label(cell)));
     Some(Figure {
         id: id_of(&["runs", workload]),
         title: format!("{}: time of each run", short(workload)),
         description:
-            "Each dot is a run, the earliest at the top of its row; the mark is the mean of the trials with its 95% \
-             CI."
+            "Each dot is a run, with the earliest at the top of its row; the marker is the mean of the trials with \
+             its 95% CI."
                 .to_owned(),
         notes: (step > 1).then_some(all).into_iter().collect(),
         workload: Some(workload.to_owned()),

@@ -15,9 +15,8 @@ pub static SERIES: Drawing = Drawing {
     about: About {
         name: "series",
         summary: "rate and longest latency in each second of the trials",
-        text: "Trials follow each other in the order in which they ran. Shaded parts are the ramp, which Assay does \
-               not count, and disturbed trials. The figure shows the baseline, the best and the worst configuration, \
-               and all disturbed trials.",
+        text: "Trials are in run order. Shaded areas are disturbed trials and the ramp, which Assay does not count. \
+               The figure shows the baseline, the best and the worst configuration, and all disturbed trials.",
     },
     draw,
 };
@@ -82,7 +81,7 @@ struct Second {
 impl<'a> Run<'a> {
     fn of(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let own = evidence.of_arm(workload, arm);
-        let own = own.filter(|trial| trial.status != Status::LeadIn && !trial.series.is_empty());
+        let own = own.filter(|trial| trial.status != Status::Warmup && !trial.series.is_empty());
         let mut trials: Vec<&RanTrial> = own.collect();
         let left_out = trials.len().saturating_sub(MOST_TRIALS);
         trials.truncate(MOST_TRIALS);
@@ -152,7 +151,7 @@ impl<'a> Run<'a> {
         let rates = Series::new(0, "", Marks::Steps(rates));
         let rate = self.figure(names, ["rate", title], value, rates, &spans);
         let rate = rate.map(|rate| Figure { metric: Some(self.metric.to_owned()), ..rate });
-        let title = "the slowest operation of each second";
+        let title = "the slowest operation in each second";
         let value = Axis::new("longest latency", Scale::Log10, latency_unit);
         let slowest = Series::new(1, "", Marks::Points(slowest));
         let latency = self.figure(names, ["latency", title], value, slowest, &spans);
@@ -190,8 +189,8 @@ impl<'a> Run<'a> {
             id: id_of(&["series", what, self.workload, &arm]),
             title: format!("{}: {title}", joined(&[&short(self.workload), &arm])),
             description:
-                "Trials follow each other in the order in which they ran; the ramp at their beginning is not counted. \
-                 The last, partial second of each trial is omitted."
+                "Trials are in run order; the ramp at the start of each trial is not counted. The last, partial \
+                 second of each trial is omitted."
                     .to_owned(),
             spans: spans.to_vec(),
             notes: wide.into_iter().chain(left_out(self.left_out, "later trial")).collect(),

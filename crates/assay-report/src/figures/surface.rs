@@ -13,11 +13,11 @@ use assay_study::results::plan::Arm;
 pub static SURFACE: Drawing = Drawing {
     about: About {
         name: "surface",
-        summary: "rate over the area, from its first byte to its last, and access times as dots",
+        summary: "rate over the area, from its first byte to its last, with access times as dots",
         text: "A line connects the geometric means of the trials at each offset, or in each tenth of the area if \
-               there are too many offsets; the band spans the lowest to the highest trial. A disk slows down towards \
-               its end, and a partly written drive shows its unwritten part. Each access time is one operation of one \
-               trial, a dot at its offset.",
+               there are too many offsets; the band spans the lowest to the highest trial. A disk becomes slower \
+               towards its end, and a partly written drive shows its unwritten part. Each access time is one \
+               operation of one trial, shown as a dot at its offset.",
     },
     draw,
 };
@@ -50,18 +50,18 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
     let series = with_marks(Series::each(lines, Marks::Line))?;
     let whole = own.iter().take(MOST_LINES);
     let whole = whole.filter_map(|one| Some(extremes(&called(one), one.whole?, RATE)));
-    let cut = own.iter().filter_map(|one| Some(format!("Not whole: {}.", one.note.as_ref()?)));
+    let cut = own.iter().filter_map(|one| Some(format!("Incomplete: {}.", one.note.as_ref()?)));
     let more = left_out(own.len().saturating_sub(MOST_LINES), "line");
-    let each = if own.iter().any(|one| !one.positions.is_empty()) { "place" } else { "tenth" };
+    let each = if own.iter().any(|one| !one.positions.is_empty()) { "position" } else { "tenth" };
     let title = if several { "read and write" } else { &first.workload };
-    let along = Axis::new("of the area", Scale::Linear, Unit::Percent);
+    let along = Axis::new("position in the area", Scale::Linear, Unit::Percent);
     let value = Axis::new("rate", Scale::Linear, Unit::metric(RATE)).from_zero();
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: rate over the area, from its first byte to its last", short(title)),
         description: format!(
-            "The line connects the geometric means of the trials in each {each} of the area; the band is from the \
-             lowest to the highest trial."
+            "The line connects the geometric means of the trials per {each} of the area; the band spans the lowest to \
+             the highest trial."
         ),
         guides: averages(findings),
         interval: "lowest to highest".to_owned(),
@@ -144,7 +144,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         series.push(Series::new(index, name, Marks::Points(points)));
     }
     let series = with_marks(series)?;
-    let along = Axis::new("of the area", Scale::Linear, Unit::Percent);
+    let along = Axis::new("position in the area", Scale::Linear, Unit::Percent);
     let mean = first.whole.mean;
     let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
     let (value, _) = as_wide("access time", unit, &series);

@@ -159,7 +159,7 @@ impl Sweep<'_> {
         }
         let series = Series::each(named, Marks::Line);
         let intervals = if series.len() > MOST_BANDS {
-            "lines have a small offset from each other, and the strokes at their points"
+            "bars (lines are slightly offset from each other)"
         } else {
             "bands"
         };
@@ -225,7 +225,7 @@ impl Sweep<'_> {
                 let why = if low == high {
                     "the best level".to_owned()
                 } else {
-                    format!("the best level, which could be {low} to {high}")
+                    format!("the best level (plausible range {low} to {high})")
                 };
                 let text = format!("{}; {why}", point.text);
                 Point { look: Look::Ringed, text, remark: Some(why), ..point }

@@ -206,10 +206,10 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("flash".to_owned(), leads::flash()),
             ("energy".to_owned(), leads::power()),
             ("windows".to_owned(), leads::windows()),
-            ("rounds".to_owned(), told("rounds")),
-            ("requests".to_owned(), told("io")),
-            ("played".to_owned(), told("replay")),
-            ("cuts".to_owned(), told("durability")),
+            ("convergence".to_owned(), told("steady_state")),
+            ("trace".to_owned(), told("io")),
+            ("replay".to_owned(), told("replay")),
+            ("crash-points".to_owned(), told("durability")),
             ("race".to_owned(), raced::evidence()),
             ("fleet".to_owned(), hosts::evidence()),
         ];
@@ -241,14 +241,14 @@ fn only(evidence: &str, id: &str) -> Figure {
 fn figures_look_as_their_files() {
     let pictures = [
         ("boots", only("study-boots", "boots-boot")),
-        ("rounds", only("rounds", "rounds-rounds")),
-        ("requests", only("requests", "requests-watched")),
-        ("requests-sizes", only("requests", "requests-watched-3")),
-        ("played", only("played", "played-evening")),
-        ("played-sizes", only("played", "played-evening-5")),
-        ("cuts", only("cuts", "cuts-log")),
-        ("places", only("places", "places-percent")),
-        ("places-compile", only("places", "places-compile-duration-s")),
+        ("convergence", only("convergence", "convergence-rounds")),
+        ("trace", only("trace", "trace-watched")),
+        ("trace-sizes", only("trace", "trace-watched-3")),
+        ("replay", only("replay", "replay-evening")),
+        ("replay-sizes", only("replay", "replay-evening-5")),
+        ("crash-points", only("crash-points", "crash-points-log")),
+        ("platforms", only("places", "platforms-percent")),
+        ("platforms-compile", only("places", "platforms-compile-duration-s")),
         ("sweep", only("study-grid", "sweep-random-write-threads-iops")),
         ("sweep-latency", only("study-grid", "sweep-random-write-threads-latency-p99-ns")),
         ("effects", only("study-eight-arms", "effects-iops-random-write")),
@@ -258,11 +258,11 @@ fn figures_look_as_their_files() {
         ("grid", only("study-grid", "grid-random-write-iops")),
         ("surface", only("recorded", "surface-surface")),
         ("surface-access", only("recorded", "surface-access")),
-        ("beside", only("recorded", "beside-random-write-iops")),
+        ("published", only("recorded", "published-random-write-iops")),
         ("runs", only("commands", "runs-command")),
         ("percentiles", only("recorded", "percentiles-random-write-write")),
         ("classes", only("recorded", "classes-random-write-latencies-of-read-operations")),
-        ("heat", only("recorded", "heat-random-write-scheduler-none")),
+        ("heatmap", only("recorded", "heatmap-random-write-scheduler-none")),
         ("series", only("recorded", "series-rate-random-write-scheduler-none")),
         ("series-latency", only("recorded", "series-latency-random-write-scheduler-none")),
         ("order", only("study-eight-arms", "order-random-write")),
@@ -314,10 +314,10 @@ fn the_lead_shows_the_answer() {
         ("study-eight-arms", "effects-iops-random-write"),
         ("card", "bars-iops"),
         ("recorded", "effects-iops-random-write"),
-        ("places", "places-percent"),
-        ("requests", "requests-watched"),
+        ("places", "platforms-percent"),
+        ("trace", "trace-watched"),
         // What is played is held against its recording behind the answer, and not before it.
-        ("played", "effects-iops-random-write"),
+        ("replay", "effects-iops-random-write"),
     ];
     for (name, id) in leads {
         let lead: Vec<String> = ordered(of(name)).0.into_iter().map(|figure| figure.id).collect();
@@ -433,9 +433,9 @@ fn values_and_intervals_of_a_table_are_those_of_the_findings() {
 
 #[test]
 fn emulated_places_are_hatched_and_published_ones_have_their_own_colour() {
-    let figure = only("places", "places-percent");
+    let figure = only("places", "platforms-percent");
     let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
-    assert_eq!(names, ["places", "emulated: no verdict", "published"]);
+    assert_eq!(names, ["platforms", "emulated: no verdict", "published"]);
     let looks = |at: usize| figure.series[at].marks.points().iter().map(|point| point.look);
     assert!(looks(0).all(|look| look == Look::Solid) && looks(1).all(|look| look == Look::Hatched));
     // Bars that never meet have the whole room of a name.
@@ -445,7 +445,7 @@ fn emulated_places_are_hatched_and_published_ones_have_their_own_colour() {
     assert_eq!(doubted, ["article 000, VirtualBox 4.1.18: 8876.945 s, 19.06%"]);
     // Nothing else is drawn of places: it would say the same again.
     let drawn = all(of("places"));
-    assert!(drawn.iter().all(|figure| figure.id.starts_with("places-")), "{drawn:?}");
+    assert!(drawn.iter().all(|figure| figure.id.starts_with("platforms-")), "{drawn:?}");
     assert!(
         drawn.iter().any(|figure| figure.notes.iter().any(|note| note.contains("no compiler")))
     );
@@ -664,7 +664,7 @@ fn intervals_beyond_the_axis_of_the_order_are_told() {
         let figures = all(&evidence);
         figures.into_iter().find(|figure| figure.id.starts_with("order")).unwrap().notes
     };
-    let beyond = "Some intervals extend beyond the figure; the table has their ends.".to_owned();
+    let beyond = "Some intervals extend beyond the figure; see the table.".to_owned();
     assert!(notes(30.0).contains(&beyond), "{:?}", notes(30.0));
     assert!(!notes(3.0).contains(&beyond), "{:?}", notes(3.0));
 }

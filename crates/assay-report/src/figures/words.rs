@@ -137,7 +137,7 @@ pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> 
     let interval = cell.ci95.filter(|_| pairs.is_none());
     let told = trusted(point(at, &unit, name, value, interval), cell.trust);
     let why = match pairs {
-        Some(pairs) => Some(format!("of the {} compared trials", pairs.n)),
+        Some(pairs) => Some(format!("from the {} compared trials", pairs.n)),
         None => cell.ci95.is_none().then(|| no_interval(cell)),
     };
     Some(match why {
@@ -152,7 +152,7 @@ fn with(known: Option<String>, more: &str) -> String {
 
 fn no_interval(cell: &Cell) -> String {
     match cell.n {
-        0..3 => format!("no CI: {} of 3 trials", cell.n),
+        0..3 => format!("no CI: {} of at least 3 trials", cell.n),
         _ => "no CI: a trial has no value above zero".to_owned(),
     }
 }

@@ -19,9 +19,9 @@ pub fn page(judged: &[&Article]) -> String {
         .collect();
     let overview = articles::overview(judged);
     let body = html! {
-        h1 { "Claims that the articles' own numbers support" }
+        h1 { "Do the published numbers support the claims?" }
         p.answer { (articles::counted(judged)) }
-        p { "Assay computes each verdict from the numbers that the articles print. The commands run the same "
+        p { "Assay computes each verdict from the published numbers. The commands repeat the measurements "
             "on your own machine." }
         section id="verdicts" aria-labelledby="verdicts-h" {
             h2 id="verdicts-h" { "Verdicts" }
@@ -31,7 +31,7 @@ pub fn page(judged: &[&Article]) -> String {
         }
         @for article in judged { (one(article)) }
     };
-    shell("Claims that the articles' own numbers support", &contents, &body)
+    shell("Do the published numbers support the claims?", &contents, &body)
 }
 
 /// Whether a section says what this page says in its own words.

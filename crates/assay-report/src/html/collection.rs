@@ -55,8 +55,8 @@ pub fn page(contents: &Contents<'_>) -> String {
         return whole(contents, &html! {}, vec![table, evidence]);
     }
     let more = html! {
-        p { "The evidence does not fit on one page: " code { "assay collection build -o FOLDER" }
-            " writes a page for each device next to this table." }
+        p { "The evidence does not fit on one page. To write one page per device, run "
+            code { "assay collection build -o FOLDER" } "." }
     };
     let devices = groups(all.iter().copied());
     let count = devices.len();
@@ -67,8 +67,8 @@ pub fn page(contents: &Contents<'_>) -> String {
     let more = html! {
         (more)
         @if most.len() < count {
-            p.warn { "Listed are " (show::count(most.len() as u64)) " of " (show::count(count as u64))
-                " devices with the most rows; a folder contains all of them." }
+            p.warn { "Showing the " (show::count(most.len() as u64)) " of " (show::count(count as u64))
+                " devices with the most rows. The pages in a folder cover all devices." }
         }
     };
     whole(contents, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
@@ -149,7 +149,7 @@ fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<Part>) -> Stri
     let body = html! {
         h1 { (TITLE) }
         p.answer { (counted(contents)) }
-        p { (HOW) " Rows of one device by several people are listed with their spread; they are not averaged." }
+        p { (HOW) " Rows for one device from several people are listed with their spread and not averaged." }
         (before)
         @for (id, name, markup) in &parts {
             section id=(id) aria-labelledby={ (id) "-h" } { h2 id={ (id) "-h" } { (name) } (markup) }
@@ -168,8 +168,8 @@ fn counted(contents: &Contents<'_>) -> String {
     };
     let left_out = match contents.refused_in_all {
         0 => String::new(),
-        1 => " Skipped 1 file that is not a row.".to_owned(),
-        count => format!(" Skipped {} that are not rows.", told(count, "file")),
+        1 => " Skipped 1 file that is not a valid row.".to_owned(),
+        count => format!(" Skipped {} that are not valid rows.", told(count, "file")),
     };
     format!(
         "{} of {}: {} measured, {} published.{left_out}",
@@ -183,7 +183,7 @@ fn counted(contents: &Contents<'_>) -> String {
 fn refused(contents: &Contents<'_>) -> Markup {
     let more = contents.refused_in_all - contents.refused.len().min(contents.refused_in_all);
     html! {
-        p { "These files are not rows. Nothing was imported from them." }
+        p { "These files are not valid rows and were not imported." }
         ul { @for (file, why) in contents.refused { li { code { (file) } ": " (why) } } }
         @if more > 0 { p { "And " (show::count(more as u64)) " more." } }
     }

@@ -22,12 +22,12 @@ pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
     let elsewhere = is_large(findings);
     let trials = if elsewhere { String::new() } else { every_trial(findings) };
     let tables = [
-        (EVERY_TRIAL, "Every trial with all its metrics", trials),
-        (COMPARISONS, "Every comparison of every metric", comparisons(&evidence.findings)),
-        ("latencies.csv", "Latencies by cell and class", latencies(&evidence.latencies)),
+        (EVERY_TRIAL, "All trials with all metrics", trials),
+        (COMPARISONS, "All comparisons of all metrics", comparisons(&evidence.findings)),
+        ("latencies.csv", "Latencies by configuration and class", latencies(&evidence.latencies)),
     ];
     html! {
-        p { "Disturbed and excluded trials are included. The bundle contains the rest." }
+        p { "Disturbed and excluded trials are included. The bundle contains all other data." }
         @if elsewhere { (far(findings, place)) }
         @for (name, what, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
             details {
@@ -49,7 +49,7 @@ fn far(findings: &Findings, place: Place<'_>) -> Markup {
         Place::Site => Some(site::encoded(&format!("../{}", site::trials_name(id)))),
     };
     html! { p {
-        "Every trial with all its metrics: "
+        "All trials with all metrics: "
         @if let Some(file) = file { a href=(file) { (EVERY_TRIAL) } }
         @else { code { "assay show --json " (id) } }
     } }
@@ -103,7 +103,7 @@ pub fn every_trial(findings: &Findings) -> String {
             Status::Ok => "ok",
             Status::Failed => "failed",
             Status::Disturbed => "disturbed",
-            Status::LeadIn => "lead-in",
+            Status::Warmup => "warmup",
         };
         let order = trial.order.map(|order| order.to_string()).unwrap_or_default();
         let reason = trial.reason.as_deref().unwrap_or_default();

@@ -23,7 +23,7 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
         header.first {
             p.kind {
                 (findings.study.kind)
-                @if is_simulated(findings) { " of a simulated drive, not a real one" }
+                @if is_simulated(findings) { " of a simulated drive" }
                 " \u{b7} " (day(findings))
             }
             h1 { (document::subject(findings)) }
@@ -86,7 +86,7 @@ fn trust(standing: &Standing<'_>) -> Markup {
             @if standing.rows.iter().any(|(stands, _)| stands.lent) {
                 "Virtual device: the host's cache is invisible to this guest. "
             }
-            @if standing.rows.is_empty() { "not judged: the numbers were imported. " }
+            @if standing.rows.is_empty() { "not judged, because the numbers were imported. " }
             @if !standing.rules.is_empty() {
                 "Triggered rules: "
                 @for rule in &standing.rules { code { (rule) } " " }

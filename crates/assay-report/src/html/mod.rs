@@ -63,7 +63,8 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
                 }
                 main id="main" tabindex="-1" { (body) }
                 footer { p {
-                    "Made by assay " (env!("CARGO_PKG_VERSION")) ". This file is complete: it loads nothing."
+                    "Created by assay " (env!("CARGO_PKG_VERSION")) ". This file is self-contained: it loads no other \
+                     files."
                 } }
                 script { (PreEscaped(SCRIPT)) }
             }

@@ -166,7 +166,7 @@ pub(super) fn figure(figure: &Figure) -> Markup {
                 details.paper { summary { "Notes" } (notes(&figure.notes)) }
             } @else { (notes(&figure.notes)) }
             details.paper {
-                summary { "The same as a table" }
+                summary { "Show this figure as a table" }
                 (blocks::table(&figure.table(), &figure.title))
             }
         }
@@ -282,7 +282,7 @@ fn done(evidence: &Evidence, document: &Document) -> Markup {
                 @for one in &shown { (commands(one)) }
             }
             @if shown.len() < evidence.commands.len() {
-                p { "All of them: " code { "assay plan " (evidence.findings.study.id) " --commands" } }
+                p { "All commands: " code { "assay plan " (evidence.findings.study.id) " --commands" } }
             }
         }
         @for (name, text) in &evidence.files {
@@ -304,7 +304,7 @@ fn commands(commands: &Commands) -> Markup {
 
 fn forum(evidence: &Evidence) -> Markup {
     html! {
-        p { "For forums, mails and phones." }
+        p { "Plain text for forums, email and phones." }
         pre.forum data-name={ (evidence.findings.study.id) ".txt" } data-copy="" {
             (forum_block(&evidence.findings))
         }

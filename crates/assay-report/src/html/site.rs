@@ -42,13 +42,13 @@ pub fn index(entries: &[SiteEntry]) -> String {
     }
     let heads = html! {
         (head("ID", false)) (head("Title", false)) (head("Kind", false)) (head("Target", false))
-        (head("Started", false)) (head("Trials", true)) (head("Says", false)) (head("Trust", false))
+        (head("Started", false)) (head("Trials", true)) (head("Headline", false)) (head("Trust", false))
     };
     let rows = html! { @for entry in entries { (row(entry)) } };
     let body = html! {
         h1 { (TITLE) }
         p.answer {
-            (show::count(entries.len() as u64)) " in all, newest first."
+            (show::count(entries.len() as u64)) " in total, newest first."
             @if unreadable > 0 { " " (show::count(unreadable)) " cannot be read." }
         }
         (table("results", &heads, &rows))

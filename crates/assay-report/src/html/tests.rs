@@ -288,7 +288,7 @@ fn that_others_were_at_work_is_said_once_where_nothing_else_was_found() {
 /// What is inside of folds that paper shows, tables of figures left out.
 fn folded(page: &str) -> Vec<&str> {
     let folds = page.split("<details class=\"paper\"><summary>").skip(1);
-    folds.filter(|fold| !fold.starts_with("The same as a table")).collect()
+    folds.filter(|fold| !fold.starts_with("Show this figure as a table")).collect()
 }
 
 #[test]

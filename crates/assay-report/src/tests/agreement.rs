@@ -29,7 +29,7 @@ fn shown(found: &Findings) -> Vec<Shown> {
         let places = ["queue_depth", "IOPS", "ratio", "n"].map(column);
         let [Some(depth), Some(result), Some(ratio), Some(n)] = places else { continue };
         for row in &table.rows {
-            let said = |note: &String| Some(note.split_once("the baseline had ")?.1.to_owned());
+            let said = |note: &String| Some(note.split_once("baseline mean is ")?.1.to_owned());
             rows.push(Shown {
                 depth: row.cells[depth].text.clone(),
                 result: row.cells[result].text.clone(),

@@ -57,27 +57,27 @@ fn with_printed(places: &mut Places, printed: [(f64, bool); 2]) {
 
 #[test]
 fn a_column_stands_where_some_row_has_something_for_it() {
-    let head = |change: fn(&mut Places)| line(&page(change), "place ");
+    let head = |change: fn(&mut Places)| line(&page(change), "platform ");
     let usual = head(|_| ());
-    assert_eq!(usual, ["place", "result", "% of base", "95% CI", "n", "verdict"]);
-    assert_eq!(head(alone), ["place", "result", "% of base", "speed"]);
+    assert_eq!(usual, ["platform", "result", "% of base", "95% CI", "n", "verdict"]);
+    assert_eq!(head(alone), ["platform", "result", "% of base", "speed"]);
     let invalid = head(|places| {
         alone(places);
         places.rows[1].trust = Some(Trust::Invalid);
     });
-    assert_eq!(invalid, ["place", "result", "% of base", "verdict", "speed"]);
+    assert_eq!(invalid, ["platform", "result", "% of base", "verdict", "speed"]);
     let emulated = head(|places| {
         alone(places);
         places.rows[1].emulated = true;
     });
-    assert_eq!(emulated, ["place", "result", "% of base", "verdict", "speed"]);
+    assert_eq!(emulated, ["platform", "result", "% of base", "verdict", "speed"]);
     let two = head(|places| {
         alone(places);
         places.rows[1].n = 2;
     });
-    assert_eq!(two, ["place", "result", "% of base", "n", "speed"]);
+    assert_eq!(two, ["platform", "result", "% of base", "n", "speed"]);
     let printed = head(|places| with_printed(places, [(100.0, true), (61.62, true)]));
-    assert_eq!(printed, ["place", "result", "% of base", "printed", "speed"]);
+    assert_eq!(printed, ["platform", "result", "% of base", "printed", "speed"]);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_was_printed_has_the_digits_of_the_finest_and_is_contradicted() {
     assert!(base.contains(" 100 100 #") && guest.contains(" 61.62 61.62 #"), "{base}\n{guest}");
     let [base, guest] = told([(99.5, true), (61.62, false)]);
     assert!(base.contains(" 100 99.50 #"), "{base}");
-    assert!(guest.contains(" 61.62 contradicts 61.62 #"), "{guest}");
+    assert!(guest.contains(" 61.62 inconsistent: 61.62 #"), "{guest}");
     // A row that nobody printed anything of has an empty cell, and its bar comes next.
     let page = page(|places| {
         with_printed(places, [(100.0, true), (61.62, true)]);
@@ -167,9 +167,9 @@ fn a_bar_is_as_long_as_its_share_of_the_longest_and_never_nothing() {
 
 #[test]
 fn a_page_says_how_its_numbers_are_to_be_read() {
-    let many = "So there is no single number";
-    let one = "One number per platform: no CI, and so no verdict.";
-    let families = "Simultaneous 95% CIs over all platforms of a workload.";
+    let many = "Assay does not average over workloads";
+    let one = "With one number per platform, there is no CI and no verdict.";
+    let families = "95% CIs are simultaneous over all platforms of a workload.";
     let told = |page: &str| [many, one, families].map(|words| page.contains(words));
     assert_eq!(told(&page(|_| ())), [true, false, true]);
     assert_eq!(told(&page(alone)), [false, true, false]);
@@ -194,14 +194,14 @@ fn reasons_and_directions_are_told_for_each_workload() {
         let absent = |row: &mut Row, why: &str| {
             (row.value, row.absent, row.n) = (None, Some(why.to_owned()), 0);
         };
-        absent(&mut places.rows[1], "there is no compiler (cc) in it");
+        absent(&mut places.rows[1], "no compiler (cc) is installed");
         absent(&mut places.rows[4], "it did not run there");
         for row in &mut places.rows[3..] {
             row.configuration = Arm::from([("jobs".to_owned(), "2".to_owned())]);
             (row.better, row.metric) = (Better::Higher, "iops".to_owned());
         }
     });
-    let one = "KVM, emulated (QEMU TCG): there is no compiler (cc) in it";
+    let one = "KVM, emulated (QEMU TCG): no compiler (cc) is installed";
     assert_eq!(page.matches(one).count(), 1, "each reason once:\n{page}");
     assert!(page.contains("KVM: it did not run there"), "{page}");
     assert!(page.contains("\ncompile: time, lower is better"), "{page}");
@@ -214,17 +214,17 @@ fn a_place_is_told_with_its_days_and_its_machine() {
         places.platforms[0].results[1].started = "2026-11-21T06:47:07+00:00".to_owned();
         places.platforms[1].name = "guest".to_owned();
     });
-    let from = page.find("\nplaces\n").unwrap();
+    let from = page.find("\nplatforms\n").unwrap();
     let told = page[from..].split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("3 results of 2026-11-21 and 2026-11-23"), "{told}");
+    assert!(told.contains("3 results from 2026-11-21 and 2026-11-23"), "{told}");
     assert!(told.contains("guest KVM; clock source tsc"), "{told}");
-    assert!(told.contains("20261123-064707-07fe of 2026-11-23"), "{told}");
+    assert!(told.contains("20261123-064707-07fe from 2026-11-23"), "{told}");
     assert!(!told.contains("KVM KVM;"), "its name says it: {told}");
 }
 
-const PERCENT: &str = "places-percent";
-const COMPILE: &str = "places-compile-duration-s";
-const BEYOND: &str = "Some intervals extend beyond the figure; the table has their ends.";
+const PERCENT: &str = "platforms-percent";
+const COMPILE: &str = "platforms-compile-duration-s";
+const BEYOND: &str = "Some intervals extend beyond the figure; see the table.";
 
 #[test]
 fn an_interval_that_goes_on_beyond_a_figure_is_told() {
@@ -274,7 +274,7 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
     let ids = |change: fn(&mut Places)| -> Vec<String> {
         drawn(change).into_iter().map(|figure| figure.id).collect()
     };
-    let all = [PERCENT, COMPILE, "places-fork-exit-duration-s"];
+    let all = [PERCENT, COMPILE, "platforms-fork-exit-duration-s"];
     assert_eq!(ids(|_| ()), all);
     // A single number is no figure.
     let single = ids(|places| {
@@ -334,10 +334,10 @@ fn workloads_have_headings_where_there_are_several_and_a_workload_of_one_place_n
 #[test]
 fn what_could_not_be_drawn_is_told_six_times_at_most() {
     let notes = |change: fn(&mut Places), id: &str| figure(change, id).unwrap().notes;
-    let told = "Missing: compile in emulated (QEMU TCG): there is no compiler (cc) in it.";
+    let told = "Missing: compile on emulated (QEMU TCG); no compiler (cc) is installed.";
     assert_eq!(notes(|_| (), COMPILE)[0], told);
     assert!(notes(|_| (), PERCENT).contains(&told.to_owned()));
-    let other = notes(|_| (), "places-fork-exit-duration-s");
+    let other = notes(|_| (), "platforms-fork-exit-duration-s");
     assert!(!other.iter().any(|note| note.starts_with("Missing")), "{other:?}");
     let many = notes(
         |places| {

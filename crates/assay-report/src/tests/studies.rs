@@ -321,7 +321,7 @@ fn target(name: &str, filesystem: &str) -> TargetFacts {
 fn random_write(truth: fn(&Arm) -> f64) -> Work {
     Work {
         name: "random-write",
-        text: "random writes of 4 KiB, 1 in flight, psync, direct",
+        text: "random 4 KiB writes, queue depth 1, psync, direct I/O",
         metrics: vec!["iops", "bandwidth_bytes_per_s", "latency_p50_ns", "latency_p99_ns"],
         truth,
     }
@@ -337,7 +337,7 @@ fn number(arm: &Arm, factor: &str) -> f64 {
 
 fn two_arms(seed: u64) -> Findings {
     let mut bench = Bench::new(
-        "Which scheduler suits this drive?",
+        "Which scheduler is best for this drive?",
         vec![factor("scheduler", &["mq-deadline", "none"])],
     );
     bench.seed = seed;
@@ -350,13 +350,13 @@ fn two_arms(seed: u64) -> Findings {
 /// and writes later.
 fn live() -> Findings {
     let mut bench = Bench::new(
-        "Live: does this setting help the work that goes on?",
+        "Live: does this setting help the production workload?",
         vec![factor("scheduler", &["mq-deadline", "bfq", "none"])],
     );
     bench.live = vec!["live".to_owned()];
     let of_class = |name, metrics| Work {
         name,
-        text: "nothing was run: the machine's own work was looked at",
+        text: "observes the production workload; generates no load",
         metrics,
         truth: |arm| if is(arm, "scheduler", "mq-deadline") { 2e6 } else { 1e6 },
     };
@@ -386,7 +386,7 @@ fn live() -> Findings {
 fn eight_arms() -> Findings {
     let levels = ["ext4", "ext2", "ext3", "xfs", "btrfs", "f2fs", "nilfs2", "jfs"];
     let mut bench =
-        Bench::new("Which file system suits this card?", vec![factor("filesystem", &levels)]);
+        Bench::new("Which filesystem is best for this card?", vec![factor("filesystem", &levels)]);
     bench.control = true;
     bench.workloads = vec![random_write(|arm| match arm["filesystem"].as_str() {
         "f2fs" => 2_600.0,
@@ -419,7 +419,7 @@ fn eight_arms() -> Findings {
             if pair && !one.control {
                 let mut again = one.trials[4].clone();
                 one.trials[4].status = Status::Disturbed;
-                one.trials[4].reason = Some("the processor was throttled".to_owned());
+                one.trials[4].reason = Some("the CPU was throttled".to_owned());
                 one.trials[4].value = one.trials[4].value.map(|value| value * 0.7);
                 again.repeats = Some(Repeats { replicate: 5, order: again.order.unwrap() });
                 (again.replicate, again.order) = (7, again.order.map(|order| order % 2 + 55));
@@ -435,7 +435,7 @@ fn eight_arms() -> Findings {
         workload: "random-write".to_owned(),
         configuration: arm(&[("filesystem", "reiserfs")]),
         metric: None,
-        reason: "mkfs.reiserfs is not there: install reiserfsprogs".to_owned(),
+        reason: "mkfs.reiserfs is not installed; install reiserfsprogs".to_owned(),
         obstacle: None,
     });
     found
@@ -443,7 +443,7 @@ fn eight_arms() -> Findings {
 
 fn grid() -> Findings {
     let mut bench = Bench::new(
-        "Which file system scales with threads?",
+        "Which filesystem scales best with threads?",
         vec![
             factor("filesystem", &["ext4", "xfs", "btrfs"]),
             factor("threads", &["1", "4", "16", "64"]),
@@ -463,11 +463,11 @@ fn grid() -> Findings {
 
 fn inconclusive() -> Findings {
     let mut bench =
-        Bench::new("Does compression cost anything?", vec![factor("compress", &["off", "zstd"])]);
+        Bench::new("Is compression slower?", vec![factor("compress", &["off", "zstd"])]);
     (bench.noise, bench.replicates, bench.seed) = (0.05, 4, 7);
     bench.workloads = vec![Work {
         name: "sequential-write",
-        text: "sequential writes of 1 MiB, 8 in flight, io_uring, direct",
+        text: "sequential 1 MiB writes, queue depth 8, io_uring, direct I/O",
         metrics: vec!["bandwidth_bytes_per_s", "latency_p99_ns"],
         truth: |arm| if is(arm, "compress", "zstd") { 388e6 } else { 400e6 },
     }];
@@ -491,7 +491,7 @@ fn import(order: Order, noise: f64) -> Findings {
 
 fn sequential() -> Findings {
     let mut bench = Bench::new(
-        "Three schedulers, one after the other",
+        "Three schedulers in sequence",
         vec![factor("scheduler", &["none", "bfq", "kyber"])],
     );
     bench.order = Order::Sequential;
@@ -502,11 +502,11 @@ fn sequential() -> Findings {
 
 fn one_pair() -> Findings {
     let mut bench =
-        Bench::new("A first look at two depths", vec![factor("queue_depth", &["1", "32"])]);
+        Bench::new("Which queue depth is best?", vec![factor("queue_depth", &["1", "32"])]);
     bench.replicates = 1;
     bench.workloads = vec![Work {
         name: "random-read",
-        text: "random reads of 4 KiB, io_uring, direct",
+        text: "random 4 KiB reads, io_uring, direct I/O",
         metrics: vec!["iops", "latency_p99_ns"],
         truth: |arm| if is(arm, "queue_depth", "32") { 88_000.0 } else { 11_900.0 },
     }];
@@ -515,7 +515,7 @@ fn one_pair() -> Findings {
 
 fn many_arms() -> Findings {
     let mut bench = Bench::new(
-        "Five file systems at eight thread counts",
+        "Five filesystems at eight thread counts",
         vec![
             factor("filesystem", &["ext4", "ext2", "xfs", "btrfs", "f2fs"]),
             factor("threads", &["1", "2", "4", "8", "16", "32", "64", "128"]),
@@ -542,14 +542,14 @@ fn two_targets() -> Findings {
         target("/mnt/ssd", "ext4 (noatime)"),
         target("/mnt/encrypted", "fuse.gocryptfs on ext4"),
     ];
-    bench.targets[1].notes = vec!["through the page cache: gocryptfs refuses O_DIRECT".to_owned()];
+    bench.targets[1].notes = vec!["through the page cache: gocryptfs rejects O_DIRECT".to_owned()];
     bench.targets[1].direct = false;
     bench.noise = 0.003;
     bench.workloads = vec![
         random_write(|arm| if is(arm, "target", "/mnt/ssd") { 31_300.0 } else { 30_700.0 }),
         Work {
             name: "sequential-read",
-            text: "sequential reads of 1 MiB, 8 in flight, io_uring, direct",
+            text: "sequential 1 MiB reads, queue depth 8, io_uring, direct I/O",
             metrics: vec!["bandwidth_bytes_per_s", "latency_p99_ns"],
             truth: |arm| if is(arm, "target", "/mnt/ssd") { 540e6 } else { 336e6 },
         },
@@ -656,7 +656,7 @@ pub(super) fn generated(
 /// A study of as many workloads whose numbers tell nothing.
 fn open(workloads: &[&'static str]) -> Findings {
     let mut bench =
-        Bench::new("Does compression cost anything?", vec![factor("compress", &["off", "zstd"])]);
+        Bench::new("Is compression slower?", vec![factor("compress", &["off", "zstd"])]);
     (bench.noise, bench.seed) = (0.08, 7);
     let work = |name: &'static str| Work { name, ..random_write(|_| 20_000.0) };
     bench.workloads = workloads.iter().copied().map(work).collect();

@@ -77,7 +77,7 @@ pub(super) fn create_named(
             Err(error) => return Err(remove_after(&path, error)),
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "area files keep disappearing here"))
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another program keeps deleting the area file"))
 }
 
 fn named_area(file: File, path: PathBuf, locked: bool) -> AreaFile {
@@ -187,11 +187,11 @@ fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
 pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<()> {
     let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
     if !is_area_name(&name) {
-        return Err(not_a_leftover("its name is not that of an area file"));
+        return Err(not_a_leftover("the file name is not that of an area file"));
     }
     let file = take(system, &leftover.path)?;
     if !leads_to(&leftover.path, &file)? {
-        return Err(not_a_leftover("it was replaced"));
+        return Err(not_a_leftover("the file was replaced"));
     }
     std::fs::remove_file(&leftover.path)
 }
@@ -217,10 +217,10 @@ fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result
     let file = File::from(fs::open(path, flags, Mode::empty())?);
     let found = file.metadata()?;
     if FileType::from_raw_mode(found.mode()) != FileType::RegularFile {
-        return Err(not_a_leftover("it is not a regular file"));
+        return Err(not_a_leftover("not a regular file"));
     }
     if !is_ours(system, found.uid()) {
-        return Err(not_a_leftover("it belongs to another user"));
+        return Err(not_a_leftover("the file belongs to another user"));
     }
     marked(file)
 }
@@ -231,7 +231,7 @@ fn marked(file: File) -> io::Result<File> {
     if has_mark_or_is_empty(&file)? {
         Ok(file)
     } else {
-        Err(not_a_leftover("it lacks the mark of an area file"))
+        Err(not_a_leftover("the file does not contain the mark of an area file"))
     }
 }
 

@@ -60,7 +60,7 @@ pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
 
 /// A run that was not wished any more when it should have begun.
 fn not_started() -> Executed {
-    let why = "it was not started";
+    let why = "the program was not started";
     Executed {
         ending: Ending::Stopped,
         wall_ns: 0,

@@ -305,7 +305,7 @@ fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
         return Ok(());
     }
     let message = format!(
-        "user {} may have written it, and Assay would execute it; check it, then remove it",
+        "user {} can write the file, and Assay would execute it; check the file, then remove it",
         found.uid()
     );
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
@@ -315,7 +315,7 @@ fn be_secret(file: &File) -> io::Result<()> {
     if file.metadata()?.mode() & OTHERS_ANYTHING == 0 {
         return Ok(());
     }
-    let message = "others may have read it, so it is not secret; remove it";
+    let message = "other users may have read the file, so it is not secret; remove it";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
@@ -324,7 +324,7 @@ pub fn read_own(file: &OwnFile) -> io::Result<String> {
     let Some(file) = &file.file else { return Ok(String::new()) };
     let length = file.metadata()?.len();
     if length > MOST_OWN_BYTES {
-        let message = format!("it has {length} bytes, more than Assay ever writes");
+        let message = format!("the file has {length} bytes, more than Assay ever writes");
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
     let mut bytes = vec![0; length as usize];

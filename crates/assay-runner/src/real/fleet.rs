@@ -58,10 +58,10 @@ impl End {
             match self.stream.write(left) {
                 Ok(taken) if taken > 0 => left = &left[taken..],
                 Err(error) if super::link::is_for_now(&error) => {}
-                Ok(_) | Err(_) => return Err("its connection is closed".to_owned()),
+                Ok(_) | Err(_) => return Err("the connection is closed".to_owned()),
             }
             if !left.is_empty() && Instant::now() >= until {
-                return Err("it does not accept data".to_owned());
+                return Err("the host does not accept data".to_owned());
             }
         }
         Ok(())
@@ -72,10 +72,10 @@ impl End {
         let mut bytes = [0; PART];
         let wanted = self.opener.wanted().min(PART);
         let read = match self.stream.read(&mut bytes[..wanted]) {
-            Ok(0) => return Err("its connection is closed".to_owned()),
+            Ok(0) => return Err("the connection is closed".to_owned()),
             Ok(read) => read,
             Err(error) if super::link::is_for_now(&error) => return Ok(None),
-            Err(error) => return Err(format!("its connection broke: {error}")),
+            Err(error) => return Err(format!("the connection failed: {error}")),
         };
         let text = self.opener.take(&bytes[..read])?;
         Ok(text.map(|text| Message::read(&text)).transpose()?)
@@ -131,7 +131,7 @@ impl Sockets {
 
 impl Line for Sockets {
     fn say(&mut self, to: u32, message: &Message) -> Result<(), String> {
-        let end = self.ends.get_mut(&to).ok_or("its connection is closed")?;
+        let end = self.ends.get_mut(&to).ok_or("the connection is closed")?;
         end.say(message)
     }
 

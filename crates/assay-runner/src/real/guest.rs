@@ -21,37 +21,24 @@ use assay_system::system::{System, machine};
 /// Memory that is left to this machine beside that of the virtual one.
 const BESIDE: u64 = 128 << 20;
 
-/// What the user wants of a virtual machine.
-#[derive(Clone, Debug)]
-pub struct Wish {
-    pub memory_bytes: u64,
-    pub cpus: usize,
-    /// An unpacked package of a kernel.
-    pub kernel: Option<PathBuf>,
-    /// Whether a kernel may be downloaded.
-    pub fetch: bool,
-}
-
-impl Default for Wish {
-    fn default() -> Self {
-        Self { memory_bytes: 1 << 30, cpus: 2, kernel: None, fetch: false }
-    }
-}
+/// Memory and CPUs of a virtual machine by default.
+const MEMORY_BYTES: u64 = 1 << 30;
+const CPUS: usize = 2;
 
 /// Finds a kernel and what the work needs, and sees that there is room for all of it.
 ///
 /// # Errors
 /// Refused, with what is missing and what brings it.
-pub fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked> {
+pub fn ready(system: &dyn System, wanted: &Wanted) -> Outcome<Asked> {
     if let Some(reason) = assay_guest::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));
     }
     let all = [&wanted.modules[..], &assay_guest::MODULES].concat();
-    let kernel = chosen(system, wish, &all)?;
+    let kernel = chosen(system, wanted.config.kernel.as_deref(), &all)?;
     if let [first, ..] = kernel.lacks(&assay_guest::MODULES).as_slice() {
         return Err(Failure::refused(format!(
-            "kernel {} lacks module {first}, which virtual machines need; use another with --vm-kernel, or download \
-             one with --vm-fetch",
+            "kernel {} lacks module {first}, which virtual machines need; use another \
+             directory with --set vm_kernel=DIR",
             kernel.release
         )));
     }
@@ -61,21 +48,21 @@ pub fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked
     let mut programs = Vec::new();
     for (program, package) in &wanted.programs {
         programs.push(found(program).ok_or_else(|| {
-            Failure::refused(format!("{program} (package {package}) is not installed here"))
+            Failure::refused(format!("{program} (package {package}) is not installed"))
         })?);
     }
     for name in &wanted.needs {
         programs.push(
             found(name)
-                .ok_or_else(|| Failure::refused(format!("needs {name}, which is missing here")))?,
+                .ok_or_else(|| Failure::refused(format!("needs {name}, which is missing")))?,
         );
     }
     let own = system.canonical(Path::new("/proc/self/exe"));
     let own =
-        own.map_err(|error| Failure::refused(format!("cannot read this program's file: {error}")))?;
+        own.map_err(|error| Failure::refused(format!("cannot read the assay program: {error}")))?;
     let asked = Asked {
-        memory_bytes: wish.memory_bytes,
-        cpus: wish.cpus,
+        memory_bytes: wanted.config.memory_bytes.unwrap_or(MEMORY_BYTES),
+        cpus: wanted.config.cpus.map_or(CPUS, |cpus| cpus as usize),
         drives: Vec::new(),
         // No others: each costs time at each start.
         modules: wanted.modules.iter().map(|name| (*name).to_owned()).collect(),
@@ -86,22 +73,20 @@ pub fn ready(system: &dyn System, wish: &Wish, wanted: &Wanted) -> Outcome<Asked
     Ok(asked)
 }
 
-/// The kernel: the one that is named, else the first that has everything, of those that were fetched and
-/// those that are installed; else it is fetched, where that was allowed.
-fn chosen(system: &dyn System, wish: &Wish, modules: &[&str]) -> Outcome<Kernel> {
-    if let Some(folder) = &wish.kernel {
-        return Kernel::unpacked(folder).map_err(|reason| {
-            Failure::mistake(format!("--vm-kernel {}: {reason}", folder.display()))
-        });
+/// The kernel: the one that is named, else the first that has everything, of those that are kept and those that are
+/// installed.
+fn chosen(system: &dyn System, named: Option<&str>, modules: &[&str]) -> Outcome<Kernel> {
+    if let Some(folder) = named {
+        return Kernel::unpacked(Path::new(folder))
+            .map_err(|reason| Failure::mistake(format!("vm_kernel {folder}: {reason}")));
     }
-    let below = kept_kernels(system)?;
-    let there = [Kernel::kept(&below), Kernel::installed()].concat();
-    let best = kernel::likeliest(there, modules);
-    let whole = best.as_ref().is_some_and(|kernel| kernel.lacks(modules).is_empty());
-    if wish.fetch && !whole {
-        return Kernel::fetched(&below, modules).map_err(Failure::refused);
-    }
-    best.ok_or_else(|| Failure::refused(no_kernel(&below)))
+    let there = [Kernel::kept(&kept_kernels(system)?), Kernel::installed()].concat();
+    kernel::likeliest(there, modules).ok_or_else(|| {
+        Failure::refused(
+            "a virtual machine needs a kernel, but /boot has no readable kernel with modules; unpack a kernel package \
+             (dpkg -x PACKAGE DIR, depmod -b DIR RELEASE) and use --set vm_kernel=DIR",
+        )
+    })
 }
 
 /// Where fetched kernels are kept.
@@ -117,25 +102,6 @@ fn kept_kernels(system: &dyn System) -> Outcome<PathBuf> {
     Ok(cache.join("assay/kernels"))
 }
 
-/// That there is no kernel, and what would be downloaded.
-fn no_kernel(below: &Path) -> String {
-    let none = "a virtual machine needs a kernel, and none is readable in /boot with its modules";
-    let named = "give the directory of an unpacked package with --vm-kernel";
-    match kernel::to_be_fetched(below) {
-        Ok(packages) if !packages.is_empty() => {
-            let one = |(name, bytes): &(String, Option<u64>)| match bytes {
-                Some(bytes) => format!("{name} ({})", Bytes(bytes >> 20 << 20)),
-                None => name.clone(),
-            };
-            let all: Vec<String> = packages.iter().map(one).collect();
-            let (all, below) = (all.join(", or where that lacks a part "), below.display());
-            format!("{none}; --vm-fetch downloads {all} and stores it in {below}; or {named}")
-        }
-        Ok(_) => format!("{none}: {named}"),
-        Err(reason) => format!("{none}: {named} ({reason})"),
-    }
-}
-
 /// Refuses what does not fit into this machine.
 fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let rounded = show::bytes;
@@ -143,13 +109,13 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let place = asked.place.display();
     let free = files::room(&asked.place).map_err(|reason| {
         Failure::refused(format!(
-            "no directory for the virtual machine's files: {reason}; set TMPDIR to a directory"
+            "no directory for the files of the virtual machine: {reason}; set TMPDIR to a directory"
         ))
     })?;
     if free < needed {
         return Err(Failure::refused(format!(
-            "{place} has {} free, the virtual machine's programs need up to {}; free space there, or set TMPDIR to a \
-             directory with space",
+            "{place} has {} free, but the programs of the virtual machine need up to {}; free \
+             space, or set TMPDIR to a directory with more space",
             rounded(free),
             rounded(needed)
         )));
@@ -157,7 +123,7 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let available = machine::memory(system, "MemAvailable").value().copied().unwrap_or(u64::MAX);
     if available < asked.memory_bytes.saturating_add(BESIDE) {
         return Err(Failure::refused(format!(
-            "this machine has {} of memory left, the virtual machine needs {}; reduce --vm-memory",
+            "this machine has {} of available memory, but the virtual machine needs {}; reduce vm_memory",
             rounded(available),
             Bytes(asked.memory_bytes)
         )));

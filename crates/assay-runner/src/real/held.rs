@@ -69,8 +69,8 @@ pub fn open(directory: &Path) -> io::Result<OwnedFd> {
         let around = fs::fstat(&at)?;
         if around.st_uid != 0 || around.st_mode & OTHERS_WRITE != 0 {
             let message = format!(
-                "{} in {} is a link of another user, which root does not follow; replace it with a directory, or set \
-                 ASSAY_HOME to its destination",
+                "{} in {} is a symbolic link of another user, which root does not follow; replace it \
+                 with a directory, or set ASSAY_HOME to the link target",
                 Path::new(&part).display(),
                 directory.display()
             );

@@ -47,7 +47,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     match job.peer {
         PeerAt::Address(address) => {
-            let token = job.token.ok_or_else(|| told("no token is given"))?;
+            let token = job.token.ok_or_else(|| told("no token given"))?;
             Client::begin(address, token, job)?.run(job)
         }
         PeerAt::Lab => in_lab(job),
@@ -90,7 +90,7 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
 /// Takes this thread, and those that it starts, to a name space.
 fn enter(space: &str) -> io::Result<()> {
     let file = std::fs::File::open(Path::new(lab::PLACE).join(space))
-        .map_err(|error| told(format!("the namespace {space} is gone: {error}")))?;
+        .map_err(|error| told(format!("the namespace {space} no longer exists: {error}")))?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|error| {
         told(format!("cannot enter the namespace {space}: {}", io::Error::from(error)))
     })
@@ -102,7 +102,7 @@ pub(super) fn told(what: impl Into<String>) -> io::Error {
 
 /// Says of an error that it means that the peer is lost.
 fn lost(error: &io::Error) -> io::Error {
-    told(format!("the peer was lost: {error}"))
+    told(format!("lost the connection to the peer: {error}"))
 }
 
 struct Client<'t> {
@@ -223,7 +223,7 @@ impl<'t> Client<'t> {
         if said.trim() == answer {
             return Ok(());
         }
-        Err(told("the peer was lost: it does not follow requests"))
+        Err(told("the peer did not respond to a request"))
     }
 
     /// Bytes that reached the peer, by slice. It may take a while: the link is full of what was sent.
@@ -236,7 +236,7 @@ impl<'t> Client<'t> {
             let before = bytes.len();
             bytes.extend(line.split_whitespace().map_while(|word| word.parse::<u64>().ok()));
             if bytes.len() == before {
-                return Err(told("the peer was lost: its report is invalid"));
+                return Err(told("the peer sent an invalid report"));
             }
         }
         bytes.truncate(slices);
@@ -342,16 +342,16 @@ fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable
             if address.is_ipv4() =>
         {
-            "; this machine has no IPv4 route to it; use the peer's IPv6 address, [ADDRESS]:PORT"
+            "; this machine has no IPv4 route to the peer; use its IPv6 address, [ADDRESS]:PORT"
         }
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable => {
-            "; this machine has no IPv6 route to it; use the peer's IPv4 address"
+            "; this machine has no IPv6 route to the peer; use its IPv4 address"
         }
         io::ErrorKind::ConnectionRefused => {
-            "; start assay peer there with --listen and that address"
+            "; start assay peer on that machine with --listen and this address"
         }
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            "; nothing answers there; check the firewall"
+            "; the peer does not answer; check the firewall"
         }
         _ => "",
     };

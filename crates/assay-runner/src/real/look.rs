@@ -86,7 +86,7 @@ fn ended(
         let answer = scope.spawn(move || beginning_of(answer, most_bytes));
         let complaint = scope.spawn(move || beginning_of(complaint, LONGEST_ANSWER));
         let status = ends_in_time(&mut child, name, limit)?;
-        let lost = |_| io::Error::other("its answer was lost");
+        let lost = |_| io::Error::other("the output of the program was lost");
         let text = answer.join().map_err(lost)??;
         let complaint = complaint.join().map_err(lost)??;
         Ok(ProgramOutput { code: status.code(), text, complaint })

@@ -81,13 +81,13 @@ impl System for Real {
         let mut bytes = Vec::new();
         match kind {
             FileType::CharacterDevice | FileType::BlockDevice => {
-                let why = "it is a device, not a file";
+                let why = "the path is a device, not a file";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
             }
             FileType::Fifo => {
                 file.take(LONGEST_PIPE + 1).read_to_end(&mut bytes)?;
                 if bytes.len() as u64 > LONGEST_PIPE {
-                    let why = format!("a pipe is read up to {}", Bytes(LONGEST_PIPE));
+                    let why = format!("the pipe exceeds the limit of {}", Bytes(LONGEST_PIPE));
                     return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
                 }
             }
@@ -260,7 +260,7 @@ impl System for Real {
             Ok(consent.is_of(number, sequence, assay_sys::block_device_bytes(device.as_fd())?))
         };
         if !is_block || !is_same()? {
-            let message = "this is no longer the named device";
+            let message = "the path no longer refers to the named device";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Ok(device.into())
@@ -322,7 +322,7 @@ impl System for Real {
 
     fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages> {
         if !mincore_tells_truth(self, file)? {
-            let message = "the kernel shows this only to users who own the file or may write it";
+            let message = "the kernel shows this only to users who own or can write the file";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         let (cached, of) = assay_sys::resident_pages(file.as_fd(), range)?;

@@ -432,7 +432,7 @@ fn state_is_never_given_to_the_caller_of_sudo() {
     drop(file);
     let refused = when_free(|| files::lock(&fake, &journal.join("a"), Locking::Own));
     let Err(HoldError::Failed(error)) = refused else { panic!("the caller's own journal") };
-    assert!(error.to_string().contains("user 12345 may have written it"), "{error}");
+    assert!(error.to_string().contains("user 12345 can write the file"), "{error}");
 }
 
 #[test]

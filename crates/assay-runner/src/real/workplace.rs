@@ -41,7 +41,10 @@ pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory
             }
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "directories keep disappearing here"))
+    Err(io::Error::new(
+        io::ErrorKind::ResourceBusy,
+        "another program keeps deleting the subdirectories",
+    ))
 }
 
 fn marked(system: &dyn System, path: &Path) -> io::Result<Option<WorkDirectory>> {
@@ -55,7 +58,7 @@ fn marked(system: &dyn System, path: &Path) -> io::Result<Option<WorkDirectory>>
     };
     let Some((mark, locked)) = mark else { return Ok(None) };
     let note = (!locked).then(|| {
-        "this filesystem does not support locks: if this run is killed, its files remain".to_owned()
+        "this filesystem does not support locks, so files remain if this run is killed".to_owned()
     });
     let handle = open(CWD, path)?;
     Ok(Some(WorkDirectory { handle, path: path.to_owned(), mark, note }))
@@ -104,7 +107,7 @@ fn empty(directory: BorrowedFd<'_>, device: u64, kept: Option<&CStr>) -> io::Res
         }
         let below = open(directory, &*name)?;
         if below.metadata()?.dev() != device {
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "something is mounted in it"));
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "it contains a mount"));
         }
         empty(below.as_fd(), device, None)?;
         fs::unlinkat(directory, &*name, AtFlags::REMOVEDIR)?;
@@ -145,7 +148,7 @@ pub fn remove_leftover(system: &dyn System, path: &Path) -> io::Result<()> {
 fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
     let directory = open(CWD, path)?;
     if !area::is_ours(system, directory.metadata()?.uid()) {
-        return Err(area::not_a_leftover("it belongs to another user"));
+        return Err(area::not_a_leftover("the directory belongs to another user"));
     }
     let own = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
     match area::take(system, &own.join(MARK.to_str().unwrap_or_default())) {
@@ -154,7 +157,7 @@ fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
             if entries(directory.as_fd())?.is_empty() {
                 return Ok((directory, None));
             }
-            Err(area::not_a_leftover("it has no mark"))
+            Err(area::not_a_leftover("the directory has no mark"))
         }
         Err(error) => Err(error),
     }

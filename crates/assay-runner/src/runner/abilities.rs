@@ -33,15 +33,15 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         extents(system),
         steal(system),
         throttling(system),
-        around(system, "block-latency", "latency of each class of requests", CLASSES),
-        around(system, "load", "what each CPU did", LOST),
+        around(system, "block-latency", "request latency by class", CLASSES),
+        around(system, "cpu-usage", "busy, idle and stolen time of each CPU", LOST),
         around(system, "pressure", "how long tasks waited for CPUs, devices and memory", LOST),
         around(system, "memory", "swapping and out-of-memory kills", LOST),
-        around(system, "temperature", "temperatures, and drives that throttle from heat", SENSORS),
+        around(system, "temperature", "temperatures and thermal throttling of drives", SENSORS),
         around(
             system,
             "power-supply",
-            "trials during which power was unplugged or plugged in",
+            "trials during which mains power was connected or disconnected",
             SENSORS,
         ),
         around(system, "kernel-log", "hardware errors in the kernel log", KERNEL_LOG),
@@ -49,7 +49,7 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         around(
             system,
             "drive-health",
-            "bytes that a study writes to a drive, and its wear",
+            "bytes that a study writes to a drive, and drive wear",
             HEALTH,
         ),
         devices_readable(system),
@@ -63,8 +63,7 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
 /// More and larger devices than anything needs that is made on them.
 const PLENTY: [u64; 8] = [u64::MAX / 8; 8];
 
-const CLASSES: &str =
-    "run as root; otherwise device counters replace it, with means and without classes";
+const CLASSES: &str = "run as root; otherwise Assay uses device counters (means only, no classes)";
 
 fn engines() -> Vec<Ability> {
     assay_load::ENGINES
@@ -77,7 +76,7 @@ fn engines() -> Vec<Ability> {
                 Ok(()) => Presence::Present("works".to_owned()),
                 Err(reason) => Presence::Absent(reason),
             },
-            advice: "threads with psync replace it; containers often refuse io_uring",
+            advice: "Assay uses psync threads instead; containers often block io_uring",
         })
         .collect()
 }
@@ -92,7 +91,7 @@ fn where_it_runs(system: &dyn System) -> Ability {
         name: "place".to_owned(),
         purpose: "bare metal, hypervisor, container or emulator, stored with each result".into(),
         state: told,
-        advice: "results are distinguished only by kernel and CPU",
+        advice: "otherwise, Assay distinguishes results only by kernel and CPU",
     }
 }
 
@@ -100,9 +99,9 @@ fn settings(system: &dyn System) -> Ability {
     let root = system.user().id == 0;
     Ability {
         name: "settings".to_owned(),
-        purpose: "factors that change kernel settings, and restore them".into(),
-        state: Presence::from_option(root.then(|| "works".to_owned()), "only root may change them"),
-        advice: "run such studies with sudo; assay list factors names the factors",
+        purpose: "changing and restoring kernel settings (factors)".into(),
+        state: Presence::from_option(root.then(|| "works".to_owned()), "only root may do this"),
+        advice: "run such studies with sudo; see assay list factors",
     }
 }
 
@@ -129,7 +128,7 @@ fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
         name: layers::several(layer.noun()),
         purpose: format!("levels of the factor {name}").into(),
         state: Presence::from_option(told, lacking),
-        advice: "levels without their program or module are skipped, with the reason",
+        advice: "Assay skips levels without their program or module and reports the reason",
     })
 }
 
@@ -146,9 +145,9 @@ fn journals(system: &dyn System) -> Ability {
     };
     Ability {
         name: "journal".to_owned(),
-        purpose: "restoring what a killed run changed".into(),
+        purpose: "restoring settings that a killed run changed".into(),
         state,
-        advice: "run assay restore; no study starts before it",
+        advice: "run assay restore; until then, studies cannot start",
     }
 }
 
@@ -163,9 +162,9 @@ fn locked_memory(system: &dyn System) -> Ability {
     });
     Ability {
         name: "locked memory".to_owned(),
-        purpose: "buffers registered with the kernel, which makes io_uring cheaper".into(),
-        state: Presence::from_option(shown, "/proc/self/limits does not show it"),
-        advice: "if the limit is too small, Assay uses plain buffers and reports it",
+        purpose: "registering buffers with the kernel, which reduces io_uring overhead".into(),
+        state: Presence::from_option(shown, "/proc/self/limits does not show the limit"),
+        advice: "if the limit is too small, Assay uses unregistered buffers and reports the fallback",
     }
 }
 
@@ -178,21 +177,21 @@ fn counters(system: &dyn System) -> Ability {
         .collect();
     Ability {
         name: "device counters".to_owned(),
-        purpose: "the bytes that really reached a drive, and others' traffic on it".into(),
+        purpose: "counting bytes that reached a drive, and traffic of other programs".into(),
         state: Presence::from_option(
             (!counted.is_empty()).then(|| counted.join(", ")),
-            "no drive shows its counters under /sys/class/block",
+            "no drive has counters under /sys/class/block",
         ),
-        advice: "without them numbers cannot be checked: run outside the container",
+        advice: "Assay cannot check numbers without counters; run it outside the container",
     }
 }
 
 fn own_traffic_ability(system: &dyn System) -> Ability {
     Ability {
         name: "own traffic".to_owned(),
-        purpose: "separating Assay's reads and writes from others'".into(),
+        purpose: "separating Assay's reads and writes from other traffic".into(),
         state: own_traffic::read(system).map(|_| "/proc/self/io".to_owned()),
-        advice: "others' traffic is then visible only between trials",
+        advice: "without this, other traffic is visible only between trials",
     }
 }
 
@@ -207,7 +206,7 @@ fn page_cache(system: &dyn System) -> Ability {
         name: "page cache".to_owned(),
         purpose: "detecting reads served from memory".into(),
         state: told,
-        advice: "device counters are then the only evidence",
+        advice: "without this, device counters are the only evidence",
     }
 }
 
@@ -243,14 +242,14 @@ fn steal(system: &dyn System) -> Ability {
         name: "stolen time".to_owned(),
         purpose: "detecting CPU time stolen by the host".into(),
         state: seen.ticks().map(|_| "/proc/stat".to_owned()),
-        advice: "a disturbed trial then looks like a slow one",
+        advice: "without this, disturbed trials look like slow trials",
     }
 }
 
-const LOST: &str = "trials that it disturbs then look like slow ones";
+const LOST: &str = "without this, disturbed trials look like slow trials";
 const SENSORS: &str = "normal in virtual machines";
 const KERNEL_LOG: &str = "run as root, or set kernel.dmesg_restrict to 0";
-const ENERGY: &str = "use a power meter's file: assay run --meter FILE";
+const ENERGY: &str = "use the log of a power meter: --set power_meter=FILE";
 const HEALTH: &str = "run as root, with smartctl (package smartmontools) for all but NVMe drives";
 
 /// A probe that looks at the machine around the target.
@@ -271,7 +270,7 @@ fn throttling(system: &dyn System) -> Ability {
         name: "thermal throttling".to_owned(),
         purpose: "detecting CPUs throttled by heat".into(),
         state: seen.throttle_events().map(|_| "counted by the kernel".to_owned()),
-        advice: "normal in virtual machines and on CPUs that do not count it",
+        advice: "normal in virtual machines and on CPUs without this counter",
     }
 }
 
@@ -279,10 +278,10 @@ fn devices_readable(system: &dyn System) -> Ability {
     let root = system.user().id == 0;
     Ability {
         name: "block devices".to_owned(),
-        purpose: "measuring a drive below its filesystem, read-only or overwritten".into(),
+        purpose: "measuring a drive below the filesystem, read-only or destructive".into(),
         state: Presence::from_option(
-            root.then(|| "this is root".to_owned()),
-            "ordinary users usually cannot open them",
+            root.then(|| "running as root".to_owned()),
+            "other users usually cannot open block devices",
         ),
         advice: "directories and files need no root; use sudo for devices",
     }
@@ -300,6 +299,6 @@ fn results(system: &dyn System) -> Ability {
         name: "results".to_owned(),
         purpose: "storing results".into(),
         state,
-        advice: "set ASSAY_HOME to a directory that you own; Assay still prints results",
+        advice: "set ASSAY_HOME to a directory that you own (Assay still prints results)",
     }
 }

@@ -67,7 +67,7 @@ pub fn site_now(
         return Ok(now);
     }
     Err(Failure::refused(format!(
-        "{} was on {} and is on {} now; the result does not apply",
+        "{} was on {} and is now on {}, so the result does not apply",
         before.target,
         ids(before).join(", "),
         ids(&now).join(", ")
@@ -134,7 +134,7 @@ pub fn unmeasured(
         let measured = levels.get(name)?.iter().any(|own| factor.same(own, &now));
         (!measured).then(|| {
             format!(
-                "{name} is {now} now, not a level of the study; the study does not show that {level} is better"
+                "{name} is now {now}, which is not a level of the study; the study does not show that {level} is better"
             )
         })
     };
@@ -149,7 +149,7 @@ fn settings(
     (name, level): (&str, &str),
     site: &Site,
 ) -> Result<Vec<Lasting>, String> {
-    let factor = factors::find(name).ok_or_else(|| format!("{name} is not known here"))?;
+    let factor = factors::find(name).ok_or_else(|| format!("{name} is unknown"))?;
     let wanted = factor.settings(name, level, &View { system, site })?;
     let lasting = wanted.into_iter().map(|setting| {
         let now = read(system, &setting.path)?;
@@ -171,7 +171,7 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
         let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
         let own = own.join("\n");
         format!(
-            "# Written by assay advise apply {id}; assay advise undo {id} takes it away.\n{own}\n"
+            "# Written by assay advise apply {id}; to remove, run assay advise undo {id}.\n{own}\n"
         )
     };
     keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
@@ -181,7 +181,7 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
 fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     let made = permanent::made(arm, site);
     let lost = permanent::lost(arm, site);
-    let lost = lost.map(|lost| (format!("# {lost}"), "move them elsewhere first".to_owned()));
+    let lost = lost.map(|lost| (format!("# {lost}"), "move the files elsewhere first".to_owned()));
     let now =
         made.iter().flat_map(|one| one.typed.acts.iter().map(|act| (act.to_string(), one.why)));
     let lasting = made.iter().filter_map(|one| one.lasting.clone());
@@ -190,9 +190,9 @@ fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     for (name, level) in arm {
         let why = match factors::find(name).map(factors::Factor::role) {
             Some(Role::Setting | Role::Layer) => continue,
-            Some(Role::Observed) => "only you can change it",
+            Some(Role::Observed) => "only you can change this setting",
             None if name == assay_study::plan::arms::TARGET => "the location of the data",
-            None => "a setting of the program, not of the machine",
+            None => "a program setting, not a machine setting",
         };
         told.push((format!("{name}={level}"), why.to_owned()));
     }
@@ -207,7 +207,7 @@ fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
 pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Outcome<Applied> {
     let id = voucher.id();
     if system.user().id != 0 {
-        return Err(Failure::refused("only root may change settings; run it again with sudo"));
+        return Err(Failure::refused("only root may change settings; run the command with sudo"));
     }
     if !voucher.is_for_keeps() || !is_id(id) {
         return Err(Failure::refused("this result is unverified"));
@@ -249,7 +249,7 @@ fn is_text(path: &Path, text: &str) -> Outcome<()> {
     }
     let path = path.display().to_string();
     Err(Failure::refused(format!(
-        "{} would contain control characters; not written",
+        "not written: {} would contain control characters",
         outside::spelled(&path)
     )))
 }
@@ -264,7 +264,7 @@ fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) ->
     if is_in_place(system, proposal) {
         return Ok(());
     }
-    Err(Failure::refused("the settings change each other; they cannot all apply at once"))
+    Err(Failure::refused("the settings affect each other and cannot all apply at once"))
 }
 
 fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
@@ -304,20 +304,20 @@ fn is_free(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.status(path).is_ok() {
         let path = path.display();
         return Err(Failure::refused(format!(
-            "{path} already exists and is not Assay's; check it"
+            "{path} already exists, and Assay did not write it; check the file"
         )));
     }
     let directory = path.parent().unwrap_or(path);
     system.list(directory).map(|_| ()).map_err(|error| {
         Failure::refused(format!(
-            "{}: {error}: nothing here reads such a file",
+            "{}: {error}; no program on this machine reads such a file",
             directory.display()
         ))
     })
 }
 
 fn hold(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
-    let held = |_| Failure::refused("another assay is measuring; wait until it has finished");
+    let held = |_| Failure::refused("another assay process is measuring; wait until it ends");
     proposal.locks.iter().map(|name| system.hold(name).map_err(held)).collect()
 }
 
@@ -336,7 +336,7 @@ pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
 pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     edited(system, standing)?;
     if system.user().id != 0 {
-        return Err(Failure::refused("only root may change settings; run it again with sudo"));
+        return Err(Failure::refused("only root may change settings; run the command with sudo"));
     }
     refuse_unfinished(system)?;
     let report = journal::undo_lasting(system, standing)?;
@@ -344,7 +344,8 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
         return Ok(report);
     }
     Err(Failure::not_restored(format!(
-        "some changes were not undone: {}; free what uses them, then run assay advise undo {} again",
+        "some changes were not undone: {}; stop the programs that use these settings, then \
+         run assay advise undo {} again",
         report.failed.join("; "),
         standing.id
     )))
@@ -360,8 +361,8 @@ pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
         match system.read_text(path) {
             Ok(now) if now != *written => {
                 return Err(Failure::refused(format!(
-                    "{} changed since assay wrote it, so Assay leaves it; remove it or restore what assay wrote, then \
-                     run assay advise undo {} again. It now contains:\n{}",
+                    "{} changed since Assay wrote it, so Assay does not touch it; remove or restore \
+                     the file, then run assay advise undo {} again. The file now contains:\n{}",
                     path.display(),
                     standing.id,
                     now.trim_end()

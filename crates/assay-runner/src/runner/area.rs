@@ -64,7 +64,7 @@ impl<'a> OpenTarget<'a> {
             Err(error) if refuses_direct(&error) => {
                 let held =
                     open(Caching::Buffered).map_err(|error| unopened(system, site, &error))?;
-                (held, Some(format!("{} refuses direct I/O", site.filesystem())))
+                (held, Some(format!("{} rejects direct I/O", site.filesystem())))
             }
             Err(error) => return Err(unopened(system, site, &error)),
         };
@@ -147,7 +147,7 @@ impl<'a> OpenTarget<'a> {
         let told = self.file().and_then(|file| self.system.direct_alignment(file).ok().flatten());
         match told {
             Some(alignment) if alignment.offset_bytes == 0 => Presence::absent(format!(
-                "{} offers no direct I/O for this file",
+                "{} does not support direct I/O for this file",
                 site.filesystem()
             )),
             Some(alignment) => Presence::Present(DirectUse {
@@ -202,8 +202,8 @@ pub fn holds_files(site: &Site) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::mistake(format!(
-        "{} is {filesystem}, a virtual filesystem that stores nothing; use a directory on a drive, as in `assay check \
-         --quick /mnt/card`",
+        "{} is {filesystem}, a virtual filesystem that does not store data; use a directory on a \
+         drive, as in `assay check --quick /mnt/card`",
         site.target
     )))
 }
@@ -221,19 +221,19 @@ fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure
             "use a directory that you may write to".to_owned()
         }
         (ErrorKind::PermissionDenied, TargetKind::Device) if system.user().id == 0 => {
-            "a container or a security module denies it; run outside it, or use a directory"
+            "a container or security module denies access; run outside the container, or use a directory"
                 .to_owned()
         }
         (ErrorKind::PermissionDenied, TargetKind::Device) => {
-            "run as root, or use a directory on it".to_owned()
+            "run as root, or use a directory on the device".to_owned()
         }
         (ErrorKind::ReadOnlyFilesystem, _) => {
-            "it is mounted read-only; give an existing file on it to measure reads".to_owned()
+            "the filesystem is read-only; to measure reads, give an existing file".to_owned()
         }
         (ErrorKind::ResourceBusy, _) => {
-            "it is in use; unmount it or stop its user first".to_owned()
+            "it is in use; unmount it or stop the program that uses it".to_owned()
         }
-        (ErrorKind::StorageFull, _) => "free space there first".to_owned(),
+        (ErrorKind::StorageFull, _) => "free space on the target first".to_owned(),
         _ => "use another target".to_owned(),
     };
     Failure::refused(format!("cannot use {target}: {error}; {advice}"))
@@ -260,7 +260,8 @@ impl Wanted<'_> {
             (false, true) => "check".to_owned(),
             (false, false) => format!("run {study}"),
         };
-        format!("assay {command} {target} --area {}", area.to_string().replace(' ', ""))
+        let option = if command == "check" { "--area " } else { "--set area.size=" };
+        format!("assay {command} {target} {option}{}", area.to_string().replace(' ', ""))
     }
 }
 
@@ -286,7 +287,7 @@ pub fn asked_bytes(
             let usable = length.saturating_sub(opened.first_byte()) / 4096 * 4096;
             if usable == 0 {
                 return Err(Failure::mistake(format!(
-                    "{} has {length} bytes; a target needs at least 4 KiB",
+                    "{} has only {length} bytes; a target needs at least 4 KiB",
                     site.target
                 )));
             }
@@ -329,7 +330,7 @@ pub fn whole_bytes(
         TargetKind::Device if !consented => return Err(not_given_up(system, site)),
         TargetKind::File => {
             return Err(Failure::mistake(format!(
-                "{} is an existing file, which Assay never overwrites; use a directory, or an overwritable device",
+                "{} is an existing file, which Assay never overwrites; use a directory, or a device with --destroy",
                 site.target
             )));
         }
@@ -345,7 +346,7 @@ pub fn whole_bytes(
 fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64> {
     if ["tmpfs", "ramfs"].contains(&site.filesystem().as_str()) {
         return Err(Failure::mistake(format!(
-            "{} is in memory; use a directory on a card or a drive",
+            "{} is in memory; use a directory on a card or drive",
             site.target
         )));
     }
@@ -374,8 +375,8 @@ fn not_given_up(system: &dyn System, site: &Site) -> Failure {
     let study = check_option::taking_all().unwrap_or("STUDY");
     match identity::stake(system, site) {
         Ok(_) => Failure::mistake(format!(
-            "{} is overwritten from start to end, and all data on it are lost: {}; or use a directory on it, which \
-             uses only free space",
+            "the study overwrites all of {} and destroys all of its data: {}; or use a directory on \
+             the device, which uses only free space",
             site.target,
             identity::way_on(study, &site.target)
         )),
@@ -398,20 +399,20 @@ pub fn directory_bytes(
     })?;
     if space.read_only {
         return Err(Failure::refused(format!(
-            "{target} is mounted read-only; give an existing file on it to measure reads"
+            "{target} is mounted read-only; to measure reads, give an existing file"
         )));
     }
     let free = space.available_bytes.saturating_sub(first_byte);
     if free < SMALLEST_AREA_BYTES {
         return Err(Failure::refused(format!(
-            "{target} has {} free; the smallest area is {}; free space there or use another directory",
+            "{target} has {} free, but the smallest area is {}; free space or use another directory",
             Bytes(free / 1024 * 1024),
             Bytes(SMALLEST_AREA_BYTES)
         )));
     }
     match wanted.size {
         Some(size) if size.0 > free => Err(Failure::refused(format!(
-            "{target} has {free} free, less than the area of {size}; free space there, or use a smaller --area, as in \
+            "{target} has {free} free, less than the area of {size}; free space, or use a smaller area, as in \
              `{again}`",
             again = wanted.again(target, smaller_area(free)),
             free = Bytes(free / MIB * MIB),
@@ -493,14 +494,12 @@ pub fn fill(
 
 fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64) -> Outcome<()> {
     if context.is_stopped() {
-        return Err(Failure::interrupted(
-            "interrupted while writing the area; nothing is left behind",
-        ));
+        return Err(Failure::interrupted("interrupted while writing the area; no files remain"));
     }
     let full = was_full(area, limit_ns);
     if area.length == 0 || (full && area.length < SMALLEST_AREA_BYTES) {
         return Err(Failure::refused(format!(
-            "{} is full after {} of an area of {}; the smallest area is {}; free space there or use another directory",
+            "{} is full after {} of an area of {}; the smallest area is {}; free space or use another directory",
             site.target,
             Bytes(area.length),
             Bytes(area.asked),
@@ -517,7 +516,7 @@ pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "{} has space for {} now, and the study began with an area of {}; free space there, then resume",
+        "{} now has space for {}, but the study began with an area of {}; free space, then resume",
         site.target,
         Bytes(found.length),
         Bytes(before.length)
@@ -534,7 +533,7 @@ fn was_full(area: &Area, limit_ns: u64) -> bool {
 pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
     was_full(area, limit_ns).then(|| {
         format!(
-            "{} was full after {} of an area of {}; the area is what was written; free space there for a larger one",
+            "{} was full after {} of an area of {}, so the area is smaller; for a larger area, free space",
             site.target,
             Bytes(area.length),
             Bytes(area.asked)
@@ -579,8 +578,8 @@ fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> b
 }
 
 /// What to do where a file system has room, and what it stands on has none.
-const NO_ROOM_BELOW: &str = "the storage below it is full (a thin pool, or the filesystem below a loop device); free \
-                             space there";
+const NO_ROOM_BELOW: &str = "the storage below the target is full (a thin pool, or the filesystem \
+                             below a loop device); free space on that storage";
 
 fn unwritable(site: &Site, error: &LoadError) -> Failure {
     let advice = if is_full(error) { NO_ROOM_BELOW } else { "use another target" };
@@ -604,8 +603,8 @@ mod tests {
         let refused = is_as_large(&site, &area(64 << 20), &area(48 << 20)).unwrap_err();
         assert_eq!(
             refused.message,
-            "card has space for 48 MiB now, and the study began with an area of 64 MiB; free space \
-             there, then resume"
+            "card now has space for 48 MiB, but the study began with an area of 64 MiB; free \
+             space, then resume"
         );
     }
 
@@ -625,10 +624,13 @@ mod tests {
         };
         let check = again(Some("check"), false);
         assert_eq!(check, "assay check /small --area 47MiB");
-        assert_eq!(again(Some("large-files"), false), "assay run large-files /small --area 47MiB");
-        assert_eq!(again(Some("check"), true), "assay plan check /small --area 47MiB");
+        assert_eq!(
+            again(Some("large-files"), false),
+            "assay run large-files /small --set area.size=47MiB"
+        );
+        assert_eq!(again(Some("check"), true), "assay plan check /small --set area.size=47MiB");
         // A study of one's own has a name that is not known here.
-        assert_eq!(again(None, false), "assay run STUDY /small --area 47MiB");
+        assert_eq!(again(None, false), "assay run STUDY /small --set area.size=47MiB");
     }
 
     #[test]
@@ -640,7 +642,7 @@ mod tests {
         ] {
             let refused = had(free, Some(2 << 30)).unwrap_err().message;
             assert!(refused.starts_with(told), "{refused}");
-            let next = format!("`assay run STUDY /small --area {smaller}MiB`");
+            let next = format!("`assay run STUDY /small --set area.size={smaller}MiB`");
             assert!(refused.contains(&next), "{refused}");
             assert_eq!(had(free, Some(smaller * MIB)).unwrap(), smaller * MIB);
         }

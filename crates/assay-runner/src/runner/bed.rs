@@ -130,7 +130,7 @@ impl<'a> TestBed<'a> {
         let beside = !made.on_device;
         if beside && site.kind != TargetKind::Directory {
             return Err(Failure::mistake(format!(
-                "{}: {} is created next to a directory; give a directory on a disk",
+                "{}: Assay creates {} next to a directory; give a directory on a disk",
                 site.target,
                 layers::one(made.noun)
             )));
@@ -143,7 +143,7 @@ impl<'a> TestBed<'a> {
                 identity::stake(self.system, &device.site)?;
                 let what = layers::one(made.noun);
                 return Err(Failure::mistake(format!(
-                    "{what} can be created only if data may be lost: {}",
+                    "cannot create {what} without permission to destroy data: {}",
                     identity::way_on("STUDY", &device.site.target)
                 )));
             };
@@ -160,7 +160,7 @@ impl<'a> TestBed<'a> {
         }
         let target = site.target.clone();
         let Some(guard) = &mut self.guard else {
-            return Err(Failure::refused("nothing may be changed without a journal"));
+            return Err(Failure::refused("cannot change settings without a journal"));
         };
         let below = below.into_iter().map(Base::Device).chain(directory).collect();
         let raised = stack.make(guard, below)?;
@@ -227,7 +227,7 @@ impl<'a> TestBed<'a> {
         }
         let (said, companions) = match self.wanted(index, &planned.arm) {
             Ok(wanted) => wanted,
-            Err(reason) => return Some(format!("cannot read its settings any more: {reason}")),
+            Err(reason) => return Some(format!("cannot read settings after the trial: {reason}")),
         };
         let shaped = plan.workloads[planned.workload].work.shaped();
         let shaped = shaped.filter(|_| self.guard.is_some());
@@ -242,7 +242,7 @@ impl<'a> TestBed<'a> {
                 Ok(now) => {
                     let now = journal::setting_value(&now);
                     Some(format!(
-                        "{path} was {} before the trial and {now} after it",
+                        "{path} was {} before the trial and {now} after the trial",
                         setting.value
                     ))
                 }
@@ -351,7 +351,7 @@ impl<'a> TestBed<'a> {
         if area.length == survey.area.length && area.start == survey.area.start {
             return Ok(opened);
         }
-        Err(Failure::refused(format!("the space on {} changed since it was surveyed", site.target)))
+        Err(Failure::refused(format!("the free space on {} changed since the survey", site.target)))
     }
 
     fn take_down(&mut self) -> Outcome<()> {

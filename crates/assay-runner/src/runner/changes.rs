@@ -95,9 +95,9 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     let mut told = Vec::new();
     if let Ground::Own { size, members } = demands.ground {
         told.push(match members {
-            1 => format!("creates a loop device over a file of {size}; removes both afterwards"),
+            1 => format!("creates a loop device on a file of {size} and removes both afterwards"),
             _ => format!(
-                "creates {members} loop devices over files of {size} each; removes all afterwards"
+                "creates {members} loop devices on files of {size} each and removes all of them afterwards"
             ),
         });
     }
@@ -105,7 +105,7 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     for place in places.iter().filter(|_| prime.is_some()) {
         let passes = prime.map_or(1, |prime| prime.passes);
         let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };
-        told.push(format!("{}: all of it is written {times} first", place.site.target));
+        told.push(format!("{}: writes the whole device {times} first", place.site.target));
     }
     told.extend(super::links::changes(&demands.network));
     for varied in demands.in_turn() {
@@ -116,7 +116,7 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     }
     // What is left out and what is taken back: it stands in the words of the work.
     let others = demands.work.iter().filter(|own| own.work.is_others());
-    told.extend(others.map(|own| format!("nothing else; {}", own.work.words())));
+    told.extend(others.map(|own| format!("no other changes; {}", own.work.words())));
     told
 }
 
@@ -129,7 +129,7 @@ pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     let told = |place: &Place| match identity::stake(system, &place.site) {
         // What has to be typed stands where the plan tells what is lost.
         Ok(_) => format!(
-            "{}: cannot run unchanged: its data would be lost without consent",
+            "{}: cannot run, because the study destroys its data without permission",
             place.site.target
         ),
         Err(failure) => failure.message,
@@ -147,7 +147,7 @@ pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {
     let asked = demands.meter.is_none() && asks.names(&energy::PROBE);
     if let Some(Presence::Absent(reason)) = asked.then(|| energy::read(system).source()) {
         told.push(format!(
-            "energy: {reason}; times are compared without it (--meter FILE reads the log of a power meter)"
+            "energy: {reason}; Assay compares only times (to read the log of a power meter, use --set power_meter=FILE)"
         ));
     }
     if system.user().id == 0 {
@@ -186,7 +186,7 @@ fn sentence(
         }
         Role::Observed => {
             let now = level_or_reason(factor.observe(name, &view));
-            format!("{name}: {now} here, of {levels}; {undone}")
+            format!("{name}: currently {now}, of {levels}; {undone}")
         }
         Role::Setting if demands.own_target().is_some() => {
             format!("{name}: {levels}, on the loop device; {undone}")
@@ -210,7 +210,7 @@ fn sentence(
 fn level_or_reason(seen: Presence<String>) -> String {
     match seen {
         Presence::Present(level) => level,
-        Presence::Absent(reason) => format!("not known: {reason}"),
+        Presence::Absent(reason) => format!("unknown: {reason}"),
     }
 }
 
@@ -219,7 +219,7 @@ fn devices_start(system: &dyn System, demands: &Demands, place: &Place) -> Strin
     let bytes = device.map_or(0, |name| devices::size_of(system, name));
     match demands.area.first_byte(bytes) {
         0 => String::new(),
-        start => format!(" from {} on", Bytes(start)),
+        start => format!(" from {}", Bytes(start)),
     }
 }
 
@@ -272,7 +272,7 @@ pub(super) fn seen_at(
     match factor.observe(name, view) {
         Presence::Present(now) if factor.same(&now, level) => Ok(()),
         Presence::Present(now) => Err(format!(
-            "{name} is {now} here; run the study on a machine with {level}, then compare the two results"
+            "{name} is {now} on this machine; run the study on a machine with {level}, then compare the two results"
         )),
         Presence::Absent(reason) => Err(format!("cannot determine {name}: {reason}")),
     }

@@ -52,7 +52,7 @@ impl Unkept {
 
     /// What is said at that moment; the run goes on.
     pub fn warning(&self) -> Event {
-        let what = if self.trials == 0 { "the result is" } else { "the trials from now on are" };
+        let what = if self.trials == 0 { "the result is" } else { "the following trials are" };
         Event::Warning(format!("{what} not stored, only shown at the end: {}", self.why))
     }
 }

@@ -31,17 +31,8 @@ use assay_study::results::histogram;
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
+use assay_study::study::OnFailure;
 use assay_system::system::System;
-
-/// What follows when a rank is lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnLoss {
-    /// The others end.
-    #[default]
-    End,
-    /// They go on.
-    Continue,
-}
 
 /// How a process takes part in a fleet: its connections are there.
 pub struct Member<'a> {
@@ -50,7 +41,7 @@ pub struct Member<'a> {
     pub purpose: Purpose,
     /// What this host calls itself.
     pub name: String,
-    pub on_loss: OnLoss,
+    pub on_failure: OnFailure,
     /// How much longer than expected a rank is waited for.
     pub grace: Duration,
     /// How long it is waited for what has no plan yet: surveys.
@@ -388,7 +379,7 @@ impl<'a> Fleet<'a> {
         }
         let record = &done.trial.record;
         if turn.left > 0 {
-            let why = record.reason.clone().unwrap_or_else(|| "it could not run".to_owned());
+            let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
             // The answer is that it failed on all hosts.
             let _ = self.meet(Err(why));
             return;
@@ -424,18 +415,18 @@ impl<'a> Fleet<'a> {
     }
 
     fn say_to_zero(&mut self, message: &Message) -> Result<(), String> {
-        self.member.line.say(0, message).map_err(|why| format!("rank 0 is gone: {why}"))
+        self.member.line.say(0, message).map_err(|why| format!("lost rank 0: {why}"))
     }
 
     /// What rank 0 says next.
     fn of_zero(&mut self, wait: Duration) -> Result<Message, String> {
         match self.member.line.hear(wait, self.stop) {
             Some((_, Heard::Said(message))) => Ok(*message),
-            Some((_, Heard::Gone(why))) => Err(format!("rank 0 is gone: {why}")),
+            Some((_, Heard::Gone(why))) => Err(format!("lost rank 0: {why}")),
             None if self.is_stopped() => Err("interrupted".to_owned()),
             None => {
                 let wait = show::duration(wait.as_nanos() as f64);
-                Err(format!("rank 0 sent nothing for {wait}"))
+                Err(format!("rank 0 sent no message for {wait}"))
             }
         }
     }
@@ -468,8 +459,8 @@ fn own_process(system: &dyn System) -> Process {
 fn ended(message: Message) -> String {
     match message {
         Message::End { why } => why.map_or_else(
-            || "rank 0 ended it".to_owned(),
-            |why| format!("rank 0 ended it: {}", zero::of_rank_0(&why)),
+            || "rank 0 ended the study".to_owned(),
+            |why| format!("rank 0 ended the study: {}", zero::of_rank_0(&why)),
         ),
         _ => "rank 0 sent an invalid message".to_owned(),
     }

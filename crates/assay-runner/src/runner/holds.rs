@@ -40,7 +40,7 @@ pub(super) fn take(
         let hold = one(context, &wanted, until_ns)?;
         if let Some(other) = hold.beside() {
             let text = format!(
-                "{} by another assay{}, whose user cannot block root; both disturb each other",
+                "{} by another assay process{}, whose user cannot lock out root; both runs disturb each other",
                 wanted.what,
                 holder(other.process, Some(other.user))
             );
@@ -64,7 +64,7 @@ fn wanted(demands: &Demands, places: &[Place]) -> Vec<Wanted> {
         found.push(Wanted { name: lab::LOCK.to_owned(), what });
     }
     if demands.kept.settings {
-        let what = "settings of this machine are changed".to_owned();
+        let what = "settings of this machine are being changed".to_owned();
         found.push(Wanted { name: SETTINGS.to_owned(), what });
     }
     if demands.kept.drives {
@@ -104,19 +104,19 @@ fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hol
                 )));
             }
         };
-        let busy = format!("{} by another assay{}", wanted.what, holder(process, user));
+        let busy = format!("{} by another assay process{}", wanted.what, holder(process, user));
         let now_ns = system.monotonic_ns();
         if now_ns >= until_ns {
             return Err(Failure::refused(format!(
-                "{busy}; wait until it has finished, or use --wait 30m"
+                "{busy}; wait until that process has finished, or use --wait 30m"
             )));
         }
         if context.is_stopped() {
-            return Err(Failure::interrupted("interrupted while waiting; nothing was started"));
+            return Err(Failure::interrupted("interrupted while waiting; no trial was started"));
         }
         if told_ns.is_none_or(|told| now_ns - told >= TOLD_EVERY.as_nanos() as u64) {
             let left = show::duration((until_ns - now_ns) as f64);
-            (context.tell)(Event::Waiting { text: format!("{busy}; {left} at most") });
+            (context.tell)(Event::Waiting { text: format!("{busy}; waiting for at most {left}") });
             told_ns = Some(now_ns);
         }
         system.sleep(PAUSE);
@@ -197,7 +197,7 @@ mod tests {
         let (taken, told) = held(&fake, Duration::ZERO, false);
         let failure = taken.unwrap_err();
         assert_eq!(failure.kind.exit_code(), 3);
-        let wanted = "sda is being measured by another assay (process 4711, user 1000)";
+        let wanted = "sda is being measured by another assay process (process 4711, user 1000)";
         assert!(failure.message.starts_with(wanted), "{failure}");
         assert!(failure.message.ends_with("use --wait 30m") && told.is_empty(), "{failure}");
     }
@@ -212,7 +212,7 @@ mod tests {
         assert!(fake.monotonic_ns() - began_ns >= 70_000_000_000);
         assert_eq!(told.len(), 3);
         let Event::Waiting { text } = &told[0] else { panic!("{told:?}") };
-        assert!(text.contains("4711") && text.ends_with("; 70 s at most"), "{text}");
+        assert!(text.contains("4711") && text.ends_with("at most 70 s"), "{text}");
         let (taken, _) = held(&fake, Duration::from_secs(70), true);
         assert_eq!(taken.unwrap_err().kind.exit_code(), 130);
     }

@@ -29,7 +29,7 @@ pub fn may_be_shaped(system: &dyn System, asked: &Network) -> Outcome<()> {
 pub fn changes(asked: &Network) -> Vec<String> {
     let mut told = Vec::new();
     if asked.makes_link {
-        told.push(format!("creates {}; removes them afterwards", lab::words()));
+        told.push(format!("creates and later removes {}", lab::words()));
     }
     told.extend(asked.shaped.iter().map(|interface| factors::network::shaping(interface)));
     told

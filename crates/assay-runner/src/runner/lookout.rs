@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_base::presence::Presence;
 use assay_kinds::work::SeriesRow;
-use assay_kinds::work::observe::{Glance, Lookout, Served, Waited};
+use assay_kinds::work::production::{Glance, Lookout, Served, Waited};
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::probes::{Moment, Probes, Scene, load, pressure};
@@ -219,7 +219,7 @@ fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, Served> {
 
 fn waited(system: &dyn System) -> Presence<Waited> {
     let io = pressure::machine(system).remove("io");
-    io.unwrap_or_else(|| Presence::absent("the kernel reports no pressure here"))
+    io.unwrap_or_else(|| Presence::absent("the kernel does not report pressure"))
         .map(|own| Waited { some_ns: own.some_ns, full_ns: own.full_ns.unwrap_or_default() })
 }
 

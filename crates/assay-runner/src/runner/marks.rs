@@ -52,10 +52,10 @@ mod tests {
         let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
         assert_eq!(names, ["sda", "sda2"]);
         fake.put(format!("{DISK}/diskseq"), "8\n");
-        let told = "sda is gone: another device has its name now";
+        let told = "sda was replaced by another device";
         assert_eq!(gone(&fake, &marks).as_deref(), Some(told));
         fake.remove("/sys/class/block/sda");
-        assert_eq!(gone(&fake, &marks).as_deref(), Some("sda is gone"));
+        assert_eq!(gone(&fake, &marks).as_deref(), Some("sda was removed"));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) fn again(
 /// Says which settings are left out as nothing can be seen of them.
 pub(super) fn tell(context: &mut Context<'_>, study: &Study) {
     for (name, reason) in &study.unavailable {
-        (context.tell)(Event::Warning(format!("not here: {name}: {reason}")));
+        (context.tell)(Event::Warning(format!("unavailable: {name}: {reason}")));
     }
 }
 

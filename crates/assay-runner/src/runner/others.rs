@@ -11,8 +11,8 @@ use super::places::Place;
 use super::survey::Surveyed;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
-use assay_kinds::work::observe::{Detail, Limits, Second};
-use assay_kinds::work::{Programs, Run, observe};
+use assay_kinds::work::production::{Detail, Limits, Second};
+use assay_kinds::work::{Programs, Run, production};
 use assay_machine::probes::{Asked, Moment, Probes, Scene};
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
@@ -34,13 +34,13 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     }
     if demands.own_target().is_some() {
         return Err(Failure::mistake(
-            "--scratch: a device created for a study has no production workload; leave it out, and use a busy directory or \
-             device",
+            "--scratch: a device created for a study has no production workload; remove --scratch, \
+             and use a busy directory or device",
         ));
     }
     let [place] = places else {
         return Err(Failure::mistake(
-            "two targets have different loads, which cannot be compared; give one target",
+            "cannot compare two targets, because their loads differ; give one target",
         ));
     };
     let site = &place.site;
@@ -53,9 +53,9 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
         return Ok(());
     }
     let why = site.backing_reason.clone();
-    let why = why.unwrap_or_else(|| "no block device is known below it".to_owned());
+    let why = why.unwrap_or_else(|| "no known block device below the target".to_owned());
     Err(Failure::refused(format!(
-        "{}: {why}, so nothing can be observed; use a directory or device that assay watch shows",
+        "{}: {why}, so Assay cannot observe it; use a directory or device that assay watch shows",
         site.target
     )))
 }
@@ -73,7 +73,7 @@ pub fn watched(
     let start = (demands.watches() && demands.sets()).then(|| system.start_watchdog(id));
     start.transpose().map_err(|error| {
         Failure::refused(format!(
-            "cannot start the process that restores settings if this process is killed: {error}"
+            "cannot start the watchdog process, which restores settings if this process is killed: {error}"
         ))
     })
 }
@@ -137,7 +137,7 @@ impl Others {
         let left = plan.workloads.iter().any(|own| {
             !own.control && !arms::matches(&own.arm, baseline) && self.dropped(&own.arm).is_none()
         });
-        (!left).then(|| format!("no level left to compare: {} was {reason}", arm_words(last)))
+        (!left).then(|| format!("no level is left to compare; {} was {reason}", arm_words(last)))
     }
 
     /// Looks at the work that goes on before anything is changed under it.
@@ -154,7 +154,7 @@ impl Others {
         let Some(workload) = plan.workloads.first() else { return Ok(()) };
         let time_ns = workload.time_ns.min(FIRST_LOOK.as_nanos() as u64);
         let what = format!(
-            "the harm limit: {} of the production workload, nothing changed",
+            "the harm limit: {} of the unchanged production workload",
             show::duration(time_ns as f64)
         );
         (context.tell)(Event::Making { what });
@@ -179,7 +179,7 @@ impl Others {
             limits: None,
             programs: Programs::NONE,
         })?;
-        let seen = observe::Detail::of(&ran.measured).map(|detail| detail.seconds.clone());
+        let seen = production::Detail::of(&ran.measured).map(|detail| detail.seconds.clone());
         self.baseline.extend(seen);
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Others {
 
 #[cfg(test)]
 mod tests {
-    use assay_kinds::work::observe::{Breach, Served};
+    use assay_kinds::work::production::{Breach, Served};
     use assay_study::results::record::TrialRecord;
     use assay_study::study::file;
 
@@ -196,7 +196,7 @@ mod tests {
     /// A study of three levels on a machine of text, of which one trial is told.
     fn plan() -> Plan {
         let text = "format = \"assay-study/1\"\ntitle = \"Live\"\naa_control = false\n[factors]\n\
-            aa_copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nobserve = {}\n";
+            aa_copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nproduction = {}\n";
         let study = file::parse("test", text).unwrap().settled();
         let fake = assay_system::system::Fake::sata_ssd().unwrap();
         let targets = [".".to_owned()];
@@ -216,7 +216,7 @@ mod tests {
             ..Second::default()
         };
         let breach =
-            Breach { what: observe::What::Age, class: String::new(), seen: 9e9, limit: 1e9 };
+            Breach { what: production::What::Age, class: String::new(), seen: 9e9, limit: 1e9 };
         let detail =
             Detail { seconds: vec![second; 4], harm: harm.then_some(breach), ..Detail::default() };
         record.measured = Some(assay_kinds::work::Measured {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!((others.dropped(&level("c")), others.is_over(&plan)), (None, None));
         others.learn(&plan, &record(&plan, "c", 5, true));
         let over = others.is_over(&plan).unwrap();
-        assert!(over.starts_with("no level left to compare"), "{over}");
+        assert!(over.starts_with("no level is left to compare"), "{over}");
         let others = Others::of(&plan, &[record(&plan, "a", 5, true)]);
         assert!(others.is_over(&plan).unwrap().contains("use another --baseline"));
     }

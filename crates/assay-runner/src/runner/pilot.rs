@@ -112,7 +112,7 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     let missing: Vec<&str> =
         work.programs().into_iter().filter(|name| bench.system.program(name).is_none()).collect();
     if !missing.is_empty() {
-        return Err(Failure::refused(format!("not installed here: {}", missing.join(", "))));
+        return Err(Failure::refused(format!("not installed: {}", missing.join(", "))));
     }
     let cost = bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run));
     // A command that fails is the fault of what is measured, other work that fails is that of the machine.

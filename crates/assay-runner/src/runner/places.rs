@@ -85,9 +85,9 @@ pub fn places_of(
         if let Some(first) = devices[..at].iter().position(|own| own.site.device == site.device) {
             let first = &paths[first];
             return Err(Failure::mistake(if first == name {
-                format!("{name:?} is given twice; give each device once")
+                format!("{name:?} is listed twice; list each device once")
             } else {
-                format!("{first:?} and {name:?} are the same device; give each device once")
+                format!("{first:?} and {name:?} are the same device; list each device once")
             }));
         }
     }
@@ -162,7 +162,7 @@ pub(super) fn extent(
     let made = &demands.made;
     let device = device.ok_or_else(|| {
         Failure::mistake(format!(
-            "{}: {} needs a block device; name one, or try it with --scratch{}",
+            "{}: {} needs a block device; give a device, or try --scratch{}",
             site.target,
             layers::one(made.noun),
             beside(demands, &site.target)
@@ -171,13 +171,13 @@ pub(super) fn extent(
     let bytes = devices::size_of(system, device);
     let start = demands.area.first_byte(bytes);
     if start >= bytes {
-        return Err(Failure::mistake(format!("the area starts beyond the end of {}", site.target)));
+        return Err(Failure::mistake(format!("the area starts after the end of {}", site.target)));
     }
     if let Some(size) = demands.area.size.filter(|_| made.on_device && !is_member)
         && made.least(size.0) > bytes - start
     {
         return Err(Failure::mistake(format!(
-            "{}: an area of {size} and the {} around it do not fit into {}; use a smaller --area with run or plan",
+            "{}: an area of {size} and the surrounding {} do not fit into {}; use a smaller area.size",
             site.target,
             made.noun,
             Bytes((bytes - start) >> 20 << 20)

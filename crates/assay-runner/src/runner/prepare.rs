@@ -58,7 +58,7 @@ fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
     };
     holds.then_some(()).ok_or_else(|| {
         let percent = 100.0 * share;
-        format!("{name} cache requested, but {percent:.0}% of the area is cached")
+        format!("a {name} cache was requested, but {percent:.0}% of the area is cached")
     })
 }
 
@@ -86,7 +86,7 @@ fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
     setting.system.forget_cache().map_err(|error| {
         let below = setting.site.followed.first().map_or("another", |mount| &mount.filesystem);
         format!(
-            "cold cache requested, but the files are on {below}, whose cache cannot be dropped: {error}"
+            "a cold cache was requested, but Assay cannot drop the cache of {below}, which contains the files: {error}"
         )
     })
 }

@@ -122,7 +122,7 @@ fn unit(
     }
     let (program, results, journal) = (path(program)?, path(results)?, path(journal)?);
     Ok(format!(
-        "# Written by assay run {name} --reboots; assay restore takes it away.\n\
+        "# Written by assay run {name} --reboots; assay restore removes it.\n\
          [Unit]\n\
          Description=assay records this boot for the study {id}\n\
          DefaultDependencies=no\n\
@@ -166,7 +166,7 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
     let (bundle, unkept) = begin(system, Some(&directory), &study, &plan, &environment, context);
     let Some(bundle) = bundle else {
         let why = unkept.map_or_else(String::new, |unkept| unkept.why);
-        return Err(Failure::refused(format!("nothing is restarted: {why}")));
+        return Err(Failure::refused(format!("no restart: {why}")));
     };
     drop(bundle);
     let home = identity::state_directory(system)?;
@@ -182,8 +182,8 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
 }
 
 /// What of this process looked on.
-const OBSERVER: &str = "a unit started assay resume early in each boot; it waited until startup ended and checked \
-                        every 5 s";
+const OBSERVER: &str = "a unit started assay resume early in each boot, which checked every 5 s \
+                        whether startup had ended";
 
 fn undo_of(unit: &str) -> Undo {
     let (name, wanted_by) = (UNIT.to_owned(), WANTED_BY.to_owned());
@@ -278,7 +278,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
     }
     let (recorded, of) = (finished.trials.len(), finished.plan.trials.len());
     if let Some(unkept) = &finished.unkept {
-        return Err(Failure::partial(format!("nothing is restarted: {}", unkept.why)));
+        return Err(Failure::partial(format!("no restart: {}", unkept.why)));
     }
     if recorded >= of {
         give_up(system, &finished.id)?;
@@ -286,7 +286,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
     }
     let grace = GRACE.as_secs();
     (context.tell)(Event::Warning(format!(
-        "boot {recorded} of {of} is recorded; the machine restarts in {grace} s (assay restore ends this)"
+        "boot {recorded} of {of} is recorded; the machine restarts in {grace} s (to stop, run assay restore)"
     )));
     let mut left = GRACE;
     while !left.is_zero() && !context.is_stopped() {

@@ -19,7 +19,7 @@ use assay_system::system::{self, System};
 use std::path::{Path, PathBuf};
 
 /// Why nothing is known of what another machine's trials stand on.
-const OTHER_JOURNAL: &str = "the journal is another machine's";
+const OTHER_JOURNAL: &str = "the journal is from another machine";
 /// What a machine's own trials stand on.
 const ROOT: &str = "/";
 
@@ -27,8 +27,6 @@ const ROOT: &str = "/";
 pub struct Wanted {
     /// The study, whose trials are recorded.
     pub study: Study,
-    /// Where they are recorded.
-    pub source: Source,
     /// Directory that holds the bundles; without one nothing is kept.
     pub results: Option<PathBuf>,
 }
@@ -39,7 +37,7 @@ pub struct Wanted {
 /// The user's mistake where they are not.
 pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
     let asked = planned::asked(study);
-    asked.ok_or_else(|| Failure::mistake("other programs do not record the trials of this study"))
+    asked.ok_or_else(|| Failure::mistake("other programs cannot record the trials of this study"))
 }
 
 /// The trials of a study as they are read and grouped, with their labels, oldest first.
@@ -49,12 +47,11 @@ pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
 pub fn read(
     system: &dyn System,
     study: Study,
-    source: &Source,
     results: Option<&Path>,
 ) -> Outcome<(Study, Recorded)> {
     let records = asked(&study)?.records;
     let (factor, many) = (records.factor(), records.recording().many);
-    let mut found = records.read(system, source, records.newest(), results)?;
+    let mut found = records.read(system, records.newest(), results)?;
     let study = planned::grouped(study, factor, &found.records);
     let there = found.records.len();
     found.records = planned::of_groups(&study, factor, found.records);
@@ -73,18 +70,18 @@ pub fn read(
 /// # Errors
 /// As [`read`].
 pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Outcome<Finished> {
-    let Wanted { study, source, results } = wanted;
-    let (study, found) = read(system, study, &source, results.as_deref())?;
+    let Wanted { study, results } = wanted;
+    let (study, found) = read(system, study, results.as_deref())?;
     if found.faults > 0 {
-        let text = format!("{} unreadable journal entries were skipped", found.faults);
+        let text = format!("Assay skipped {} unreadable journal entries", found.faults);
         (context.tell)(Event::Warning(text));
     }
     let started = system.now();
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, results.as_deref(), &started);
-    let target = target_of(&source);
     let groups: Vec<String> = found.records.iter().map(|record| record.group.clone()).collect();
     let asked = asked(&study)?;
+    let target = target_of(&asked.records.source());
     let recording = asked.records.recording();
     let primary = asked.records.primary(&found.records);
     let plan = planned::plan(&study, (asked, primary), &groups, (&target, seed));
@@ -139,7 +136,7 @@ pub(super) fn environment_of(
         )
     } else {
         let many = recording.many;
-        let why = format!("the {many} are another machine's; only its journal is here");
+        let why = format!("the {many} are from another machine; only its journal is available");
         (Machine::elsewhere(&why), planned::elsewhere(target, OTHER_JOURNAL))
     };
     Environment {

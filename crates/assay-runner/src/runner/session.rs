@@ -101,7 +101,7 @@ impl Session<'_, '_> {
             return self.follow(trials, context);
         }
         if let Err(reason) = self.first_look(trials, context) {
-            (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
+            (context.tell)(Event::Warning(format!("Assay cannot roll back levels: {reason}")));
         }
         self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
@@ -147,8 +147,8 @@ impl Session<'_, '_> {
         let left_ns = budget_ns.checked_sub(self.elapsed_ns()).filter(|left| *left > 0)?;
         let [budget, left] = [budget_ns, left_ns].map(|ns| show::duration(ns as f64));
         Some(format!(
-            "it ended after all {} replicates with {left} of its time budget of {budget} left; run more with \
-             --replicates",
+            "the study ended after all {} replicates with {left} of the time budget ({budget}) left; to use the \
+             remaining time, increase --replicates",
             self.plan.replicates
         ))
     }
@@ -225,7 +225,7 @@ impl Session<'_, '_> {
             // That ranks share a machine stands in the result of all.
             if !is_fellow(process) && self.beside.insert(process) {
                 let text = format!(
-                    "another study runs on this machine (process {process}): both disturb each other"
+                    "another study runs on this machine (process {process}), and both studies disturb each other"
                 );
                 self.log("beside", &text);
                 (context.tell)(Event::Warning(text));
@@ -306,10 +306,10 @@ impl Session<'_, '_> {
             let after = if finished > passes || passes == 0 {
                 format!("replicate {} of {}", finished - passes, all.saturating_sub(passes))
             } else {
-                format!("pass {finished} of {passes} of its screen")
+                format!("screening pass {finished} of {passes}")
             };
             format!(
-                "the time budget of {} ended it after {after}",
+                "the time budget of {} ended the study after {after}",
                 show::duration(budget_ns as f64)
             )
         })
@@ -345,9 +345,9 @@ impl Session<'_, '_> {
         let done = self.run_one(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
         self.log(
-            "lead-in",
+            "warmup",
             &format!(
-                "trial {} was repeated as a warm-up and excluded: {operations} operations",
+                "Assay repeated trial {} as an excluded warm-up: {operations} operations",
                 planned.order
             ),
         );
@@ -358,7 +358,7 @@ impl Session<'_, '_> {
         self.others = Others::of(self.plan, trials.iter().map(|trial| &trial.record));
         let first = self.plan.workloads.first().filter(|own| own.work.harm().is_some());
         let Some(target) = first.map(|workload| workload.target) else { return Ok(()) };
-        let place = self.bed.at(target).ok_or("its target is not open")?;
+        let place = self.bed.at(target).ok_or("the target is not open")?;
         self.others.first_look(context, self.plan, place, &mut self.probes)
     }
 
@@ -384,7 +384,7 @@ impl Session<'_, '_> {
             return trial::Done::without_numbers(trial, false);
         }
         if let Some(reason) = self.others.dropped(&planned.arm) {
-            let reason = format!("not run: its level was {reason}");
+            let reason = format!("not run: the level was {reason}");
             return self.lost(planned, &reason, context);
         }
         let (whole, system) = (self.plan, self.system);
@@ -399,7 +399,7 @@ impl Session<'_, '_> {
         let made_ns = self.bed.made_ns();
         let target = self.plan.workloads[planned.workload].target;
         let Some((site, surveyed)) = self.bed.at(target) else {
-            return self.lost(planned, "its target is not open", context);
+            return self.lost(planned, "the target is not open", context);
         };
         let prepare = self.prepare;
         let readings_ns = self.readings_ns;

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::fleet::Gate;
 use super::survey::Surveyed;
 use assay_base::presence::Presence;
-use assay_kinds::work::observe::Limits;
+use assay_kinds::work::production::Limits;
 use assay_machine::probes::{Asked, Scene, page_cache};
 use assay_study::results::bundle::SoFar;
 use assay_study::results::plan::Plan;

@@ -86,7 +86,7 @@ fn begin<'a>(
     let mut bed = TestBed::of(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);
     for text in changes::lacks(system, &demands) {
-        (context.tell)(Event::Warning(format!("not here: {text}")));
+        (context.tell)(Event::Warning(format!("unavailable: {text}")));
     }
     let design = resolve::design(&request.study, &demands, bed.places());
     if let Err(failure) = bed.survey(&mut context, &design) {
@@ -318,14 +318,14 @@ fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
     let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
     if plan.surveys.len() > 1 {
         return Err(Failure::mistake(
-            "the highest load is measured on one target at a time; give one target",
+            "Assay measures the highest load on one target at a time; give one target",
         ));
     }
     let shortest_ns = most_load::shortest_ns(limit);
     let short = plan.workloads.iter().find(|own| own.time_ns < shortest_ns);
     short.map_or(Ok(()), |own| {
         Err(Failure::mistake(format!(
-            "trials of {} are too short for {limit}: a growing queue would go unnoticed; use at least {} (--time)",
+            "trials of {} are too short for {limit} (growing queues would go unnoticed); set runtime to at least {}",
             show::duration(own.time_ns as f64),
             show::duration(shortest_ns as f64)
         )))
@@ -347,7 +347,7 @@ pub(super) fn nothing_to_compare(plan: &Plan) -> Option<String> {
         let first = *known.entry(work.name.as_str()).or_insert(&work.arm);
         *first == work.arm && plan::arms::matches(&work.arm, baseline)
     });
-    is_lone.then(|| format!("no level can be compared here: {}{}", why(plan), alone(plan)))
+    is_lone.then(|| format!("no level to compare: {}{}", why(plan), alone(plan)))
 }
 
 /// How the baseline is measured by itself, where that says something.
@@ -363,7 +363,7 @@ fn alone(plan: &Plan) -> String {
     });
     match levels.collect::<Vec<_>>().join(" ") {
         none if none.is_empty() => none,
-        levels => format!("; the baseline alone is measured with {levels}"),
+        levels => format!("; to measure only the baseline, use {levels}"),
     }
 }
 
@@ -388,7 +388,7 @@ fn enough(plan: &Plan) -> Outcome<()> {
         plan.absent.iter().find(|absent| plan::arms::matches(&absent.configuration, baseline));
     let reason = own.map_or_else(why, |absent| absent.reason.clone());
     Err(Failure::refused(format!(
-        "the baseline {} is not available here: {reason}; use another --baseline",
+        "the baseline {} is unavailable: {reason}; use another --baseline",
         assay_study::results::plan::arm_words(baseline)
     )))
 }
@@ -407,7 +407,7 @@ pub fn resume(
     let began_ns = system.monotonic_ns();
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
-            "cannot resume {id}: its plan changed since the first trial (its hash differs)"
+            "cannot resume {id}: the plan changed since the first trial (different hash)"
         )));
     }
     let mut targets: Vec<String> =
@@ -441,7 +441,7 @@ pub fn resume(
         Err(failure) => return Err(torn_down(bed, failure)),
     };
     for line in lines {
-        let _ = bundle.log(&Entry::new(system, "setup", &format!("`{line}` was run again")));
+        let _ = bundle.log(&Entry::new(system, "setup", &format!("Assay ran `{line}` again")));
     }
     let (bundle, fleet) = (Some(bundle), None);
     let demands = &demands;
@@ -479,7 +479,7 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
         let own = plan.workloads.iter().filter(|workload| workload.target == index);
         let lines = pilot::ready_again(own, &bench).map_err(|why| {
             Failure::refused(format!(
-                "the study cannot continue: {why}; remove the cause, then resume, which runs that line again"
+                "the study cannot continue: {why}; remove the cause, then resume the study (this runs the line again)"
             ))
         });
         ran.extend(lines?);
@@ -537,9 +537,9 @@ fn same_places(
 /// Refuses to go on at another place than the one that was measured.
 fn same_place(now: &Site, before: &Site) -> Outcome<()> {
     let differs = if now.kind != before.kind {
-        Some("it is a different kind of target now".to_owned())
+        Some("the kind of target changed".to_owned())
     } else if now.filesystem() != before.filesystem() {
-        Some(format!("it was {} and is {} now", before.filesystem(), now.filesystem()))
+        Some(format!("the target was {} and is now {}", before.filesystem(), now.filesystem()))
     } else {
         return same_drives(now, before);
     };
@@ -554,7 +554,10 @@ fn same_members(place: &Place, before: &Site) -> Outcome<()> {
     let now = || place.devices().flat_map(|own| &own.site.drives);
     let gone = before.drives.iter().find(|drive| now().all(|own| own.id != drive.id));
     gone.map_or(Ok(()), |gone| {
-        Err(elsewhere(&place.site, &format!("{} is not among its devices now", gone.id)))
+        Err(elsewhere(
+            &place.site,
+            &format!("{} is no longer one of the devices of the target", gone.id),
+        ))
     })
 }
 
@@ -566,12 +569,15 @@ fn same_drives(now: &Site, before: &Site) -> Outcome<()> {
     if was == is {
         return Ok(());
     }
-    Err(elsewhere(now, &format!("it was on {} and is on {} now", was.join(", "), is.join(", "))))
+    Err(elsewhere(
+        now,
+        &format!("the target was on {} and is now on {}", was.join(", "), is.join(", ")),
+    ))
 }
 
 fn elsewhere(now: &Site, how: &str) -> Failure {
     Failure::refused(format!(
-        "{} is not the target that was measured before: {how}; start a new study",
+        "{} is not the previously measured target: {how}; start a new study",
         now.target
     ))
 }
@@ -581,10 +587,10 @@ fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {
         let told = |seen: &assay_base::presence::Presence<String>| {
-            seen.value().cloned().unwrap_or_else(|| "not known".to_owned())
+            seen.value().cloned().unwrap_or_else(|| "unknown".to_owned())
         };
         (context.tell)(Event::Warning(format!(
-            "the kernel was {} when the study began and is {} now: its replicates are not comparable",
+            "the kernel was {} when the study began and is now {}, so the replicates are not comparable",
             told(before),
             told(&now)
         )));

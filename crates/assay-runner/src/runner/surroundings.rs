@@ -47,7 +47,7 @@ fn idle(context: &Context<'_>, plan: &Plan, rest: Duration) -> Presence<Energy> 
         left -= step;
     }
     if context.is_stopped() {
-        return Presence::absent("the idle time before the first trial was cut short");
+        return Presence::absent("the idle time before the first trial was interrupted");
     }
     let late = energy::read(system).with_meter(system, asked.meter);
     energy::between(&early, &late, energy::is_asked(asked))

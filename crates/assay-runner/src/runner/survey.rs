@@ -213,7 +213,7 @@ pub fn at_target<'a>(
     };
     if demands.area.offset.is_some() && site.kind != TargetKind::Device {
         return Err(Failure::mistake(format!(
-            "{}: area.offset is for block devices; leave it out",
+            "{}: area.offset is only for block devices; remove it",
             site.target
         )));
     }
@@ -254,7 +254,7 @@ pub fn again<'a>(
     let changed = opened.direct.value() != survey.direct.value();
     if changed || (place.law.is_none() && opened.first_byte() != survey.area.start) {
         return Err(Failure::refused(format!(
-            "cannot open {} as before; start a new study",
+            "{} now opens with different settings than before; start a new study",
             site.target
         )));
     }
@@ -280,9 +280,9 @@ fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
     for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
         let path = leftover.path.display();
         let text = match context.system.remove_leftover(&leftover) {
-            Ok(()) => format!("removed {path}, left behind by a run that was killed"),
+            Ok(()) => format!("removed {path}, left by a killed run"),
             Err(error) => {
-                format!("cannot remove {path}, left behind by a run that was killed: {error}")
+                format!("cannot remove {path}, left by a killed run: {error}")
             }
         };
         (context.tell)(Event::Warning(text.clone()));
@@ -315,8 +315,8 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
         .filter(|name| devices::is_buffered_loop(system, name))
         .map(|name| {
             format!(
-                "{name} uses the page cache of its file: its reads may come from memory (losetup --direct-io=on {name} \
-                 bypasses it)"
+                "{name} uses the page cache of its file, so reads may come from memory (to bypass \
+                 it, use losetup --direct-io=on {name})"
             )
         })
         .collect()
@@ -369,7 +369,7 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
         direct: opened.direct.clone(),
         engine: if place.law.is_some() { simulated_engine() } else { engine() },
         pilot: Pilot::default(),
-        coverage: Presence::absent("not looked at"),
+        coverage: Presence::absent("not checked"),
         notes: Vec::new(),
         // What is not opened has not been tried past the page cache.
         between: None,
@@ -377,7 +377,7 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
         under: Arm::new(),
         made_ns: 0,
         dirtied: None,
-        read_twice: Presence::absent("not looked at"),
+        read_twice: Presence::absent("not checked"),
         refused: Vec::new(),
     })
 }
@@ -410,7 +410,7 @@ pub(super) fn engine() -> EngineUse {
         Err(reason) => EngineUse {
             name: Engine::Psync,
             note: Some(format!(
-                "threads provide the queue depth, because io_uring is refused: {reason}"
+                "threads provide the queue depth, because io_uring is unavailable: {reason}"
             )),
         },
     }
@@ -431,7 +431,7 @@ fn coverage(
         if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
     let Ok(extents) = extents else {
         return if sampled_blocks == 0 {
-            Presence::absent("the filesystem does not report its extents")
+            Presence::absent("the filesystem does not report extents")
         } else {
             Presence::Present(Coverage {
                 hole_bytes: 0,

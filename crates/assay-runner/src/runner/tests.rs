@@ -65,7 +65,7 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
     let fake = machine();
     let finished = run_on(&fake, "/home/me").unwrap();
     assert_eq!(finished.trials.len(), 7);
-    assert_eq!(finished.trials[0].record.status, Status::LeadIn);
+    assert_eq!(finished.trials[0].record.status, Status::Warmup);
     assert!(finished.trials.iter().all(|trial| trial.record.measured.is_some()));
     let stored =
         bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
@@ -230,7 +230,7 @@ fn a_result_that_takes_no_more_says_which_trials_are_kept_and_can_be_gone_on_wit
         .unwrap();
     assert_eq!((finished.trials.len(), finished.directory.as_deref()), (7, None));
     assert_eq!(finished.unkept.as_ref().unwrap().trials, 4);
-    assert!(warnings.iter().any(|text| text.starts_with("the trials from now on")));
+    assert!(warnings.iter().any(|text| text.starts_with("the following trials")));
     let directory = Path::new("/var/lib/assay/results").join(&finished.id);
     let stored = bundle::frame(&fake, &directory).unwrap();
     assert_eq!(stored.ended, None, "an end in the log would keep it from being resumed");
@@ -618,7 +618,7 @@ fn levels_that_cannot_be_had_are_left_out_and_a_baseline_is_refused() {
     let mut request = schedulers(&["mq-deadline", "bfq"]);
     request.study.baseline = [("scheduler".to_owned(), "bfq".to_owned())].into();
     let failure = run(&fake, request, &stop, &mut |_| {}).err().unwrap();
-    assert!(failure.message.starts_with("the baseline scheduler=bfq is not available here"));
+    assert!(failure.message.starts_with("the baseline scheduler=bfq is unavailable"));
     assert!(is_put_back(&fake));
 }
 

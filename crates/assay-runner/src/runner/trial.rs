@@ -17,7 +17,7 @@ use assay_base::quantity::units::show;
 use assay_durable::plug::Notes;
 use assay_importers::importers;
 use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
-use assay_kinds::work::{io, observe};
+use assay_kinds::work::{io, production};
 use assay_machine::probes::{Evidence, Moment, Probes};
 use assay_study::results::bundle::Histograms;
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
@@ -48,10 +48,10 @@ impl Done {
 }
 
 /// Why the evidence of a trial is missing that is kept as far as it came.
-const KILLED: &str = "the program ended before it was read";
+const KILLED: &str = "the program ended before Assay read the counter";
 
 /// Why a lead-in does not count.
-const LEFT_OUT: &str = "lead-in: left out by design";
+const LEFT_OUT: &str = "lead-in: excluded by design";
 
 pub fn run(
     setting: &Setting<'_>,
@@ -230,7 +230,7 @@ fn look_on(
 
 /// Why the level of a trial was taken back, where it was.
 pub fn taken_back(measured: &Measured) -> Option<String> {
-    let detail = observe::Detail::of(measured)?;
+    let detail = production::Detail::of(measured)?;
     let breach = detail.harm.as_ref()?;
     Some(format!(
         "rolled back after {}: {}",
@@ -248,7 +248,7 @@ fn background<'a>(
     let caching = if work.direct { Caching::Direct } else { Caching::Buffered };
     let file = setting.surveyed.opened.file().map(|file| setting.system.reopen(file, caching));
     let file = file.transpose();
-    let file = file.map_err(|error| format!("cannot open the background load: {error}"))?;
+    let file = file.map_err(|error| format!("cannot open the background target: {error}"))?;
     let [_, area] = setting.surveyed.survey.area.halves();
     Ok(Some(background::Load { work, file, area }))
 }
@@ -284,7 +284,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
 /// What a trial that failed is: a lead-in counts in no case.
 pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
     if planned.is_lead_in() {
-        return (Status::LeadIn, Some(format!("{LEFT_OUT}; it failed: {why}")));
+        return (Status::Warmup, Some(format!("{LEFT_OUT}; it failed: {why}")));
     }
     (Status::Failed, Some(why.to_owned()))
 }
@@ -300,7 +300,7 @@ fn status(
         return failed(planned, &reason);
     }
     if planned.is_lead_in() {
-        return (Status::LeadIn, Some(LEFT_OUT.to_owned()));
+        return (Status::Warmup, Some(LEFT_OUT.to_owned()));
     }
     let case = truth::Case {
         site: setting.site,
@@ -353,7 +353,7 @@ fn evidence(
     let flushed = written.map(|file| {
         let began_ns = setting.system.monotonic_ns();
         let synced = setting.system.sync_data(file);
-        synced.map_err(|error| format!("cannot sync its writes: {error}"))?;
+        synced.map_err(|error| format!("cannot sync the writes: {error}"))?;
         Ok(setting.system.monotonic_ns().saturating_sub(began_ns))
     });
     probes.look(Moment::Settled, &scene);

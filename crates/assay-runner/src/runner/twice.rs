@@ -25,7 +25,7 @@ const ALIGNMENT: usize = 4096;
 /// is too small, and where it may not be read.
 pub fn read(system: &dyn System, site: &Site, seed: u64) -> Presence<ReadTwice> {
     let Some(drive) = site.drives.iter().find(|drive| hides_its_cache(drive)) else {
-        return Presence::absent("the caches of all drives below it are visible from here");
+        return Presence::absent("the caches of all drives below the target are visible");
     };
     match pieces(system, drive, seed) {
         Ok(told) => Presence::Present(told),
@@ -37,14 +37,14 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
     let part = drive.size_bytes / PIECES;
     if part < 2 * PIECE_BYTES {
         return Err(format!(
-            "{} are too few to read pieces of {}",
+            "{} is too small to read pieces of {}",
             show::bytes(drive.size_bytes),
             show::bytes(PIECE_BYTES)
         ));
     }
     let path = Path::new("/dev").join(&drive.name);
     let file = system.open_for_reading(&path, Caching::Direct);
-    let file = file.map_err(|error| format!("cannot read it past the page cache: {error}"))?;
+    let file = file.map_err(|error| format!("cannot read the drive with direct I/O: {error}"))?;
     let mut room = vec![0_u8; STEP + ALIGNMENT];
     let start = room.as_ptr().align_offset(ALIGNMENT);
     let buffer = &mut room[start..start + STEP];
@@ -53,7 +53,7 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
         for at in (offset..offset + PIECE_BYTES).step_by(STEP) {
             match system.read_at(&file, at, buffer) {
                 Ok(read) if read == STEP => {}
-                Ok(read) => return Err(format!("{read} of {STEP} bytes at byte {at} were read")),
+                Ok(read) => return Err(format!("read only {read} of {STEP} bytes at byte {at}")),
                 Err(error) => return Err(format!("cannot read byte {at}: {error}")),
             }
         }
@@ -90,7 +90,7 @@ mod tests {
     /// Below a drive of so many bytes that somebody lends.
     fn lent(size_bytes: u64) -> Site {
         fn unknown<T>() -> Presence<T> {
-            Presence::absent("not looked at")
+            Presence::absent("not checked")
         }
         let drive = Drive {
             name: "vdz".to_owned(),
@@ -124,15 +124,13 @@ mod tests {
     fn what_is_not_read_twice_says_why() {
         let fake = Fake::new();
         let told = |site: &Site| read(&fake, site, 1).reason().map(str::to_owned).unwrap();
-        assert!(
-            told(&Site::simulated("simulated")).starts_with("the caches of all drives below it")
-        );
+        assert!(told(&Site::simulated("simulated")).starts_with("the caches of all drives below"));
         let small = told(&lent(1 << 20));
-        assert_eq!(small, "vdz: 1 MiB are too few to read pieces of 8 MiB");
+        assert_eq!(small, "vdz: 1 MiB is too small to read pieces of 8 MiB");
         let gone = told(&lent(1 << 30));
-        assert!(gone.starts_with("vdz: cannot read it past the page cache"), "{gone}");
+        assert!(gone.starts_with("vdz: cannot read the drive with direct I/O"), "{gone}");
         fake.put("/dev/vdz", [7; 4096]);
         let short = told(&lent(1 << 30));
-        assert!(short.starts_with("vdz: 0 of 1048576 bytes at byte"), "{short}");
+        assert!(short.starts_with("vdz: read only 0 of 1048576 bytes"), "{short}");
     }
 }

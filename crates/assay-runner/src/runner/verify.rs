@@ -80,7 +80,7 @@ impl Report {
         let found = &self.verified;
         if found.corrupt.all() > 0 {
             return Err(Failure::gate(format!(
-                "{}: {} of {} blocks differ from what was written: {}",
+                "{}: {} of {} blocks differ from the written data: {}",
                 self.target,
                 show::count(found.corrupt.all()),
                 show::count(found.read),
@@ -88,11 +88,11 @@ impl Report {
             )));
         }
         if found.cut_short {
-            return Err(Failure::interrupted(format!("{}: the pass was ended early", self.target)));
+            return Err(Failure::interrupted(format!("{}: the pass was interrupted", self.target)));
         }
         if found.intact == 0 && found.unconfirmed == 0 {
             return Err(Failure::partial(format!(
-                "{}: contains nothing written with verify = true",
+                "{}: contains no data written with verify = true",
                 self.target
             )));
         }
@@ -114,7 +114,9 @@ pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<R
     let found = inspect(&file, &whole, stop)
         .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
     let mut untold = verify::untold(&found.verified, is_direct);
-    untold.push("without the result of its run, stale and lost writes are not detected".to_owned());
+    untold.push(
+        "without the result of the run, Assay cannot detect stale and lost writes".to_owned(),
+    );
     let runs = stamps(&found.runs);
     Ok(Report {
         format: FORMAT,
@@ -165,7 +167,7 @@ pub fn of_result(
     not_filled_since(system, directory, stored, &chosen)?;
     let workload = &*stored.plan.work_of(&chosen.trial);
     let Some(planned) = io::Planned::of(&workload.work) else {
-        return Err(Failure::refused("that trial read and wrote no blocks"));
+        return Err(Failure::refused("that trial did not read or write any blocks"));
     };
     if !planned.direct {
         // Its operations need not fit what goes past the page cache.
@@ -176,7 +178,7 @@ pub fn of_result(
     let verified = verify::pass(planned, &medium, &chosen.written, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
     let mut untold = verify::untold(&verified, is_direct && planned.direct);
-    untold.push("data that others wrote there since would look like lost data".to_owned());
+    untold.push("data that other programs wrote since would look like lost data".to_owned());
     let of = OfTrial {
         result: stored.id.clone(),
         workload: workload.name.clone(),
@@ -209,7 +211,7 @@ fn place(stored: &Stored) -> Outcome<usize> {
         stored.plan.workloads.iter().filter(|own| is_stamped(own)).collect();
     let Some(first) = stamped.first() else {
         return Err(Failure::mistake(format!(
-            "{}: cannot verify: nothing in it was written with verify = true",
+            "{}: cannot verify: the result has no data written with verify = true",
             stored.id
         )));
     };
@@ -223,9 +225,9 @@ fn place(stored: &Stored) -> Outcome<usize> {
     };
     let Some(own) = stamped.iter().find(lasts) else {
         return Err(Failure::refused(format!(
-            "{}: the data of {} are gone: in a directory they are in an unnamed file that ends with the run, and \
-             devices created for a study are removed; only a device retains them. Assay reread each trial right after \
-             it: assay show {}",
+            "{}: the data of {} no longer exists: in a directory, Assay uses an unnamed file that \
+             is deleted with the run, and it removes devices created for a study. Only a block \
+             device retains the data. Assay verified each trial right after the run: assay show {}",
             stored.id, first.name, stored.id
         )));
     };
@@ -240,8 +242,7 @@ fn place(stored: &Stored) -> Outcome<usize> {
     match over {
         None => Ok(own.target),
         Some(over) => Err(Failure::refused(format!(
-            "{}: {} writes the same bytes without stamps, so the expected data are unknown; give it verify = true and \
-             random content",
+            "{}: {} writes data without stamps, so the expected data is unknown; set verify = true and random content",
             stored.id, over.name
         ))),
     }
@@ -288,7 +289,7 @@ fn recorded(record: TrialRecord, written: Written) -> Chosen {
         order: record.order,
         host: record.host,
         replicate: record.replicate,
-        lead_in: record.status == Status::LeadIn,
+        lead_in: record.status == Status::Warmup,
         workload: record.workload,
         arm: record.arm,
         seed: written.seed,
@@ -309,7 +310,7 @@ fn chosen(
     let Some(found) = newest.map(|own| &own.written).filter(|own| is_newer(own)) else {
         return known.last.clone().ok_or_else(|| {
             Failure::partial(format!(
-                "{}: no recorded trial wrote there, and none of its stamps was found",
+                "{}: no recorded trial wrote to the target, and the target contains no stamps of this result",
                 stored.id
             ))
         });
@@ -320,7 +321,7 @@ fn chosen(
             && workload.is_some_and(|own| own.target == place && is_stamped(own))
     };
     let trial = known.trials.iter().find(is_it).cloned().ok_or_else(|| {
-        Failure::partial(format!("{}: a run that is not in its plan wrote there later", stored.id))
+        Failure::partial(format!("{}: a run outside the plan wrote to the target later", stored.id))
     })?;
     Ok(Chosen { trial, written: found.clone(), started: None })
 }
@@ -336,8 +337,8 @@ fn not_filled_since(
     let log = bundle::log(system, directory);
     if log.iter().any(|entry| entry.event == "resumed" && entry.at > *started) {
         return Err(Failure::partial(format!(
-            "{}: the study resumed after trial {} and refilled its area, and nothing written with verify = true since \
-             is recorded or found",
+            "{}: the study resumed after trial {} and refilled the area, and no data written with \
+             verify = true since then was recorded or found",
             stored.id,
             chosen.trial.order.saturating_add(1)
         )));
@@ -381,7 +382,7 @@ fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
     let one = |name: String| match system.hold(&name) {
         Ok(hold) => Ok(hold),
         Err(HoldError::Held { .. }) => Err(Failure::refused(format!(
-            "another assay is measuring {}; wait until it ends",
+            "another assay process is measuring {}; wait until it ends",
             site.target
         ))),
         Err(HoldError::Failed(error)) => Err(Failure::refused(format!(
@@ -422,6 +423,6 @@ mod tests {
         assert_eq!(ended(Verified { cut_short: true, ..sound() }), Err(Kind::Interrupted));
         assert_eq!(ended(Verified { intact: 0, unconfirmed: 1, ..sound() }), Ok(()));
         let told = report(Verified { corrupt: wrong, ..sound() }).ended().unwrap_err().message;
-        assert_eq!(told, "/dev/sdb: 1 of 10 blocks differ from what was written: 1 torn");
+        assert_eq!(told, "/dev/sdb: 1 of 10 blocks differ from the written data: 1 torn");
     }
 }

@@ -39,10 +39,10 @@ pub enum Claim {
     #[serde(rename = "contradicted")]
     Contradicted,
     /// The numbers do not tell.
-    #[serde(rename = "not shown")]
+    #[serde(rename = "not-shown")]
     NotShown,
     /// Nothing was measured that could tell.
-    #[serde(rename = "no data")]
+    #[serde(rename = "no-data")]
     NoData,
 }
 
@@ -159,6 +159,6 @@ pub enum Standing {
     #[serde(rename = "below")]
     Below,
     /// The interval holds it, or there is none.
-    #[serde(rename = "cannot be told")]
+    #[serde(rename = "inconclusive")]
     Open,
 }

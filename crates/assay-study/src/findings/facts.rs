@@ -115,7 +115,7 @@ impl TargetFacts {
     pub fn caching_words(&self) -> &'static str {
         match (self.direct, self.writes_buffered) {
             (true, false) => "direct I/O",
-            (true, true) => "direct I/O, but writes go through the page cache",
+            (true, true) => "direct I/O was requested, but writes go through the page cache",
             (false, _) => "through the page cache",
         }
     }
@@ -151,14 +151,14 @@ impl Ordered {
             count => format!("{count} replicates"),
         };
         let order = match self.order {
-            Order::Random if self.warmups => ", each in a random order of its own after a warm-up",
+            Order::Random if self.warmups => ", each in its own random order after a warm-up",
             Order::Random if self.replicates == 1 => " in random order",
             Order::Chained => " in chained random order",
-            Order::Random | Order::Rcbd => ", each in a random order of its own",
+            Order::Random | Order::Rcbd => ", each in its own random order",
             Order::Crd => ", all trials in one random order",
-            Order::Sequential => ", one setting after the other",
-            Order::Unknown => " in an order that was not recorded",
-            Order::Recorded => return "in the order of time, as they happened".to_owned(),
+            Order::Sequential => ", configurations in sequence",
+            Order::Unknown => " in unrecorded order",
+            Order::Recorded => return "in recorded time order".to_owned(),
         };
         format!("{replicates}{order}")
     }

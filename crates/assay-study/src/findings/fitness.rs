@@ -79,7 +79,7 @@ impl Fitness {
         let decided = bounds.iter().filter(|bound| bound.outcome == ended);
         let told: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
         let why = if told.is_empty() { "nothing was measured".to_owned() } else { told.join("; ") };
-        let text = format!("good enough for {purpose}: {}: {why}", ended.words());
+        let text = format!("good enough for {purpose}: {} ({why})", ended.words());
         Self { purpose, outcome: ended, text, bounds }
     }
 }
@@ -123,9 +123,9 @@ mod tests {
     fn the_sentence_tells_the_bounds_that_decided_it_and_no_other() {
         let bounds = vec![bound(Fit::Pass, "a is 1 ms."), bound(Fit::Fail, "b is 20 ms.")];
         let told = Fitness::of("it".to_owned(), bounds);
-        assert_eq!(told.text, "good enough for it: fail: b is 20 ms");
+        assert_eq!(told.text, "good enough for it: fail (b is 20 ms)");
         let none = Fitness::of("it".to_owned(), Vec::new());
-        assert_eq!(none.text, "good enough for it: inconclusive: nothing was measured");
+        assert_eq!(none.text, "good enough for it: inconclusive (nothing was measured)");
     }
 
     #[test]

@@ -145,10 +145,10 @@ impl Gated {
     /// The row in one sentence.
     pub fn text(&self) -> String {
         let word = match &self.outcome {
-            Ended::Pass => "pass",
-            Ended::Fail => "fail",
+            Ended::Pass => "passes",
+            Ended::Fail => "fails",
             Ended::Inconclusive(reason) => {
-                return format!("{}: inconclusive: {reason}", self.name);
+                return format!("{}: inconclusive ({reason})", self.name);
             }
         };
         let share = self.loss.map(|loss| (loss, percent(loss.abs())));
@@ -161,7 +161,7 @@ impl Gated {
             format!("; smallest detectable regression {}", percent(seen))
         });
         let suspect = self.suspect.as_ref().map_or_else(String::new, |why| format!("; {why}"));
-        format!("{}: {word}{loss}{seen}{suspect}", self.name)
+        format!("{} {word}{loss}{seen}{suspect}", self.name)
     }
 
     /// The loss on the safe side of its interval.
@@ -270,9 +270,9 @@ impl GateAnswer {
         let silent = self.rows.iter().filter(|row| row.is_silent()).count();
         match reasons.as_slice() {
             [] => None,
-            [one] => Some(format!("inconclusive: {}", told(one))),
+            [one] => Some(format!("inconclusive ({})", told(one))),
             several => Some(format!(
-                "inconclusive: {silent} of {} rows: {}",
+                "inconclusive: {silent} of {} rows ({})",
                 self.rows.len(),
                 several.iter().map(told).collect::<Vec<_>>().join("; ")
             )),
@@ -356,26 +356,26 @@ mod tests {
     fn rows_say_what_is_sure_and_what_would_have_been_found() {
         let seen = "; smallest detectable regression 9%";
         for (one, told) in [
-            (row(Ended::Pass, 0.012, None), "pass (1.2% worse)"),
-            (row(Ended::Pass, 0.012, Some(0.034)), "pass (1.2% worse, 95% bound 3.4%)"),
-            (row(Ended::Pass, -0.2, Some(-0.1)), "pass (20% better, 95% bound -10%)"),
-            (row(Ended::Fail, 0.2, Some(0.18)), "fail (20% worse, 95% bound 18%)"),
+            (row(Ended::Pass, 0.012, None), "passes (1.2% worse)"),
+            (row(Ended::Pass, 0.012, Some(0.034)), "passes (1.2% worse, 95% bound 3.4%)"),
+            (row(Ended::Pass, -0.2, Some(-0.1)), "passes (20% better, 95% bound -10%)"),
+            (row(Ended::Fail, 0.2, Some(0.18)), "fails (20% worse, 95% bound 18%)"),
         ] {
-            assert_eq!(one.text(), format!("it: {told}{seen}"));
+            assert_eq!(one.text(), format!("it {told}{seen}"));
         }
         let suspect = Gated {
             suspect: Some("the number of x is suspect (foreign)".to_owned()),
             ..row(Ended::Pass, 0.0, None)
         };
         assert!(suspect.text().ends_with("9%; the number of x is suspect (foreign)"));
-        assert_eq!(blind().text(), "b: inconclusive: too few");
+        assert_eq!(blind().text(), "b: inconclusive (too few)");
     }
 
     #[test]
     fn a_few_rows_stand_for_all_and_the_replicates_are_told() {
         let rows = vec![row(Ended::Fail, 0.2, None); 5];
         let told = GateAnswer::of((0.025, 0.3), false, rows).of_study(None, Some(12));
-        assert!(told.text.starts_with("gate failed after 12 replicates (limit 2.5%): it: fail"));
+        assert!(told.text.starts_with("gate failed after 12 replicates (limit 2.5%): it fails"));
         assert!(told.text.ends_with("; and 2 more"), "{}", told.text);
         let named = Some("peak_memory_bytes".to_owned());
         let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None);
@@ -396,10 +396,10 @@ mod tests {
         let failed = gate(of(Ended::Fail, 40.0, 35.0));
         assert_eq!(
             failed.text,
-            "gate failed on major page faults (limit 10): it: fail (40 worse, 95% bound 35)"
+            "gate failed on major page faults (limit 10): it fails (40 worse, 95% bound 35)"
         );
         let passed = gate(of(Ended::Pass, 1.0, 2.5));
-        assert!(passed.text.ends_with("it: pass (1 worse, 95% bound 2.5)"), "{}", passed.text);
+        assert!(passed.text.ends_with("it passes (1 worse, 95% bound 2.5)"), "{}", passed.text);
         assert!(passed.is_within(&passed.rows[0]) && !failed.is_within(&failed.rows[0]));
         let equal = gate(of(Ended::Pass, 0.0, 0.0));
         assert!(equal.text.ends_with("(0 worse, 95% bound 0)"), "{}", equal.text);
@@ -437,14 +437,14 @@ mod tests {
             told.lines(),
             [
                 row(Ended::Pass, 0.0, None).text(),
-                "inconclusive: 3 of 4 rows: a, b: too few; c: invalid".to_owned(),
+                "inconclusive: 3 of 4 rows (a, b: too few; c: invalid)".to_owned(),
             ]
         );
-        assert_eq!(of(vec![blind()]).lines(), ["inconclusive: b: too few"]);
+        assert_eq!(of(vec![blind()]).lines(), ["inconclusive (b: too few)"]);
         // A gate that passes all the same says of which rows it knows nothing.
         let rows = vec![row(Ended::Pass, 0.0, None), blind()];
         let passed = GateAnswer::of((0.05, 0.3), true, rows);
-        assert!(passed.text.ends_with("; b: inconclusive: too few"), "{}", passed.text);
+        assert!(passed.text.ends_with("; b: inconclusive (too few)"), "{}", passed.text);
         // Where all rows are decided nothing is said of others.
         let decided = of(vec![row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)]);
         assert!(decided.lines().iter().all(|line| !line.contains("inconclusive")));

@@ -289,7 +289,7 @@ pub enum Kind {
     /// Two studies, each with the same baseline.
     RerunBaseline,
     /// Two studies that share nothing.
-    OtherDayOrMachine,
+    BetweenResults,
 }
 
 /// A comparison of two arms.
@@ -469,11 +469,11 @@ pub struct Interaction {
 pub enum Shape {
     /// As a line through logarithms.
     #[default]
-    Line,
+    Linear,
     /// From the knee on it stays near the best.
-    LevelsOff,
+    Saturates,
     /// Up to the knee it stays near the best.
-    HoldsUpTo,
+    FlatUpTo,
     /// Neither of these.
     Peak,
 }
@@ -589,7 +589,7 @@ pub enum AdviceKind {
     #[default]
     Use,
     /// Not to use a level: it is surely worse.
-    Against,
+    Avoid,
     /// To weigh: better in one workload, worse in another.
     TradeOff,
 }

@@ -141,13 +141,13 @@ pub struct Behind {
 #[serde(rename_all = "kebab-case")]
 pub enum RaceEnd {
     /// One setting was left.
-    One,
+    OneLeft,
     /// None that was left could be better than the winner by more than was declared.
-    Close,
+    WithinZone,
     /// All its replicates were run.
     Replicates,
     /// Its time was over, or somebody ended it.
-    Time,
+    Budget,
 }
 
 impl RaceAnswer {

@@ -452,7 +452,7 @@ mod tests {
         let filled = Demands::of(&check).filled;
         assert!(filled.stays);
         let mut varied = check;
-        varied.factors.insert(CONTENT.to_owned(), vec!["zero".to_owned()]);
+        varied.factors.insert(CONTENT.to_owned(), vec!["100%".to_owned()]);
         assert_eq!(Demands::of(&varied).filled, Filled { stays: false, ..filled });
         let mut trimmed = preset("check");
         trimmed.factors.insert(MIX.to_owned(), vec!["read".to_owned(), "trim".to_owned()]);

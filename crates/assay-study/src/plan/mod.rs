@@ -147,7 +147,7 @@ fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
         study.unavailable.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
     let combinations = layout.omitted.iter().map(|own| {
         let name = format!("{} of {} combinations", own.count, own.of);
-        absent(name, format!("left out by the study: {}", own.constraint))
+        absent(name, format!("excluded by the study: {}", own.constraint))
     });
     settings.chain(combinations).collect()
 }
@@ -170,12 +170,11 @@ fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
     let is_directory = kind == TargetKind::Directory || !survey.under.is_empty();
     match needs {
         Needs::Directory if !is_directory => Some(
-            "this work is done in a directory: name one, or have a file system made by --set \
-                  filesystem=ext4"
+            "this workload needs a directory; give one, or create a filesystem with --set filesystem=ext4"
                 .to_owned(),
         ),
         Needs::Device if kind != TargetKind::Device => {
-            Some("this work is done on a block device; name one".to_owned())
+            Some("this workload needs a block device; give a device".to_owned())
         }
         _ => None,
     }

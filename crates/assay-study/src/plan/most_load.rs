@@ -156,15 +156,15 @@ impl fmt::Display for End {
         match self {
             Self::NoRate => write!(
                 out,
-                "ended after its first trial: without a rate of the closed loop there is nowhere to look"
+                "ended after the first trial: the closed loop measured no rate to start from"
             ),
             Self::TooSlow { per_s, percentile } => write!(
                 out,
-                "ended after its first trial: {per_s:.0} operations per second are too few for a {percentile} in \
-                 trials of this length; --time makes them longer"
+                "ended after the first trial: {per_s:.0} IOPS are too few to estimate {percentile} in trials of this \
+                 length; set a longer runtime"
             ),
             Self::Whole { rates } => {
-                write!(out, "ended after {rates} rates: what holds and what fails was found")
+                write!(out, "ended after {rates} rates: found the limit")
             }
         }
     }

@@ -311,7 +311,7 @@ mod tests {
     fn a_lead_in_is_the_trial_after_it_and_there_are_as_many_as_is_said() {
         let groups = [vec![0, 1], vec![2], vec![3, 4, 5]];
         for order in ALL {
-            for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
+            for lead_in in [LeadIn::Half, LeadIn::Full, LeadIn::None] {
                 for compared in [true, false] {
                     let rules = Rules { order, lead_in, compared };
                     let found = turns(rules, &groups, 5, &mut Draws::new(7, "order"));

@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_kinds::work::observe;
+use assay_kinds::work::production;
 
 use super::arms::matches;
 use crate::results::design::Stopping;
@@ -62,7 +62,7 @@ pub fn mistake(plan: &Plan) -> Option<String> {
         return None;
     }
     if plan.workloads.len() < 2 {
-        return Some("a race needs two settings or more: add levels with --set".to_owned());
+        return Some("a race needs at least two configurations; add levels with --set".to_owned());
     }
     if let Some(why) = unscreenable(plan) {
         return Some(why);
@@ -72,8 +72,7 @@ pub fn mistake(plan: &Plan) -> Option<String> {
     let first = metrics.next().filter(|_| plan.design.primary.is_none())?;
     let other = metrics.find(|own| *own != first)?;
     Some(format!(
-        "a race is won by one number, and its settings are compared by {first} and by {other}: name one with \
-         --primary"
+        "a race needs one metric, but the workloads use {first} and {other}; set primary_metric"
     ))
 }
 
@@ -84,16 +83,14 @@ fn unscreenable(plan: &Plan) -> Option<String> {
     }
     if plan.design.varied().count() < 2 {
         return Some(
-            "a screen is of levels of several factors, and those of one are the settings themselves: leave \
-             --screen (or the key screen) out"
+            "a screen needs at least two factors, but this study varies only one; remove stop.screen"
                 .to_owned(),
         );
     }
     let (count, most) = (plan.workloads.len(), limits::MOST_UNSCREENED);
     (count <= most).then(|| {
         format!(
-            "a screen is for more than {most} settings, and here are {count}, which a race tells apart by \
-             itself: leave --screen (or the key screen) out"
+            "a screen is for more than {most} configurations, but this study has only {count}; remove stop.screen"
         )
     })
 }
@@ -118,13 +115,13 @@ impl Run {
     /// What a race knows of a record whose value is known.
     pub fn of(record: &TrialRecord, log: Option<f64>) -> Self {
         let TrialRecord { order, replicate, workload, status, repeats, .. } = *record;
-        let watched = record.measured.as_ref().and_then(observe::Detail::of);
+        let watched = record.measured.as_ref().and_then(production::Detail::of);
         let harmed = watched.is_some_and(|detail| detail.harm.is_some());
         Self { order, replicate, arm: workload, status, repeats, log, harmed }
     }
 
     fn is_lead_in(&self) -> bool {
-        self.status == Status::LeadIn
+        self.status == Status::Warmup
     }
 
     /// The replicate to which its value belongs: that of the trial that it repeats.

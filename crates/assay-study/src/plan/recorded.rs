@@ -158,8 +158,10 @@ pub fn trial(planned: &PlannedTrial, record: Record, recording: &Recording) -> T
         Ok(measured) => (Status::Ok, None, Some(measured)),
         Err(why) => (Status::Failed, Some(why), None),
     };
-    let not_watched =
-        format!("the {} was recorded by the system's journal, not watched", recording.one);
+    let not_watched = format!(
+        "the {} comes from the system journal; Assay did not observe the event",
+        recording.one
+    );
     let record = TrialRecord {
         order: planned.order,
         host: planned.host,

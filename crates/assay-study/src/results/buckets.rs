@@ -90,7 +90,7 @@ impl Layout {
 pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), String> {
     let [cookie, length] = [0, 4].map(|at| word(bytes, at));
     if cookie? != DEFLATED {
-        return Err("it does not begin like one".to_owned());
+        return Err("invalid header".to_owned());
     }
     let packed = bytes.get(8..).unwrap_or_default();
     let packed = packed.get(..length? as usize).unwrap_or(packed);
@@ -98,14 +98,14 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), Stri
     let mut head = [0; HEAD_BYTES];
     reader.read_exact(&mut head).map_err(|error| error.to_string())?;
     let (settings, length) = settings(&head)?;
-    let layout = Layout::of(settings).ok_or("there is no histogram with its settings")?;
+    let layout = Layout::of(settings).ok_or("invalid settings")?;
     if length > MOST_BYTES.min(layout.length as usize * LONGEST_COUNT) {
-        return Err("it is longer than its settings allow".to_owned());
+        return Err("more data than the settings allow".to_owned());
     }
     let mut counts = Vec::new();
     let read = reader.take(length as u64).read_to_end(&mut counts);
     if read.map_err(|error| error.to_string())? < length {
-        return Err("its end is missing".to_owned());
+        return Err("truncated data".to_owned());
     }
     Ok((settings, steps(&counts, layout)?))
 }
@@ -115,21 +115,21 @@ fn settings(head: &[u8]) -> Result<(Settings, usize), String> {
     let long =
         |at| Ok::<_, String>(u64::from(word(head, at)?) << 32 | u64::from(word(head, at + 4)?));
     if word(head, 0)? != V2 || word(head, 8)? != 0 || long(32)? != 1.0_f64.to_bits() {
-        return Err("it is of a kind that is not read".to_owned());
+        return Err("unsupported encoding".to_owned());
     }
-    let digits = u8::try_from(word(head, 12)?).map_err(|_| "it has too many digits".to_owned())?;
+    let digits = u8::try_from(word(head, 12)?).map_err(|_| "too many digits".to_owned())?;
     Ok(((long(16)?, long(24)?, digits), word(head, 4)? as usize))
 }
 
 fn word(bytes: &[u8], at: usize) -> Result<u32, String> {
     let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-    four.map(u32::from_be_bytes).ok_or_else(|| "its end is missing".to_owned())
+    four.map(u32::from_be_bytes).ok_or_else(|| "truncated data".to_owned())
 }
 
 /// Counts one after the other; a negative one stands for as many empty buckets.
 fn steps(counts: &[u8], layout: Layout) -> Result<Vec<(u32, u64)>, String> {
     let (mut steps, mut at, mut index) = (Vec::new(), 0, 0_u32);
-    let beyond = || "it is longer than its settings allow".to_owned();
+    let beyond = || "more data than the settings allow".to_owned();
     while at < counts.len() {
         let (number, bytes) = number(&counts[at..])?;
         at += bytes;
@@ -159,7 +159,7 @@ fn number(bytes: &[u8]) -> Result<(i64, usize), String> {
             return Ok(((value >> 1) as i64 ^ -((value & 1) as i64), place + 1));
         }
     }
-    Err("its end is missing".to_owned())
+    Err("truncated data".to_owned())
 }
 
 #[cfg(test)]
@@ -271,14 +271,14 @@ mod tests {
         let refused = |bytes: &[u8]| unpacked(bytes).unwrap_err();
         let hour = 3_600_000_000_000;
         assert!(unpacked(&claimed(2, hour, &[3, 4])).is_ok());
-        assert!(refused(&claimed(u32::MAX, hour, &[3, 4])).contains("longer"));
-        assert!(refused(&claimed(200_000, hour, &[3, 4])).contains("end is missing"));
-        assert!(refused(&claimed(1, 1, &[2])).contains("no histogram"));
+        assert!(refused(&claimed(u32::MAX, hour, &[3, 4])).contains("more data than"));
+        assert!(refused(&claimed(200_000, hour, &[3, 4])).contains("truncated data"));
+        assert!(refused(&claimed(1, 1, &[2])).contains("invalid settings"));
         // As many empty buckets as there can be, twice, and then one that holds something.
         let far = [0xff, 0xff, 0xff, 0xff, 0x1f, 0xff, 0xff, 0xff, 0xff, 0x1f, 2];
-        assert!(refused(&claimed(far.len() as u32, hour, &far)).contains("longer"));
-        assert!(refused(&claimed(1, hour, &[0x80])).contains("end is missing"));
-        assert!(refused(b"").contains("end is missing"));
-        assert!(refused(b"nonsense").contains("begin"));
+        assert!(refused(&claimed(far.len() as u32, hour, &far)).contains("more data than"));
+        assert!(refused(&claimed(1, hour, &[0x80])).contains("truncated data"));
+        assert!(refused(b"").contains("truncated data"));
+        assert!(refused(b"nonsense").contains("invalid header"));
     }
 }

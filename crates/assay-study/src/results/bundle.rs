@@ -224,7 +224,7 @@ fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> 
             Err(HoldError::Held { .. }) => system.sleep(Duration::from_millis(10)),
         }
     }
-    Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is working on it"))
+    Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is using the bundle"))
 }
 
 /// Whether a process works on a bundle at this moment: one that was killed does not.
@@ -325,7 +325,7 @@ fn frame_as_planned(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     plain_id(&id)?;
     if imported::is_one(system, directory) {
         return Err(Failure::mistake(format!(
-            "{id} was imported: there is no study in it that could be run"
+            "{id} was imported and contains no study that Assay can run"
         )));
     }
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
@@ -356,7 +356,7 @@ fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     let beyond = |found: Option<usize>, there: usize| found.is_some_and(|most| most >= there);
     if beyond(targets, plan.surveys.len()) || beyond(workload, plan.workloads.len()) {
         return Err(Failure::mistake(format!(
-            "{}: it names a target or workload that is not in it; the bundle is damaged",
+            "{}: unknown target or workload number; the bundle is damaged",
             path.display()
         )));
     }
@@ -389,7 +389,7 @@ fn plain_arm(arm: &Arm) -> Result<(), String> {
 /// Refuses a directory whose name is more than text: it stands in files that are written.
 pub(super) fn plain_id(id: &str) -> Outcome<()> {
     outside::plain("a result", id)
-        .map_err(|how| Failure::mistake(format!("{how}; give its directory another name")))
+        .map_err(|how| Failure::mistake(format!("{how}; rename the directory")))
 }
 
 /// How a study ended, by its log; none where it was interrupted, or never wrote one.
@@ -427,7 +427,7 @@ pub fn label(system: &dyn System, directory: &Path) -> Label {
 /// Stores what the user added.
 pub fn set_label(system: &dyn System, directory: &Path, label: &Label) -> Outcome<()> {
     json(label).and_then(|bytes| system.write_whole(&directory.join("label.json"), &bytes)).map_err(
-        |error| Failure::refused(format!("{} cannot be changed: {error}", directory.display())),
+        |error| Failure::refused(format!("cannot change {}: {error}", directory.display())),
     )
 }
 
@@ -436,7 +436,7 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
         return Ok(());
     }
     Err(Failure::mistake(format!(
-        "{} has format {found}; this version of assay reads {known}: use the version that wrote it, or a newer one",
+        "{} has format {found}, this version reads {known}; use the version that wrote the result, or a newer one",
         directory.display()
     )))
 }
@@ -444,7 +444,7 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
 /// One line of `trials.jsonl`, or what is wrong with it.
 pub fn record(line: &str) -> Result<TrialRecord, String> {
     if cut::has_giant(line) {
-        return Err("it has a number that is larger than any that is counted".to_owned());
+        return Err("a number is too large".to_owned());
     }
     let record: TrialRecord = cut::json(line).map_err(|error| error.to_string())?;
     plain_arm(&record.arm)?;
@@ -472,7 +472,7 @@ pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "{} is a link: only results that lie where they were measured are acted upon",
+        "{} is a symbolic link; Assay acts only on results at their original path",
         path.display()
     )))
 }
@@ -485,7 +485,7 @@ pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
         return Ok(directory.join(path));
     }
     Err(Failure::mistake(format!(
-        "{}: the file name `{name}` leaves the bundle; it is damaged",
+        "{}: the file name `{name}` points outside the bundle; the bundle is damaged",
         directory.display()
     )))
 }
@@ -494,7 +494,7 @@ pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
 pub(super) fn content(system: &dyn System, path: &Path) -> io::Result<String> {
     let found = system.status(path)?;
     if found.kind != FileKind::File || found.size_bytes > LARGEST_FILE_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of a result"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a result file"));
     }
     system.read_text(path)
 }
@@ -538,7 +538,7 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::refused(format!("{} cannot be read: {error}", path.display()))
+    Failure::refused(format!("cannot read {}: {error}", path.display()))
 }
 
 /// One bundle in a list.

@@ -87,7 +87,7 @@ pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan
         return Ok(Cow::Borrowed(plan));
     };
     let mut own = plan.clone();
-    let workload = own.workloads.get_mut(trial.workload).ok_or("it is no trial of this plan")?;
+    let workload = own.workloads.get_mut(trial.workload).ok_or("the trial is not in this plan")?;
     workload.work = work_at(&workload.work, level)?;
     workload.arm.clone_from(&trial.arm);
     Ok(Cow::Owned(own))
@@ -95,8 +95,8 @@ pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan
 
 /// The one place where a rate becomes work.
 fn work_at(work: &Planned, level: &str) -> Result<Planned, String> {
-    let Planned::Io(own) = work else { return Err("this work has no rate".to_owned()) };
-    let at = own.at(RATE, level).ok_or("reads and writes have no rate here")?;
+    let Planned::Io(own) = work else { return Err("this workload has no rate".to_owned()) };
+    let at = own.at(RATE, level).ok_or("this I/O workload has no rate")?;
     at.map(Into::into)
 }
 

@@ -91,7 +91,7 @@ pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> O
             return Ok(if is_whole { Place::There(directory) } else { Place::Free(directory) });
         }
     }
-    Err(Failure::refused(format!("{MOST_OF_ONE} results of the id {stem} were added already")))
+    Err(Failure::refused(format!("{MOST_OF_ONE} results have the ID {stem}; delete one")))
 }
 
 #[cfg(test)]

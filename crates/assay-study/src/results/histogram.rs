@@ -60,7 +60,7 @@ impl std::error::Error for HistogramError {}
 /// An empty histogram with the bounds used everywhere.
 pub fn empty() -> Result<Histogram<u64>, HistogramError> {
     Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
-        .map_err(|error| HistogramError(format!("no histogram could be made: {error}")))
+        .map_err(|error| HistogramError(format!("cannot create a histogram: {error}")))
 }
 
 /// The document of a histogram.
@@ -69,9 +69,9 @@ pub fn encode(
     histogram: &Histogram<u64>,
 ) -> Result<HistogramDocument, HistogramError> {
     let mut bytes = Vec::new();
-    V2DeflateSerializer::new().serialize(histogram, &mut bytes).map_err(|error| {
-        HistogramError(format!("the {class} histogram could not be encoded: {error}"))
-    })?;
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .map_err(|error| HistogramError(format!("cannot encode the {class} histogram: {error}")))?;
     Ok(HistogramDocument {
         format: FORMAT.to_owned(),
         class: class.to_owned(),
@@ -88,7 +88,7 @@ pub fn encode(
 pub fn to_json(class: &str, histogram: &Histogram<u64>) -> Result<String, HistogramError> {
     let document = encode(class, histogram)?;
     let mut text = serde_json::to_string_pretty(&document)
-        .map_err(|error| HistogramError(format!("the {class} histogram: {error}")))?;
+        .map_err(|error| HistogramError(format!("cannot write the {class} histogram: {error}")))?;
     text.push('\n');
     Ok(text)
 }
@@ -96,7 +96,7 @@ pub fn to_json(class: &str, histogram: &Histogram<u64>) -> Result<String, Histog
 /// The class and the latencies in a JSON text.
 pub fn from_json(text: &str) -> Result<(String, Tally), HistogramError> {
     let document: HistogramDocument = serde_json::from_str(text)
-        .map_err(|error| HistogramError(format!("this is no histogram file: {error}")))?;
+        .map_err(|error| HistogramError(format!("not a histogram file: {error}")))?;
     let latencies = decode(&document)?;
     Ok((document.class, latencies))
 }
@@ -105,32 +105,32 @@ pub fn from_json(text: &str) -> Result<(String, Tally), HistogramError> {
 pub fn decode(document: &HistogramDocument) -> Result<Tally, HistogramError> {
     if document.format != FORMAT {
         return Err(HistogramError(format!(
-            "the histogram has format `{}`, this version reads `{FORMAT}`",
+            "the histogram has format `{}`; this version reads `{FORMAT}`",
             document.format
         )));
     }
     if document.unit != "ns" {
-        return Err(HistogramError(format!("the histogram is in `{}`, not in ns", document.unit)));
+        return Err(HistogramError(format!("the histogram's unit is `{}`, not ns", document.unit)));
     }
     let bytes = STANDARD
         .decode(&document.v2_deflate_base64)
-        .map_err(|error| damaged(document, &format!("its base64 is broken ({error})")))?;
+        .map_err(|error| damaged(document, &format!("invalid base64 ({error})")))?;
     let (found, steps) = buckets::unpacked(&bytes).map_err(|why| damaged(document, &why))?;
     if found != (document.lowest, document.highest, document.significant_digits) {
-        return Err(damaged(document, "its settings are not those written beside it"));
+        return Err(damaged(document, "the settings do not match the document"));
     }
     let sum = steps.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count));
     if sum != Some(document.count) {
         let expected = document.count;
         let found = sum.map_or_else(|| "too many".to_owned(), |sum| sum.to_string());
-        return Err(damaged(document, &format!("it holds {found} values instead of {expected}")));
+        return Err(damaged(document, &format!("{found} values instead of {expected}")));
     }
-    Tally::of(found, steps).ok_or_else(|| damaged(document, "its settings cannot be"))
+    Tally::of(found, steps).ok_or_else(|| damaged(document, "invalid settings"))
 }
 
 fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {
     HistogramError(format!(
-        "the {} histogram is damaged: {why}; the rest of the result can still be read",
+        "the {} histogram is damaged: {why}; the rest of the result is still readable",
         document.class
     ))
 }
@@ -146,7 +146,7 @@ pub(super) fn same_settings(ours: Settings, theirs: Settings) -> Result<(), Hist
     }
     let words = |(low, high, digits): Settings| format!("{low} to {high} ns, {digits} digits");
     Err(HistogramError(format!(
-        "histograms with different settings cannot be added up: {} and {}",
+        "cannot add histograms with different settings: {} and {}",
         words(ours),
         words(theirs)
     )))
@@ -193,16 +193,16 @@ pub(super) mod tests {
         };
         assert_eq!(
             refused(&|d| d.format = "assay-histogram/9".to_owned()),
-            "the histogram has format `assay-histogram/9`, this version reads `assay-histogram/1`"
+            "the histogram has format `assay-histogram/9`; this version reads `assay-histogram/1`"
         );
-        assert!(refused(&|d| d.unit = "us".to_owned()).contains("not in ns"));
-        assert!(refused(&|d| d.v2_deflate_base64.insert(0, '!')).contains("base64 is broken"));
+        assert!(refused(&|d| d.unit = "us".to_owned()).contains("not ns"));
+        assert!(refused(&|d| d.v2_deflate_base64.insert(0, '!')).contains("invalid base64"));
         assert!(
             refused(&|d| d.v2_deflate_base64.truncate(20)).contains("write histogram is damaged")
         );
         assert!(refused(&|d| d.significant_digits = 2).contains("settings"));
         assert!(refused(&|d| d.count = 4).contains("3 values instead of 4"));
-        assert!(from_json("{").unwrap_err().0.contains("no histogram file"));
+        assert!(from_json("{").unwrap_err().0.contains("not a histogram file"));
     }
 
     proptest! {

@@ -159,10 +159,10 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
 fn checked(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
     let bytes = system
         .read_bytes(path)
-        .map_err(|error| Failure::mistake(format!("{} cannot be read: {error}", path.display())))?;
+        .map_err(|error| Failure::mistake(format!("cannot read {}: {error}", path.display())))?;
     if hexadecimal(&sha256(&bytes)) != hash {
         return Err(Failure::mistake(format!(
-            "{} is not what was imported; the bundle is damaged: import the file again",
+            "{} differs from the imported file; the bundle is damaged; import the file again",
             path.display()
         )));
     }
@@ -261,7 +261,7 @@ mod tests {
         let stored = read(&fake, directory).unwrap();
         assert_eq!((stored.about, stored.contents), (about, contents.to_vec()));
         fake.put(directory.join("source-0002"), "other");
-        assert!(read(&fake, directory).unwrap_err().message.contains("source-0002 is not what"));
+        assert!(read(&fake, directory).unwrap_err().message.contains("source-0002 differs from"));
         assert!([0, 1, 9_998, 9_999, 70_000].into_iter().all(|at| is_source(&source(at))));
         let others = ["source-0000", "source-1", "source-00001", "source-+001", "source-", "0001"];
         assert!(!others.into_iter().any(is_source));

@@ -212,7 +212,9 @@ impl Dirtied {
 }
 
 fn not_recorded() -> Presence<ReadTwice> {
-    Presence::absent("this version did not record why it was not read twice")
+    Presence::absent(
+        "the Assay version that created this result did not record why the second read was skipped",
+    )
 }
 
 /// Older versions stored what they had found without a word for whether there was something.

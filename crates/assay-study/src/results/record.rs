@@ -26,7 +26,7 @@ pub enum Status {
     /// Ran while something declared beforehand happened; kept and counted, with its reason.
     Disturbed,
     /// Left out by design.
-    LeadIn,
+    Warmup,
 }
 
 impl Status {

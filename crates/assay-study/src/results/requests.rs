@@ -138,7 +138,7 @@ impl<'s> Reader<'s> {
         let path = directory.join(FILE);
         // A result may be anybody's: a pipe would be waited for.
         if system.status(&path)?.kind != FileKind::File {
-            return Err(bad(&"it is no file"));
+            return Err(bad(&"not a regular file"));
         }
         let file = system.open_for_reading(&path, Caching::Buffered)?;
         let source = BufReader::with_capacity(1 << 16, Stream::new(system, file));
@@ -147,10 +147,10 @@ impl<'s> Reader<'s> {
         (&mut unpacked).take(LONGEST_HEADER_BYTES).read_until(b'\n', &mut line)?;
         let header: Header = json::from_slice(&line).map_err(|error| bad(&error))?;
         if header.format != FORMAT {
-            return Err(bad(&format!("its format is {:?} and not {FORMAT}", header.format)));
+            return Err(bad(&format!("the format is {:?}, not {FORMAT}", header.format)));
         }
         if header.devices.is_empty() || header.devices.len() > MOST_DEVICES {
-            return Err(bad(&format!("it names {} devices", header.devices.len())));
+            return Err(bad(&format!("invalid number of devices ({})", header.devices.len())));
         }
         let coder = Coder::new(header.begun_ns, header.devices.len());
         Ok(Self { header, unpacked, coder })
@@ -165,13 +165,13 @@ impl Iterator for Reader<'_> {
         match self.coder.decode(&mut self.unpacked) {
             Ok(request) => request.map(Ok),
             Err(Fault::Read(error)) => Some(Err(error)),
-            Err(Fault::Not(what)) => Some(Err(bad(&what))),
+            Err(Fault::Not(what)) => Some(Err(bad(&format!("invalid {what}")))),
         }
     }
 }
 
 fn bad(why: &dyn std::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("it is no recording of requests: {why}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("not a request recording: {why}"))
 }
 
 #[cfg(test)]

@@ -186,8 +186,8 @@ mod tests {
         assert!(Tally::from(&coarse).histogram().is_err(), "it would be coarser than it says");
         assert_eq!(
             error.0,
-            "histograms with different settings cannot be added up: 1 to 3600000000000 ns, 3 \
-             digits and 1 to 3600000000000 ns, 2 digits"
+            "cannot add histograms with different settings: 1 to 3600000000000 ns, 3 digits and 1 to 3600000000000 \
+             ns, 2 digits"
         );
     }
 

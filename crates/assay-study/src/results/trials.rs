@@ -92,7 +92,7 @@ impl<'a> Trials<'a> {
             other => other?,
         };
         if found.kind != FileKind::File || found.size_bytes > LARGEST_FILE_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of a result"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a result file"));
         }
         let file = self.system.open_for_reading(&path, Caching::Buffered)?;
         Ok(Some((file, found.size_bytes)))
@@ -117,7 +117,7 @@ impl<'a> Trials<'a> {
             rest.drain(..begin);
             at += begin as u64;
             if rest.len() > LONGEST_LINE {
-                return Err(self.damaged(line, "this line has no end"));
+                return Err(self.damaged(line, "the line is too long"));
             }
             if is_end {
                 return if rest.is_empty() { Ok(()) } else { self.add(&rest, at, line, false) };
@@ -156,7 +156,7 @@ impl<'a> Trials<'a> {
 
     /// What the line of a trial says.
     fn record(&self, place: &Place) -> Outcome<TrialRecord> {
-        let changed = || self.damaged(place.line, "it was changed while it was read");
+        let changed = || self.damaged(place.line, "the file changed while Assay read it");
         let file = self.file.as_ref().ok_or_else(changed)?;
         let mut bytes = vec![0; place.bytes];
         let read = filled(self.system, file, place.at, &mut bytes);
@@ -177,7 +177,7 @@ impl<'a> Trials<'a> {
     }
 
     fn unreadable(&self, error: &io::Error) -> Failure {
-        Failure::refused(format!("{} cannot be read: {error}", self.path().display()))
+        Failure::refused(format!("cannot read {}: {error}", self.path().display()))
     }
 }
 

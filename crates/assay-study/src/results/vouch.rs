@@ -68,20 +68,19 @@ pub fn vouch(
     bundle::plain_id(&id)?;
     if foreign::is_one(system, directory) {
         return Err(Failure::refused(format!(
-            "{id} was measured elsewhere and added here: it is shown, compared and collected, and nothing \
-             of it is set or gone on with; run the study again here"
+            "{id} was measured elsewhere and added here, so Assay cannot apply or resume it; run the study again here"
         )));
     }
     if !ids::is_one(&id) {
         return Err(Failure::refused(format!(
-            "{id}: no result that was measured here is called so; give its directory its own name back"
+            "{id} is not a valid result ID; restore the original name of the directory"
         )));
     }
     bundle::unlinked(system, directory)?;
     PARTS.iter().try_for_each(|part| bundle::unlinked(system, &directory.join(part)))?;
     if imported::is_one(system, directory) {
         return Err(Failure::refused(format!(
-            "{id} was imported: only what was measured here is acted upon"
+            "{id} was imported; Assay applies and resumes only results measured here"
         )));
     }
     // Looked at before it is read: who cannot write there now could not while it was read.
@@ -90,8 +89,7 @@ pub fn vouch(
     let voucher = Voucher { id: id.clone(), purpose };
     if stored.environment.fleet.is_some() {
         return Err(Failure::refused(format!(
-            "{id} was measured by several hosts together: it can be shown and compared, and nothing of it is \
-             set or gone on with; start a new study"
+            "{id} was measured by several hosts together, so Assay cannot apply or resume it; start a new study"
         )));
     }
     if is_simulated(&stored) {
@@ -104,7 +102,7 @@ pub fn vouch(
     place?;
     if stored.environment.machine.identity != machine::identity(system) {
         return Err(Failure::refused(format!(
-            "{id} was measured on another machine, or by an older version of assay; run the study again here"
+            "{id} was measured on another machine, or by an older Assay version; run the study again here"
         )));
     }
     Ok((stored, voucher))
@@ -119,7 +117,7 @@ fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
         let results = identity::results_directory(system)?;
         if directory.parent() != Some(results.as_path()) {
             return Err(Failure::refused(format!(
-                "{id} is not among the results of root in {}: run the study again with sudo",
+                "{id} is not in root's results directory {}; run the study again with sudo",
                 results.display()
             )));
         }
@@ -132,10 +130,10 @@ fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
     match found {
         Ok(None) => Ok(()),
         Ok(Some(fault)) => Err(Failure::refused(format!(
-            "{id}: somebody else could have changed it: {fault}; run the study again where only {} can write",
+            "{id}: another user could have changed the result: {fault}; run the study again where only {} can write",
             if user == 0 { "root" } else { "you" }
         ))),
-        Err(error) => Err(Failure::refused(format!("{id}: its files cannot be examined: {error}"))),
+        Err(error) => Err(Failure::refused(format!("cannot check the files of {id}: {error}"))),
     }
 }
 
@@ -166,7 +164,7 @@ fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> O
     let id = &stored.id;
     if purpose == Purpose::Apply {
         return Err(Failure::refused(format!(
-            "{id} was simulated: it says nothing of this machine, and nothing of it is applied"
+            "cannot apply {id}: it was simulated and does not describe this machine"
         )));
     }
     let simulated = words(stored).all(|word| word.starts_with(simulated::PREFIX))
@@ -174,7 +172,7 @@ fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> O
     let reads = stored.study.power_meter.is_some() || stored.plan.meter.is_some();
     if !simulated || changes(stored) || reads && system.user().id == 0 {
         return Err(Failure::refused(format!(
-            "{id} was simulated, but the machine is part of it: run the study itself"
+            "{id} was simulated, but also uses the real machine; run the study again"
         )));
     }
     Ok(())

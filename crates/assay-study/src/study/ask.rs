@@ -216,7 +216,9 @@ fn ratio(text: &str) -> Option<f64> {
 }
 
 fn wrong(text: &str) -> String {
-    format!("`{text}` is not an amount; use for example 90 IOPS, 95 MB/s or 100 us")
+    format!(
+        "`{text}` is not an amount; use a number with a unit, such as 90 IOPS, 95 MB/s or 100 us"
+    )
 }
 
 impl TryFrom<String> for Amount {
@@ -265,7 +267,7 @@ impl FromStr for Price {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a price; use for example 12.50 GBP");
+        let wrong = || format!("`{text}` is not a price; example: 12.50 GBP");
         let (amount, currency) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let (amount, currency): (f64, &str) =
             (amount.parse().map_err(|_| wrong())?, currency.trim());

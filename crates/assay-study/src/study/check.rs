@@ -65,14 +65,14 @@ impl Checker<'_> {
             return;
         }
         if looks && stop.interim_at.is_empty() {
-            let hint = "add for example: interim_at = [6, 12, 24]".to_owned();
-            self.key("stop", "rule interim needs the replicates of its analyses", Some(hint));
+            let hint = "example: interim_at = [6, 12, 24]".to_owned();
+            self.key("stop", "rule interim requires interim_at", Some(hint));
         }
         let last = stop.interim_at.last().copied();
         if looks && replicates != DEFAULT_REPLICATES && last.is_some_and(|last| last != replicates)
         {
-            let hint = "remove replicates: the last interim analysis sets their number".to_owned();
-            self.key("replicates", "replicates and the last interim analysis disagree", Some(hint));
+            let hint = "remove replicates; the last interim analysis sets the number".to_owned();
+            self.key("replicates", "replicates and interim_at conflict", Some(hint));
         }
         if !looks && !stop.interim_at.is_empty() {
             let hint = "add rule = \"interim\", or remove interim_at".to_owned();
@@ -81,9 +81,9 @@ impl Checker<'_> {
         let by_gate = stop.rule == StopRule::Gate;
         if (by_gate || stop.rule == StopRule::Fixed) && stop.ci_half_width.is_some() {
             let message = if by_gate {
-                "a study that ends by its gate cannot end by a half-width"
+                "rule gate does not use ci_half_width"
             } else {
-                "a study of fixed length cannot end by a half-width"
+                "rule fixed does not use ci_half_width"
             };
             let hint = "add rule = \"decided\" or \"interim\", or remove ci_half_width".to_owned();
             self.key("stop/ci_half_width", message, Some(hint));
@@ -92,10 +92,8 @@ impl Checker<'_> {
             let (before, after) =
                 (format!("stop/interim_at/{index}"), format!("stop/interim_at/{}", index + 1));
             if pair[1] <= pair[0] && !self.mistakes.is_wrong(&before) {
-                let message = format!(
-                    "interim_at must increase: {} does not come after {}",
-                    pair[1], pair[0]
-                );
+                let message =
+                    format!("interim_at must increase, but {} follows {}", pair[1], pair[0]);
                 self.value(&after, message, None);
             }
         }
@@ -105,29 +103,30 @@ impl Checker<'_> {
     fn gate(&mut self, study: &Study) {
         let Some(gate) = &study.gate else {
             if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
-                let hint = "add gate = { max_regression = \"5%\" }, or remove the rule".to_owned();
-                self.value("stop/rule", "rule gate needs a gate", Some(hint));
+                let hint = "add gate = { max_regression = \"5%\" }, or remove rule".to_owned();
+                self.value("stop/rule", "rule gate requires a gate", Some(hint));
             }
             return;
         };
         if !study.order.tells_arms_from_time() && !self.mistakes.is_wrong("order") {
             let message = format!(
-                "a gate is inconclusive in {} order, which confounds settings with time",
+                "a gate is inconclusive in {} order, which confounds configurations with time",
                 study.order.name()
             );
             let hint = "use order = \"chained\" or \"random\", or remove the gate".to_owned();
             self.value("order", message, Some(hint));
         }
         if study.stop.rule == StopRule::Gate && gate.must_detect.is_some() {
-            let message = "a study that ends by its gate passes a row only within the limit at 95% confidence";
-            let hint = "remove must_detect or the gate stop rule".to_owned();
+            let message =
+                "with rule gate, a row passes only if it is within the limit (95% confidence)";
+            let hint = "remove must_detect or rule = \"gate\"".to_owned();
             self.value("gate/must_detect", message, Some(hint));
         }
         let known = metrics_of(study);
         let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
         if let Some(name) = gate.metric.as_deref().filter(unknown) {
             let message = format!("no workload of this study has the metric \"{name}\"");
-            self.value("gate/metric", message, Some(format!("it has {}", known.join(", "))));
+            self.value("gate/metric", message, Some(format!("use one of {}", known.join(", "))));
             return;
         }
         self.allowance(study, gate);
@@ -144,18 +143,17 @@ impl Checker<'_> {
         let what = named.unwrap_or("the primary metric");
         match (gate.max_regression, may_be_zero) {
             (Loss::Share(_), true) => {
-                let message = format!("{what} may be zero, so a share cannot be its limit");
+                let message = format!("{what} may be zero, so the limit cannot be a percentage");
                 let hint = "use an absolute increase, such as +10".to_owned();
                 self.value("gate/max_regression", message, Some(hint));
             }
             (Loss::Amount(_), false) => {
-                let message = format!("{what} is compared by ratios");
-                let hint = "use a share, such as 5%".to_owned();
+                let message = format!("Assay compares {what} by ratio, not by difference");
+                let hint = "use a percentage, such as 5%".to_owned();
                 self.value("gate/max_regression", message, Some(hint));
             }
             (Loss::Amount(_), true) if gate.must_detect.is_some() => {
-                let message =
-                    "an absolute gate passes a row only within the limit at 95% confidence";
+                let message = "with an absolute gate, a row passes only if it is within the limit (95% confidence)";
                 let hint = "remove must_detect".to_owned();
                 self.value("gate/must_detect", message, Some(hint));
             }
@@ -203,11 +201,13 @@ impl Checker<'_> {
                 let hint = if runs_programs(study) { unnamed(name) } else { hint };
                 self.key(&path, format!("unknown factor \"{name}\""), Some(hint));
             } else if taken && work::is_work(name) {
-                let message = format!("{name} is reserved and cannot replace {{{name}}}");
+                let message = format!(
+                    "{name} is a reserved key and cannot be the factor for the placeholder {{{name}}}"
+                );
                 self.key(&path, message, Some(format!("use my-{name}")));
             } else if levels.is_empty() {
-                let hint = format!("write for example: {name} = {}", reader::example(name));
-                self.value(&path, format!("{name} has no level"), Some(hint));
+                let hint = format!("example: {name} = {}", reader::example(name));
+                self.value(&path, format!("{name} has no levels"), Some(hint));
             } else if levels.len() > MOST_ARMS {
                 let (count, most) =
                     (show::count(levels.len() as u64), show::count(MOST_ARMS as u64));
@@ -269,7 +269,7 @@ impl Checker<'_> {
             } else if !self.any_wrong_level(name, levels) {
                 let known: Vec<&str> = levels.iter().map(String::as_str).collect();
                 let message = format!("{name} has no level \"{level}\"");
-                self.value(&path, message, Some(format!("its levels are {}", known.join(", "))));
+                self.value(&path, message, Some(format!("the levels are {}", known.join(", "))));
             }
         }
     }
@@ -305,7 +305,7 @@ impl Checker<'_> {
             let lacking: Vec<&str> =
                 study.factors.keys().filter(lacks).map(String::as_str).collect();
             if !lacking.is_empty() {
-                let hint = "give each of [[configurations]] one level of every factor".to_owned();
+                let hint = "give each [[configurations]] table all factors".to_owned();
                 self.key(
                     &path,
                     format!("this configuration lacks {}", lacking.join(" and ")),
@@ -316,7 +316,7 @@ impl Checker<'_> {
             {
                 self.key(
                     &path,
-                    format!("this configuration repeats configuration {}", first + 1),
+                    format!("this configuration is identical to configuration {}", first + 1),
                     None,
                 );
             }
@@ -336,8 +336,7 @@ impl Checker<'_> {
                 product.join(" x "),
                 show::count(MOST_ARMS as u64)
             );
-            let hint =
-                "remove levels, or list the relevant configurations: [[configurations]]".to_owned();
+            let hint = "remove levels, or list only the relevant [[configurations]]".to_owned();
             self.key("factors", message, Some(hint));
         }
     }
@@ -366,7 +365,7 @@ impl Checker<'_> {
             let is_told = self.mistakes.is_wrong(&format!("factors/{name}"));
             if !study.factors.contains_key(first) && !is_told {
                 let what = layers::one(layer.noun());
-                let message = format!("{name} requires {what} that the study creates");
+                let message = format!("{name} requires {what} created by the study");
                 let level = reader::example(first);
                 let level = level.split_once(',').map_or(level, |(level, _)| level);
                 let level = level.trim_matches(['[', ']']);
@@ -382,9 +381,9 @@ impl Checker<'_> {
         {
             let noun = layer.noun();
             let message = format!(
-                "a device has one {noun} at a time, so several cannot each be created once per study"
+                "a device has one {noun} at a time, so Assay cannot create several once per study"
             );
-            let hint = "remove recreate_per; Assay then recreates each per replicate".to_owned();
+            let hint = "remove recreate_per; the default is once per replicate".to_owned();
             self.value("recreate_per", message, Some(hint));
         }
     }
@@ -406,7 +405,7 @@ impl Checker<'_> {
                 needed.zip(area).filter(|(needed, area)| *needed > area.0 / 2)
             {
                 let message = format!(
-                    "operations of {} do not fit into half of an area of {area}",
+                    "the background load needs {}, more than half of the area of {area}",
                     Bytes(needed)
                 );
                 self.value(&format!("workload/{index}/background/size"), message, None);
@@ -436,7 +435,7 @@ impl Checker<'_> {
             return;
         }
         let name = workload.work.kind().about.name;
-        let hint = format!("remove the others: {name} must be the only workload");
+        let hint = format!("remove the other workloads; {name} must run alone");
         if study.workload.len() > 1 {
             let message = format!("{name} cannot run with other workloads");
             self.key(&format!("workload/{index}/{name}"), message, Some(hint));
@@ -499,11 +498,14 @@ fn runs_programs(study: &Study) -> bool {
 }
 
 fn unnamed(factor: &str) -> String {
-    format!("put {{{factor}}} into a line of the command to insert the level")
+    if factor.starts_with("env:") {
+        return "use the name of an environment variable, such as env:THREADS".to_owned();
+    }
+    format!("to insert the level, write {{{factor}}} in a command line")
 }
 
 /// Whether some work of a study names a factor in its own words.
-fn is_taken(study: &Study, factor: &str) -> bool {
+pub fn is_taken(study: &Study, factor: &str) -> bool {
     let around = InStudy::of(&study.factors);
     study.workload.iter().any(|workload| workload.work.takes(factor, &around))
 }
@@ -525,11 +527,11 @@ fn no_factor(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
     let known: Vec<&str> = factors.keys().map(String::as_str).collect();
     words::did_you_mean(name, &known).unwrap_or_else(|| {
         if reader::unknown_factor(name).is_none() {
-            format!("add it below [factors]: {name} = {}", reader::example(name))
+            format!("add the factor below [factors]: {name} = {}", reader::example(name))
         } else if known.is_empty() {
-            "this study has no factors: add them below [factors]".to_owned()
+            "this study has no factors; add some below [factors]".to_owned()
         } else {
-            format!("its factors are {}", known.join(", "))
+            format!("the factors are {}", known.join(", "))
         }
     })
 }

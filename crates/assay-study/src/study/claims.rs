@@ -42,7 +42,7 @@ fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
         let path = format!("question/{index}/kind");
         if ask.kind != AskKind::Bound && !mistakes.is_wrong(&path) {
             let message = "requirements need kind = \"bound\" in each question".to_owned();
-            let hint = "write kind = \"bound\", or leave requirements out".to_owned();
+            let hint = "write kind = \"bound\", or remove requirements".to_owned();
             mistakes.add(&path, places.of(&path).value, message, Some(hint));
         }
     }
@@ -56,14 +56,14 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     }
     let names: Vec<&str> = study.workload.iter().map(|work| work.name.as_str()).collect();
     if ask.workloads.is_empty() {
-        let hint = format!("workloads are {}", names.join(", "));
-        return Some(("workloads", "a question is about a workload".to_owned(), Some(hint)));
+        let hint = format!("the workloads are {}", names.join(", "));
+        return Some(("workloads", "a question needs a workload".to_owned(), Some(hint)));
     }
     // Classes of requests are called by the workload that they are of: `backup, reads`.
     let own = |name: &str| name.split(", ").next().is_some_and(|own| names.contains(&own));
     if let Some(unknown) = ask.workloads.iter().find(|name| !own(name)) {
         let hint = words::did_you_mean(unknown, &names);
-        let all = || format!("workloads are {}", names.join(", "));
+        let all = || format!("the workloads are {}", names.join(", "));
         let message = format!("unknown workload \"{unknown}\"");
         return Some(("workloads", message, Some(hint.unwrap_or_else(all))));
     }
@@ -84,7 +84,7 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         let hint = "use a ratio such as 1/3 or \"4.5 times\" only with kind = \"ratio\"";
         return Some((
             key,
-            format!("{} does not fit this kind", amount.text),
+            format!("{} does not match the kind of question", amount.text),
             Some(hint.to_owned()),
         ));
     }
@@ -131,11 +131,11 @@ fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<S
         (io.is_none(), "max-rate needs a workload of kind io"),
         (
             io.is_some_and(|io| io.arrival_rate.is_some()),
-            "remove arrival_rate: the study searches for it",
+            "remove arrival_rate; a max-rate study searches for the rate",
         ),
         (
             io.is_some_and(|io| io.operations.is_some()),
-            "remove operations: max-rate trials end by time",
+            "remove operations; max-rate trials end by time",
         ),
         (study.question.len() > 1, "a max-rate study cannot have other questions"),
         (
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn a_question_about_one_class_names_its_rows() {
         let told = asked("evening", "write_response_p99_ns").unwrap_err();
-        assert!(told.contains("belongs to \"evening, played writes\""), "{told}");
-        assert_eq!(asked("evening, played writes", "write_response_p99_ns"), Ok(()));
+        assert!(told.contains("belongs to \"evening, replayed writes\""), "{told}");
+        assert_eq!(asked("evening, replayed writes", "write_response_p99_ns"), Ok(()));
         assert_eq!(asked("evening", "response_p99_ns"), Ok(()));
     }
 }

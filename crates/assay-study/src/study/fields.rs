@@ -40,7 +40,7 @@ pub static STUDY: Fields = Fields {
             "question that the study answers",
             "title = \"Which queue depth is best?\"",
         ),
-        field("preset", Form::Text, "preset that the study comes from", "preset = \"check\""),
+        field("preset", Form::Text, "preset on which the study is based", "preset = \"check\""),
         field(
             "confirms",
             Form::Text,
@@ -50,32 +50,33 @@ pub static STUDY: Fields = Fields {
         field(
             "race_ratio",
             Form::Text,
-            "ratio of the confirmed race's winner to the baseline at that time",
+            "ratio of the winner to the baseline as measured by the race",
             "race_ratio = \"1.09\"",
         ),
         field(
             "lead_figure",
             Form::Word(super::lead::names),
-            "first figure on the result's page, with its table; by default the one with the answer",
+            "first figure on the result page, with its table; by default the figure with the answer",
             "lead_figure = \"surface\"",
         ),
         field(
             "requirements",
             Form::Text,
-            "requirements for the target; all questions must be of kind bound; exit code 0 if each bound holds (95% \
-             confidence), 1 if one fails, otherwise 5",
+            "name of the requirements for the target; all questions must have kind = \"bound\"; exit code 0 if all \
+             bounds are met (95% confidence), 1 if any bound fails, otherwise 5",
             "requirements = \"our queue\"",
         ),
         field(
             "target",
             Form::OneOf(&TARGET),
-            "target; targets on the command line take precedence",
+            "target of the study; targets on the command line override it",
             "target = { directory = \".\" }",
         ),
         field(
             "members",
             Form::Whole { least: 2, most: MOST_MEMBERS },
-            "number of devices per target; --scratch creates as many, and several given targets then form one",
+            "number of devices per target; --scratch creates that many, and several targets on the command line form \
+             one array",
             "members = 4",
         ),
         field("area", Form::Table(&AREA), "test area", "area = { size = \"512 MiB\" }"),
@@ -88,7 +89,7 @@ pub static STUDY: Fields = Fields {
         field(
             "margin",
             Form::Share,
-            "margin of equivalence, fixed in advance; 5% by default",
+            "equivalence margin, fixed in advance; 5% by default",
             "margin = \"5%\"",
         ),
         field(
@@ -106,26 +107,26 @@ pub static STUDY: Fields = Fields {
         field(
             "aa_control",
             Form::Flag,
-            "A/A control: a second, identical baseline that shows the noise floor; by default with three or more \
-             configurations",
+            "A/A control: a second, identical baseline that measures the noise floor; true by default with three or \
+             more configurations",
             "aa_control = true",
         ),
         field(
             "order",
             Form::Word(|| vec!["random", "chained", "rcbd", "crd", "sequential"]),
-            "randomization of the trial order; random by default",
+            "trial order; random by default",
             "order = \"random\"",
         ),
         field(
             "warmup_trial",
-            Form::Word(|| vec!["half", "whole", "none"]),
+            Form::Word(|| vec!["half", "full", "none"]),
             "warm-up before each replicate, as a fraction of a trial, excluded from results; half by default",
-            "warmup_trial = \"whole\"",
+            "warmup_trial = \"full\"",
         ),
         field(
             "budget",
             Form::Time { least: SMALLEST_BUDGET },
-            "time budget per target, divided among trials without a time",
+            "time budget per target, divided among trials without a runtime",
             "budget = \"60 s\"",
         ),
         field(
@@ -143,61 +144,61 @@ pub static STUDY: Fields = Fields {
         field(
             "repeat_disturbed",
             Form::Flag,
-            "repeat a disturbed replicate; true by default",
+            "repeat disturbed replicates; true by default",
             "repeat_disturbed = false",
         ),
         field(
             "probes",
             Form::Names(assay_machine::probes::names),
-            "probes for each trial, in addition to those without overhead",
+            "additional probes for each trial; probes without overhead always run",
             "probes = [\"block-latency\"]",
         ),
         field(
             "power_meter",
             Form::Text,
-            "file of an external power meter, with a time and watts per line",
+            "log file of an external power meter; each line contains a time and a power in watts",
             "power_meter = \"meter.csv\"",
         ),
         field(
             "precondition",
             Form::Table(&PRECONDITION),
-            "precondition the whole device before the first trial; requires permission to overwrite it",
+            "precondition the whole device before the first trial; requires permission to overwrite the device",
             "precondition = { passes = 2 }",
         ),
         field(
             "discard",
             Form::Flag,
-            "discard the device before creating each filesystem; false by default",
+            "discard all blocks of the device before creating each filesystem; false by default",
             "discard = true",
         ),
         field(
             "page_cache",
             Form::Word(|| vec!["cold", "warm"]),
-            "state of the page cache before trials that read through it; verified if set",
+            "state of the page cache before trials with buffered reads; if set, Assay verifies the state",
             "page_cache = \"warm\"",
         ),
         field(
             "wait_idle",
             Form::Time { least: ONE_NS },
-            "maximum wait for idle devices before each trial",
+            "maximum time to wait for idle devices before each trial",
             "wait_idle = \"10 s\"",
         ),
         field(
             "recreate_per",
             Form::Word(|| vec!["replicate", "study"]),
-            "how often to recreate the filesystem of the factor filesystem; replicate by default",
+            "how often to recreate the filesystem if filesystem is a factor; replicate by default",
             "recreate_per = \"replicate\"",
         ),
         field(
             "stop",
             Form::Table(&STOP),
-            "when the study ends; by default after its replicates",
+            "when the study ends; by default after all replicates",
             "stop = { rule = \"interim\", interim_at = [6, 12, 24] }",
         ),
         field(
             "gate",
             Form::Table(&GATE),
-            "maximum regression against the baseline; exit code 1 beyond it",
+            "maximum regression against the baseline; exit code 1 if exceeded",
             "gate = { max_regression = \"5%\" }",
         ),
         field(
@@ -209,26 +210,26 @@ pub static STUDY: Fields = Fields {
         field(
             "search",
             Form::Space,
-            "search space: levels as a list, or as a range in doublings or steps of an amount; the study is a race \
-             unless stop sets another rule",
+            "search space: levels as a list, or as a range in doublings or steps of an amount; the study becomes a \
+             race unless stop sets another rule",
             "search = { read_ahead = \"16 KiB .. 4 MiB in doublings\" }",
         ),
         field(
             "exclude",
             Form::Words,
-            "meaningless combinations of levels to exclude; the baseline always stays",
+            "meaningless combinations of levels to exclude; Assay always keeps the baseline",
             "exclude = [\"scheduler = none and nr_requests > 256\", \"queue_depth > nr_requests\"]",
         ),
         field(
             "unavailable",
             Form::Texts,
-            "unavailable settings when the study began, each with the reason; set by Assay",
+            "settings that were unavailable at the start of the study, with reasons; set by Assay",
             "unavailable = { wbt_latency = \"the kernel has none\" }",
         ),
         field(
             "configurations",
             Form::Arms,
-            "individual configurations, instead of all combinations",
+            "list of configurations to use instead of all combinations",
             "configurations = [{ queue_depth = 1 }, { queue_depth = 32 }]",
         ),
         needed(
@@ -252,14 +253,20 @@ pub static STUDY: Fields = Fields {
         field(
             "published",
             Form::Tables(&PUBLISHED),
-            "published numbers to show next to the results, one table per pointer",
+            "published numbers to show next to the results, one table per number",
             "[[published]]",
         ),
         field(
             "card",
             Form::Table(&CARD),
-            "product claims of the card, which add its row to the flash table",
+            "claims and price of a card, for its row in the flash table",
             "card = { rated = \"95 MB/s\", price = \"12.50 GBP\" }",
+        ),
+        field(
+            "hosts",
+            Form::Table(&HOSTS),
+            "handling of late and failed hosts in a multi-host study",
+            "hosts = { on_failure = \"continue\" }",
         ),
     ],
 };
@@ -271,19 +278,19 @@ pub static TARGET: Fields = Fields {
         field(
             "directory",
             Form::Text,
-            "directory; Assay creates a file in it and removes it",
+            "directory, in which Assay creates and removes its own file",
             "target = { directory = \".\" }",
         ),
         field(
             "file",
             Form::Text,
-            "existing file, for reading only",
+            "existing file, which Assay only reads",
             "target = { file = \"disk.img\" }",
         ),
         field(
             "device",
             Form::Text,
-            "block device, for reading only unless --destroy names it",
+            "block device, which Assay only reads unless --destroy names the device",
             "target = { device = \"/dev/sdX\" }",
         ),
         field(
@@ -321,7 +328,7 @@ pub static LAW: Fields = Fields {
         field(
             "p99",
             Form::Time { least: ONE_NS },
-            "p99 of the service time; for lognormal",
+            "p99 of the service time, for lognormal only",
             "p99 = \"400 us\"",
         ),
         field(
@@ -333,13 +340,13 @@ pub static LAW: Fields = Fields {
         field(
             "announced_size",
             Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
-            "announced capacity, for workload capacity; 1 GiB by default",
+            "announced capacity, for workloads of kind capacity; 1 GiB by default",
             "announced_size = \"64 GB\"",
         ),
         field(
             "usable_size",
             Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
-            "real capacity; by default the announced one",
+            "real capacity; by default the announced capacity",
             "usable_size = \"8 GB\"",
         ),
         field(
@@ -358,13 +365,13 @@ pub static AREA: Fields = Fields {
         field(
             "size",
             Form::Size { least: Bytes(SMALLEST_AREA_BYTES), most: Bytes(u64::MAX) },
-            "size; by default 1 GiB or a tenth of the free space",
+            "size; by default 1 GiB or 10% of the free space",
             "area = { size = \"512 MiB\" }",
         ),
         field(
             "offset",
             Form::Start,
-            "offset of the area, or of the filesystem, on a block device; by default its start",
+            "offset of the area, or of the filesystem, on a block device; by default the start of the device",
             "area = { offset = \"50%\", size = \"512 MiB\" }",
         ),
         field(
@@ -389,8 +396,8 @@ pub static PRECONDITION: Fields = Fields {
         field(
             "compressibility",
             Form::Content,
-            "data to write; random by default",
-            "precondition = { compressibility = \"random\" }",
+            "compressible share of the data; 0% (random data) by default",
+            "precondition = { compressibility = \"0%\" }",
         ),
     ],
 };
@@ -402,34 +409,65 @@ pub static STOP: Fields = Fields {
         field(
             "rule",
             Form::Word(|| vec!["fixed", "interim", "decided", "gate", "best"]),
-            "end after the replicates, after a declared interim analysis, after any replicate, when the gate is \
-             decided, or as a race when one configuration is left",
+            "end after all replicates, after a declared interim analysis, after any replicate, when the gate is \
+             decided, or when one configuration of a race is left",
             "rule = \"interim\"",
         ),
         field(
             "interim_at",
             Form::Rising { least: SMALLEST_LOOK, most: MOST_REPLICATES },
-            "replicates with an interim analysis, for rule interim",
+            "numbers of replicates after which to run an interim analysis, for rule interim",
             "interim_at = [6, 12, 24]",
         ),
         field(
             "ci_half_width",
             Form::Share,
-            "sufficient half-width of the CIs, for rules interim and decided",
+            "half-width of the CIs at which the study ends, for rules interim and decided",
             "ci_half_width = \"3%\"",
         ),
         field(
             "indifference_zone",
             Form::Share,
-            "maximum distance of a race's winner from the best; by default the margin",
+            "maximum acceptable loss of a race's winner against the best configuration; by default the margin",
             "indifference_zone = \"2%\"",
         ),
         field(
             "screen",
             Form::Flag,
-            "drop levels from a grid of more than 40 configurations before its race, by main effects only, without \
+            "drop levels from a grid of more than 40 configurations before the race, by main effects only, ignoring \
              interactions",
             "screen = true",
+        ),
+        field(
+            "confirm",
+            Form::Flag,
+            "confirm the winner with fresh trials right after the race",
+            "confirm = true",
+        ),
+    ],
+};
+
+/// Words of `hosts`.
+pub static HOSTS: Fields = Fields {
+    label: "hosts",
+    rows: &[
+        field(
+            "on_failure",
+            Form::Word(|| vec!["stop", "continue"]),
+            "what to do if a host fails: stop the study or continue without the host; stop by default",
+            "on_failure = \"continue\"",
+        ),
+        field(
+            "barrier_timeout",
+            Form::Time { least: ONE_NS },
+            "extra time to wait for a late host at a barrier, after twice the expected time; 10 s by default",
+            "barrier_timeout = \"30 s\"",
+        ),
+        field(
+            "join_timeout",
+            Form::Time { least: ONE_NS },
+            "maximum time to wait for all hosts to join; 10 min by default",
+            "join_timeout = \"1 h\"",
         ),
     ],
 };
@@ -441,14 +479,14 @@ pub static GATE: Fields = Fields {
         needed(
             "max_regression",
             Form::LossOrAmount,
-            "maximum regression: a share, or an absolute increase for a count that may be zero",
+            "maximum regression: a percentage, or an absolute increase for a count that may be zero",
             "max_regression = \"5%\"",
         ),
         field(
             "must_detect",
             Form::Loss,
-            "rows that cannot detect a regression of this size are inconclusive; 30% by default, more for a gate above \
-             5%",
+            "regression that a row must be able to detect, or the row is inconclusive; 30% by default, higher for a \
+             gate above 5%",
             "must_detect = \"15%\"",
         ),
         field(
@@ -466,7 +504,7 @@ pub static GATE: Fields = Fields {
         field(
             "exit_inconclusive",
             Form::Whole { least: 1, most: 255 },
-            "exit code for an inconclusive gate, instead of 5",
+            "exit code for an inconclusive gate (default: 5)",
             "exit_inconclusive = 125",
         ),
     ],
@@ -479,9 +517,8 @@ pub static QUESTION: Fields = Fields {
         needed(
             "kind",
             Form::Word(|| super::AskKind::WORDS.to_vec()),
-            "type of claim: the metric's peak, its change with a factor, a level that is first, last, better than, \
-             equal to or a multiple of another, a reached value, whether a level suffices (as good as the best within \
-             the margin), or the maximum load below a limit",
+            "type of claim: peak of the metric, change with a factor, rank of a level, comparison or ratio of two \
+             levels, bound, sufficient level (as good as the best within the margin), or maximum load below a limit",
             "kind = \"peak\"",
         ),
         needed(
@@ -499,7 +536,7 @@ pub static QUESTION: Fields = Fields {
         needed(
             "workloads",
             Form::Words,
-            "workloads of the claim, which must apply to each",
+            "workloads of the claim; the claim must hold for each of these workloads",
             "workloads = [\"random-read\"]",
         ),
         field(
@@ -518,8 +555,8 @@ pub static QUESTION: Fields = Fields {
         field(
             "level",
             Form::Text,
-            "level of the claim; without it and `versus`, the second level of the varied factor over the first (beats \
-             and equal: without factor)",
+            "level of the claim; without level and `versus`, the second level of the varied factor against the first \
+             (beats and equal: without factor)",
             "level = \"none\"",
         ),
         field("versus", Form::Text, "level to compare with", "versus = \"bfq\""),
@@ -529,13 +566,13 @@ pub static QUESTION: Fields = Fields {
             "lowest and highest level of a claimed peak",
             "between = [\"32\", \"64\"]",
         ),
-        field("min", Form::Amount, "minimum; for a ratio a factor, as in 1/3", "min = \"90 IOPS\""),
+        field("min", Form::Amount, "minimum; for kind ratio, such as 1/3", "min = \"90 IOPS\""),
         field("max", Form::Amount, "maximum", "max = \"100 us\""),
         field(
             "slo",
             Form::Text,
-            "response limit for max-rate, counted from the intended start of an operation: p50, p90, p99 or p99.9 and \
-             a time",
+            "response-time limit for max-rate, measured from the intended start of an operation: p50, p90, p99 or \
+             p99.9, and a time",
             "slo = \"p99 < 2 ms\"",
         ),
     ],
@@ -548,39 +585,39 @@ pub static PUBLISHED: Fields = Fields {
         field(
             "article",
             Form::Text,
-            "title of the article that prints it; by default the first of the study's articles",
+            "title of the article with the number; by default the study's first article",
             "article = \"Fixing BufferBloat\"",
         ),
         needed("table", Form::Text, "bundled table with the number", "table = \"schedulers.csv\""),
         needed(
             "row",
             Form::Words,
-            "words that select the rows, each a whole cell",
+            "words that select the rows; each word must match a whole cell",
             "row = [\"ext4\", \"write\"]",
         ),
         needed("column", Form::Text, "column of the numbers", "column = \"noop\""),
         field(
             "part",
             Form::Whole { least: 1, most: 9 },
-            "number within a cell that has several, separated by /",
+            "position of the number in a cell with several numbers, separated by /",
             "part = 1",
         ),
         field(
             "unit",
             Form::Text,
-            "the author's unit; by default from the table's column `unit`",
+            "unit of the published number; by default from the table's column `unit`",
             "unit = \"K/s\"",
         ),
         field(
             "name",
             Form::Text,
-            "label, with {column} for the row's cell; by default the words of the row",
+            "label; {column} in the label inserts that cell of the row; by default the words of `row`",
             "name = \"noop on {fs}\"",
         ),
         needed(
             "workload",
             Form::Text,
-            "workload to show it next to",
+            "workload next to which to show the number",
             "workload = \"sequential-write\"",
         ),
         needed(
@@ -592,7 +629,7 @@ pub static PUBLISHED: Fields = Fields {
         field(
             "at",
             Form::Arm,
-            "levels of the configurations to show it next to; a column name stands for the row's cell",
+            "levels of the configurations next to which to show the number; a column name inserts that cell of the row",
             "at = { filesystem = \"fs\", scheduler = \"none\" }",
         ),
         field(
@@ -611,14 +648,14 @@ pub static CARD: Fields = Fields {
         field(
             "rated",
             Form::Claims,
-            "printed rating: a speed, IOPS, SD card classes",
+            "printed ratings: speeds, IOPS, SD card classes",
             "card = { rated = \"95 MB/s, V30, A1\" }",
         ),
         field("price", Form::Price, "price", "card = { price = \"12.50 GBP\" }"),
         field(
             "capacity",
             Form::Size { least: Bytes(1), most: Bytes(u64::MAX) },
-            "printed capacity; by default the drive's",
+            "printed capacity; by default the capacity of the drive",
             "card = { capacity = \"16 GB\" }",
         ),
     ],
@@ -632,7 +669,7 @@ pub fn tables() -> impl Iterator<Item = &'static Fields> {
         .chain(kinds)
         .chain([&work::io::keys::BACKGROUND])
         .chain([&STOP, &AREA, &PRECONDITION, &TARGET, &LAW, &QUESTION, &PUBLISHED, &CARD])
-        .chain([&GATE, &work::command::READS])
+        .chain([&GATE, &HOSTS, &work::command::READS])
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 pub(super) mod mistakes;
 pub(super) mod reader;
 pub(super) mod scalar;
+mod set;
 mod typed;
 
 use assay_base::failure::{Failure, Outcome};
@@ -18,6 +19,7 @@ use toml_parser::lexer::TokenKind;
 
 use super::{FORMAT, Study, check, search, words};
 use mistakes::Mistakes;
+pub use set::{KeyValue, is_key};
 pub use typed::Typed;
 
 /// A study file to start from; it is read in tests.
@@ -32,11 +34,11 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
     read(text).map_err(|mistakes| Failure::mistake(mistakes.render(name, text)))
 }
 
-/// Judges a study that options of a command line have changed, by the rules of files; `name` is what the
-/// user calls the study. All mistakes are told at once, each with the option that it comes from: the
-/// user sees no file that they could stand in.
-pub fn changed(name: &str, study: &Study, typed: &[Typed]) -> Outcome<Study> {
-    let text = write(study)?;
+/// Sets keys of a study that options of a command line have changed, and checks it by the rules of files. `name` is what
+/// the user calls the study. All mistakes are reported at once, each with the option that caused it, because the user
+/// sees no file with their place.
+pub fn changed(name: &str, study: &Study, keys: &[KeyValue], typed: &[Typed]) -> Outcome<Study> {
+    let text = set::written(study, keys)?;
     read(&text).map_err(|mistakes| Failure::mistake(mistakes.by_option(name, typed)))
 }
 
@@ -45,9 +47,9 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     if let Some((at, kind)) = too_deep(text) {
         let message = match kind {
             TokenKind::Dot => {
-                format!("this key has more than {MOST_OPEN} parts, more than any key of a study")
+                format!("this key has more than {MOST_OPEN} parts, more than any study key")
             }
-            _ => format!("{MOST_OPEN} brackets are open here; close them"),
+            _ => format!("{MOST_OPEN} brackets are unclosed here; close some"),
         };
         mistakes.add("brackets", at..at + 1, message, None);
         return Err(mistakes);
@@ -143,11 +145,11 @@ fn plain(study: &Study) -> Result<(), String> {
         outside::plain("a level", level)?;
     }
     let texts = study.unavailable.iter().flat_map(|(name, reason)| [name, reason]);
-    texts.chain(&study.exclude).try_for_each(|text| outside::plain("what is left out", text))?;
+    texts.chain(&study.exclude).try_for_each(|text| outside::plain("an exclusion", text))?;
     study.workload.iter().try_for_each(|workload| outside::plain("a workload", &workload.name))?;
     study.confirms.iter().try_for_each(|id| outside::plain("a result", id))?;
     study.race_ratio.iter().try_for_each(|ratio| outside::plain("a ratio", ratio))?;
-    study.requirements.iter().try_for_each(|purpose| outside::plain("a purpose", purpose))
+    study.requirements.iter().try_for_each(|purpose| outside::plain("a requirement", purpose))
 }
 
 /// Writes a study as it would be read again.
@@ -191,7 +193,7 @@ fn syntax(message: &str, at: &str) -> (String, Option<String>) {
         }
         _ if bare && (message.starts_with("string values") || message.starts_with("invalid ")) => {
             match words::did_you_mean(word, &["true", "false"]) {
-                Some(flag) => ("this is not a value", Some(flag.replace('"', ""))),
+                Some(flag) => ("this text is not a value", Some(flag.replace('"', ""))),
                 None => ("text needs quotes", Some(format!("write \"{word}\""))),
             }
         }

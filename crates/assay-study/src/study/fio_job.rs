@@ -135,7 +135,7 @@ impl Told {
     }
 
     fn leave_out(&mut self, line: usize, text: &str) {
-        self.remark(format!("line {line} is ignored: {text}"));
+        self.remark(format!("line {line} ignored: {text}"));
     }
 
     fn remark(&mut self, text: impl Into<String>) {
@@ -154,7 +154,7 @@ pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
     let mut told = Told { partly: way.partly, ..Told::default() };
     let jobs = sections::jobs(text, way, &mut told);
     if jobs.is_empty() && told.refused.is_empty() {
-        told.refuse(1, "the file has no job; a job is a section such as [read]");
+        told.refuse(1, "the file has no job; add a section such as [read]");
     }
     let mut first = None;
     let works: Vec<Vec<Work>> = together::groups(&jobs, &mut told)
@@ -163,9 +163,9 @@ pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
         .filter(|group| !group.is_empty())
         .collect();
     if works.is_empty() && told.refused.is_empty() {
-        let why = told.remarks.iter().filter(|remark| remark.contains(" is ignored"));
+        let why = told.remarks.iter().filter(|remark| remark.contains(" ignored: "));
         let why: Vec<&str> = why.map(String::as_str).collect();
-        told.refuse(1, format!("Assay supports none of its jobs: {}", why.join("; ")));
+        told.refuse(1, format!("Assay does not support any of the jobs: {}", why.join("; ")));
     }
     if told.refused.is_empty() {
         let study = study(name, &works, &mut told);
@@ -203,9 +203,8 @@ fn at_once<'j>(
         told.refuse_key(
             line,
             format!(
-                "[{}]: it would run at once with [{}] and [{}], and does something else; at most \
-                 two different works can: one is measured, the other one is the load beside it. Write \
-                 stonewall where jobs are to run one after the other",
+                "[{}]: would run concurrently with [{}] and [{}]; Assay runs at most two different jobs at once, one \
+                 measured and one as background load; add stonewall to run jobs in sequence",
                 names[2], names[0], names[1]
             ),
         );
@@ -254,8 +253,8 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let mut depth = number(job, "iodepth", told).unwrap_or(1).max(1);
     if engine == "psync" && depth > 1 {
         told.remark(format!(
-            "[{}]: with ioengine={} fio keeps one operation in flight whatever iodepth says; so \
-             does this study",
+            "[{}]: with ioengine={}, fio ignores iodepth and keeps one operation in flight; this study also keeps one \
+             operation in flight",
             job.name,
             text("ioengine").unwrap_or("psync")
         ));
@@ -284,7 +283,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let sync = operations::sync(job, carries, told);
     let is_plain = sync == WriteSync::None && !mix.contains(TRIM);
     let poll = polled::polled(job, (direct, is_plain), told);
-    let is_fresh = carries && content.as_deref() != Some("zero");
+    let is_fresh = carries && content.as_deref() != Some("100%");
     let duplicates = operations::duplicates(job, is_fresh, told);
     let bare = unstamped(content.as_deref(), duplicates);
     let whole = is_on_sectors(sized.size.one(), [align, stride]);
@@ -294,8 +293,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     if ramp > 0 && operations.is_some() {
         told.refuse_key(
             line_of(job, "ramp_time"),
-            "ramp_time: where the bytes end a job, each of them counts here; say time_based with a \
-             runtime, or leave it out",
+            "ramp_time: not supported in a job that ends by size; add time_based and runtime, or remove ramp_time",
         );
         ramp = 0;
     }
@@ -357,7 +355,7 @@ fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Opti
     if least.is_none() && rounds > 1 {
         told.refuse_key(
             line_of(job, "loops"),
-            "loops: how much is done in each of the rounds is not said; say it with size",
+            "loops: the amount of I/O per loop is undefined; add size",
         );
     }
     least.map(|operations| operations.saturating_mul(rounds))
@@ -367,10 +365,10 @@ fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Opti
 fn rounds(job: &Job, drops_cache: bool, told: &mut Told) -> u64 {
     let rounds = number(job, "loops", told).unwrap_or(1);
     let why = match rounds {
-        0 => "loops: the job is not run at all; leave it out",
+        0 => "loops: 0 never runs the job; remove loops",
         2.. if drops_cache => {
-            "loops: the job is run so many times in a row, and fio drops its file from the page cache \
-             before each; this cannot be done here, but with direct=1"
+            "loops: fio drops the file from the page cache before each loop, which Assay does not support; use \
+             direct=1, or remove loops"
         }
         _ => return rounds,
     };
@@ -393,11 +391,10 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
     let share = if is_on(job, "zero_buffers") { 100 } else { share };
     match share {
         0 => None,
-        100 => Some("zero".to_owned()),
+        100 => Some("100%".to_owned()),
         share => {
             told.remark(format!(
-                "[{}]: {share}% of every 4 KiB are zeros, where fio has as much of every \
-                 buffer_compress_chunk",
+                "[{}]: Assay zeroes {share}% of every 4 KiB; fio zeroes that share of every buffer_compress_chunk",
                 job.name
             ));
             Some(format!("{share}%"))
@@ -408,9 +405,10 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
 /// Why not every block that is written can carry a header.
 fn unstamped(content: Option<&str>, duplicates: u64) -> Option<&'static str> {
     if content.is_some() {
-        return Some("each block has a header beside what compresses");
+        return Some("each block needs a header, which compressible data cannot contain");
     }
-    (duplicates > 0).then_some("each block has a header, and a copy of another one has that one's")
+    (duplicates > 0)
+        .then_some("each block needs a unique header, which duplicate blocks cannot contain")
 }
 
 /// Whether blocks have one size, of whole sectors, and none reaches into another.
@@ -431,23 +429,23 @@ fn verify(
     let reads_again = job.settings.get("do_verify").is_none_or(|own| own.value != "0");
     let Some(asked) = asked.filter(|_| reads_again) else { return false };
     let why = if !writes {
-        "each block that is read is compared with what another job wrote"
+        "fio compares each block with data that another job wrote"
     } else if asked.value == "pattern" || asked.value == "pattern_hdr" {
-        "each block is compared with a pattern that the file says"
+        "fio compares each block with a pattern from the job file"
     } else if let Some(bare) = bare {
         bare
     } else if is_on_sectors {
         told.remark(format!(
-            "[{}]: verify={}: what is written carries a header and a checksum of Assay's own in each sector, \
-             and is read again after each trial, outside of its time",
+            "[{}]: verify={}: Assay writes a header and a checksum into each sector, and reads the data back after \
+             each trial, outside the measured time",
             job.name, asked.value
         ));
         return true;
     } else {
-        "each block has a header, and these are not all of one size, in whole sectors of 512 bytes, and side \
-         by side"
+        "each block needs a header, so all blocks must have the same size, a multiple of 512 bytes, and must not \
+         overlap"
     };
-    told.refuse_key(asked.line, format!("{}: {why}; this cannot be done here", asked.written));
+    told.refuse_key(asked.line, format!("{}: {why}; not supported", asked.written));
     false
 }
 
@@ -455,21 +453,19 @@ fn verify(
 fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
     if is_device {
         return told.remark(format!(
-            "[{}]: fio would go over the whole device; the area is as large as a study takes it of this \
-             device, and size= says another",
+            "[{}]: fio would use the whole device; Assay uses its default test area; add size= to change the area",
             job.name
         ));
     }
     if told.partly {
         return told.remark(format!(
-            "[{}]: size is not said, and fio would take that of a file that is there; the area is as \
-             large as a study takes it in this place",
+            "[{}]: without size=, fio uses the size of an existing file; Assay uses its default test area",
             job.name
         ));
     }
     told.refuse(
         job.line,
-        format!("[{}]: size is not said, and without it fio makes no file; say it", job.name),
+        format!("[{}]: no size, so fio would not create a file; add size", job.name),
     );
 }
 
@@ -483,14 +479,14 @@ fn tell_differences(
     // Where some blocks are met more often, fio keeps no map of them either.
     if pattern == "random" && is_uniform && !job.settings.contains_key("norandommap") {
         told.remark(
-            "fio visits each block once before it returns to one; here offsets are drawn anew each \
-             time, as with norandommap",
+            "fio visits every block once before it repeats any block; Assay draws each offset independently, as with \
+             norandommap",
         );
     }
     if threads > 1 && pattern != "random" {
-        let fio = if own_files { "a file of its own" } else { "the same offsets" };
+        let fio = if own_files { "its own file" } else { "the same offsets" };
         told.remark(format!(
-            "[{}]: fio gives each of the {threads} jobs {fio}; here each has a slice of the area",
+            "[{}]: fio gives each of the {threads} jobs {fio}; Assay gives each job a slice of the area",
             job.name
         ));
     }
@@ -533,10 +529,10 @@ fn direction(job: &Job, told: &mut Told) -> Direction {
             let (line, written) = setting
                 .map_or((job.line, "rw"), |setting| (setting.line, setting.written.as_str()));
             let why = match other {
-                TRIM | "randtrim" => "fio trims block devices alone, and no files",
+                TRIM | "randtrim" => "fio trims only block devices, not files",
                 _ => {
-                    "there are read, write, trim, randread, randwrite, randtrim, rw and randrw; a trim of \
-                     each block before its write cannot be done here"
+                    "use read, write, trim, randread, randwrite, randtrim, rw or randrw; Assay cannot trim each block \
+                     before writing it"
                 }
             };
             told.refuse(line, format!("{written}={other}: {why}"));
@@ -549,8 +545,8 @@ fn direction(job: &Job, told: &mut Told) -> Direction {
         told.refuse(
             setting.line,
             format!(
-                "{written}={whole}: behind the colon of read, write and rw there can be bytes that are left \
-                 out, such as read:8k; no steps back, and no counts behind those of randread"
+                "{written}={whole}: after the colon, Assay supports only a gap in bytes for read, write and rw, such \
+                 as read:8k; remove negative gaps and the counts of randread"
             ),
         );
     }
@@ -572,22 +568,19 @@ fn engine(job: &Job, told: &mut Told) -> &'static str {
         "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "psync",
         "io_uring" => "io_uring",
         word @ ("libaio" | "posixaio") => {
-            told.remark(format!("ioengine={word}: io_uring does the same work here"));
+            told.remark(format!("ioengine={word}: Assay uses io_uring instead"));
             "io_uring"
         }
         word => {
             let line = setting.map_or(job.line, |setting| setting.line);
             let meaning = keys::meaning_of_engine(word);
-            told.refuse(
-                line,
-                format!("ioengine={word}: {meaning}; there are psync and io_uring here"),
-            );
+            told.refuse(line, format!("ioengine={word}: {meaning}; use psync or io_uring"));
             "psync"
         }
     }
 }
 
-/// The target of a job, and whether each of its threads would have a file of its own.
+/// The target of a job, and whether each of its threads would have its own file.
 fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
     let directory = job.settings.get("directory");
     let Some(file) = job.settings.get("filename") else {
@@ -595,14 +588,17 @@ fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
         return (format!("directory = {}", quoted(place)), true);
     };
     let name = values::one_name(&file.value).unwrap_or_else(|| {
-        told.refuse(file.line, "filename: several files, in turn; name one place for a study");
+        told.refuse(
+            file.line,
+            "filename: several files; a study has one target; name a single file",
+        );
         file.value.clone()
     });
     let name = name.as_str();
     if name.starts_with("/dev/") {
         if writes {
             told.remark(format!(
-                "{name} would be overwritten: assay plan says what has to be typed for it"
+                "{name} would be overwritten; assay plan shows how to permit this"
             ));
         }
         return (format!("device = {}", quoted(name)), false);
@@ -615,7 +611,7 @@ fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
         (None, own) => own,
     };
     told.remark(format!(
-        "{name} is left alone: Assay makes a file of its own in {folder} and removes it afterwards"
+        "Assay does not use {name}; it creates another file in {folder} and removes that file afterwards"
     ));
     (format!("directory = {}", quoted(folder)), false)
 }
@@ -626,7 +622,7 @@ fn elsewhere(job: &Job, first: &Job, told: &mut Told) {
     told.refuse(
         line.map_or(job.line, |setting| setting.line),
         format!(
-            "[{}]: its place is another one than that of [{}]; a study has one target: divide the file",
+            "[{}]: the target differs from that of [{}], but a study has one target; split the job file",
             job.name, first.name
         ),
     );
@@ -635,7 +631,7 @@ fn elsewhere(job: &Job, first: &Job, told: &mut Told) {
 fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
     let all: Vec<&Work> = works.iter().flatten().collect();
     let area = area(&all, told);
-    told.remark("fio runs each job once; a study runs each workload as often as replicates says");
+    told.remark("fio runs each job once; a study runs each workload once per replicate");
     let last = name.rsplit('/').next().unwrap_or(name);
     let place = all.first().map_or("directory = \".\"", |work| work.place.as_str());
     let mut text = format!(
@@ -670,16 +666,16 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
         if let Some(beside) = group.get(1) {
             let _ = writeln!(text, "background = {{ {} }}", words(beside));
             told.remark(format!(
-                "[{}] runs at once with [{}]: it is the load beside it, as long as that lasts, and \
-                 what it reaches is not told",
+                "[{}] runs concurrently with [{}], as its background load; Assay does not report the performance of \
+                 the load",
                 beside.name, work.name
             ));
             if beside.verify {
-                told.remark(format!("[{}]: a load beside is not read again", beside.name));
+                told.remark(format!("[{}]: Assay does not verify a background load", beside.name));
             }
             if beside.poll.is_some() {
                 told.remark(format!(
-                    "[{}]: the queues of a load beside are not polled",
+                    "[{}]: Assay does not poll the queues of a background load",
                     beside.name
                 ));
             }
@@ -693,7 +689,7 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
 fn area(all: &[&Work], told: &mut Told) -> String {
     let asked = all.iter().map(|work| work.area).max().flatten();
     if all.iter().any(|work| work.area != asked) {
-        told.remark("all jobs share one area, as large as that of the largest");
+        told.remark("all jobs share one test area, as large as the largest job needs");
     }
     // Who says none means the whole of it.
     let Some(asked) = asked.filter(|_| all.iter().all(|work| work.area.is_some())) else {
@@ -702,7 +698,7 @@ fn area(all: &[&Work], told: &mut Told) -> String {
     let largest = all.iter().map(|work| work.size.largest().0).max().unwrap_or(1);
     let area = asked.max(SMALLEST_AREA_BYTES).next_multiple_of(largest);
     if area != asked {
-        told.remark(format!("the area is {}, where fio would use {}", Bytes(area), Bytes(asked)));
+        told.remark(format!("the test area has {}; fio would use {}", Bytes(area), Bytes(asked)));
     }
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }

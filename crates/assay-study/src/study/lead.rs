@@ -6,9 +6,10 @@ use assay_kinds::work;
 /// Figures that may lead, in the order of reading. Those of places have pages of their own.
 const FIRST: [&str; 6] = ["race", "sweep", "effects", "surface", "card", "energy"];
 /// The same behind those of what kinds of work tell.
-const THEN: [&str; 4] = ["runs", "bars", "beside", "grid"];
+const THEN: [&str; 4] = ["runs", "bars", "published", "grid"];
 /// The same behind those of their own seconds.
-const LAST: [&str; 7] = ["percentiles", "classes", "periods", "heat", "series", "order", "hosts"];
+const LAST: [&str; 7] =
+    ["percentiles", "classes", "production", "heatmap", "series", "order", "hosts"];
 
 pub fn find(name: &str) -> Option<&'static str> {
     all().find(|own| *own == name)

@@ -14,7 +14,7 @@ use super::{now, simulated, words};
 /// Whether a level says something.
 pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
     let told = !level.trim().is_empty();
-    told.then_some(()).ok_or_else(|| (format!("{name}: this level is empty"), None))
+    told.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
 }
 
 /// Whether a factor takes a level; else what is wrong and what to write.
@@ -181,7 +181,7 @@ mod tests {
     }
 
     /// Factors whose levels are names or lines of which each letter counts; kinds of work keep more.
-    const FREE: [&str; 14] = [
+    const FREE: [&str; 15] = [
         "command",
         "prepare",
         "revision",
@@ -192,6 +192,7 @@ mod tests {
         "scheduler",
         "governor",
         "tunable:PATH",
+        "env:NAME",
         "platform",
         "kernel",
         "root_device",

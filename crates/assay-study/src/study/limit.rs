@@ -60,10 +60,7 @@ impl FromStr for Limit {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             let names = PERCENTILES.map(|(name, ..)| name).join(", ");
-            format!(
-                "`{}` is not a response limit; use for example p99 < 2 ms ({names})",
-                text.trim()
-            )
+            format!("`{}` is not a response-time limit; example: p99 < 2 ms ({names})", text.trim())
         };
         let (name, below) = text.split_once('<').ok_or_else(wrong)?;
         let known = PERCENTILES.into_iter().find(|(known, ..)| *known == name.trim());
@@ -130,7 +127,7 @@ mod tests {
             "format = \"assay-study/1\"\ntitle = \"t\"\n[[workload]]\nname = \"w\"\n{work}\n"
         );
         let message = crate::study::file::parse("test", &text).unwrap_err().message;
-        assert!(message.contains("arrival_process without arrival_rate"), "{message}");
+        assert!(message.contains("arrival_process requires arrival_rate"), "{message}");
     }
 
     #[test]
@@ -144,12 +141,12 @@ mod tests {
         );
         for (lines, told) in [
             (["", IO, ""], "needs slo"),
-            (["", IO, "slo = \"64 MiB\""], "is not a response limit"),
+            (["", IO, "slo = \"64 MiB\""], "is not a response-time limit"),
             (["", &second, BELOW], "a study with one workload"),
             (["", "command = { run = \"true\" }", BELOW], "workload of kind io"),
             (["", &with("arrival_rate = \"500/s\""), BELOW], "remove arrival_rate"),
             (["", &with("operations = 100"), BELOW], "remove operations"),
-            (["", &with("think_time = \"1 ms\""), BELOW], "think_time with arrival_rate"),
+            (["", &with("think_time = \"1 ms\""), BELOW], "does not work with arrival_rate"),
             (["", IO, &other], "cannot have other questions"),
             (["replicates = 2", IO, BELOW], "at least 3 replicates"),
             (["stop = { rule = \"decided\" }", IO, BELOW], "ends by itself"),

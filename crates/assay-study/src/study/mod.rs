@@ -34,6 +34,7 @@ use assay_system::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
+pub use check::is_taken;
 pub use gate::Gate;
 pub use levels::levels_in;
 pub use order::{LeadIn, Order};
@@ -173,6 +174,40 @@ pub struct Study {
     /// What the card is sold as, for its row of the flash table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
+    /// How hosts that run it together treat a host that is late or lost.
+    #[serde(default, skip_serializing_if = "Hosts::is_default")]
+    pub hosts: Hosts,
+}
+
+/// Rules for several hosts that run a study together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hosts {
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// Wait at a barrier, beyond twice the expected time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barrier_timeout: Option<Time>,
+    /// Wait for all hosts before there is a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join_timeout: Option<Time>,
+}
+
+impl Hosts {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What follows when a host fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// The study ends.
+    #[default]
+    Stop,
+    /// The others continue without it.
+    Continue,
 }
 
 impl Study {
@@ -294,6 +329,9 @@ pub struct Stop {
     /// Whether levels of a grid of many settings leave in a screen before the race.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub screen: bool,
+    /// Whether fresh trials confirm the winner of a race at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirm: bool,
 }
 
 impl Stop {

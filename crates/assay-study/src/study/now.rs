@@ -43,7 +43,7 @@ pub fn drop_of(study: &mut Study, name: &str) {
     match levels.into_iter().find(|level| level != NOW) {
         // The first of the others stands for it.
         Some(first) => become_level(study, name, &first),
-        None => leave_out(study, name, "what is made for the study has nothing set yet".to_owned()),
+        None => leave_out(study, name, "a device of the study has no current value".to_owned()),
     }
 }
 

@@ -59,7 +59,7 @@ pub enum LeadIn {
     #[default]
     Half,
     /// A whole one, where what an arm leaves behind needs longer to fade.
-    Whole,
+    Full,
     /// Nothing: what an arm leaves behind falls on the one after it.
     None,
 }

@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn small_memory_asks_for_what_a_byte_of_memory_holds() {
         let study = super::find("small-memory").unwrap().unwrap();
-        let fits = study.question.iter().find(|ask| ask.ask.contains("more fit")).unwrap();
+        let fits = study.question.iter().find(|ask| ask.ask.contains("more data fit")).unwrap();
         assert_eq!(fits.metric.as_deref(), Some("working_set_per_memory"));
     }
 

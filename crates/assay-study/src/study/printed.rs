@@ -64,8 +64,8 @@ impl FromStr for Claim {
         let text = text.trim();
         let wrong = || {
             format!(
-                "`{text}` is not a printed rating; use for example 95 MB/s, 1440 IOPS read, 30 IOPS write, C10, U3, \
-                 V30 or A1"
+                "`{text}` is not a printed rating; use a rating such as 95 MB/s, 1440 IOPS read, 30 IOPS write, C10, \
+                 U3, V30 or A1"
             )
         };
         let mut classes = FAMILIES.iter().copied().flatten();

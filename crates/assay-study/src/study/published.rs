@@ -56,7 +56,7 @@ impl Pointer {
         let found: Vec<Row<'_>> = sheet.rows().filter(is_meant).collect();
         if found.is_empty() {
             let words = self.row.join(", ");
-            return Err(sheet.broken(&format!("no row with the words {words}")));
+            return Err(sheet.broken(&format!("no row contains {words}")));
         }
         for row in &found {
             row.text(&self.column)?;
@@ -136,7 +136,7 @@ fn mistake(
         return Some(("table", format!("unknown table {}", pointer.table), Some(hint)));
     };
     if !sheet.columns().contains(&pointer.column) {
-        let hint = format!("it has {}", sheet.columns().join(", "));
+        let hint = format!("the columns are {}", sheet.columns().join(", "));
         let message = format!("{} has no column {}", pointer.table, pointer.column);
         return Some(("column", message, Some(hint)));
     }
@@ -148,6 +148,6 @@ fn mistake(
     let fits = pointer.ratio.is_some() || pointer.unit_size(unit).is_some();
     (!fits).then(|| {
         let message = format!("`{unit}` is not a unit of {}", pointer.metric);
-        ("unit", message, Some("use unit = \"MB/s\", \"ms\", \"IOPS\" or the like".to_owned()))
+        ("unit", message, Some("use a unit such as \"MB/s\", \"ms\" or \"IOPS\"".to_owned()))
     })
 }

@@ -4,7 +4,7 @@
 use assay_base::quantity::metric::{Statistic, class};
 
 use super::file::mistakes::{Mistakes, Places};
-use super::{Order, StopRule, Study};
+use super::{Order, Stop, StopRule, Study};
 
 /// Replicates from which on arms may leave.
 pub const FEWEST: u32 = 3;
@@ -29,19 +29,23 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     let found = if study.stop.rule == StopRule::Best {
         mistake(study)
     } else {
-        let closeness = study.stop.indifference_zone.map(|_| "indifference_zone");
-        let only = closeness.or_else(|| study.stop.screen.then_some("screen"));
-        only.map(of_races_only)
+        let Stop { indifference_zone, screen, confirm, .. } = study.stop;
+        let keys = [
+            ("stop/indifference_zone", indifference_zone.is_some()),
+            ("stop/screen", screen),
+            ("stop/confirm", confirm),
+        ];
+        keys.into_iter().find(|(_, is_set)| *is_set).map(|(path, _)| of_races_only(path))
     };
     if let Some((path, message, hint)) = found.filter(|(path, ..)| !mistakes.is_wrong(path)) {
         mistakes.add(path, places.of(path).value, message, Some(hint));
     }
 }
 
-/// A key that no other rule has a use for: its path, what is wrong, what to write.
-fn of_races_only(key: &'static str) -> (&'static str, String, String) {
-    let path = if key == "screen" { "stop/screen" } else { "stop/indifference_zone" };
-    let hint = format!("add rule = \"best\", or leave {key} out");
+/// A key that requires the rule `best`: its path, what is wrong, what to write.
+fn of_races_only(path: &'static str) -> (&'static str, String, String) {
+    let key = path.trim_start_matches("stop/");
+    let hint = format!("add rule = \"best\" (--until best), or remove {key}");
     (path, format!("{key} requires rule best"), hint)
 }
 
@@ -51,12 +55,12 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     if study.workload.len() > 1 {
         let names: Vec<&str> = study.workload.iter().map(|own| own.name.as_str()).collect();
         let message =
-            format!("a race has one workload that decides; this study has {}", names.join(", "));
-        return told("stop/rule", &message, "remove all but one workload, or the rule");
+            format!("a race needs exactly one workload; this study has {}", names.join(", "));
+        return told("stop/rule", &message, "keep only one workload, or remove the rule");
     }
     if study.workload.iter().any(|own| own.work.is_others()) {
         let Some(primary) = &study.primary_metric else {
-            let message = "a race needs one deciding metric, but each class of production requests has its own";
+            let message = "a race needs one primary metric, but each class of production requests has its own";
             let hint = format!(
                 "add primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
             );
@@ -65,7 +69,7 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         // How much others ask for is no merit of a setting, and fresh trials compare the means of classes.
         if class(primary).is_none_or(|(_, what)| what != Statistic::Mean) {
             let message = format!(
-                "under a production workload the mean latency of a request class decides a race, not {primary}"
+                "a race under a production workload compares the mean latency of a request class, not {primary}"
             );
             let hint = format!(
                 "use primary_metric = \"{OTHERS_PRIMARY}\", or the metric of another class"
@@ -75,35 +79,35 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     }
     if study.order != Order::Random {
         let message = format!("a race needs random order, not {}", study.order.name());
-        return told("order", &message, "write order = \"random\", or leave it out");
+        return told("order", &message, "write order = \"random\", or remove order");
     }
     if study.replicates < FEWEST {
         let message =
             format!("a race needs at least {FEWEST} replicates before it drops a configuration");
-        return told("replicates", &message, "write for example replicates = 20");
+        return told("replicates", &message, "example: replicates = 20");
     }
     if study.replicates > MOST {
-        let message = format!("a race has {MOST} replicates at most");
-        return told("replicates", &message, "write for example replicates = 20");
+        let message = format!("a race has at most {MOST} replicates");
+        return told("replicates", &message, "example: replicates = 20");
     }
     if study.gate.is_some() {
-        let message = "a race cannot have a gate; its winner's fresh trials may have one";
+        let message = "a race cannot have a gate, but the confirmation of its winner can";
         return told("stop/rule", message, "remove the gate, or the rule");
     }
     if study.stop.ci_half_width.is_some() {
-        let message = "a race cannot end by a half-width";
-        return told("stop/ci_half_width", message, "use indifference_zone = \"2%\", or remove it");
+        let message = "a race does not use ci_half_width";
+        return told("stop/ci_half_width", message, "use indifference_zone = \"2%\" instead");
     }
     if study.stop.screen && !study.configurations.is_empty() {
         let message = "a screen needs a grid, but this study lists its configurations";
         return told("stop/screen", message, "remove screen, or [[configurations]]");
     }
     if study.aa_control == Some(true) {
-        let message = "a race cannot have an A/A control, which would take part";
-        return told("aa_control", message, "write aa_control = false, or leave it out");
+        let message = "a race cannot have an A/A control, because the control would compete";
+        return told("aa_control", message, "write aa_control = false, or remove aa_control");
     }
     if !study.question.is_empty() {
-        let message = "a race cannot answer questions: its numbers are those of winners and losers";
+        let message = "a race cannot answer questions, because elimination biases the numbers";
         return told("stop/rule", message, "remove the questions, or the rule");
     }
     None
@@ -142,7 +146,7 @@ mod tests {
             let text = format!(
                 "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\n{head}\
                  stop = {{ rule = \"best\" }}\n[factors]\nscheduler = [\"none\", \"bfq\"]\n[[workload]]\n\
-                 name = \"live\"\nobserve = {{}}\n"
+                 name = \"live\"\nproduction = {{}}\n"
             );
             file::parse("test", &text)
         };
@@ -168,10 +172,10 @@ mod tests {
             (two, "one workload"),
             (with("order = \"chained\""), "random order"),
             (RACE.replace("= 20", "= 2"), "at least 3 replicates"),
-            (RACE.replace("= 20", "= 101"), "100 replicates at most"),
+            (RACE.replace("= 20", "= 101"), "at most 100 replicates"),
             (with("gate = { max_regression = \"5%\" }"), "cannot have a gate"),
             (with("aa_control = true"), "cannot have an A/A control"),
-            (RACE.replace("indifference_zone", "ci_half_width"), "half-width"),
+            (RACE.replace("indifference_zone", "ci_half_width"), "does not use"),
             (RACE.replace("rule = \"best\", ", ""), "indifference_zone requires rule best"),
             (
                 RACE.replace("rule = \"best\", indifference_zone = \"2%\"", "screen = true"),

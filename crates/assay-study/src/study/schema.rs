@@ -18,7 +18,7 @@ const MIX: &str = concat!(
     r"^(read|write|rewrite|trim|zero|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*",
     r"|(read|write|trim|zero)/[0-9]{1,3}(:(read|write|trim|zero)/[0-9]{1,3}){0,3})$",
 );
-const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
+const CONTENT: &str = r"^(100|[1-9]?[0-9])\s*%$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
 const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
 const RANGE: &str = r"^\s*\S.*\.\..*\S\s+in\s+(doublings|steps of\s+\S.*)\s*$";
@@ -79,7 +79,7 @@ fn properties<'n>(rows: impl Iterator<Item = (&'n str, Value)>) -> Value {
 fn of(field: &Field) -> Value {
     let mut schema = of_form(&field.form);
     let unless = if field.need == Need::UnlessFactor {
-        "; required unless a factor of this name supplies it"
+        "; required unless a factor has this name"
     } else {
         ""
     };
@@ -167,7 +167,7 @@ fn text(pattern: &str) -> Value {
 fn factors(wrap: impl Fn(Value) -> Value) -> Value {
     let described = |level: Value, summary: &str, example: &str| {
         let mut schema = wrap(level);
-        schema["description"] = json!(format!("{summary}. Levels, for example: {example}"));
+        schema["description"] = json!(format!("{summary}. Example levels: {example}"));
         schema
     };
     let parameters = work::parameters().iter().map(|parameter| {

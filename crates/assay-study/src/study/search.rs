@@ -13,7 +13,7 @@ use super::race;
 const MOST_LEVELS: usize = 1000;
 
 /// What to write, in messages.
-const LIKE: &str = "write it like \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";
+const LIKE: &str = "use the form \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";
 
 /// Whether a text is meant as a range.
 pub fn is_range(text: &str) -> bool {
@@ -29,16 +29,16 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
     let Some((range, way)) = text.split_once(" in ") else {
         return Err(match ends(text) {
             Some(_) => Complaint::new(
-                format!("{name}: \"{text}\" has no steps"),
-                format!("write for example: {name} = \"{} in doublings\"", text.trim()),
+                format!("{name}: \"{text}\" has no step size"),
+                format!("example: {name} = \"{} in doublings\"", text.trim()),
             ),
             None => told("is not a range"),
         });
     };
     let (unit, first, last) =
-        ends(range).ok_or_else(|| told("is not a range from one amount to another"))?;
+        ends(range).ok_or_else(|| told("is not a range between two amounts"))?;
     if first >= last {
-        return Err(told("goes from the larger to the smaller amount"));
+        return Err(told("starts with the larger amount"));
     }
     let amounts = match way.trim() {
         "doublings" if first <= 0.0 => {
@@ -50,7 +50,8 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
         other => {
             let step = other.strip_prefix("steps of ").and_then(|step| unit.read(step.trim()));
             let step = step.filter(|step| *step > 0.0);
-            let step = step.ok_or_else(|| told("has neither doublings nor steps of an amount"))?;
+            let step =
+                step.ok_or_else(|| told("requires `in doublings` or `in steps of AMOUNT`"))?;
             up(first, last, |amount| unit.decimal(amount + step))
         }
     };
@@ -205,29 +206,21 @@ mod tests {
     #[test]
     fn wrong_ranges_are_told_with_their_line_and_what_to_write() {
         for (space, told, hint) in [
-            ("queue_depth = \"1 .. 64\"", "has no steps", "in doublings\""),
+            ("queue_depth = \"1 .. 64\"", "has no step size", "in doublings\""),
+            ("queue_depth = \"64 .. 1 in doublings\"", "starts with the larger", "use the form"),
+            ("queue_depth = \"1 .. 64 in leaps\"", "requires `in doublings` or", "use the form"),
             (
-                "queue_depth = \"64 .. 1 in doublings\"",
-                "from the larger to the smaller",
-                "write it like",
+                "queue_depth = \"1 .. 64 in steps of 0\"",
+                "requires `in doublings` or",
+                "use the form",
             ),
-            ("queue_depth = \"1 .. 64 in leaps\"", "neither doublings nor steps", "write it like"),
-            ("queue_depth = \"1 .. 64 in steps of 0\"", "neither doublings nor", "write it like"),
-            (
-                "queue_depth = \"1 .. many in doublings\"",
-                "not a range from one amount",
-                "write it like",
-            ),
-            (
-                "queue_depth = \"1 .. 4 KiB in doublings\"",
-                "not a range from one amount",
-                "write it like",
-            ),
+            ("queue_depth = \"1 .. many in doublings\"", "not a range between", "use the form"),
+            ("queue_depth = \"1 .. 4 KiB in doublings\"", "not a range between", "use the form"),
             ("read_ahead = \"0 KiB .. 4 MiB in doublings\"", "cannot double zero", "list zero"),
             (
                 "queue_depth = \"1 .. 64000 in steps of 1\"",
                 "more than 1,000 levels",
-                "write it like",
+                "use the form",
             ),
             ("queue_depth = \"4 KiB .. 8 KiB in doublings\"", "queue_depth", ""),
             ("queue_depth = \"64\"", "expected a list of levels or a range", "in doublings"),

@@ -37,15 +37,15 @@ pub fn law(text: &str) -> Outcome<Law> {
         ("lognormal", None) => return Err(mistake(text, "p99 is missing")),
         ("exponential", None) => LawShape::Exponential { mean_ns },
         ("exponential", Some(_)) => {
-            return Err(mistake(text, "an exponential law takes no p99; it follows from the mean"));
+            return Err(mistake(text, "an exponential law has no p99; remove p99"));
         }
-        ("fixed", Some(_)) => return Err(mistake(text, "a fixed law takes no p99")),
+        ("fixed", Some(_)) => return Err(mistake(text, "a fixed law has no p99; remove p99")),
         _ => return Err(mistake(text, "the law must be lognormal, exponential or fixed")),
     };
     let store = match (size, holds, lie) {
         (None, None, None) => None,
         (None, ..) => {
-            return Err(mistake(text, "the announced size is missing: announced_size=8GB"));
+            return Err(mistake(text, "announced_size is missing; add announced_size=8GB"));
         }
         (Some(size), holds, lie) if holds.unwrap_or(size) <= size => Some(Store {
             claimed_bytes: size,
@@ -74,7 +74,7 @@ fn time(text: &str) -> Outcome<f64> {
 
 fn mistake(text: &str, what: &str) -> Failure {
     Failure::mistake(format!(
-        "{PREFIX}{text}: {what}; write it like {PREFIX}lognormal,mean=100us,p99=400us,servers=1"
+        "{PREFIX}{text}: {what}; use the form {PREFIX}lognormal,mean=100us,p99=400us,servers=1"
     ))
 }
 

@@ -126,8 +126,6 @@ fn asked(work: &Work, page: &mut Page) {
     page.becomes("hurried", &before, &changed(&|own| own.hurry(Some(Bytes(GIB)))));
     let span = |own: &mut Work| own.set_span(Some(Time(60 * SECOND)), Some(Time(6 * SECOND)));
     page.becomes("with a span", &before, &changed(&span));
-    let limited = |own: &mut Work| assert_eq!(own.limit_memory(Bytes(GIB)), *own != *work);
-    page.becomes("with a limit", &before, &changed(&limited));
     let mut like: Vec<&str> = Vec::new();
     like.extend(
         KINDS.iter().filter(|kind| work.costs_like(&(kind.sample)())).map(|kind| kind.about.name),

@@ -20,7 +20,7 @@ pub const MOST_TRIED: usize = 20_000;
 
 /// What to write, in messages.
 const LIKE: &str =
-    "write it like \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
+    "use the form \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
 
 /// One line of `without`: combinations for which all of it is so are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -304,7 +304,7 @@ mod tests {
         ] {
             let message = file::parse("mine.toml", &text(rule)).unwrap_err().message;
             assert!(message.starts_with("mine.toml:3:") && message.contains(told), "{message}");
-            assert!(message.contains("write it like"), "{message}");
+            assert!(message.contains("use the form"), "{message}");
         }
         let fine = file::parse("mine.toml", &text("queue_depth > 1")).unwrap();
         assert_eq!(of(&fine).len(), 1);

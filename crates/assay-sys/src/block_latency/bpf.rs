@@ -93,7 +93,8 @@ impl Trace {
     /// Why this kernel or this user cannot.
     pub fn begin(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<Self> {
         if devices.len() > MOST_TRACED {
-            let many = format!("{} devices are more than {MOST_TRACED}", devices.len());
+            let many =
+                format!("cannot trace {} devices; the maximum is {MOST_TRACED}", devices.len());
             return Err(io::Error::other(many));
         }
         let content = fs::read(KERNEL_TYPES).map_err(|error| {
@@ -200,8 +201,7 @@ fn attach(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<Vec
     let mut notes = Vec::new();
     if let Err(error) = attach_held_back(loaded, types, flag_is_known) {
         notes.push(format!(
-            "what a control group's limit holds back on its way to a whole disk (not a partition) \
-             counts from when it is let go: {error}"
+            "for whole disks, the latency excludes throttling by control groups: {error}"
         ));
     }
     for (name, event) in PROGRAMS {
@@ -217,11 +217,11 @@ fn attach(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<Vec
 
 fn attach_held_back(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<()> {
     if !flag_is_known {
-        return Err(io::Error::other("its types do not name BIO_TRACE_COMPLETION"));
+        return Err(io::Error::other("the kernel's BTF does not contain BIO_TRACE_COMPLETION"));
     }
     let (name, function) = HELD_BACK;
     let no_watch = |error: aya::programs::ProgramError| {
-        io::Error::other(format!("{function} cannot be watched here ({})", deepest(&error)))
+        io::Error::other(format!("cannot attach to {function} ({})", deepest(&error)))
     };
     let program: &mut FExit = program(loaded, name)?;
     program.load(function, types).map_err(no_watch)?;
@@ -284,12 +284,12 @@ fn plain(error: &(dyn Error + 'static)) -> io::Error {
     while let Some(inner) = cause {
         let kind = inner.downcast_ref::<io::Error>().map(io::Error::kind);
         if kind == Some(io::ErrorKind::PermissionDenied) {
-            let text = format!("needs root, or the capabilities CAP_BPF and CAP_PERFMON ({text})");
+            let text = format!("needs root, or CAP_BPF and CAP_PERFMON ({text})");
             return io::Error::new(io::ErrorKind::PermissionDenied, text);
         }
         cause = inner.source();
     }
-    io::Error::other(format!("this kernel does not take the program: {text}"))
+    io::Error::other(format!("this kernel rejects the program: {text}"))
 }
 
 /// The first line of the innermost cause.

@@ -119,10 +119,10 @@ impl Trace {
         let began = Instant::now();
         while self.shared.matcher().marks() < self.marks {
             if let Some(reason) = self.shared.failed() {
-                return Err(io::Error::other(format!("the trace cannot be read: {reason}")));
+                return Err(io::Error::other(format!("cannot read the trace: {reason}")));
             }
             if began.elapsed() > PATIENCE {
-                return Err(io::Error::other("the trace comes faster than it can be read"));
+                return Err(io::Error::other("events arrive faster than Assay can read them"));
             }
             thread::sleep(Duration::from_millis(1));
         }
@@ -207,7 +207,7 @@ impl Instance {
         let path = root.join("instances").join(name);
         match fs::create_dir(&path) {
             Ok(()) => Ok(Self(path)),
-            Err(error) => Err(with(&error, "no trace of its own can be made")),
+            Err(error) => Err(with(&error, "cannot create a trace instance")),
         }
     }
 
@@ -235,18 +235,18 @@ impl Instance {
         let options = &mut OpenOptions::new();
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let pipe = options.read(true).custom_flags(flags).open(self.0.join("trace_pipe"));
-        pipe.map_err(|error| with(&error, "the trace cannot be opened"))
+        pipe.map_err(|error| with(&error, "cannot open the trace"))
     }
 
     fn write(&self, name: &str, text: &str) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(self.0.join(name));
         file.and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| with(&error, &format!("the trace's {name} cannot be written")))
+            .map_err(|error| with(&error, &format!("cannot write {name} of the trace")))
     }
 
     /// Events that did not fit into the rings.
     fn lost(&self) -> io::Result<u64> {
-        let fail = |error: io::Error| with(&error, "what the trace lost cannot be read");
+        let fail = |error: io::Error| with(&error, "cannot read the number of lost events");
         let mut lost = 0;
         for entry in fs::read_dir(self.0.join("per_cpu")).map_err(fail)? {
             let text = fs::read_to_string(entry.map_err(fail)?.path().join("stats"));

@@ -28,12 +28,12 @@ impl Between {
             return Self::Memory(format!("reads use the page cache ({reason})"));
         }
         if site.backing == Backing::Memory {
-            return Self::Memory(format!("{} stores its files in memory", site.filesystem()));
+            return Self::Memory(format!("{} stores files in memory", site.filesystem()));
         }
         let layers = site.layers.iter().map(|layer| &layer.name);
         if let Some(name) = layers.into_iter().find(|own| devices::is_buffered_loop(system, own)) {
             return Self::Memory(format!(
-                "{name} uses the page cache of its file (losetup --direct-io=on {name} bypasses it)"
+                "{name} uses the page cache of its backing file; run losetup --direct-io=on {name}"
             ));
         }
         match site.backing {
@@ -51,7 +51,7 @@ impl Between {
     fn of_drives(drives: &[Drive]) -> Self {
         drives.iter().find(|drive| drive.is_served()).map_or(Self::Nothing, |drive| {
             Self::Unseen(format!(
-                "{} is served by a host, whose cache is invisible from here",
+                "a host provides {}, and the host's cache is invisible to this guest",
                 drive.name
             ))
         })
@@ -110,7 +110,7 @@ mod tests {
         );
         let (past, site) = of("1\n");
         assert!(
-            matches!(&past, Between::Unseen(why) if why.contains("served by a host")),
+            matches!(&past, Between::Unseen(why) if why.contains("a host provides")),
             "{past:?}"
         );
         let mut own = site;

@@ -38,7 +38,7 @@ impl Clears {
                 let discardless = site.counted.iter().find(|name| has_no_discard(system, name));
                 let no_trim = discardless.map(|name| {
                     format!(
-                        "{name} does not support discard (its queue/discard_max_bytes is 0), so trims are impossible"
+                        "cannot trim {name}: the device does not support discard (queue/discard_max_bytes is 0)"
                     )
                 });
                 // The kernel writes zeros where a device cannot zero by itself.
@@ -50,11 +50,11 @@ impl Clears {
     fn of_files(filesystem: &str) -> Self {
         let lacks = |known: &[&str], what: &str| {
             let words = format!(
-                "a file on {filesystem} cannot be {what}; use a device or another directory"
+                "files on {filesystem} cannot be {what}; use a device or another directory"
             );
             known.contains(&filesystem).then_some(words)
         };
-        let no_trim = lacks(&NO_HOLES, "trimmed, as it has no holes");
+        let no_trim = lacks(&NO_HOLES, "trimmed, because the filesystem does not support holes");
         let no_zeroing = lacks(&NO_HOLES, "zeroed").or_else(|| lacks(&NO_ZEROING, "zeroed"));
         Self { no_trim, no_zeroing, no_polling: None }
     }
@@ -66,7 +66,7 @@ impl Clears {
             // Who plans for it tells.
             TargetKind::Simulated => None,
             _ if site.counted.is_empty() => {
-                Some("cannot poll for completions: no block device below this target".to_owned())
+                Some("cannot poll for completions: the target has no block device".to_owned())
             }
             _ => site.counted.iter().find_map(|name| no_poll_queue(system, name)),
         };
@@ -98,12 +98,12 @@ fn no_poll_queue(system: &dyn System, name: &str) -> Option<String> {
         return None;
     }
     let hint = if name.starts_with("nvme") {
-        "; poll_queues of the driver enables it (nvme.poll_queues=4 on the kernel command line)"
+        "; add nvme.poll_queues=4 to the kernel command line"
     } else {
         ""
     };
     Some(format!(
-        "cannot poll for completions of {name}: it has no poll queue (queue/io_poll is not 1){hint}"
+        "cannot poll for completions of {name}: the device has no poll queue (queue/io_poll is not 1){hint}"
     ))
 }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_device_without_discard_says_so_and_one_that_does_not_tell_is_tried() {
         let told = device(Some("0\n"));
-        assert!(told.no_trim.as_ref().unwrap().starts_with("sdq "));
+        assert!(told.no_trim.as_ref().unwrap().starts_with("cannot trim sdq"));
         assert_eq!(told.no_zeroing, None);
         assert!(!told.is_open());
         assert!(device(Some("4294966784\n")).is_open() && device(None).is_open());
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn file_systems_that_lack_it_are_known_and_others_are_tried() {
         let vfat = Clears::of_files("vfat");
-        assert!(vfat.no_trim.unwrap().contains("no holes") && vfat.no_zeroing.is_some());
+        assert!(vfat.no_trim.unwrap().contains("holes") && vfat.no_zeroing.is_some());
         let tmpfs = Clears::of_files("tmpfs");
         assert!(tmpfs.no_trim.is_none() && tmpfs.no_zeroing.unwrap().contains("zeroed"));
         for others in ["ext4", "xfs", "btrfs", "made-up"] {

@@ -6,7 +6,7 @@ use super::resolve::REMOTE;
 use super::site::{Layer, Mount};
 use super::{System, mounts, sysfs};
 
-const ZFS: &str = "unknown: ZFS reports it only to its own tools";
+const ZFS: &str = "unknown, because only ZFS tools can read the setting";
 
 /// Compression of the mounts and devices that a target stands on: the first that compresses, else
 /// the first that does not tell, else off.
@@ -43,9 +43,9 @@ fn of_mount(mount: &Mount) -> Presence<String> {
 /// Why nothing is known of file systems that hand the bytes on.
 fn unknown_because(filesystem: &str) -> &'static str {
     if REMOTE.contains(&filesystem) {
-        "unknown: the server decides"
+        "unknown: set on the server"
     } else if filesystem.starts_with("fuse.") && filesystem != "fuse.gocryptfs" {
-        "unknown: a program in user space decides"
+        "unknown: set by a userspace program"
     } else {
         "off"
     }
@@ -83,6 +83,6 @@ mod tests {
         check("ext4", "rw,compress=x", Presence::absent("off"));
         check("zfs", "rw", Presence::absent(ZFS));
         check("fuse.gocryptfs", "rw", Presence::absent("off"));
-        check("fuse.other", "rw", Presence::absent("unknown: a program in user space decides"));
+        check("fuse.other", "rw", Presence::absent("unknown: set by a userspace program"));
     }
 }

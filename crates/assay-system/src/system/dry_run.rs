@@ -107,9 +107,9 @@ impl System for DryRun<'_> {
     }
 
     only_note! {
-        create_directory(path), "make the directory {}";
-        create_own_directory(path), "make the directory {}";
-        remove_directory(path), "remove the directory {} with all that is in it";
+        create_directory(path), "create the directory {}";
+        create_own_directory(path), "create the directory {}";
+        remove_directory(path), "remove the directory {} and its contents";
     }
 
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -124,12 +124,12 @@ impl System for DryRun<'_> {
     }
 
     fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.note(format!("call {} {}", from.display(), to.display()));
+        self.note(format!("rename {} to {}", from.display(), to.display()));
         Ok(())
     }
 
     fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
-        self.note(format!("make {} with {} files", directory.display(), files.len()));
+        self.note(format!("create {} with {} files", directory.display(), files.len()));
         Ok(())
     }
 
@@ -147,23 +147,23 @@ impl System for DryRun<'_> {
     }
 
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
-        self.note(format!("load a link with {} streams", job.streams));
-        Err(io::Error::other("a dry run loads no link"))
+        self.note(format!("load the link with {} streams", job.streams));
+        Err(io::Error::other("a dry run does not load the link"))
     }
 
     fn machines(&self, _: &Wanted) -> Result<Box<dyn Starts>, String> {
         self.note("start virtual machines".to_owned());
-        Err("a dry run starts no virtual machine".to_owned())
+        Err("a dry run does not start virtual machines".to_owned())
     }
 
     fn mains(&self) -> io::Result<&dyn Mains> {
-        self.note("write until the power is cut".to_owned());
-        Err(io::Error::other("a dry run has no power to cut"))
+        self.note("write until the power cut".to_owned());
+        Err(io::Error::other("a dry run does not cut the power"))
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
         self.note(format!("run {}", execution.words.join(" ")));
-        Err(io::Error::other("a dry run starts no program"))
+        Err(io::Error::other("a dry run does not start programs"))
     }
 
     fn forget_cache(&self) -> io::Result<()> {
@@ -176,7 +176,7 @@ impl System for DryRun<'_> {
     }
 
     fn create_area(&self, directory: &Path, _: Caching) -> io::Result<AreaFile> {
-        self.note(format!("make an area file in {}", directory.display()));
+        self.note(format!("create an area file in {}", directory.display()));
         let file = assay_sys::memory_file(0)?;
         Ok(AreaFile { file, name: None, note: None, first_byte: 0 })
     }
@@ -186,8 +186,8 @@ impl System for DryRun<'_> {
     }
 
     fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory> {
-        self.note(format!("make a directory to work in, in {}", directory.display()));
-        Err(io::Error::other("a dry run makes no files"))
+        self.note(format!("create a working directory in {}", directory.display()));
+        Err(io::Error::other("a dry run does not create files"))
     }
 
     fn remove_work_directory(&self, _: &WorkDirectory) -> io::Result<()> {

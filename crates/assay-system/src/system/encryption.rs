@@ -52,8 +52,8 @@ pub fn software_aes(system: &dyn System) -> Option<String> {
     let (_, driver) = best?;
     (driver.contains("generic") || driver.contains("-lib")).then(|| {
         format!(
-            "the kernel encrypts in software ({driver}), although the CPU has AES instructions; load the module that \
-             uses them (aesni_intel on x86)"
+            "the kernel encrypts in software ({driver}), although the CPU has AES instructions; load the accelerated \
+             module (aesni_intel on x86)"
         )
     })
 }

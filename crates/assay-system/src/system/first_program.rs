@@ -13,7 +13,7 @@ pub fn until_init_us(system: &dyn System) -> Presence<u64> {
     let found = text.lines().find_map(of_line);
     Presence::from_option(
         found,
-        "the kernel log does not show when the first program started (overwritten, or readable only by root)",
+        "the kernel log does not contain the start of init (overwritten, or readable only by root)",
     )
 }
 
@@ -32,10 +32,10 @@ fn of_line(line: &str) -> Option<u64> {
 pub fn words(system: &dyn System) -> String {
     match until_init_us(system) {
         Presence::Present(us) => format!(
-            "available is the kernel's part, from its log: {:.3} s until it ran its first program",
+            "only the kernel phase is available: {:.3} s until the start of init (kernel log)",
             us as f64 / 1e6
         ),
-        Presence::Absent(reason) => format!("the kernel's part is not available either: {reason}"),
+        Presence::Absent(reason) => format!("the kernel phase is not available either: {reason}"),
     }
 }
 

@@ -66,7 +66,7 @@ impl Graphics {
             let ids = [&self.vendor_id, &self.device_id].map(|id| id.value().cloned());
             match ids {
                 [Some(vendor), Some(device)] => format!("PCI device {vendor}:{device}"),
-                _ => "a graphics device without a name".to_owned(),
+                _ => "unnamed graphics device".to_owned(),
             }
         };
         match (self.vendor.value(), self.name.value()) {
@@ -141,16 +141,16 @@ fn on_pci(
 }
 
 fn on_board(system: &dyn System, card: &Card) -> Graphics {
-    let not_on_pci = || Presence::absent("it is not on PCI");
+    let not_on_pci = || Presence::absent("not on PCI");
     let tree = sysfs::text(system, &card.place.join("of_node/compatible"));
     // `brcm,bcm2711-vc5`, and more general names after it.
     let by_tree = tree.map(|text| text.split('\0').next().unwrap_or_default().to_owned());
     let own = card.place.file_name().map(|name| name.to_string_lossy().into_owned());
     Graphics {
         slot: own.unwrap_or_else(|| card.name.clone()),
-        vendor_id: Presence::absent("it is not on PCI"),
-        device_id: Presence::absent("it is not on PCI"),
-        vendor: Presence::absent("it is not on PCI"),
+        vendor_id: Presence::absent("not on PCI"),
+        device_id: Presence::absent("not on PCI"),
+        vendor: Presence::absent("not on PCI"),
         name: sysfs::first([by_tree], "the kernel reports no name"),
         driver: driver(system, &card.place),
         memory_bytes: memory(system, &card.place),
@@ -172,17 +172,17 @@ fn by_driver(system: &dyn System, slot: &str) -> Presence<String> {
 fn driver(system: &dyn System, place: &Path) -> Presence<String> {
     let link = system.read_link(&place.join("driver")).ok();
     let name = link.and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
-    Presence::from_option(name, "no driver has it")
+    Presence::from_option(name, "no driver is loaded")
 }
 
 fn memory(system: &dyn System, place: &Path) -> Presence<u64> {
     let told = sysfs::number(system, &place.join("mem_info_vram_total"));
-    sysfs::first([told], "its driver does not report it in sysfs")
+    sysfs::first([told], "the driver does not report the size in sysfs")
 }
 
 fn outputs(system: &dyn System, card: Option<&Card>) -> Presence<Vec<String>> {
     let Some(card) = card else {
-        return Presence::absent("no driver shows its outputs");
+        return Presence::absent("no driver reports the outputs");
     };
     let root = Path::new("/sys/class/drm");
     let start = format!("{}-", card.name);
@@ -247,7 +247,7 @@ dir /sys/class/drm/renderD128
         assert_eq!(card.link_max.value().unwrap().name, "PCIe 3.0 x16");
         assert_eq!(card.outputs, Presence::Present(vec!["DP-1".to_owned()]));
         assert_eq!((board.called().as_str(), board.slot.as_str()), ("brcm,bcm2711-vc5", "gpu"));
-        assert_eq!(board.link.reason(), Some("it is not on PCI"));
+        assert_eq!(board.link.reason(), Some("not on PCI"));
         assert_eq!(numbers(&found), ["1002:67df"]);
     }
 
@@ -257,7 +257,7 @@ dir /sys/class/drm/renderD128
         fake.remove("/usr/share/misc/pci.ids");
         let card = &devices(&fake)[0];
         assert_eq!(card.called(), "PCI device 1002:67df");
-        assert!(card.name.reason().unwrap().contains("no PCI ids database"));
+        assert!(card.name.reason().unwrap().contains("no PCI ID database"));
         let file = "/proc/driver/nvidia/gpus/0000:01:00.0/information";
         fake.put(file, "Model: \t\t NVIDIA GeForce 7300\nIRQ: 1\n");
         assert_eq!(devices(&fake)[0].called(), "NVIDIA GeForce 7300");

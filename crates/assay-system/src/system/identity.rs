@@ -53,8 +53,8 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     match trust::fault(system, &directory, &callers, trust::ALL_WRITE) {
         Ok(None) | Err(_) => Ok(directory),
         Ok(Some(fault)) => Err(Failure::refused(format!(
-            "root does not trust the results in {}: {fault}; check them, then let only the owner write to the \
-             directory, or set ASSAY_HOME to a directory of root",
+            "root does not trust the results in {}: {fault}; check the results and make the directory writable only by \
+             its owner, or set ASSAY_HOME to a directory owned by root",
             directory.display()
         ))),
     }

@@ -126,7 +126,7 @@ impl Journal {
         })?;
         if !text.is_empty() {
             return Err(Failure::refused(format!(
-                "{id} was not restored; run assay restore first"
+                "the settings of {id} are not restored; run assay restore first"
             )));
         }
         let head = boot(system).map(|boot| Head {
@@ -202,7 +202,7 @@ impl Journal {
         if self.undos.contains(undo) {
             return Ok(Warrant(()));
         }
-        Err(Failure::refused(format!("the journal does not say: {undo}")))
+        Err(Failure::refused(format!("the journal does not contain: {undo}")))
     }
 
     fn append(&mut self, system: &dyn System, entries: &[Entry]) -> io::Result<()> {
@@ -267,7 +267,7 @@ fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
         return Ok(());
     };
     let message = format!(
-        "{} is not trusted: {fault}, and Assay would execute its contents; check it, then remove it",
+        "root does not trust {}: {fault}, and Assay would execute the contents; check and remove the directory",
         directory.display()
     );
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
@@ -379,7 +379,7 @@ fn place(undos: &mut Vec<Undo>, Entry { undo, struck, .. }: Entry) {
 /// Undoes all that is known and removes the journal; with damage or a failure it stays.
 fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
     let mut report = restore::all(system, Warrant(()), undos);
-    let by_hand = "restore its settings by hand, then remove the journal";
+    let by_hand = "restore the settings manually, then remove the journal";
     report.failed.extend(faults.iter().map(|fault| format!("{fault}; {by_hand}")));
     if report.failed.is_empty()
         && let Err(error) = restore::remove_file(system, Warrant(()), path)
@@ -402,7 +402,7 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
     match line_of::<Head>(first) {
         Line::CutOff if !first.ends_with('\n') => return found,
         Line::Whole(head) if head.format != FORMAT => {
-            let other = format!("its format is {}, this version knows {FORMAT}", head.format);
+            let other = format!("the format is {}, this version reads {FORMAT}", head.format);
             return unreadable(path, id, &other);
         }
         Line::Whole(head) => {
@@ -492,7 +492,7 @@ fn busy(path: &Path, error: &HoldError) -> Failure {
     let path = path.display();
     Failure::refused(match error {
         HoldError::Held { .. } => {
-            format!("another assay uses the journal {path}; wait until it ends")
+            format!("another assay process uses the journal {path}; wait until it exits")
         }
         HoldError::Failed(error) => format!("cannot lock the journal {path}: {error}"),
     })

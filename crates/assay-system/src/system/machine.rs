@@ -60,7 +60,7 @@ impl Machine {
 }
 
 fn not_recorded() -> Presence<Place> {
-    Presence::absent("not recorded by the version that measured")
+    Presence::absent("not recorded by the Assay version that measured the result")
 }
 
 impl Machine {
@@ -143,7 +143,7 @@ fn distribution(system: &dyn System) -> Presence<String> {
             Some(value.trim_matches(['"', '\'']).to_owned())
         })
     });
-    sysfs::first(ways, "no os-release file names it")
+    sysfs::first(ways, "no os-release file names the distribution")
 }
 
 fn cpu(system: &dyn System) -> Presence<String> {

@@ -544,7 +544,7 @@ pub trait System: Sync {
     /// # Errors
     /// There are none here: what is missing.
     fn machines(&self, _wanted: &powered::Wanted) -> Result<Box<dyn powered::Starts>, String> {
-        Err("no virtual machines here".to_owned())
+        Err("virtual machines are not supported here".to_owned())
     }
     /// What a trial needs that goes on after a cut of power.
     ///

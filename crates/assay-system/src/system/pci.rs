@@ -25,9 +25,9 @@ impl Names {
         let text = found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let packed = || PACKED.iter().any(|path| system.status(Path::new(path)).is_ok());
         let reason = if text.is_none() && packed() {
-            "the PCI ids database is compressed here; Assay reads only an uncompressed one"
+            "the PCI ID database is compressed; Assay reads only uncompressed files"
         } else {
-            "no PCI ids database here (package pci.ids or hwdata)"
+            "no PCI ID database is installed (package pci.ids or hwdata)"
         };
         Self { text: Presence::from_option(text, reason) }
     }
@@ -38,7 +38,7 @@ impl Names {
             Presence::Present(text) => text,
             Presence::Absent(reason) => return [(); 2].map(|()| Presence::absent(reason.clone())),
         };
-        let unknown = |number: &str| format!("the PCI ids database does not contain {number}");
+        let unknown = |number: &str| format!("the PCI ID database does not contain {number}");
         let mut lines = text.lines();
         let Some(name) = lines.find_map(|line| named(line, vendor)) else {
             return [(); 2].map(|()| Presence::absent(unknown(vendor)));
@@ -92,9 +92,9 @@ mod tests {
         assert_eq!(told("8086", "1912"), ["Intel Corporation", "HD Graphics 530"]);
         // Boards are no devices, nor are the devices of the next vendor.
         assert_eq!(told("1002", "0b37")[1], "Not that one");
-        assert_eq!(told("1002", "1912")[1], "(the PCI ids database does not contain 1002:1912)");
-        assert_eq!(told("dead", "beef")[0], "(the PCI ids database does not contain dead)");
-        assert_eq!(told("8086", "00")[1], "(the PCI ids database does not contain 8086:00)");
+        assert_eq!(told("1002", "1912")[1], "(the PCI ID database does not contain 1002:1912)");
+        assert_eq!(told("dead", "beef")[0], "(the PCI ID database does not contain dead)");
+        assert_eq!(told("8086", "00")[1], "(the PCI ID database does not contain 8086:00)");
     }
 
     #[test]

@@ -155,7 +155,7 @@ pub(super) fn of_policies(system: &dyn System, file: &str) -> Presence<String> {
     found.sort();
     found.dedup();
     let words = (!found.is_empty()).then(|| found.join(", "));
-    Presence::from_option(words, "the kernel does not control the frequency here")
+    Presence::from_option(words, "the kernel does not control the CPU frequency")
 }
 
 impl Place {
@@ -257,7 +257,7 @@ fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
     }
 }
 
-const FLAG: &str = "CPUID: the flag hypervisor";
+const FLAG: &str = "CPUID: hypervisor flag";
 
 /// The one that the kernel itself names: Xen, with the sort of guest that this is.
 fn by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
@@ -403,7 +403,7 @@ fn mitigations(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     };
     let found: BTreeMap<String, String> =
         sysfs::names(system, root).into_iter().filter_map(text).collect();
-    Presence::from_option((!found.is_empty()).then_some(found), "the kernel reports none")
+    Presence::from_option((!found.is_empty()).then_some(found), "the kernel reports no mitigations")
 }
 
 #[cfg(test)]

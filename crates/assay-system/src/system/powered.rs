@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// What answers for a drive: nothing more once its power is off.
 pub trait FarSide: Send + Sync {
     /// Bytes of the drive.
@@ -69,4 +71,17 @@ pub struct Wanted {
     pub modules: Vec<&'static str>,
     /// Programs and files of this machine that a user named.
     pub needs: Vec<String>,
+    pub config: VmConfig,
+}
+
+/// Size and kernel of a virtual machine, as far as a study sets them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmConfig {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+    /// Directory of an unpacked kernel package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
 }

@@ -50,9 +50,9 @@ pub(super) const REMOTE: [&str; 20] = [
 /// this user may not look.
 pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
     let look = |error: io::Error| match device_called(system, target) {
-        Some(path) if error.kind() == io::ErrorKind::NotFound => Failure::mistake(format!(
-            "{target:?} does not exist here; use {path} if you meant that"
-        )),
+        Some(path) if error.kind() == io::ErrorKind::NotFound => {
+            Failure::mistake(format!("{target:?} does not exist; use {path}"))
+        }
         _ => cannot_look(target, &error),
     };
     let path = system.canonical(Path::new(target)).map_err(look)?;
@@ -74,8 +74,8 @@ fn target_kind(target: &str, kind: FileKind) -> Outcome<TargetKind> {
         FileKind::CharacterDevice => "a character device",
         FileKind::Other => "a socket or a pipe",
     };
-    let advice = "name a directory, a file or a block device";
-    Err(Failure::mistake(format!("{target:?} is {what}: {advice}")))
+    let advice = "use a directory, a file or a block device";
+    Err(Failure::mistake(format!("{target:?} is {what}; {advice}")))
 }
 
 /// The block device that a bare word such as `sda` names.
@@ -86,19 +86,19 @@ fn device_called(system: &dyn System, word: &str) -> Option<String> {
 }
 
 fn cannot_look(target: &str, error: &io::Error) -> Failure {
-    let advice = "name a directory, a file or a block device";
-    let mistake = |what: &str| Failure::mistake(format!("{target:?} {what}: {advice}"));
+    let advice = "use a directory, a file or a block device";
+    let mistake = |what: &str| Failure::mistake(format!("{target:?} {what}; {advice}"));
     match Errno::of(error) {
-        Some(Errno::LOOP) => return mistake("is a symbolic link that leads back to itself"),
-        Some(Errno::NAMETOOLONG) => return mistake("is too long a name"),
+        Some(Errno::LOOP) => return mistake("is a symbolic link to itself"),
+        Some(Errno::NAMETOOLONG) => return mistake("is too long"),
         _ => {}
     }
     match error.kind() {
         io::ErrorKind::NotFound => mistake("does not exist"),
-        io::ErrorKind::NotADirectory => mistake("leads through something that is not a directory"),
+        io::ErrorKind::NotADirectory => mistake("contains a component that is not a directory"),
         io::ErrorKind::InvalidInput => mistake("is not a path"),
         io::ErrorKind::PermissionDenied => Failure::refused(format!(
-            "this user may not access {target:?}; use another user, or sudo"
+            "cannot access {target:?}: permission denied; use sudo or another user"
         )),
         _ => Failure::refused(format!("cannot access {target:?}: {error}")),
     }
@@ -148,14 +148,14 @@ impl<'a> Descent<'a> {
     fn device(&self, number: DeviceNumber) -> Ground {
         match devices::name_of(self.system, number) {
             Some(name) => Ground::Blocks(vec![name]),
-            None => Ground::Unknown(format!("sysfs does not show the device {number}")),
+            None => Ground::Unknown(format!("sysfs does not contain the device {number}")),
         }
     }
 
     /// `depth` mounts above this one were followed to come here.
     fn file_system(&mut self, path: &Path, device: DeviceNumber, depth: usize) -> Ground {
         if depth > DEEPEST {
-            return Ground::Unknown("its mounts form a cycle".to_owned());
+            return Ground::Unknown("the mounts form a cycle".to_owned());
         }
         let table = self.table.as_deref().unwrap_or_default();
         let mount = mounts::find(table, path, Some(device)).map(|entry| entry.mount.clone());
@@ -171,7 +171,7 @@ impl<'a> Descent<'a> {
 
     fn no_mount(&self) -> String {
         match &self.table {
-            Ok(_) => "the mount table does not show its mount".to_owned(),
+            Ok(_) => "the mount is not in the mount table".to_owned(),
             Err(error) => format!("cannot read the mount table: {}", sysfs::reason(error)),
         }
     }
@@ -190,9 +190,9 @@ impl<'a> Descent<'a> {
             "bcachefs" => self.listed(mount.source.split(':')),
             "overlay" => self.overlay(mount, depth),
             "ecryptfs" => self.follow(Path::new(&mount.source), depth),
-            "zfs" => Ground::Unknown("ZFS reports its devices only to its own tools".to_owned()),
+            "zfs" => Ground::Unknown("only ZFS tools can list the devices".to_owned()),
             _ if filesystem.starts_with("fuse") => self.fuse(mount, depth),
-            _ => Ground::Unknown(format!("{filesystem} does not report where it stores its data")),
+            _ => Ground::Unknown(format!("{filesystem} does not report where the data is stored")),
         }
     }
 
@@ -221,7 +221,7 @@ impl<'a> Descent<'a> {
         for source in sources {
             let name = self.source_name(source);
             if devices::number_of(self.system, &name).is_none() {
-                return Ground::Unknown(format!("sysfs does not show its device {source}"));
+                return Ground::Unknown(format!("sysfs does not contain the device {source}"));
             }
             names.push(name);
         }
@@ -231,7 +231,7 @@ impl<'a> Descent<'a> {
     fn overlay(&mut self, mount: &Mount, depth: usize) -> Ground {
         match mounts::option(mount, "upperdir") {
             Some(upper) => self.follow(Path::new(upper), depth),
-            None => Ground::Unknown("a read-only overlay has several directories".to_owned()),
+            None => Ground::Unknown("a read-only overlay combines several directories".to_owned()),
         }
     }
 
@@ -246,7 +246,7 @@ impl<'a> Descent<'a> {
         if mount.source.contains(":/") {
             return Ground::Remote;
         }
-        Ground::Unknown(format!("{} does not report where it stores its data", mount.filesystem))
+        Ground::Unknown(format!("{} does not report where the data is stored", mount.filesystem))
     }
 
     /// Goes on at another path: in a container, one that was meant outside may not be there.
@@ -275,7 +275,7 @@ impl<'a> Descent<'a> {
             Ground::Blocks(names) => names,
             Ground::Unknown(reason) => self.note(&reason),
             Ground::Memory => self.note(LOOP_IN_MEMORY),
-            Ground::Remote => self.note("the loop device's file is on another machine"),
+            Ground::Remote => self.note("the file of the loop device is on another machine"),
         }
     }
 
@@ -315,7 +315,7 @@ impl<'a> Descent<'a> {
         let layers = self.layers(&counted);
         let compression = match compression::of(self.system, &self.met, &layers) {
             Presence::Absent(_) if backing == Backing::Unknown => {
-                Presence::absent("unknown, like the layers below")
+                Presence::absent("unknown, as are the layers below")
             }
             told => told,
         };

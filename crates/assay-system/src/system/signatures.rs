@@ -58,7 +58,7 @@ impl Signature {
     pub fn kind(&self) -> &'static str {
         match self.usage.as_deref() {
             Some("partition-table") => "partition table",
-            Some("filesystem") => "file system",
+            Some("filesystem") => "filesystem",
             Some("crypto") => "encrypted volume",
             Some("raid") => "member of an array or pool",
             _ => "data",
@@ -193,7 +193,7 @@ fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
         };
         if !is_there {
             return Err(io::Error::other(
-                "Assay overwrites no device without wipefs and blkid of util-linux; install util-linux 2.31 or newer",
+                "cannot check the device contents: wipefs or blkid is missing; install util-linux 2.31 or later",
             ));
         }
     }
@@ -233,7 +233,7 @@ fn read(system: &dyn System, device: &File, offset: u64, into: &mut [u8]) -> io:
 }
 
 fn ambivalent() -> io::Error {
-    io::Error::other("blkid recognises several things that exclude each other; run wipefs on it")
+    io::Error::other("blkid found conflicting signatures; run wipefs on the device")
 }
 
 /// Asks wipefs for everything on an open device or partition.
@@ -250,7 +250,7 @@ fn wipefs(system: &dyn System, node: &File) -> io::Result<Vec<Signature>> {
     }
     match serde_json::from_str::<WipefsAnswer>(&answer.text) {
         Ok(answer) => Ok(answer.signatures),
-        Err(error) => Err(io::Error::other(format!("wipefs printed something else: {error}"))),
+        Err(error) => Err(io::Error::other(format!("cannot parse the output of wipefs: {error}"))),
     }
 }
 
@@ -279,7 +279,7 @@ fn blkid(
 
 fn failed(program: &str, code: Option<i32>, complaint: &str) -> io::Error {
     let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
-    io::Error::other(format!("{program} ended with {code}: {complaint}"))
+    io::Error::other(format!("{program} failed with {code}: {complaint}"))
 }
 
 /// Reads the lines `KEY=value` of `blkid -o export`.

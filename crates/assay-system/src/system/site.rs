@@ -77,7 +77,7 @@ pub struct MemoryCard {
 }
 
 /// What versions before this one did not ask.
-const NOT_ASKED: &str = "not asked by the version that ran the study";
+const NOT_ASKED: &str = "not recorded by the Assay version that ran the study";
 
 fn not_asked<T>() -> Presence<T> {
     Presence::absent(NOT_ASKED)
@@ -173,7 +173,7 @@ pub struct Mount {
 }
 
 /// What is known of a loop device that stands on no drive.
-pub const LOOP_IN_MEMORY: &str = "the loop device's file is in memory";
+pub const LOOP_IN_MEMORY: &str = "the file of the loop device is in memory";
 
 /// Everything below a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -245,7 +245,7 @@ impl Site {
             size_bytes,
         };
         Self {
-            target: "a loop device of its own".to_owned(),
+            target: "a new loop device".to_owned(),
             kind: TargetKind::Device,
             mount: Presence::absent("the target is a block device"),
             device: number,

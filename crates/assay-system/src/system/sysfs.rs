@@ -19,7 +19,7 @@ fn non_empty(text: &str, path: &Path) -> Presence<String> {
     // Fixed-width fields are filled with spaces or zero bytes.
     let text = text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\0');
     if text.is_empty() {
-        Presence::absent(format!("{}: empty", path.display()))
+        Presence::absent(format!("{} is empty", path.display()))
     } else {
         Presence::Present(text.to_owned())
     }
@@ -39,7 +39,7 @@ pub fn flag(system: &dyn System, path: &Path) -> Presence<bool> {
 pub fn parsed<T>(text: Presence<String>, parse: impl FnOnce(&str) -> Option<T>) -> Presence<T> {
     match text {
         Presence::Present(text) => {
-            Presence::from_option(parse(&text), format!("not understood: {}", text.escape_debug()))
+            Presence::from_option(parse(&text), format!("cannot parse: {}", text.escape_debug()))
         }
         Presence::Absent(reason) => Presence::Absent(reason),
     }
@@ -85,7 +85,7 @@ pub fn first<T>(ways: impl IntoIterator<Item = Presence<T>>, reason: &str) -> Pr
 /// What an error means, without its number.
 pub fn reason(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "not there".to_owned(),
+        io::ErrorKind::NotFound => "not found".to_owned(),
         io::ErrorKind::PermissionDenied => "not permitted".to_owned(),
         _ => error.to_string(),
     }

@@ -25,13 +25,13 @@ pub fn fault(
 ) -> io::Result<Option<String>> {
     let found = system.status(directory)?;
     Ok(if system.read_link(directory).is_ok() {
-        Some("it is a link".to_owned())
+        Some("it is a symbolic link".to_owned())
     } else if found.kind != FileKind::Directory {
         Some("not a directory".to_owned())
     } else if found.user != 0 && !owners.contains(&found.user) {
         Some(format!("it belongs to user {}", found.user))
     } else if found.mode & closed != 0 {
-        Some("others may write to it".to_owned())
+        Some("other users can write to it".to_owned())
     } else {
         None
     })
@@ -72,14 +72,14 @@ pub fn fault_on_way(
 pub fn fault_below(system: &dyn System, path: &Path, owner: u32) -> io::Result<Option<String>> {
     let found = |fault: &str| Ok(Some(format!("{}: {fault}", path.display())));
     if system.read_link(path).is_ok() {
-        return found("it is a link");
+        return found("it is a symbolic link");
     }
     let status = system.status(path)?;
     if status.user != owner {
         return found(&format!("it belongs to user {}", status.user));
     }
     if status.mode & OTHERS_WRITE != 0 {
-        return found("others may write to it");
+        return found("other users can write to it");
     }
     match status.kind {
         FileKind::File => Ok(None),
@@ -113,8 +113,8 @@ mod tests {
     fn way_and_files_belong_to_root_alone() {
         assert_eq!(faults("", 0), [None, None]);
         for (facts, what) in [
-            ("mode /a 1777", "/a: others may write to it"),
-            ("mode /a/b 0775", "/a/b: others may write to it"),
+            ("mode /a 1777", "/a: other users can write to it"),
+            ("mode /a/b 0775", "/a/b: other users can write to it"),
             ("owner /a 1000", "/a: it belongs to user 1000"),
             ("owner / 65534", "/: it belongs to user 65534"),
         ] {
@@ -122,9 +122,9 @@ mod tests {
         }
         for (facts, what) in [
             ("owner /a/b/c/below/two 1000", "/a/b/c/below/two: it belongs to user 1000"),
-            ("mode /a/b/c/below 0777", "/a/b/c/below: others may write to it"),
-            ("mode /a/b/c/one 0664", "/a/b/c/one: others may write to it"),
-            ("link /a/b/c/one /etc/passwd", "/a/b/c/one: it is a link"),
+            ("mode /a/b/c/below 0777", "/a/b/c/below: other users can write to it"),
+            ("mode /a/b/c/one 0664", "/a/b/c/one: other users can write to it"),
+            ("link /a/b/c/one /etc/passwd", "/a/b/c/one: it is a symbolic link"),
             ("block /a/b/c/sda 8:0", "/a/b/c/sda: it is neither a file nor a directory"),
         ] {
             assert_eq!(faults(facts, 0)[1].as_deref(), Some(what));
@@ -150,7 +150,7 @@ mod tests {
         let fake = Fake::new();
         fake.add("dir /a/b\nlink /c /a").unwrap();
         let fault = |path: &str| fault_on_way(&fake, Path::new(path), 0).unwrap();
-        assert_eq!(fault("/c/b").as_deref(), Some("/c: it is a link"));
+        assert_eq!(fault("/c/b").as_deref(), Some("/c: it is a symbolic link"));
         for path in ["a/b", "/a/../a/b", ""] {
             assert!(
                 fault(path).is_some_and(|why| why.ends_with("is not an absolute path")),

@@ -163,8 +163,8 @@ fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     if ends.len() > 1 {
         let more = ends.len() - 1;
         notes.push(format!(
-            "userspace was started {} without the kernel (soft reboot): only the first start counts",
-            if more == 1 { "once more".to_owned() } else { format!("{more} times more") }
+            "userspace was restarted {} without the kernel (soft reboot); only the first start counts",
+            if more == 1 { "once".to_owned() } else { format!("{more} times") }
         ));
     }
     notes.extend(step_of_the_wall_clock(own, end));
@@ -203,23 +203,23 @@ fn is_end(entry: &Entry) -> bool {
 /// The phases that the last message of a start-up tells, and where on the kernel's clock the boot
 /// began; that is not told where the sum says something else than the clock.
 fn phases(end: &Entry) -> (Phases, Option<u64>) {
-    let untold = "systemd did not tell it";
+    let untold = "systemd did not report this time";
     let present = |told: Option<u64>, why: &str| Presence::from_option(told, why);
     if end.message_id == ids::USER_FINISHED || end.kernel_us.is_none() {
-        let none = "a container has no such phase: its kernel is the host's";
+        let none = "a container uses the host's kernel and does not have this phase";
         let phases =
             Phases { userspace_us: present(end.userspace_us, untold), ..Phases::absent(none) };
         let from = end.userspace_us.and_then(|took| end.monotonic_us.checked_sub(took));
         return (phases, from);
     }
     let before = finished::before(&end.message);
-    let firmware = "not told: the firmware or the boot loader does not pass it on (UEFI with a loader that \
-                    does)";
+    let firmware = "not reported by the firmware or the boot loader (needs UEFI and a boot loader that passes the \
+                    time on)";
     let phases = Phases {
         firmware_us: present(before.firmware_us, firmware),
         loader_us: present(before.loader_us, firmware),
         kernel_us: present(end.kernel_us, untold),
-        initrd_us: present(end.initrd_us, "there was no initrd, or none with systemd in it"),
+        initrd_us: present(end.initrd_us, "no initrd, or an initrd without systemd"),
         userspace_us: present(end.userspace_us, untold),
     };
     (phases, Some(0))
@@ -260,9 +260,9 @@ fn reached(own: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
             && entry.message_id == ids::STARTED
             && matches!(entry.job_result.as_str(), "done" | "")
     };
-    let Some(from_us) = from_us else { return Presence::absent("when the boot began is not told") };
+    let Some(from_us) = from_us else { return Presence::absent("the boot start time is unknown") };
     let at = own.iter().find(is_it).map(|entry| entry.monotonic_us.saturating_sub(from_us));
-    Presence::from_option(at, format!("no message says that {unit} has started"))
+    Presence::from_option(at, format!("the journal has no message that {unit} started"))
 }
 
 /// Why a start-up did not finish.
@@ -270,13 +270,13 @@ fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
     let closed = own.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
     let how = match (closed, is_last) {
         (true, _) => "the machine was shut down before its start-up had finished",
-        (false, true) => "its start-up has not finished: it is still going on, or was cut off",
-        (false, false) => "it was cut off (crash, power or reset) before its start-up had finished",
+        (false, true) => "its start-up has not finished: it is still running or was interrupted",
+        (false, false) => "its start-up was interrupted (crash, power loss or reset)",
     };
     match pending {
         [] => how.to_owned(),
-        [one] => format!("{how}; {one} was being started"),
-        [one, others @ ..] => format!("{how}; {one} and {} more were being started", others.len()),
+        [one] => format!("{how}; {one} was starting"),
+        [one, others @ ..] => format!("{how}; {one} and {} more were starting", others.len()),
     }
 }
 
@@ -293,7 +293,7 @@ fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String>
     (farthest.saturating_abs() >= TELLING_STEP_US).then(|| {
         let way = if farthest > 0 { "forward" } else { "back" };
         let by = assay_base::quantity::units::show::duration(farthest.saturating_abs() as f64 * 1e3);
-        format!("the wall clock was set {way} by {by} meanwhile: times here are by the kernel's own clock")
+        format!("the wall clock was set {way} by {by} during the boot; times are from the kernel's monotonic clock")
     })
 }
 
@@ -307,17 +307,17 @@ fn kernel(own: &[&Entry]) -> Presence<String> {
     let release = of_kernel(own, "Linux version ").and_then(|rest| rest.split_whitespace().next());
     Presence::from_option(
         release.map(str::to_owned),
-        "the journal has no first message of the kernel",
+        "the journal has no `Linux version` message from the kernel",
     )
 }
 
 fn root(own: &[&Entry]) -> Presence<String> {
     let line = of_kernel(own, "Command line: ").or_else(|| of_kernel(own, "Kernel command line: "));
     let Some(line) = line else {
-        return Presence::absent("the journal does not tell the kernel's command line");
+        return Presence::absent("the journal does not contain the kernel command line");
     };
     let root = line.split_whitespace().rev().find_map(|word| word.strip_prefix("root="));
-    Presence::from_option(root.map(str::to_owned), "the kernel's command line names no root device")
+    Presence::from_option(root.map(str::to_owned), "the kernel command line has no root= parameter")
 }
 
 #[cfg(test)]
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!((&boot.end, boot.notes.len()), (&End::Finished, 0));
         let other = &boots(&whole(ONE), Some("x.service"))[0];
         let reason = other.until.as_ref().and_then(Presence::reason);
-        assert_eq!(reason, Some("no message says that x.service has started"));
+        assert_eq!(reason, Some("the journal has no message that x.service started"));
     }
 
     #[test]
@@ -411,7 +411,7 @@ mod tests {
         let End::Unfinished(why) = &found[0].end else { panic!("{found:?}") };
         assert_eq!(
             why,
-            "it was cut off (crash, power or reset) before its start-up had finished; slow.service was being started"
+            "its start-up was interrupted (crash, power loss or reset); slow.service was starting"
         );
         assert_eq!(found[1].end, End::Finished);
         entries.insert(
@@ -424,7 +424,7 @@ mod tests {
         let End::Unfinished(why) = &boots(&entries, None)[0].end else { panic!() };
         assert!(why.starts_with("the machine was shut down before"), "{why}");
         let End::Unfinished(why) = &boots(&entries[..6], None)[0].end else { panic!() };
-        assert!(why.contains("still going on"), "{why}");
+        assert!(why.contains("still running"), "{why}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl Text<'_> {
     fn lacks_a_beginning(&self) -> Option<String> {
         (self.bytes > READ_BYTES).then(|| {
             format!(
-                "it is {}, and no more than {} can be read in such a form",
+                "the output has {}, but this format allows at most {}",
                 show::bytes(self.bytes),
                 show::bytes(READ_BYTES)
             )
@@ -73,7 +73,7 @@ impl Reader {
                 How::Pattern(regex, groups)
             }
             (_, _, Some(json)) => How::Json(json.clone()),
-            _ => return Err("reads says neither format nor pattern nor json".to_owned()),
+            _ => return Err("reads needs a format, a pattern or a JSON pointer".to_owned()),
         };
         Ok(Self { reading: reading.clone(), how, names: reading.metrics() })
     }
@@ -112,10 +112,7 @@ impl Reader {
             }
         };
         if found.len() > MOST_NUMBERS {
-            return Err(format!(
-                "there are {} numbers in it: at most {MOST_NUMBERS} are read",
-                found.len()
-            ));
+            return Err(format!("found {} numbers; the limit is {MOST_NUMBERS}", found.len()));
         }
         found.iter().try_for_each(|own| sound(&own.name, own.value))?;
         Ok(found)
@@ -134,10 +131,12 @@ fn sound(name: &str, value: f64) -> Result<(), String> {
         return Err(format!("the name of a number is too long: {}", quoted(name)));
     }
     if !value.is_finite() {
-        return Err(format!("{name} is no finite number"));
+        return Err(format!("{name} is not a finite number"));
     }
     if value < 0.0 {
-        return Err(format!("{name} is {value}, below zero: numbers are compared by their ratios"));
+        return Err(format!(
+            "{name} is {value}; Assay compares ratios, so numbers must not be negative"
+        ));
     }
     Ok(())
 }
@@ -158,11 +157,11 @@ fn by_pattern(
         }
     }
     let last = last_line(text.text).map_or_else(
-        || "it wrote nothing".to_owned(),
-        |line| format!("its last line is `{}`", quoted(line)),
+        || "the output is empty".to_owned(),
+        |line| format!("the last line is `{}`", quoted(line)),
     );
     let left_out = not_searched(text, searched);
-    Err(format!("no line of it matches `{}`{left_out}; {last}", regex.as_str()))
+    Err(format!("no line matches `{}`{left_out}; {last}", regex.as_str()))
 }
 
 /// What no pattern was held against, in words.
@@ -171,9 +170,9 @@ fn not_searched(text: &Text<'_>, searched: &str) -> String {
     let is_line_cut = searched.split(['\n', '\r']).any(|line| line.len() > LINE_BYTES);
     let [all, each] = [SEARCHED_BYTES, LINE_BYTES].map(|bytes| show::bytes(bytes as u64));
     match (is_cut, is_line_cut) {
-        (true, true) => format!(" (searched: its last {all}, of each line the last {each})"),
-        (true, false) => format!(" (searched: its last {all})"),
-        (false, true) => format!(" (searched: of each line the last {each})"),
+        (true, true) => format!(" (searched: the last {all}, and the last {each} of each line)"),
+        (true, false) => format!(" (searched: the last {all})"),
+        (false, true) => format!(" (searched: the last {each} of each line)"),
         (false, false) => String::new(),
     }
 }
@@ -186,15 +185,15 @@ fn last_match<'l>(
     stop: &AtomicBool,
 ) -> Result<Option<Captures<'l>>, String> {
     if stop.load(Ordering::Relaxed) {
-        return Err("it was not read any more: the study is stopped".to_owned());
+        return Err("not read because the study was stopped".to_owned());
     }
     let (mut last, mut from, mut looked_at) = (None, 0, 0);
     for found in regex.find_iter(line) {
         looked_at += line.len() - from;
         if looked_at > SEARCHED_BYTES {
             return Err(format!(
-                "`{}` matches too often within one long line: let it say more of what stands around the \
-                 number; the line is `{}`",
+                "`{}` matches too often in one long line; add text before or after the number to the pattern; the \
+                 line is `{}`",
                 regex.as_str(),
                 quoted(line)
             ));
@@ -214,7 +213,7 @@ fn one(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, Str
     let own = own.map(|own| own.as_str());
     own.and_then(number).ok_or_else(|| {
         let what = own.map_or_else(|| "nothing".to_owned(), |own| format!("`{}`", quoted(own)));
-        format!("{what} is no number, in the line `{}`", quoted(line))
+        format!("{what} is not a number in the line `{}`", quoted(line))
     })
 }
 
@@ -222,8 +221,8 @@ fn one(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, Str
 fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     let Some(start) = start_of_json(text) else {
         let last = last_line(text)
-            .map_or_else(String::new, |line| format!("; its last line is `{}`", quoted(line)));
-        return Err(format!("there is no JSON in it{last}"));
+            .map_or_else(String::new, |line| format!("; the last line is `{}`", quoted(line)));
+        return Err(format!("no JSON found{last}"));
     };
     let (mut found, mut seen, mut broken): (Option<Value>, u64, Option<String>) = (None, 0, None);
     let mut rest = Some(&text[start..]);
@@ -249,13 +248,13 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     }
     let Some(found) = found else {
         return Err(match broken {
-            Some(error) if seen == 0 => format!("its JSON cannot be read: {error}"),
-            _ => format!("its JSON has nothing at {pointer}"),
+            Some(error) if seen == 0 => format!("cannot parse the JSON: {error}"),
+            _ => format!("the JSON has no value at {pointer}"),
         });
     };
     let value = found.as_f64().or_else(|| number(found.as_str()?));
     value.ok_or_else(|| {
-        format!("what stands at {pointer} is no number: `{}`", quoted(&found.to_string()))
+        format!("the value at {pointer} is not a number: `{}`", quoted(&found.to_string()))
     })
 }
 
@@ -389,29 +388,29 @@ mod tests {
         let spec = "([0-9.a-zA-Z-]+) ops/s:ops/s:higher";
         assert_eq!(
             why(spec, "starting\nfailed: no room\n\n"),
-            "no line of it matches `([0-9.a-zA-Z-]+) ops/s`; its last line is `failed: no room`"
+            "no line matches `([0-9.a-zA-Z-]+) ops/s`; the last line is `failed: no room`"
         );
-        assert!(why(spec, "").ends_with("it wrote nothing"));
+        assert!(why(spec, "").ends_with("the output is empty"));
         for (line, told) in [
-            ("NaN ops/s", "`NaN` is no number, in the line `NaN ops/s`"),
-            ("inf ops/s", "`inf` is no number, in the line `inf ops/s`"),
-            ("1.2.3 ops/s", "`1.2.3` is no number, in the line `1.2.3 ops/s`"),
-            ("1e999 ops/s", "reported_ops_per_s is no finite number"),
+            ("NaN ops/s", "`NaN` is not a number in the line `NaN ops/s`"),
+            ("inf ops/s", "`inf` is not a number in the line `inf ops/s`"),
+            ("1.2.3 ops/s", "`1.2.3` is not a number in the line `1.2.3 ops/s`"),
+            ("1e999 ops/s", "reported_ops_per_s is not a finite number"),
             (
                 "-3 ops/s",
-                "reported_ops_per_s is -3, below zero: numbers are compared by their ratios",
+                "reported_ops_per_s is -3; Assay compares ratios, so numbers must not be negative",
             ),
         ] {
             assert_eq!(why(spec, line), told);
         }
-        assert_eq!(why("(a)?b::higher", "b"), "nothing is no number, in the line `b`");
-        assert_eq!(why("/a/b::higher", "{\"a\": 1}"), "its JSON has nothing at /a/b");
-        assert_eq!(why("/a::higher", "{\"a\": null}"), "what stands at /a is no number: `null`");
-        assert!(why("/a::higher", "{\"a\": ").starts_with("its JSON cannot be read: "));
+        assert_eq!(why("(a)?b::higher", "b"), "nothing is not a number in the line `b`");
+        assert_eq!(why("/a/b::higher", "{\"a\": 1}"), "the JSON has no value at /a/b");
+        assert_eq!(why("/a::higher", "{\"a\": null}"), "the value at /a is not a number: `null`");
+        assert!(why("/a::higher", "{\"a\": ").starts_with("cannot parse the JSON: "));
         // Of a broken document no part is taken for a whole one.
         let broken = "{\"all\": [\n{\"a\": 1},\n{\"a\": 2},\n";
-        assert!(why("/a::higher", broken).starts_with("its JSON cannot be read: EOF"));
-        assert_eq!(why("/a::higher", "oh no"), "there is no JSON in it; its last line is `oh no`");
+        assert!(why("/a::higher", broken).starts_with("cannot parse the JSON: EOF"));
+        assert_eq!(why("/a::higher", "oh no"), "no JSON found; the last line is `oh no`");
     }
 
     #[test]
@@ -446,7 +445,7 @@ mod tests {
         let cut = Text { text: "{}", bytes: READ_BYTES + 1 };
         let reader = Reader::new(&"/a::higher".parse().unwrap()).unwrap();
         let stop = AtomicBool::new(false);
-        assert!(reader.read(&cut, no_format, &stop).unwrap_err().contains("8 MiB can be read"));
+        assert!(reader.read(&cut, no_format, &stop).unwrap_err().contains("at most 8 MiB"));
         assert!(why("fio-json", "x").contains("not asked for"));
         let called: ReadFormat = |_, text| {
             Ok(vec![Number { name: text.to_owned(), better: Better::Higher, value: 1.0 }])
@@ -481,11 +480,11 @@ mod tests {
         let spec = "([0-9]+) ops/s:ops/s:higher";
         let filling = "a line\n".repeat(SEARCHED_BYTES / 7 + 1);
         let early = format!("7 ops/s\n{filling}");
-        assert!(why(spec, &early).contains("` (searched: its last 512 KiB); its last line is `a"));
+        assert!(why(spec, &early).contains("` (searched: the last 512 KiB); the last line is `a"));
         assert_eq!(value(spec, &format!("{early}8 ops/s\n")), 8.0);
         let long = "7 ops/s".to_owned() + &"x".repeat(LINE_BYTES);
-        assert!(why(spec, &long).contains("` (searched: of each line the last 16 KiB); its last"));
-        assert!(why(spec, "a line").ends_with("ops/s`; its last line is `a line`"));
+        assert!(why(spec, &long).contains("` (searched: the last 16 KiB of each line); the last"));
+        assert!(why(spec, "a line").ends_with("ops/s`; the last line is `a line`"));
     }
 
     /// Each of its matches looks to the end of the line.
@@ -493,7 +492,7 @@ mod tests {
     fn a_line_that_matches_too_often_is_refused_and_an_ordinary_one_is_not() {
         let spec = "a(?:.*z)?::higher";
         let told = why(spec, &"a".repeat(LINE_BYTES));
-        assert!(told.contains("matches too often within one long line"), "{told}");
+        assert!(told.contains("matches too often in one long line"), "{told}");
         assert_eq!(value("[0-9]+::higher", &"12 ".repeat(200)), 12.0);
         // The last match is the same one that all of them end with.
         assert_eq!(value("(?:x|)([0-9]*)y?::higher", "x1y x22y"), 22.0);
@@ -504,7 +503,7 @@ mod tests {
         let reader = Reader::new(&"([0-9]+)::higher".parse().unwrap()).unwrap();
         let text = Text { text: "1\n", bytes: 2 };
         let read = |stop| reader.read(&text, no_format, &AtomicBool::new(stop));
-        assert!(read(true).unwrap_err().contains("the study is stopped"));
+        assert!(read(true).unwrap_err().contains("the study was stopped"));
         assert_eq!(read(false).unwrap()[0].value, 1.0);
     }
 }

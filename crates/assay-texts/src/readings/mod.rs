@@ -107,7 +107,7 @@ impl FromStr for Reading {
         let (unit, what) = (parts.next(), parts.next().filter(|what| !what.is_empty()));
         let (Some(unit), Some(what), Some(better)) = (unit, what, better) else {
             return Err(format!(
-                "`{text}` is no format, and does not say what is better: write for example 'tps = \
+                "`{text}` is not a format and does not end in :UNIT:higher or :UNIT:lower; example: 'tps = \
                  ([0-9.]+):tps:higher', /result/p99:ms:lower or fio-json"
             ));
         };
@@ -116,9 +116,9 @@ impl FromStr for Reading {
         if FORMATS.iter().any(|format| what.as_deref() == Some(*format)) {
             return match unit {
                 None => Ok(Self { format: what, better: Some(better), ..Self::default() }),
-                Some(_) => Err(format!(
-                    "`{text}`: a format says itself what its units are; leave the unit out"
-                )),
+                Some(_) => {
+                    Err(format!("`{text}`: a format defines its own units; remove the unit"))
+                }
             };
         }
         let own = Self { unit, better: Some(better), ..Self::default() };
@@ -160,11 +160,11 @@ impl Reading {
 /// A pattern, ready to be matched in time that grows with the text alone.
 pub fn compiled(pattern: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
-    let regex = built.map_err(|error| format!("this is no regular expression: {error}"))?;
+    let regex = built.map_err(|error| format!("invalid regular expression: {error}"))?;
     // The whole of a match is a group, too.
     let groups = regex.captures_len() - 1;
     if groups > MOST_NUMBERS {
-        return Err(format!("there are {groups} groups in it: at most {MOST_NUMBERS} are read"));
+        return Err(format!("the pattern has {groups} groups; the limit is {MOST_NUMBERS}"));
     }
     Ok(regex)
 }
@@ -185,9 +185,7 @@ mod tests {
             (stated.format.as_deref(), stated.better),
             (Some("go-bench"), Some(Better::Higher))
         );
-        assert!(
-            "go-bench:ops:higher".parse::<Reading>().unwrap_err().contains("leave the unit out")
-        );
+        assert!("go-bench:ops:higher".parse::<Reading>().unwrap_err().contains("remove the unit"));
         let pattern = read("latency: ([0-9.]+) ms:ms:lower");
         assert_eq!(pattern.regex.as_deref(), Some("latency: ([0-9.]+) ms"));
         assert_eq!((pattern.unit.as_deref(), pattern.better), (Some("ms"), Some(Better::Lower)));
@@ -198,7 +196,7 @@ mod tests {
             ["", "fio-jsn", "tps = ([0-9.]+)", "x:higher", "::higher", "a:b:c", "a:b:Higher"]
         {
             let told = wrong.parse::<Reading>().unwrap_err();
-            assert!(told.contains("PATTERN") || told.contains("write for example"), "{told}");
+            assert!(told.contains("PATTERN") || told.contains("example: "), "{told}");
         }
     }
 
@@ -207,7 +205,7 @@ mod tests {
         let groups = |count| "(a)".repeat(count);
         assert!(compiled(&groups(MOST_NUMBERS)).is_ok());
         let told = compiled(&groups(MOST_NUMBERS + 1)).unwrap_err();
-        assert!(told.contains("65 groups in it: at most 64"), "{told}");
+        assert!(told.contains("65 groups; the limit is 64"), "{told}");
         assert!(compiled("[0-9.]{1,100} ops/s").is_ok());
         let told = compiled("(a{100}){100}").unwrap_err();
         assert!(told.contains("size limit"), "{told}");

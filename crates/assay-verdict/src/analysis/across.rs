@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, Scale};
 use assay_kinds::work::metrics::is_of_speed;
-use assay_kinds::work::observe::metrics::ARRIVALS;
+use assay_kinds::work::production::metrics::ARRIVALS;
 use assay_stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
 use assay_study::findings::facts::{Ordered, Unknown};
 use assay_study::findings::notes::{Note, Side};
@@ -160,16 +160,16 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let mut told: Vec<String> = Vec::new();
     for Fact { key, name, value: was } in &before {
         let Some(is) = after.get(key).filter(|is| *is != was) else { continue };
-        let text = format!("{name}: {was}; then {is}");
+        let text = format!("{name} changed from {was} to {is}");
         if !told.contains(&text) {
             told.push(text);
         }
     }
     let unknown = [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL);
     if unknown {
-        told.push("some results do not record the surroundings of their trials".to_owned());
+        told.push("some results do not contain a record of their environment".to_owned());
     } else if told.is_empty() {
-        told.push("no recorded property differs".to_owned());
+        told.push("no recorded property of the environment differs".to_owned());
     }
     let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
     if first.measurements.iter().any(|cell| counts(&cell)) {
@@ -192,12 +192,12 @@ fn facts(findings: &Findings) -> Vec<Fact> {
     let number =
         |value: Option<u64>| value.map_or_else(|| "not recorded".to_owned(), |n| n.to_string());
     let mut facts = vec![
-        Fact::new("version of assay", assay),
+        Fact::new("Assay version", assay),
         Fact::new("kernel", kernel),
-        Fact::new("processor", cpu),
-        Fact::new("processors", number(cpus.map(u64::from))),
+        Fact::new("CPU", cpu),
+        Fact::new("CPUs", number(cpus.map(u64::from))),
         Fact::new("memory bytes", number(*memory_bytes)),
-        Fact::new("virtualisation", virtualisation),
+        Fact::new("virtualization", virtualisation),
         Fact::new("started", day(findings)),
         Fact::new("order", order(findings)),
         Fact::new("hosts", hosts(findings)),
@@ -241,7 +241,7 @@ pub(super) fn work(findings: &Findings) -> Vec<Fact> {
         facts.push(Fact {
             key: format!("trials of {key}"),
             name: "trials".to_owned(),
-            value: format!("{time} after a ramp of {ramp}"),
+            value: format!("{time} after a {ramp} ramp"),
         });
     }
     facts
@@ -405,7 +405,7 @@ fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
         let plain = |book: &Book<'_>, cell| Sample::of(&book.values(cell, Way::Plain)?);
         let (kind, samples) = match by_ratio {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
-            None => (Kind::OtherDayOrMachine, plain(&before, cell).zip(plain(&after, later))),
+            None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
         };
         let arms = [(cell, first), (later, other)]
             .map(|(cell, of)| named(&cell.configuration, &of.study.id));

@@ -199,7 +199,7 @@ mod tests {
         let mut row =
             super::super::rows::bare(&bench.plan.workloads[0], &bench.plan, &bench.environment);
         assert!(row.as_given(Nature::Amount).is_none(), "no rule saw a lent drive");
-        row.remarks = vec![(LENT, Remark::of(Trust::Suspect, "the host caches them"))];
+        row.remarks = vec![(LENT, Remark::of(Trust::Suspect, "the host caches data"))];
         let note = row.as_given(Nature::Amount).unwrap();
         assert_eq!((note.rule.as_str(), note.trust), (LENT, Trust::Trusted));
         // Of what its rule is about, that says what there is to say.

@@ -137,7 +137,7 @@ pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) 
         let said = Said::CardClass { target: target.name.clone() };
         // Without a number of writing there is nothing to hold a class against.
         numbers.get("write_mb_s")?;
-        Some(Sentence::new(said, format!("By these numbers {which} {}.", told.join("; "))))
+        Some(Sentence::new(said, format!("By these numbers, {which} {}.", told.join("; "))))
     };
     cards.filter_map(sentence).collect()
 }
@@ -207,9 +207,9 @@ fn sentences(row: &CardRow) -> Vec<String> {
         })
         .collect();
     told.extend(other_cards(&row.published, row.random_write.as_ref()));
-    told.extend(row.ratings.iter().map(|one| format!("Printed on it: {}.", one.text)));
+    told.extend(row.ratings.iter().map(|one| format!("Printed on the card: {}.", one.text)));
     if row.share_of_rating.is_some() {
-        told.push("The percentage of the claim uses the linear read speed, because cards state read speed.".to_owned());
+        told.push("The percentage refers to the read speed, like the ratings of cards.".to_owned());
     }
     told
 }
@@ -228,10 +228,10 @@ fn other_cards(beside: &[Beside], random_write: Option<&CardNumber>) -> Vec<Stri
             others => others.join(", "),
         };
         sentences.push(match place {
-            Standing::Above => format!("Its random writes are faster than those of {others}."),
-            Standing::Below => format!("Its random writes are slower than those of {others}."),
+            Standing::Above => format!("Random writes are faster than on {others}."),
+            Standing::Below => format!("Random writes are slower than on {others}."),
             Standing::Open if is_sound => {
-                format!("Its random writes may be as fast as those of {others}.")
+                format!("Random writes may be as fast as on {others}.")
             }
             Standing::Open => continue,
         });
@@ -260,7 +260,10 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
             )
         }
         Standing::Open => {
-            format!("{}s: {iops} IOPS{interval}; inconclusive against {line}.", upper(what))
+            format!(
+                "{}s: {iops} IOPS{interval}; the comparison with {line} is inconclusive.",
+                upper(what)
+            )
         }
     }
 }
@@ -302,12 +305,12 @@ mod tests {
         let of = |item: &str, ends: [f64; 2]| {
             let found = sentences(Some(ends), Trust::Trusted);
             let own = found.into_iter().find(|own| own.contains(item)).unwrap();
-            own.split(" those of").next().unwrap().to_owned()
+            own.split(" on ").next().unwrap().to_owned()
         };
         // A poor card has 1 write per second.
-        assert_eq!(of("poor card (", [1.01, 30.0]), "Its random writes are faster than");
-        assert_eq!(of("poor card (", [1.0, 30.0]), "Its random writes may be as fast as");
-        assert_eq!(of("poor card (", [0.5, 0.99]), "Its random writes are slower than");
+        assert_eq!(of("poor card (", [1.01, 30.0]), "Random writes are faster than");
+        assert_eq!(of("poor card (", [1.0, 30.0]), "Random writes may be as fast as");
+        assert_eq!(of("poor card (", [0.5, 0.99]), "Random writes are slower than");
         assert_eq!(sentences(Some([0.5, 30.0]), Trust::Suspect), [""; 0]);
         assert_eq!(sentences(None, Trust::Trusted), [""; 0]);
     }

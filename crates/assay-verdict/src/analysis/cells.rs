@@ -155,7 +155,7 @@ fn paired<'t>(
     let of_baseline = |round: u32, repeats: bool| {
         let own = baseline.iter().find(|trial| {
             trial.replicate == round
-                && trial.status != Status::LeadIn
+                && trial.status != Status::Warmup
                 && trial.repeats.map(|of| of.replicate) == repeats.then_some(replicate)
         });
         own.is_some_and(|trial| trial.status == Status::Ok && trial.value.is_some())
@@ -171,7 +171,7 @@ fn standing<'t>(trials: &'t [CellTrial], first: &'t CellTrial) -> Option<&'t Cel
     match first.status {
         Status::Ok => Some(first),
         Status::Disturbed => rounds(trials, first).next(),
-        Status::Failed | Status::LeadIn => None,
+        Status::Failed | Status::Warmup => None,
     }
 }
 

@@ -11,7 +11,7 @@ use assay_study::results::record::{Status, TrialRecord};
 use super::time::Time;
 
 /// What is said of a recording without its end.
-const CUT: &str = "the recording was cut off or is still running; export and replay read the requests up to there";
+const CUT: &str = "the recording is truncated or still running; export and replay use only the requests recorded so far";
 
 /// How many trials there are.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Counts {
 impl Counts {
     /// Counts one more.
     pub fn add(&mut self, trial: &TrialRecord) {
-        let counts = trial.status != Status::LeadIn;
+        let counts = trial.status != Status::Warmup;
         self.run += usize::from(counts);
         self.repeats += usize::from(counts && trial.repeats.is_some());
         self.first += usize::from(trial.repeats.is_none());
@@ -70,8 +70,8 @@ pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<C
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
             let rest = match (judged, is_race) {
-                (true, true) => ": no winner before its end",
-                (true, false) => ": no verdict before its end",
+                (true, true) => ": no winner before the race ends",
+                (true, false) => ": no verdict before the study ends",
                 (false, _) => "",
             };
             let text = format!("{run} of {planned} planned trials {verb} run{rest}");
@@ -103,8 +103,8 @@ fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
 fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
     let verbs = match (counts.disturbed, judged) {
         (0, _) => return None,
-        (1, false) => "was disturbed and still counts",
-        (_, false) => "were disturbed and still count",
+        (1, false) => "was disturbed but still counts",
+        (_, false) => "were disturbed but still count",
         (1, true) if is_race => "was disturbed; the race excludes it",
         (_, true) if is_race => "were disturbed; the race excludes them",
         (1, true) => "was disturbed; verdicts exclude it",
@@ -113,7 +113,7 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
     let why = match (counts.disturbed, &counts.disturbance) {
         (_, None) => String::new(),
         (1, Some(why)) => format!(": {why}"),
-        (_, Some(why)) => format!("; the first one: {why}"),
+        (_, Some(why)) => format!("; first: {why}"),
     };
     Some(check("disturbed", format!("{} of {} trials {verbs}{why}", counts.disturbed, counts.run)))
 }
@@ -121,8 +121,8 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
 fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
     let rest = match (counts.failed, recorded) {
         (0, _) => return None,
-        (1, true) => " has no number and is in no mean",
-        (_, true) => " have no number and are in no mean",
+        (1, true) => " has no number and is excluded",
+        (_, true) => " have no number and are excluded",
         (1, false) => " trials failed and is excluded",
         (_, false) => " trials failed and are excluded",
     };
@@ -136,10 +136,10 @@ fn level(plan: &Plan) -> Option<Check> {
     let text = match plan.design.fresh {
         _ if plan.design.margin.is_none() || !made => return None,
         Fresh::Replicate if on_made => {
-            "Assay recreated each filesystem in every replicate: replicates average the effect of its layout"
+            "Assay recreated each filesystem in every replicate: the mean averages over filesystem layouts"
         }
-        Fresh::Study if on_made => "1 filesystem for the whole study: its layout is not averaged",
-        _ => "one area per target for all trials: its position is not averaged",
+        Fresh::Study if on_made => "one filesystem for all trials: its layout is not averaged out",
+        _ => "one area per target for all trials: its position is not averaged out",
     };
     Some(check("level", text.to_owned()))
 }
@@ -151,19 +151,18 @@ fn stopping(plan: &Plan) -> Option<Check> {
         Stopping::Looks { at, .. } => {
             let at: Vec<String> = at.iter().map(ToString::to_string).collect();
             format!(
-                "{} interim analyses, which share the error of 5% equally",
+                "interim analyses after replicates {}, each with an equal share of the 5% error",
                 at.join(", ")
             )
         }
         Stopping::Open { .. } => {
-            "an interim analysis after every replicate, with a confidence sequence (95%, simultaneous over all of \
-             them)"
+            "an interim analysis after every replicate, with a 95% confidence sequence (valid at any stop)"
                 .to_owned()
         }
         Stopping::Race { closeness, screen } => format!(
-            "{}a race: configurations that are behind (simultaneous 95% confidence sequence) leave after a replicate, \
-             from the third on; it ends with one left, with none that can be more than {} ahead of the leader, or \
-             after {} replicates",
+            "{}a race: from the third replicate, Assay eliminates configurations that are worse (simultaneous 95% \
+             confidence sequence); the race ends when one is left, when none can be more than {} better than the \
+             leader, or after {} replicates",
             screened(*screen),
             show::share(*closeness),
             plan.replicates.saturating_sub(*screen)

@@ -41,15 +41,15 @@ fn against(claim: &Claim, numbers: &Numbers) -> (Standing, String) {
     match claim {
         Claim::Rate(rate) => {
             let read = numbers.get("read_mb_s");
-            (at_least(read, *rate), told("linear reading", read, mb))
+            (at_least(read, *rate), told("sequential reads", read, mb))
         }
         Claim::Operations { iops, writes: true } => {
             let number = numbers.get("write_iops");
-            (at_least(number, *iops), told("random writing", number, operations))
+            (at_least(number, *iops), told("random writes", number, operations))
         }
         Claim::Operations { iops, writes: false } => {
             let number = numbers.get("read_iops");
-            (at_least(number, *iops), told("random reading", number, operations))
+            (at_least(number, *iops), told("random reads", number, operations))
         }
         Claim::Class(class) => (standing(class, numbers), needs(class)),
     }
@@ -66,7 +66,7 @@ pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
             reached.or(open).or(family.first().map(|class| (class, Standing::Below)))?;
         let word = match standing {
             Standing::Above => format!("reaches {}", class.name),
-            Standing::Open => format!("whether it reaches {} cannot be determined", class.name),
+            Standing::Open => format!("may or may not reach {}", class.name),
             Standing::Below => format!("does not reach {}", class.name),
         };
         let told = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
@@ -103,7 +103,7 @@ fn standing(class: &Class, numbers: &Numbers) -> Standing {
 
 /// The limits of a class.
 fn needs(class: &Class) -> String {
-    let linear = format!("{} MB/s of linear writing", class.write_mb_s);
+    let linear = format!("{} MB/s of sequential writes", class.write_mb_s);
     match class.iops {
         [0.0, _] => format!("at least {linear}"),
         [reads, writes] => format!(
@@ -132,7 +132,7 @@ fn mb(value: f64) -> String {
 fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) -> String {
     let doubt = number.map_or("", CardNumber::doubt);
     match number {
-        None => format!("{what} was not measured"),
+        None => format!("{what}: not measured"),
         Some(CardNumber { value, ci95: Some([low, high]), .. }) => {
             let [value, low, high] = [*value, *low, *high].map(shown);
             format!("{what}: {value}, 95% CI {low} to {high}{doubt}")
@@ -201,14 +201,14 @@ mod tests {
         let told: Vec<String> = classes(&suspect).into_iter().map(|one| one.text).collect();
         assert_eq!(
             told[2],
-            "whether it reaches V6 cannot be determined (at least 6 MB/s of linear writing, suspect numbers)"
+            "may or may not reach V6 (at least 6 MB/s of sequential writes, suspect numbers)"
         );
         let claimed: Claimed = "95 MB/s".parse().unwrap();
         suspect.get_mut("read_mb_s").unwrap().trust = Some(Trust::Suspect);
         let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
         assert_eq!(
             held(claims, &suspect)[0].text,
-            "95 MB/s: cannot be determined (linear reading: 90 MB/s, 95% CI 85.5 MB/s to 94.5 MB/s, suspect numbers)"
+            "95 MB/s: cannot be determined (sequential reads: 90 MB/s, 95% CI 85.5 MB/s to 94.5 MB/s, suspect numbers)"
         );
     }
 }

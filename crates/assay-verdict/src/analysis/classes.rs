@@ -8,7 +8,7 @@ use assay_base::quantity::played;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Metric, Scale};
 use assay_kinds::work::metrics::change;
-use assay_kinds::work::observe;
+use assay_kinds::work::production;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
 use assay_machine::probes::is_not_recorded;
 use assay_stats::observations_needed;
@@ -100,7 +100,7 @@ impl<'a> Told<'a> {
 
     /// What the kernel counts for everybody, of a period of others' work.
     fn summed(record: &'a TrialRecord) -> Option<Self> {
-        let detail = observe::Detail::of(record.measured.as_ref()?)?;
+        let detail = production::Detail::of(record.measured.as_ref()?)?;
         let class = |own: &Class| {
             let seen = detail.period.classes.get(own.key)?;
             let queued = Latencies { sum_ns: seen.sum_ns, buckets: Vec::new() };
@@ -110,7 +110,7 @@ impl<'a> Told<'a> {
         Some(Self {
             classes: CLASSES.iter().filter_map(class).collect(),
             span_ns: detail.period.span_ns,
-            sums_alone: Some(detail.period.untraced.as_deref().unwrap_or("they were not traced")),
+            sums_alone: Some(detail.period.untraced.as_deref().unwrap_or("not traced")),
         })
     }
 }
@@ -150,7 +150,7 @@ fn absent_cell(row: &Row<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
         return Some(all(reason));
     }
     (is_looked_at(row) && idle(spans))
-        .then(|| AbsentCell { metric: None, ..all("the devices completed no request".to_owned()) })
+        .then(|| AbsentCell { metric: None, ..all("the devices completed no requests".to_owned()) })
 }
 
 /// Whether the work is not the tool's own: the classes are all that there is.
@@ -284,7 +284,7 @@ pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let spans = spans_of(row);
     Some(match spans.first() {
-        None => Err("requests were not recorded by class".to_owned()),
+        None => Err("Assay did not record requests by class".to_owned()),
         Some((_, Err(reason))) => Err(reason.clone()),
         Some((trial, Ok(told))) => match told.classes.get(class.key) {
             Some(span) => value(metric, span, told),
@@ -297,7 +297,7 @@ pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String
 fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;
     let each = || match told.sums_alone {
-        Some(reason) => Err(format!("single requests were not recorded: {reason}")),
+        Some(reason) => Err(format!("Assay did not record individual requests: {reason}")),
         None => Ok(()),
     };
     let quantile = |q: f64| {
@@ -305,7 +305,7 @@ fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String>
         queued.percentile_ns(q).ok_or_else(|| {
             let needed = observations_needed(q).unwrap_or(u64::MAX);
             let had = show::count(queued.len());
-            format!("needs {} requests per trial, had {had}", show::count(needed))
+            format!("needs {} requests per trial, but had only {had}", show::count(needed))
         })
     };
     let mean = if told.sums_alone.is_some() {
@@ -315,7 +315,7 @@ fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String>
     };
     let per_s = |amount: u64| {
         let rate = amount as f64 / (told.span_ns as f64 / 1e9);
-        if rate.is_finite() { Ok(rate) } else { Err("the span has no length".to_owned()) }
+        if rate.is_finite() { Ok(rate) } else { Err("the time span is zero".to_owned()) }
     };
     match metric::class(metric).map(|(_, what)| what) {
         Some(Statistic::P50) => quantile(0.5),
@@ -323,7 +323,7 @@ fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String>
         Some(Statistic::P99) => quantile(0.99),
         Some(Statistic::Mean) => mean.ok_or_else(|| "no latency was recorded".to_owned()),
         Some(Statistic::Deviation) => each().and_then(|()| {
-            queued.sd_ns().ok_or_else(|| "needs 2 requests per trial, had 1".to_owned())
+            queued.sd_ns().ok_or_else(|| "needs 2 requests per trial, but had only 1".to_owned())
         }),
         Some(Statistic::Bytes) => per_s(span.bytes),
         Some(Statistic::Requests) => Ok(span.requests as f64),
@@ -381,7 +381,7 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
         .iter()
         .map(|one| {
             let load = other_load(one).unwrap_or_default();
-            format!("{}: no verdict, the load differed ({load})", class_words(one))
+            format!("{}: no verdict, because the load differed ({load})", class_words(one))
         })
         .collect();
     let rest: Vec<&str> = rest.iter().map(|one| class_words(one)).collect();
@@ -426,8 +426,8 @@ fn part(found: &Findings, one: &Comparison) -> Option<String> {
         show::ratio(high)
     );
     Some(match one.verdict? {
-        Verdict::Better => format!("{class} won ({interval})"),
-        Verdict::Worse => format!("{class} lost ({interval})"),
+        Verdict::Better => format!("{class} improved ({interval})"),
+        Verdict::Worse => format!("{class} regressed ({interval})"),
         _ => format!("{class} are equivalent ({interval})"),
     })
 }
@@ -510,7 +510,7 @@ mod tests {
             findings.measurements.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
         assert_eq!(rate.max, Some(250.0));
         assert!(findings.summary.contains(
-            &"mixed-read, /b against /a: reads lost (100% higher mean request latency, ratio 2, 95% CI 2-2); \
+            &"mixed-read, /b against /a: reads regressed (100% higher mean request latency, ratio 2, 95% CI 2-2); \
               writes are equivalent (no change in mean request latency, ratio 1, 95% CI 1-1)."
                 .to_owned()
         ), "{:#?}", findings.summary);
@@ -530,7 +530,7 @@ mod tests {
             sentence.text
         };
         let (reads, writes) = (told("block_read_mean_ns"), told("block_write_mean_ns"));
-        assert!(reads.contains("of read requests") && writes.contains("of write requests"));
+        assert!(reads.contains("for read requests") && writes.contains("for write requests"));
         assert!(reads.contains("(ratio 2,") && writes.contains("(ratio 1,"), "{reads} {writes}");
         // Of what confirms no race nothing is said.
         findings.study.race_ratio = None;
@@ -564,8 +564,8 @@ mod tests {
     fn live(mut bench: Bench) -> Findings {
         for workload in &mut bench.plan.workloads {
             let settle = "1s".parse().unwrap();
-            let harm = observe::Harm::default();
-            workload.work = observe::Planned { settle, harm }.into();
+            let harm = production::Harm::default();
+            workload.work = production::Planned { settle, harm }.into();
         }
         bench.findings()
     }

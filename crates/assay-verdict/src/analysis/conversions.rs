@@ -39,12 +39,11 @@ pub(super) fn sentence(all: &[Conversion]) -> Option<Sentence> {
         1 => "once".to_owned(),
         count => {
             let [first, last] = [first, last].map(|ns| show::duration(ns as f64));
-            format!("median of {count} times, {first} to {last}")
+            format!("median of {count} runs, {first} to {last}")
         }
     };
     let text = format!(
-        "Encrypting {} in place took {} ({times}, with the layers above it): {} of the device while nothing else used \
-         it.",
+        "Encrypting {} in place took {} ({times}, including the layers above): {} on the otherwise idle device.",
         show::bytes(bytes),
         show::duration(middle as f64),
         show::rate(bytes as f64 / (middle as f64 / 1e9)),

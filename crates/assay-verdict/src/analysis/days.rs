@@ -86,12 +86,12 @@ impl Days {
     /// How far days are taken to lie apart, and why.
     pub fn words(self) -> String {
         let why = match self.from {
-            Source::Usual => "an assumption; set it with --between-day-sd".to_owned(),
+            Source::Usual => "assumed; set the value with --between-day-sd".to_owned(),
             Source::Asked => "from --between-day-sd".to_owned(),
             Source::Results(count) => format!("from {count} earlier results of this study"),
         };
         let sd = show::percent(100.0 * self.sd);
-        format!("one result is one day: assumed day-to-day variation {sd} ({why})")
+        format!("each result counts as one day; day-to-day variation {sd} ({why})")
     }
 }
 

@@ -87,7 +87,7 @@ fn asked_for(ask: &Ask) -> Option<String> {
 fn doubt(found: &Findings, ask: &Ask) -> Option<String> {
     let dying = found.system_activity.drives.iter().find(|drive| !drive.grown.is_empty());
     if let Some(drive) = dying {
-        return Some(format!("{} counted more internal errors during the study", drive.drive));
+        return Some(format!("{} reported new internal errors during the study", drive.drive));
     }
     asked(found, ask).find_map(doubted)
 }
@@ -122,7 +122,7 @@ fn doubted(cell: &Cell) -> Option<String> {
         let word = if trust == Trust::Suspect { "suspect" } else { "invalid" };
         return Some(format!("The numbers of {name} are {word}{why}"));
     }
-    let trials = || cell.trials.iter().filter(|trial| trial.status != Status::LeadIn);
+    let trials = || cell.trials.iter().filter(|trial| trial.status != Status::Warmup);
     let failed = trials().filter(|trial| trial.status == Status::Failed).count();
     if failed > 0 {
         return Some(format!("{failed} of {} trials of {name} failed", trials().count()));

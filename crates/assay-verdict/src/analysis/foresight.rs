@@ -101,7 +101,7 @@ pub fn foreseen(plan: &Plan) -> Option<String> {
         (least, most) => format!("{} to {}", show::share(*least), show::share(*most)),
     };
     Some(format!(
-        "{} replicates: power 80% for a difference of {range}, if trials scatter as in the pilot",
+        "{} replicates: power 80% for a difference of {range}, if trials vary as in the pilot",
         plan.replicates
     ))
 }
@@ -132,7 +132,7 @@ fn is_rate(cell: &Cell) -> bool {
 fn words(told: &Foresight) -> String {
     if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
         return format!(
-            "{} replicates give no CI and detect no difference: {FEWEST_FOR_INTERVAL} are the minimum",
+            "{} replicates are too few for a CI or a comparison; the minimum is {FEWEST_FOR_INTERVAL}",
             told.replicates
         );
     }
@@ -156,7 +156,7 @@ fn words(told: &Foresight) -> String {
     );
     match &told.sd_source {
         Some(pilot) if pilot == PILOT => format!("{head} {spreads}, as in the pilot"),
-        Some(id) => format!("{head} {spreads}, as last time (result {id})"),
-        None => format!("{head} {spreads}; no earlier result gives the spread"),
+        Some(id) => format!("{head} {spreads}, as in result {id}"),
+        None => format!("{head} {spreads} (assumed, because there is no earlier result)"),
     }
 }

@@ -116,7 +116,7 @@ fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
 }
 
 fn few(values: &[f64], id: &str) -> String {
-    format!("{id} has {} trials that count, and the gate needs {FEWEST_FOR_INTERVAL}", values.len())
+    format!("{id} has only {} valid trials; the gate needs {FEWEST_FOR_INTERVAL}", values.len())
 }
 
 /// The cell of a result, or why it makes no statement.
@@ -128,7 +128,7 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
         let own =
             absent.find(|own| own.workload == *workload && settable(&own.configuration) == *arm);
         let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
-        return Err(format!("{id} lacks it: {reason}"));
+        return Err(format!("{id} has no number: {reason}"));
     };
     if found.scale == Scale::Difference {
         return Err("Assay does not compare metrics that can be zero across days".to_owned());
@@ -146,7 +146,7 @@ pub(super) fn blinded(cell: &Cell, whose: &str) -> Option<String> {
     }
     let blind = cell.reasons.iter().find(|because| BLINDING.contains(&&*because.rule));
     let blind = blind.filter(|because| because.trust != Trust::Trusted)?;
-    Some(format!("{whose} is {}: {}", blind.rule, blind.text))
+    Some(format!("rule {} flags {whose}: {}", blind.rule, blind.text))
 }
 
 /// How far a row must be from what is allowed to fail, and from where on a loss is found. `few` are
@@ -378,7 +378,7 @@ mod tests {
         let pass = told(Better::Higher, &quiet, &quiet);
         assert_eq!(pass.outcome, Ended::Pass);
         assert!(
-            pass.text().starts_with("it: pass (0% worse); smallest detectable regression 15%"),
+            pass.text().starts_with("it passes (0% worse); smallest detectable regression 15%"),
             "{}",
             pass.text()
         );

@@ -194,7 +194,7 @@ impl Judge<'_> {
             _ if has_zeros(one) => Some(ZEROS.to_owned()),
             n => self.absence(&one.workload, &one.configuration).or_else(|| {
                 Some(format!(
-                    "it has {n} undisturbed pairs with the baseline, and the gate needs {FEWEST_FOR_INTERVAL}"
+                    "only {n} undisturbed pairs with the baseline; the gate needs {FEWEST_FOR_INTERVAL}"
                 ))
             }),
         }
@@ -206,9 +206,9 @@ impl Judge<'_> {
             None if one.difference.is_some() => Some(
                 "a metric that can be zero has no ratio; give an absolute limit, such as --gate +10",
             ),
-            Some(_) if one.ratio.is_some() => {
-                Some("Assay compares it by its ratio; give a relative limit, such as --gate 5%")
-            }
+            Some(_) if one.ratio.is_some() => Some(
+                "Assay compares this metric by ratio; give a relative limit, such as --gate 5%",
+            ),
             _ => None,
         }
     }
@@ -329,9 +329,9 @@ impl Judge<'_> {
     /// A planned row that was not compared.
     fn missing(&self, (workload, arm): &Planned) -> Gated {
         let named = self.asked.metric.as_ref().or(self.design.primary.as_ref());
-        let without = || named.map(|metric| format!("it has no {}", noun(metric)));
+        let without = || named.map(|metric| format!("no {} was measured", noun(metric)));
         let why = self.absence(workload, arm).or_else(without);
-        let why = why.unwrap_or_else(|| "it was not measured".to_owned());
+        let why = why.unwrap_or_else(|| "not measured".to_owned());
         let lasting = self.stays_away(workload, arm);
         let metric = named.cloned();
         Gated { metric, is_final: lasting, ..Gated::silent(self.name(workload, arm), why) }
@@ -368,12 +368,12 @@ impl Judge<'_> {
             own.find(|own| own.configuration == *side && of_metric(own))
         };
         let of_baseline = || Some(("the baseline", missed(&baseline)?));
-        missed(arm).map(|own| ("it", own)).or_else(of_baseline)
+        missed(arm).map(|own| ("the row", own)).or_else(of_baseline)
     }
 }
 
 /// Why values of zero make no statement.
-const ZEROS: &str = "values of zero have no ratio";
+const ZEROS: &str = "zero values have no ratio";
 
 /// Whether trials are left out of a comparison because their values allow no ratio.
 fn has_zeros(one: &Comparison) -> bool {
@@ -393,7 +393,8 @@ fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String>
         _ => return None,
     };
     Some(format!(
-        "only where it ran {place} in its replicate is it worse than the limit: one of the two affects the next"
+        "worse than the limit only if the configuration runs {place} in the replicate: one configuration affects the \
+         next"
     ))
 }
 
@@ -413,7 +414,7 @@ fn question(answer: &GateAnswer) -> Answer {
         _ if answer.rows.iter().all(has_none) => Claim::NoData,
         GateEnd::Pass | GateEnd::Inconclusive => Claim::NotShown,
     };
-    let of = answer.metric.as_deref().map(|name| format!(" by its {}", noun(name)));
+    let of = answer.metric.as_deref().map(|name| format!(" in {}", noun(name)));
     let allowed = answer.allowance();
     Answer {
         ask: format!(

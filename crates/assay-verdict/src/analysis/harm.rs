@@ -2,7 +2,7 @@
 //! their reason, and without a ratio.
 
 use assay_base::quantity::units::show;
-use assay_kinds::work::observe::Detail;
+use assay_kinds::work::production::Detail;
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::results::plan::arm_in_words;
 use assay_study::results::record::{Trial, TrialRecord};
@@ -18,8 +18,8 @@ pub(super) fn sentence(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
     Some(Sentence::new(
         said,
         format!(
-            "{workload}: Assay rolled {} back after {} (trial {}), because it harmed the production workload: {}, \
-             three seconds in a row; Assay did not retry it, and it has no ratio.",
+            "{workload}: Assay rolled back {} after {} (trial {}) because it harmed the production workload for three \
+             seconds ({}). Assay did not retry it, so it has no ratio.",
             arm_in_words(record.arm.iter()),
             show::duration(after_ns as f64),
             record.order,

@@ -87,7 +87,7 @@ pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
 
 /// Why a trial of such a replicate does not count.
 pub(super) const BROKEN: &str =
-    "its replicate lost a host: Assay does not compare trials with different numbers of hosts";
+    "the replicate lost a host: Assay does not compare trials with different numbers of hosts";
 
 /// What is known of hosts so far.
 #[derive(Default)]
@@ -179,7 +179,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         let alone = own.map(|(fleet, rank)| {
             let name = words(rank, fleet.name.as_deref().unwrap_or_default());
             let of = fleet.ranks;
-            format!("{name} of {of} hosts alone: rank 0 has the result of all")
+            format!("only {name} of {of} hosts; rank 0 has the combined result")
         });
         return alone.map(|text| Check::new("hosts", text)).into_iter().collect();
     };
@@ -189,7 +189,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
     let mut found = vec![Check::new(
         "hosts",
         format!(
-            "{} of {} hosts ({names}{more}): every number combines all of them",
+            "{} of {} hosts ({names}{more}): every number combines these hosts",
             hosts.finished, hosts.started
         ),
     )];
@@ -205,7 +205,8 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         let names: Vec<String> = ranks.iter().take(MOST_NAMES).map(u32::to_string).collect();
         let more = if ranks.len() > MOST_NAMES { ", ..." } else { "" };
         let text = format!(
-            "ranks {}{more} ran on one machine: they share its resources, and their sum is not that of as many hosts",
+            "ranks {}{more} ran on one machine and shared its resources, so their sum does not represent separate \
+             hosts",
             names.join(", ")
         );
         found.push(Check::new("hosts", text));
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn a_replicate_in_which_a_host_was_lost_does_not_count() {
         let mut bench = bench();
-        let lost = |order| Lost { order, replicate: 2, why: "its connection is closed".to_owned() };
+        let lost = |order| Lost { order, replicate: 2, why: "the connection is closed".to_owned() };
         // The trials of the bench are counted from 1: nothing of the second replicate ran before it.
         hosts_of(&mut bench).hosts[1].lost = Some(lost(2));
         assert_eq!(iops(&bench.findings()), [Some(300.0), Some(600.0), Some(900.0)]);
@@ -351,7 +352,7 @@ mod tests {
         let found = bench.findings();
         assert_eq!(found.hosts, None);
         let told = found.checks.iter().find(|own| own.name == "hosts").unwrap();
-        assert!(told.text.starts_with("rank 1 (n1) of 2 hosts alone"), "{}", told.text);
+        assert!(told.text.starts_with("only rank 1 (n1) of 2 hosts"), "{}", told.text);
         bench.environment.fleet = None;
         let found = bench.findings();
         assert!(found.hosts.is_none() && found.checks.iter().all(|own| own.name != "hosts"));

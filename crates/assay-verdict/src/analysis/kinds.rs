@@ -22,7 +22,7 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
         records().map(|record| near_limit(&record.evidence.temperature)).collect();
     let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
     let of = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
-    let left_out = of(Status::LeadIn).filter_map(|trial| trial.record.measured.as_ref());
+    let left_out = of(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
     let left_out: Vec<&Measured> = left_out.collect();
     let failed: Vec<Failed<'_>> = of(Status::Failed).map(|trial| of_failed(trial.record)).collect();
     let seen = Seen {
@@ -67,7 +67,7 @@ fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
     Some(match seen {
         Presence::Present(temperature) => Presence::from_option(
             nearest(temperature),
-            "no sensor reports the temperature at which its part slows down",
+            "no sensor reports a throttling temperature",
         ),
         Presence::Absent(reason) => Presence::absent(reason.clone()),
     })
@@ -118,7 +118,7 @@ fn is_of(cell: &Cell, subject: &Subject) -> bool {
 
 fn doubt_words(because: &Because) -> String {
     let word = if because.trust == Trust::Invalid { "invalid" } else { "suspect" };
-    format!(" Its numbers are {word}: {}.", because.text.trim_end_matches('.'))
+    format!(" The numbers are {word}: {}.", because.text.trim_end_matches('.'))
 }
 
 /// The sentences of a summary, a kind after the other.
@@ -192,11 +192,11 @@ mod tests {
         assert_eq!(told(Trust::Trusted), "It writes 4 MB/s.");
         assert_eq!(
             told(Trust::Suspect),
-            "It writes 4 MB/s. Its numbers are suspect: the device delivered none of it."
+            "It writes 4 MB/s. The numbers are suspect: the device delivered none of it."
         );
         assert_eq!(
             told(Trust::Invalid),
-            "Its sustained rate is unknown. Its numbers are invalid: the device delivered none of it."
+            "The sustained rate is unknown. The numbers are invalid: the device delivered none of it."
         );
     }
 
@@ -284,12 +284,12 @@ mod tests {
             of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
                 .and_then(|facts| facts.failure())
         };
-        for status in [Status::Ok, Status::Disturbed, Status::LeadIn] {
+        for status in [Status::Ok, Status::Disturbed, Status::Warmup] {
             let told = failure(status, detail);
             assert!(told.is_some_and(|own| own.contains("lost on the target")), "{status:?}");
         }
         let kept = detail.replace("lost_without_crash", "something_else");
-        assert_eq!(failure(Status::LeadIn, &kept), None);
+        assert_eq!(failure(Status::Warmup, &kept), None);
     }
 
     /// They did not run on the machine as it is now, and no rule looked at them.

@@ -15,7 +15,7 @@ pub(super) fn add(found: &mut Findings, plan: &Plan, environment: &Environment) 
         let Some(arm) = better.map(|one| &one.configuration) else { continue };
         let (lines, lost) = lines(arm, plan, environment);
         if !lines.is_empty() {
-            advice.text = format!("{} To set it: {}.", advice.text, lines.join("; "));
+            advice.text = format!("{} To apply: {}.", advice.text, lines.join("; "));
         }
         // Who copies the lines alone reads it, too.
         advice.lines = lost.iter().map(|lost| format!("# {lost}")).chain(lines).collect();

@@ -2,7 +2,7 @@
 
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
-use assay_kinds::work::pages::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
+use assay_kinds::work::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{Cell, Findings, Trust};
 
@@ -45,7 +45,7 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
     }
     let killed = all.iter().filter(|one| one.killed.0 > 0).map(|one| {
         format!(
-            "{} ran out of memory in {} of {} trials, with {} of {}",
+            "{} ran out of memory in {} of {} trials, after filling {} of {}",
             one.name,
             one.killed.0,
             one.killed.1,
@@ -60,9 +60,12 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
         // An arm that is killed now and then has it in the others.
         let where_not = match one.killed {
             (0, _) => String::new(),
-            (killed, all) => format!(" in the other {}", all.saturating_sub(killed)),
+            (killed, all) => format!(" in the other {} trials", all.saturating_sub(killed)),
         };
-        Some(format!("{}: all fits{where_not}, {rate} accesses per second{per}", one.name))
+        Some(format!(
+            "{}: the data fits{where_not}, with {rate} accesses per second{per}",
+            one.name
+        ))
     });
     let told: Vec<String> = killed.chain(lived).collect();
     let worst = all.iter().map(|one| one.trust).max().unwrap_or(Trust::Trusted);
@@ -76,17 +79,16 @@ impl Held {
         let memory = show::bytes((self.set_bytes as f64 / per) as u64);
         if per < 1.0 + SMALL {
             format!(
-                ", but takes {memory} of memory, including packed pages outside of the limit: as much would fit there \
-                 uncompressed"
+                ", but uses {memory} of memory including compressed pages outside the limit (no saving)"
             )
         } else {
-            format!(", in {memory} of memory: {} of it per byte", show::ratio(per))
+            format!(", using {memory} of memory ({} bytes of data per byte)", show::ratio(per))
         }
     }
 }
 
 fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
-    let planned = pages::Planned::of(&row.workload.work)?;
+    let planned = memory::Planned::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
         let own = |cell: &&Cell| {
             cell.workload == row.workload.name

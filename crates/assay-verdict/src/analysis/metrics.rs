@@ -108,7 +108,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
     let measured = record.measured.as_ref().ok_or("the trial failed")?;
     if let Some(rate) = record.together.as_ref().and_then(|own| own.rate(metric)) {
         // Over the window that all hosts share.
-        return if rate.is_finite() { Ok(rate) } else { Err("nothing was moved".to_owned()) };
+        return if rate.is_finite() { Ok(rate) } else { Err("no data was moved".to_owned()) };
     }
     let evidence = &record.evidence;
     let kernel_threads_ns = || evidence.cpu.part(|cpu| &cpu.kernel_threads_ns);
@@ -116,7 +116,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "background_bandwidth_bytes_per_s" => {
             let beside = record.background.as_ref();
             let beside = beside.and_then(|own| Some((own, io::Detail::of(own)?)));
-            let (own, counted) = beside.ok_or("no other operation ran at the same time")?;
+            let (own, counted) = beside.ok_or("no background operation ran")?;
             own.per_second(counted.bytes())
         }
         "cpu_s_per_gib" => Ok(seconds_per_gib(record.all_cpu_ns(), record)),
@@ -128,7 +128,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "cpu_s" => value_or_reason(&kernel_threads_ns())
             .map(|ns| ns.saturating_add(record.all_cpu_ns()) as f64 / 1e9),
         "write_amplification" if record.claims().zero.operations > 0 => {
-            Err("a device counts zeroed bytes as written, and a filesystem may only record them"
+            Err("devices count zeroed bytes as written, but filesystems may only record them"
                 .to_owned())
         }
         "write_amplification" => {
@@ -153,7 +153,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
             .or_else(|| row.workload.work.value(metric, measured))
             .unwrap_or_else(|| latency(metric, trial)),
     }?;
-    if found.is_finite() { Ok(found) } else { Err("nothing was moved".to_owned()) }
+    if found.is_finite() { Ok(found) } else { Err("no data was moved".to_owned()) }
 }
 
 /// Processor and device time is that of the whole run, so it is set against everything that was
@@ -173,7 +173,7 @@ fn of_devices(
     trial: &Measured<'_>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
-    let untold = || "no device below counts bytes".to_owned();
+    let untold = || "no underlying device has byte counters".to_owned();
     let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
     let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
     let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
@@ -187,10 +187,10 @@ fn of_carriers(
     trial: &Measured<'_>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
-    let untold = || "no device below counts bytes".to_owned();
+    let untold = || "no underlying device has byte counters".to_owned();
     let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
     if !is_not_recorded(&trial.record.evidence.array_sync) {
-        return Err("the count includes resync traffic".to_owned());
+        return Err("the byte count includes resync traffic".to_owned());
     }
     let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
     let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
@@ -232,7 +232,7 @@ pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
 /// What a program told of itself.
 fn told(metric: &str, measured: &work::Measured) -> Result<f64, String> {
-    measured.value(metric).unwrap_or_else(|| Err("some trials lack it".to_owned()))
+    measured.value(metric).unwrap_or_else(|| Err("some trials have no such value".to_owned()))
 }
 
 fn is_sync(metric: &str) -> bool {
@@ -265,7 +265,7 @@ fn energy(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, Stri
     };
     let same = |other: &Measured<'_>| of(other).value().is_none_or(|one| one.source == own.source);
     if !row.counting().all(same) {
-        return Err("not all trials have their energy from the same source".to_owned());
+        return Err("the energy values of the trials come from different sources".to_owned());
     }
     match metric {
         "energy_j" => Ok(own.joules),
@@ -279,7 +279,7 @@ fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
     let idle = match idle {
         Presence::Present(idle) if idle.source == own.source => idle,
         Presence::Present(_) => {
-            return Err("the idle energy is from another source".to_owned());
+            return Err("the idle energy value comes from another source".to_owned());
         }
         Presence::Absent(_) if is_not_watched(idle) => {
             return Err("idle energy was not measured: set probes = [\"energy\"]".to_owned());
@@ -287,12 +287,12 @@ fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
         Presence::Absent(reason) => return Err(reason.clone()),
     };
     let above = own.joules - idle.watts() * (own.span_ns as f64 / 1e9);
-    let message = "it used no more energy than the idle machine";
+    let message = "the run used no more energy than the idle machine";
     if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
 }
 
 fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
-    let latencies = times(metric, trial).ok_or("no operation completed in the window")?;
+    let latencies = times(metric, trial).ok_or("no operation completed in the measured time")?;
     match metric {
         "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
         "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
@@ -307,7 +307,7 @@ fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
 
 fn too_few(q: f64, had: u64) -> String {
     let needed = observations_needed(q).unwrap_or(u64::MAX);
-    format!("needs {} operations per trial, had {}", show::count(needed), show::count(had))
+    format!("needs {} operations per trial, but had only {}", show::count(needed), show::count(had))
 }
 
 /// Why a percentile is not told of a row: the trial with the fewest operations decides.

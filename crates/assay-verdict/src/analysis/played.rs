@@ -213,7 +213,7 @@ mod tests {
             ]
         );
         let writes = compared(&findings, "write_response_mean_ns");
-        assert_eq!(writes.workload, "mixed-read, played writes");
+        assert_eq!(writes.workload, "mixed-read, replayed writes");
         assert_eq!(writes.class_of.as_deref(), Some("mixed-read"));
         assert_eq!(writes.verdict, Some(Verdict::Worse));
         assert!((writes.ratio.unwrap() - 3.0).abs() < 0.02, "{writes:?}");
@@ -221,16 +221,16 @@ mod tests {
             assert_eq!(compared(&findings, same).verdict, Some(Verdict::Equivalent), "{same}");
         }
         assert!(!compared(&findings, "write_latency_p50_ns").primary);
-        let row = |class: &str| format!("mixed-read, played {class}");
+        let row = |class: &str| format!("mixed-read, replayed {class}");
         let number = |class: &str, metric: &str| cell(&findings, &row(class), metric).max.unwrap();
         assert!((number("writes", "write_iops") - 500.0).abs() < 1e-9);
         let bandwidth = number("reads", "read_bandwidth_bytes_per_s");
         assert!((bandwidth - 2_000.0 * 4096.0).abs() < 1e-6, "{bandwidth}");
         assert!((number("flushes", "flush_latency_p50_ns") / 5e6 - 1.0).abs() < 0.01);
         let is_told = |one: &&String| {
-            one.contains("played writes lost (")
+            one.contains("replayed writes regressed (")
                 && one.contains("higher mean response of writes, ratio ")
-                && one.contains("played reads are equivalent (no change in mean response of reads")
+                && one.contains("replayed reads are equivalent (no change in mean response of")
         };
         let told = findings.summary.iter().filter(is_told).count();
         assert_eq!(told, 1, "{:#?}", findings.summary);
@@ -249,14 +249,14 @@ mod tests {
     fn a_class_that_was_not_recorded_is_absent_with_its_reason() {
         let findings = bench(Clock::Open, 1, 0.0).findings();
         for (class, key) in [("trims", "trim"), ("zeroings", "zero")] {
-            let name = format!("mixed-read, played {class}");
+            let name = format!("mixed-read, replayed {class}");
             let own: Vec<&AbsentCell> =
                 findings.absent.iter().filter(|one| one.workload == name).collect();
             assert_eq!(own.len(), 2, "one an arm: {own:?}");
             let metric = format!("{key}_response_mean_ns");
             for one in own {
                 assert_eq!(one.metric.as_ref(), Some(&metric));
-                assert_eq!(one.reason, format!("the trace has no {class}"));
+                assert_eq!(one.reason, format!("the trace contains no {class}"));
             }
             assert!(findings.measurements.iter().all(|cell| cell.workload != name));
         }
@@ -265,7 +265,7 @@ mod tests {
             .absent
             .iter()
             .find(|one| one.metric.as_deref() == Some("write_response_p99_ns"));
-        assert_eq!(few.unwrap().reason, "needs 1,000 operations per trial, had 500");
+        assert_eq!(few.unwrap().reason, "needs 1,000 operations per trial, but had only 500");
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
                 Ended::Inconclusive(why) => Some(why.as_str()),
                 _ => None,
             });
-            let wanted = "it has no number: no operation completed in the window";
+            let wanted = "the row has no number: no operation completed in the measured time";
             assert_eq!(why, Some(wanted));
         }
     }
@@ -348,7 +348,7 @@ mod tests {
         let trust = |distance: f64| {
             let findings = bench(Clock::Open, 3, distance).findings();
             let verdict = compared(&findings, "write_response_mean_ns").verdict;
-            (cell(&findings, "mixed-read, played writes", "write_iops").trust, verdict)
+            (cell(&findings, "mixed-read, replayed writes", "write_iops").trust, verdict)
         };
         let (own, verdict) = trust(0.5);
         assert_eq!((own, verdict), (Some(Trust::Invalid), None));

@@ -76,7 +76,7 @@ impl Gathered {
         // An emulator's times say nothing of hardware, nor of settings.
         let is_told = !(found.environment.is_emulated() && is_of_speed(&metric));
         let leader = race.standing.leader.filter(|_| is_told);
-        let counted = |run: &&Run| run.status != Status::LeadIn;
+        let counted = |run: &&Run| run.status != Status::Warmup;
         let own = plan.workloads.first().map_or("", |own| own.name.as_str());
         let mut answer = RaceAnswer {
             workload: own.to_owned(),
@@ -109,11 +109,11 @@ impl Gathered {
 /// Why it is over: by its rule, or else because the study ended before.
 fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
     let by_rule = race.standing.over.map(|over| match over {
-        Over::One => RaceEnd::One,
-        Over::Close => RaceEnd::Close,
+        Over::One => RaceEnd::OneLeft,
+        Over::Close => RaceEnd::WithinZone,
         Over::Replicates => RaceEnd::Replicates,
     });
-    by_rule.or_else(|| found.study.stopped_by.as_ref().map(|_| RaceEnd::Time))
+    by_rule.or_else(|| found.study.stopped_by.as_ref().map(|_| RaceEnd::Budget))
 }
 
 fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
@@ -198,11 +198,12 @@ pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Senten
     let ends = fresh.ci95_simultaneous.or(fresh.ci95)?;
     let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
     let what = match fresh.note_facts.iter().find_map(load) {
-        Some(load) => format!("no verdict, because the load differed ({load})"),
+        Some(load) => format!("no verdict because the load differed ({load})"),
         None => "use the fresh value".to_owned(),
     };
     let text = format!(
-        "The race showed {} over the baseline; fresh trials show {} (ratio {ratio}, 95% CI {low}-{high}): {what}.",
+        "The race showed {} compared with the baseline; fresh trials show \
+         {} (ratio {ratio}, 95% CI {low}-{high}): {what}.",
         change_of(&show::ratio(promised), &fresh.metric),
         change_of(&ratio, &fresh.metric)
     );
@@ -211,7 +212,7 @@ pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Senten
 
 /// Returns a change of a metric with the class of its requests.
 fn change_of(ratio: &str, metric: &str) -> String {
-    let of = class(metric).map_or_else(String::new, |(class, _)| format!(" of {class} requests"));
+    let of = class(metric).map_or_else(String::new, |(class, _)| format!(" for {class} requests"));
     format!("{}{of}", change(ratio, metric))
 }
 
@@ -224,17 +225,17 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
         answer.trials
     );
     if !is_told {
-        return format!("No winner reported {among}: the times describe an emulator.");
+        return format!("No winner in {among}: the times describe an emulator.");
     }
     let left = answer.left_in().count();
     let left_in = match left {
-        1 => "no other remains".to_owned(),
+        1 => "no other configuration remains".to_owned(),
         _ => format!("{left} remain, including the winner"),
     };
-    let apart = if left > 1 { ", and it does not separate them" } else { "" };
+    let apart = if left > 1 { " without a significant difference" } else { "" };
     let Some(winner) = &answer.winner else {
         return format!(
-            "No leader {among} {counted}: no configuration has values of three replicates."
+            "No leader in {among} {counted}: no configuration has values from three replicates."
         );
     };
     let name = found.arm_words(winner);
@@ -245,20 +246,20 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
                 "{name} leads {among} {counted}; the race is unfinished: {left} configurations remain."
             );
         }
-        Some(RaceEnd::One) => format!("{name} won {among} {counted}: {}.", alone(answer, left)),
-        Some(RaceEnd::Close) => format!(
-            "{name} won {among} {counted}: {left_in}, and none of them can be more than {closeness} ahead of it."
+        Some(RaceEnd::OneLeft) => format!("{name} won {among} {counted}: {}.", alone(answer, left)),
+        Some(RaceEnd::WithinZone) => format!(
+            "{name} won {among} {counted}: {left_in}, and no other can be more than {closeness} better than {name}."
         ),
         Some(RaceEnd::Replicates) => format!(
-            "{name} won {among} {counted}, the maximum: {left_in}, and the race does not separate them."
+            "{name} won {among} {counted}, the maximum: {left_in} without a significant difference."
         ),
-        Some(RaceEnd::Time) => {
-            format!("{name} won {among} {counted}, when it ended early: {left_in}{apart}.")
+        Some(RaceEnd::Budget) => {
+            format!("{name} won {among} {counted}, when the race ended early: {left_in}{apart}.")
         }
     };
     let trust = match answer.trust {
-        Some(Trust::Suspect) => " Its numbers are suspect.",
-        Some(Trust::Invalid) => " Its numbers are invalid: do not confirm it.",
+        Some(Trust::Suspect) => " The winner's numbers are suspect.",
+        Some(Trust::Invalid) => " The winner's numbers are invalid: do not confirm it.",
         _ => "",
     };
     format!("{head}{trust} {}", promise(answer, found)).trim_end().to_owned()
@@ -268,20 +269,20 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
 fn alone(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
     let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
-    let raced = if is_screened { " that entered it" } else { "" };
+    let raced = if is_screened { " in the race" } else { "" };
     let mut departures = answer.entries.iter().filter_map(|runner| runner.eliminated.as_ref());
-    let harm = if departures.any(|left| left.rolled_back) { " or harmed others" } else { "" };
+    let harm = if departures.any(|left| left.rolled_back) { " or harmed production" } else { "" };
     if left > 1 && !is_baseline {
-        format!("all others{raced} but the baseline were behind (95% confidence){harm}")
+        format!("all others{raced} except the baseline were worse (95% confidence){harm}")
     } else {
-        format!("all others{raced} were behind (95% confidence){harm}")
+        format!("all others{raced} were worse (95% confidence){harm}")
     }
 }
 
 /// What the winner promises, and how that is found out.
 fn promise(answer: &RaceAnswer, found: &Findings) -> String {
     if answer.winner.as_ref() == Some(&answer.baseline) {
-        return "It is the baseline: change nothing.".to_owned();
+        return "The winner is the baseline; change nothing.".to_owned();
     }
     let Some(promised) = answer.winner_ratio.filter(|_| answer.can_be_confirmed()) else {
         return String::new();
@@ -292,7 +293,7 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
         id => format!(" {id}"),
     };
     format!(
-        "It shows {} over the baseline{baseline}. The winner's gain is biased upward: run assay advise confirm{id}.",
+        "It has {} compared with the baseline{baseline}. This gain is biased upward; run assay advise confirm{id}.",
         change_of(&show::ratio(promised), &answer.metric)
     )
 }

@@ -41,7 +41,7 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
     );
     let of_other = |size: &Size| {
         let (limit, reserved) = (show::bytes(size.limit_bytes), show::bytes(size.reserved as u64));
-        format!("; with {limit} they reserve {reserved} and use {}", size.used())
+        format!("; with {limit} each, they reserve {reserved} and use {}", size.used())
     };
     let others: String = others.iter().map(of_other).collect();
     let worst = sizes.iter().map(|size| size.trust).max().unwrap_or(Trust::Trusted);
@@ -80,7 +80,7 @@ impl Size {
     fn used(&self) -> String {
         let each = (self.used / f64::from(self.threads.max(1))) as u64;
         format!(
-            "{} ({} per thread, {} of that)",
+            "{} ({} per thread, {} of the reservation)",
             show::bytes(self.used as u64),
             show::bytes(each),
             show::share(self.used / self.reserved)
@@ -92,8 +92,7 @@ impl Size {
         /// A share that nobody would call using it.
         const SMALL: f64 = 0.05;
         if self.used < SMALL * self.reserved {
-            ": reserved stack is not used memory; it counts only if the kernel does not overcommit memory \
-             (vm.overcommit_memory = 2)"
+            ": reserved stack uses no memory unless the kernel forbids overcommit (vm.overcommit_memory = 2)"
         } else {
             ""
         }
@@ -140,9 +139,9 @@ mod tests {
             told(&[small, large]),
             [
                 "threads: 200 threads with a stack of 8 MiB each reserve 1.56 GiB of address space and use 2.5 MiB \
-              (12.8 KiB per thread, 0.16% of that); with 256 KiB they reserve 50 MiB and use 2.5 MiB (12.8 KiB per \
-              thread, 5% of that): reserved stack is not used memory; it counts only if the kernel does not \
-              overcommit memory (vm.overcommit_memory = 2)."
+                 (12.8 KiB per thread, 0.16% of the reservation); with 256 KiB each, they reserve 50 MiB and use 2.5 \
+                 MiB (12.8 KiB per thread, 5% of the reservation): reserved stack uses no memory unless the kernel \
+                 forbids overcommit (vm.overcommit_memory = 2)."
             ]
         );
     }
@@ -151,7 +150,7 @@ mod tests {
     fn the_lesson_is_drawn_where_the_numbers_show_it() {
         let all_used = (8 * MIB, 1600.0 * MIB as f64, 1600.0 * MIB as f64);
         let [told] = told(&[all_used]).try_into().unwrap();
-        assert!(told.ends_with("8 MiB per thread, 100% of that)."), "{told}");
+        assert!(told.ends_with("8 MiB per thread, 100% of the reservation)."), "{told}");
         assert!(super::tests::told(&[]).is_empty());
     }
 }

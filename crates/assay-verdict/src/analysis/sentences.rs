@@ -37,14 +37,13 @@ const MOST_INVALID: usize = 2;
 const FIRST_COMPARED: usize = 2;
 
 /// Of a drive that is none there is nothing to tell its owner.
-const SIMULATED: &str = "Simulated: the numbers describe the simulated drive, not a real one.";
+const SIMULATED: &str = "Simulated: the numbers describe the simulated drive, not a real drive.";
 
 /// What comes before all numbers of a machine that a program makes up.
 fn emulated(story: &Story<'_>) -> Option<Sentence> {
     let name = story.environment.machine.emulator()?;
     let text = format!(
-        "Emulated: {name} executed the instructions instead of a CPU. Times and rates describe the emulator, not \
-         hardware."
+        "Emulated: {name}, not a CPU, executed the instructions. Times and rates describe the emulator, not hardware."
     );
     Some(Sentence::new(Said::Emulated, text))
 }
@@ -156,7 +155,7 @@ const NOT_CONFIRMED: &str =
     "Not confirmed: the configuration is not better in fresh trials (95% confidence).";
 
 /// Where there is more to say than fits above the tables.
-const MORE: &str = "The tables below have more workloads.";
+const MORE: &str = "See the tables below for more workloads.";
 
 /// What comparing arms says: each factor of a grid first, the bench, then who ranks first in each workload.
 pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
@@ -252,7 +251,7 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    (all > 2).then(|| format!("Of {all} comparisons with the baseline: {}.", told.join(", ")))
+    (all > 2).then(|| format!("{all} comparisons with the baseline: {}.", told.join(", ")))
 }
 
 /// What comes before all numbers: that data were lost or changed.
@@ -298,9 +297,8 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
         ("cached", false) => "it measures memory, not the drive",
         ("unwritten", true) => "they measure reads of blocks that were never written",
         ("unwritten", false) => "it measures reads of blocks that were never written",
-        (WRONG_DATA, true) => "written data were lost or changed, whatever their speed",
-        (WRONG_DATA, false) => "written data were lost or changed, whatever its speed",
-        ("device-bytes", _) => "not all of the bytes went through the device in that time",
+        (WRONG_DATA, _) => "written data was lost or changed",
+        ("device-bytes", _) => "the device did not move all of the bytes during the trial",
         ("link-ceiling", true) => "they are faster than the link to the drive",
         ("link-ceiling", false) => "it is faster than the link to the drive",
         ("io-limit", true) => "they measure a limit of a control group, not the drive",
@@ -357,7 +355,7 @@ fn acknowledged_on(row: &Row<'_>) -> Option<Sentence> {
 fn subject(story: &Story<'_>, found: &Comparison, usual: Usual) -> String {
     let name = &found.workload;
     if usual == Usual::Commit && !story.rows.iter().any(Row::is_borrowed) {
-        return format!("{name}, for which a database waits at each commit");
+        return format!("{name} (as in database commits)");
     }
     name.clone()
 }
@@ -377,10 +375,10 @@ fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<Str
     let open = if ends[0] <= 1.0 && ends[1] >= 1.0 { "; no significant difference" } else { "" };
     let ratio = show::times(found.ratio?);
     Some(format!(
-        "{}: {} has {about}{} compared with {} (ratio {ratio}, 95% CI {low}-{high}{open}{doubt}).",
+        "{}: {about}{} on {} compared with {} (ratio {ratio}, 95% CI {low}-{high}{open}{doubt}).",
         subject(story, found, usual),
-        found.configuration.get("target")?,
         change(&ratio, &found.metric),
+        found.configuration.get("target")?,
         found.baseline.get("target")?,
     ))
 }
@@ -437,7 +435,7 @@ fn trust(story: &Story<'_>) -> String {
             );
         }
         if given == 0 && are_of_one_trial(story.found) {
-            return "No trust rule was triggered, but each number is from one trial, without spread."
+            return "No trust rule was triggered, but each number is from a single trial without a spread."
                 .to_owned();
         }
         if given == 0 {

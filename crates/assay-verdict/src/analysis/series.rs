@@ -77,8 +77,8 @@ fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
     let reason = match failed.map(|trial| trial.record.reason.as_deref()) {
         Some(Some(reason)) => format!("every trial failed: {reason}"),
         Some(None) => "every trial failed".to_owned(),
-        None if row.trials.is_empty() => "none of its trials ran".to_owned(),
-        None => "only its warm-up ran".to_owned(),
+        None if row.trials.is_empty() => "no trial ran".to_owned(),
+        None => "only the warm-up ran".to_owned(),
     };
     Some(AbsentCell {
         workload: row.workload.name.clone(),

@@ -22,7 +22,7 @@ pub fn compare_sides(
     let mut found = across::compare_as(&before, &[after], Unit::Sessions { margin });
     let sizes = [earlier, later].map(<[Findings]>::len);
     let text = format!(
-        "each result is one number: {} later ones against {} earlier ones",
+        "each result counts as one value: {} later results against {} earlier results",
         sizes[1], sizes[0]
     );
     found.checks.insert(0, Check::new("sessions", text));
@@ -87,7 +87,7 @@ mod tests {
     fn compared(rate: f64, days: [f64; 3], margin: Option<f64>) -> Comparison {
         let earlier = week("old", 10_000.0, [1.0, 1.01, 0.99]);
         let found = compare_sides(&earlier, &week("new", rate, days), margin).unwrap();
-        let text = "each result is one number: 3 later ones against 3 earlier ones";
+        let text = "each result counts as one value: 3 later results against 3 earlier results";
         assert_eq!(found.checks[0].text, text);
         found.comparisons.into_iter().find(|one| one.primary).unwrap()
     }

@@ -130,8 +130,8 @@ fn cut_short(row: &Row<'_>) -> Option<String> {
     let (cut, fewest) = (reached.iter().filter(|one| **one < places).count(), reached.iter().min());
     fewest.filter(|_| cut > 0).map(|fewest| {
         format!(
-            "the time of {} ended {cut} of {} trials early, after {} of {} positions at the earliest: use a longer \
-             time",
+            "the time limit of {} ended {cut} of {} trials early (at least {} of {} positions completed); use a \
+             longer time limit",
             show::duration(row.workload.time_ns as f64),
             reached.len(),
             show::count(*fewest),
@@ -319,8 +319,7 @@ mod tests {
         assert_eq!(
             found.note.as_deref(),
             Some(
-                "the time of 800 ms ended 2 of 3 trials early, after 45 of 100 positions at the earliest: use a \
-                 longer time"
+                "the time limit of 800 ms ended 2 of 3 trials early (at least 45 of 100 positions completed); use a longer time limit"
             )
         );
         let none = bench().each(|trial| testing::counted(trial).sample_latencies_ns.truncate(20));

@@ -72,7 +72,7 @@ pub(super) fn checks(surroundings: &SurroundingsFacts, started: &str) -> Vec<Che
                 .iter()
                 .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)))
                 .collect();
-            let text = format!("{} counted more: {}", drive.drive, grown.join(", "));
+            let text = format!("{} counters increased: {}", drive.drive, grown.join(", "));
             found.push(check("drive-health", text));
         }
     }
@@ -95,8 +95,8 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
         _ => ("other studies ran", "processes"),
     };
     let text = format!(
-        "{which} on this machine at the same time ({whose} {}): they disturb each other through shared resources, at \
-         least the CPUs; Assay marks trials with visible disturbance. Run studies one after the other to avoid it",
+        "{which} on this machine at the same time ({whose} {}): the studies share resources (at least the CPUs) and \
+         can disturb each other; Assay marks visibly disturbed trials. Run studies one at a time",
         processes.join(", ")
     );
     Some(Check::new("studies", text))
@@ -107,7 +107,7 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
 fn wear(drive: &DriveHealth, started: &str) -> Option<String> {
     let wrote = drive.written_bytes.map(|bytes| {
         let (bytes, date) = (show::bytes(bytes), started.split('T').next().unwrap_or(started));
-        format!("programs wrote {bytes} to {} since the study began, on {date}", drive.drive)
+        format!("programs wrote {bytes} to {} since the study began on {date}", drive.drive)
     });
     let wear = drive.used_percent.map(|[before, after]| {
         let whose = if wrote.is_some() { "its".to_owned() } else { format!("{}'s", drive.drive) };
@@ -388,10 +388,10 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let wear =
-            "wear: programs wrote 2 GiB to nvme0n1 since the study began, on 2026-07-30; its wear ";
+            "wear: programs wrote 2 GiB to nvme0n1 since the study began on 2026-07-30; its wear ";
         assert_eq!(told(health(3 << 30, 4, 0)), [format!("{wear}rose from 3% to 4%")]);
         let worse = told(health(3 << 30, 3, 2));
-        let errors = "drive-health: nvme0n1 counted more: media errors 2".to_owned();
+        let errors = "drive-health: nvme0n1 counters increased: media errors 2".to_owned();
         assert_eq!(worse, [format!("{wear}stayed at 3%"), errors]);
         assert!(told(Presence::absent("gone")).is_empty());
     }

@@ -253,11 +253,11 @@ fn a_percentile_without_enough_operations_is_absent_with_its_reason() {
     let found = bench.findings();
     assert_eq!(
         reason(&found, "random-read-q1", Some("latency_p99_ns")),
-        "needs 1,000 operations per trial, had 999"
+        "needs 1,000 operations per trial, but had only 999"
     );
     assert_eq!(
         reason(&found, "random-read-q1", Some("latency_p999_ns")),
-        "needs 10,000 operations per trial, had 999"
+        "needs 10,000 operations per trial, but had only 999"
     );
     assert_eq!(cell(&found, "random-read-q1", "latency_p90_ns").n, 3);
 }
@@ -269,7 +269,7 @@ fn every_trial_is_a_row_and_only_those_that_count_count() {
         trial.record.status = status;
         trial.record.reason = reason.map(str::to_owned);
     };
-    set(&mut bench.trials[0], Status::LeadIn, Some("lead-in"));
+    set(&mut bench.trials[0], Status::Warmup, Some("lead-in"));
     bench.trials[0].record.replicate = 0;
     set(&mut bench.trials[1], Status::Failed, Some("no space"));
     bench.trials[1].record.measured = None;
@@ -286,9 +286,9 @@ fn every_trial_is_a_row_and_only_those_that_count_count() {
     assert_eq!(
         texts,
         [
-            "3 replicates, each in a random order of its own, seed 42",
+            "3 replicates, each in its own random order, seed 42",
             "3 of 4 planned trials were run",
-            "1 of 3 trials was disturbed and still counts: steal",
+            "1 of 3 trials was disturbed but still counts: steal",
             "1 of 3 trials failed and is excluded"
         ]
     );
@@ -311,7 +311,7 @@ fn rows_without_a_number_say_why() {
         reason: "the file is only read".to_owned(),
     });
     let found = bench.findings();
-    assert_eq!(reason(&found, "random-read-q1", None), "none of its trials ran");
+    assert_eq!(reason(&found, "random-read-q1", None), "no trial ran");
     assert_eq!(reason(&found, "sync-write", None), "every trial failed: no space left");
     assert_eq!(reason(&found, "random-write-q1", None), "not measured: the file is only read");
     let iops = cell(&found, "sync-write", "iops");
@@ -372,7 +372,7 @@ fn amplification_counts_what_came_after_the_clock_as_well() {
     let blind = bench.each(|trial| trial.evidence.disk = Presence::absent("NFS"));
     assert_eq!(
         reason(&blind.findings(), "sync-write", Some("write_amplification")),
-        "no device below counts bytes"
+        "no underlying device has byte counters"
     );
 }
 
@@ -418,8 +418,8 @@ fn what_a_probe_did_not_read_is_absent_with_its_reason() {
         ("kernel_cpu_s_per_gib", "a container"),
         ("cpu_s", "a container"),
         ("machine_cpu_s_per_gib", "no /proc/stat"),
-        ("device_requests_per_operation", "no device below counts bytes"),
-        ("device_busy_s_per_gib", "no device below counts bytes"),
+        ("device_requests_per_operation", "no underlying device has byte counters"),
+        ("device_busy_s_per_gib", "no underlying device has byte counters"),
     ] {
         assert_eq!(reason(&found, "sync-write", Some(metric)), why, "{metric}");
     }
@@ -453,15 +453,15 @@ fn targets_are_compared_with_the_first_one() {
     assert!((writes.ratio.unwrap() - 1.041_67).abs() < 1e-3);
     assert!(writes.ci95.unwrap()[0] < 1.04 && writes.ci95.unwrap()[1] > 1.05);
     assert_eq!((writes.verdict, writes.notes.len()), (None, 1));
-    assert_eq!(writes.notes[0], "ratio only: no verdict at 3 replicates");
+    assert_eq!(writes.notes[0], "ratio only: no verdict with 3 replicates");
     assert_eq!(reads.metric, "bandwidth_bytes_per_s");
     assert!((reads.ratio.unwrap() - 2.0).abs() < 1e-9);
     assert_eq!(cell(&found, "sequential-read", "iops").configuration["target"], "/mnt/a");
     assert_eq!(
         found.summary,
         [
-            "random-write-q1: /mnt/b has 4% more IOPS compared with /mnt/a (ratio 1.04, 95% CI 1.01-1.07).",
-            "sequential-read: /mnt/b has 100% more bandwidth compared with /mnt/a (ratio 2, 95% CI 2-2).",
+            "random-write-q1: 4% more IOPS on /mnt/b compared with /mnt/a (ratio 1.04, 95% CI 1.01-1.07).",
+            "sequential-read: 100% more bandwidth on /mnt/b compared with /mnt/a (ratio 2, 95% CI 2-2).",
             "All 4 rows are trusted: no trust rule was triggered.",
         ]
     );
@@ -477,7 +477,7 @@ fn synced_writes_of_two_disks_are_told_as_what_a_database_waits_for() {
             .row(1, "sync-write", 4096, &[200, 205, 199, 201, 200, 197])
     };
     let told = bench().findings().summary;
-    let wanted = "sync-write, for which a database waits at each commit: /mnt/b has 100% more";
+    let wanted = "sync-write (as in database commits): 100% more";
     assert!(told[0].starts_with(wanted) && told[0].contains(" (ratio "), "{told:?}");
     let mut borrowed = bench();
     for drive in borrowed.environment.sites.iter_mut().flat_map(|site| &mut site.drives) {
@@ -518,7 +518,7 @@ fn numbers_stay_finite_even_where_nothing_moved() {
         testing::measured(trial).window_ns = 0;
     });
     let found = bench.findings();
-    assert_eq!(reason(&found, "sync-write", Some("iops")), "the window had no length");
+    assert_eq!(reason(&found, "sync-write", Some("iops")), "the measurement window was empty");
     let idle = Bench::new(&["."]).row(0, "sync-write", 4096, &[0, 0, 0]).findings();
     let iops = cell(&idle, "sync-write", "iops");
     assert_eq!((iops.geometric_mean, iops.max), (None, Some(0.0)));

@@ -25,7 +25,7 @@ impl Time {
         self.between += spent.before_ns;
         let (window, elapsed) =
             trial.measured.as_ref().map_or((0, 0), |told| (told.window_ns, told.elapsed_ns));
-        let window = if trial.status == Status::LeadIn { 0 } else { window.min(elapsed) };
+        let window = if trial.status == Status::Warmup { 0 } else { window.min(elapsed) };
         self.measuring += window;
         self.around += elapsed - window;
         let devices = trial.evidence.disk.value().into_iter().flatten();
@@ -40,8 +40,8 @@ impl Time {
         let share = |part: u64| format!("{:.0}%", 100.0 * part as f64 / self.whole as f64);
         let told = self.measuring + self.around + self.resting + self.between;
         Some(format!(
-            "{} in all: {} measuring, {} warm-ups and ramps, {} rest before trials, {} preparing and storing, {} \
-             waiting for writes to end and reading counters",
+            "{} in total: {} measuring, {} warm-ups and ramps, {} rests before trials, {} preparing and storing, {} \
+             waiting for writes to complete and reading counters",
             show::duration(self.whole as f64),
             share(self.measuring),
             share(self.around),
@@ -63,7 +63,7 @@ mod tests {
     fn shares_are_of_the_whole_and_a_lead_in_measures_nothing() {
         let mut time = Time::default();
         assert_eq!(time.text(), None);
-        for status in [Status::LeadIn, Status::Ok, Status::Disturbed] {
+        for status in [Status::Warmup, Status::Ok, Status::Disturbed] {
             let mut trial = testing::trial(&testing::workload("read", 100), 1);
             trial.status = status;
             trial.spent =
@@ -74,9 +74,9 @@ mod tests {
             time.add(&trial);
         }
         let text = time.text().unwrap();
-        assert!(text.starts_with("3 s in all: 40% measuring, 30% warm-ups and ramps"), "{text}");
+        assert!(text.starts_with("3 s in total: 40% measuring, 30% warm-ups and ramps"), "{text}");
         assert!(
-            text.contains("0% rest before trials, 10% preparing and storing, 20% waiting"),
+            text.contains("0% rests before trials, 10% preparing and storing, 20% waiting"),
             "{text}"
         );
     }

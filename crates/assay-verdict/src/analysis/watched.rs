@@ -69,7 +69,7 @@ fn reason(row: &Row<'_>) -> String {
         let members = Some(&evidence.members).filter(|members| !is_not_recorded(members));
         evidence.disk.reason().or_else(|| members?.reason())
     });
-    reason.unwrap_or("its counters were not recorded").to_owned()
+    reason.unwrap_or("the device's counters were not recorded").to_owned()
 }
 
 /// What the readings of each probe cost around the trials.
@@ -170,7 +170,7 @@ mod tests {
         let found = old.findings().members;
         assert_eq!((found[0].n, found[0].written_per_byte), (3, Some(1.0)));
         assert_eq!((found[1].n, found[1].written_per_byte, found[1].busy_share), (0, None, None));
-        assert_eq!(found[1].reason.as_deref(), Some("its counters were not recorded"));
+        assert_eq!(found[1].reason.as_deref(), Some("the device's counters were not recorded"));
         let blind =
             stacked().each(|trial| trial.evidence.members = Presence::absent("not readable"));
         assert_eq!(blind.findings().members[1].reason.as_deref(), Some("not readable"));
@@ -187,10 +187,10 @@ mod tests {
     fn the_cost_of_a_probe_is_its_mean_and_its_most() {
         let mut bench = stacked();
         for (trial, ns) in bench.trials.iter_mut().zip([10, 20, 60]) {
-            trial.record.evidence.probe_ns.insert("cpu".to_owned(), ns);
+            trial.record.evidence.probe_ns.insert("cpu-time".to_owned(), ns);
         }
         let [cost] = &bench.findings().probes[..] else { panic!("one probe") };
-        assert_eq!((cost.probe.as_str(), cost.n, cost.max_ns), ("cpu", 3, 60));
+        assert_eq!((cost.probe.as_str(), cost.n, cost.max_ns), ("cpu-time", 3, 60));
         assert!((cost.mean_ns - 30.0).abs() < 1e-9);
         assert!(Bench::new(&["."]).findings().probes.is_empty());
     }

@@ -13,11 +13,11 @@ use super::across::named;
 
 pub(super) static ABOUT: About = About {
     name: "unequal-pressure",
-    summary: "work waited much longer for CPUs in one of two windows than in the other",
+    summary: "tasks waited much longer for CPUs in one of the two windows",
     text: "Applies to two compared results of `assay watch`. CPU pressure (/proc/pressure/cpu) is the share of the \
            time in which some task waited for a CPU. If the two windows differ by more than 10 percentage points, \
-           both are suspect. Programs that wait for a CPU send requests to the device less often and later, and see \
-           the end of a request later, too.",
+           both are suspect. Programs that wait for a CPU issue requests later and less often, and also notice \
+           completions later.",
 };
 
 /// Shares of the time that lie further apart are not alike.
@@ -120,7 +120,7 @@ fn sentence(found: &Findings, compared: &Comparison) -> Option<Sentence> {
     let told: Vec<String> = told.into_iter().flatten().collect();
     let said = Said::Comparison { id: compared.id.clone() };
     let text = format!(
-        "{}: {}. One window per side has no CI: watch again to see whether it persists.",
+        "{}: {}. With one window per side, there is no CI; watch again to see whether the difference persists.",
         compared.workload,
         told.join("; ")
     );
@@ -130,15 +130,17 @@ fn sentence(found: &Findings, compared: &Comparison) -> Option<Sentence> {
 /// How long something waited for a processor in each window.
 fn pressure(windows: [&Window; 2], unequal: bool) -> String {
     let [Some(before), Some(after)] = windows.map(|one| one.cpu_pressure) else {
-        return "one of the windows does not record CPU waits: watch again with this version to compare them"
+        return "one window has no CPU wait times; watch again with this Assay version to compare CPU waits"
             .to_owned();
     };
     let [before, after] = [before, after].map(show::share);
-    let told = format!("work waited for a CPU in {before} of the time before, in {after} after");
+    let told = format!(
+        "tasks waited for a CPU in {before} of the time before and {after} of the time after"
+    );
     if unequal {
         format!("{told}: the CPUs, not the device, may explain the difference")
     } else {
-        format!("{told}: the two are similar")
+        format!("{told}: similar")
     }
 }
 
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(trusts(&found), [Some(Trust::Suspect)]);
         let because = &found.measurements[0].reasons.last().unwrap();
         assert_eq!(because.rule, "unequal-pressure");
-        assert!(because.text.contains("in 2% of the time before, in 45% after"), "{because:?}");
+        assert!(because.text.contains("2% of the time before and 45%"), "{because:?}");
         let noted = |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Suspect, .. });
         assert!(found.comparisons[0].note_facts.iter().any(noted));
         assert_eq!(found.study.lead_figure.as_deref(), Some("classes"));
@@ -199,9 +201,7 @@ mod tests {
         let before = watched("a", Some(0.02));
         let alike = compared(&before, watched("b", Some(0.09)));
         let unknown = compared(&before, watched("b", None));
-        for (found, words) in
-            [(alike, "the two are similar"), (unknown, "does not record CPU waits")]
-        {
+        for (found, words) in [(alike, ": similar"), (unknown, "has no CPU wait times")] {
             assert!(!found.windows.as_ref().unwrap().unequal_pressure);
             assert_eq!(trusts(&found), [Some(Trust::Trusted)]);
             let told = &found.windows.as_ref().unwrap().pressure;

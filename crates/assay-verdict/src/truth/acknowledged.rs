@@ -41,23 +41,23 @@ pub struct Acknowledged;
 
 static ABOUT: About = About {
     name: NAME,
-    summary: "syncs complete before the medium can store the data: a cache acknowledges them",
-    text: "Shows what acknowledges synced writes if it is not the medium (95% confidence). The number stays trusted: \
-           the speed is what you asked for. Applies to synced writes of the kind io at queue depth 1 without a rate \
-           limit. From three trials on, the whole 95% CI of their time must be more than 10% below what the medium \
-           needs. On tmpfs, zram, RAM disks and loop devices whose file is in memory, memory answers. Platters need \
-           one turn until the next sequential position arrives (its share, if several disks take turns), and half a \
-           turn on average for a random one. Assay ignores sequential writes larger than 64 KiB, because they reach \
-           the ends of tracks. It also ignores disks that do not report their rotation rate: virtual disks, \
-           controllers with flash behind them and sticks call themselves disks. On virtual drives (see host-cache), \
-           whatever they announce, a sync below 75 us is faster than flash: no known flash programs a page in less \
-           (Kouchi et al., ISSCC 2020). An NVMe, SATA, SCSI, USB or MMC drive of this machine that announces a cache \
-           with flushes must show both of two signs. Its syncs are faster than flash, and they take at most 1.25 \
-           times as long as the same writes without a sync, by the whole CI of the ratio. So no flush reached flash. \
-           The cache may be protected: capacitors, a controller battery, a disk that stores the data on its own \
-           tracks or in flash, and a drive that drops flushes look the same from outside. So does memory that is \
-           neither flash nor disk (3D XPoint). Assay does not judge a drive of this machine that announces no cache: \
-           it may have none, or a protected one. An untriggered rule proves nothing.",
+    summary: "syncs complete faster than the medium can store data, so a cache acknowledges them",
+    text: "Reports (at 95% confidence) that a cache and not the medium acknowledges synced writes. The number stays \
+           trusted because the measured speed is real. Applies to synced writes of the kind io at queue depth 1 \
+           without a rate limit. With at least three trials, the whole 95% CI of the write time must be more than 10% \
+           below the time that the medium needs. On tmpfs, zram, RAM disks and loop devices with their file in memory, \
+           memory acknowledges the writes. A hard disk needs one revolution per sequential write (divided by the \
+           number of disks) and on average half a revolution per random write. Assay ignores sequential writes larger \
+           than 64 KiB because they can span tracks. It also ignores disks that do not report their rotation rate, \
+           because virtual disks, RAID controllers with SSDs and USB sticks also report as rotational. On any virtual \
+           drive (see host-cache), a sync below 75 us is faster than flash: no known flash programs a page in less \
+           (Kouchi et al., ISSCC 2020). An NVMe, SATA, SCSI, USB or MMC drive of this machine that announces a \
+           volatile write cache must meet two conditions: its syncs are faster than flash, and they take at most 1.25 \
+           times as long as the same writes without a sync (upper end of the 95% CI). Then no flush reached flash. The \
+           cache may be protected: Assay cannot distinguish capacitors, a controller battery, a disk that stores the \
+           data on reserved tracks or in flash, fast nonvolatile memory (3D XPoint) and a drive that drops flushes. \
+           Assay does not judge a local drive that announces no cache, because its cache may be absent or protected. \
+           If the rule is not triggered, a cache may still be in use.",
 };
 
 impl TruthRule for Acknowledged {
@@ -86,8 +86,7 @@ impl TruthRule for Acknowledged {
         let (mean, [low, high]) = times.told()?;
         (high < SURELY * needed.least_ns).then(|| {
             Remark::note(format!(
-                "a cache acknowledges syncs: one ends every {} (95% CI {} to {}), \
-                 and {}; {UNSEEN}",
+                "a cache acknowledges syncs: one completes every {} (95% CI {} to {}), and {}; {UNSEEN}",
                 show::duration(mean),
                 show::duration(low),
                 show::duration(high),
@@ -106,7 +105,7 @@ fn memory(site: &Site) -> Option<String> {
         }
         _ if is_loop_in_memory(site) => Some(LOOP_IN_MEMORY.to_owned()),
         Some(first) if site.drives.iter().all(is_memory) => {
-            Some(format!("{} is a device in memory", first.name))
+            Some(format!("{} is a RAM disk", first.name))
         }
         _ => None,
     }
@@ -138,8 +137,8 @@ impl Needed {
             () => "whose cache is unknown",
         };
         let words = format!(
-            "the fastest flash programs a page in {}: the host of {}, {announces}, caches it in memory or on a medium \
-             faster than flash",
+            "the fastest flash programs a page in {}: the host of {}, {announces}, caches the data in memory or on \
+             faster media",
             show::duration(PROGRAM_NS),
             lent.name
         );
@@ -155,17 +154,18 @@ impl Needed {
         let several = drives.len() > 1;
         let (least_ns, place) = match io.pattern {
             Pattern::Sequential if io.size_bytes() > MOST_OF_A_TRACK => return None,
-            Pattern::Sequential if several => (
-                turn_ns / drives.len() as f64,
-                "the next position of one of them passes the head after",
-            ),
-            Pattern::Sequential => (turn_ns, "the next position passes the head after"),
-            Pattern::Random => (turn_ns / 2.0, "a position passes the head on average after"),
+            Pattern::Sequential if several => {
+                (turn_ns / drives.len() as f64, "one of the disks reaches its next position after")
+            }
+            Pattern::Sequential => (turn_ns, "the disk reaches the next position after"),
+            Pattern::Random => {
+                (turn_ns / 2.0, "the disk reaches a random position on average after")
+            }
             Pattern::Stride | Pattern::Spaced => return None,
         };
-        let who = if several { "disks or their controllers have" } else { DISK_HAS };
+        let who = if several { "disks or their controllers store" } else { DISK_HAS };
         let words = format!(
-            "at {} rpm {place} {}: the {who} it in a cache by then (memory, flash or reserved tracks)",
+            "at {} rpm, {place} {}: the {who} the data in a cache (memory, flash or reserved tracks)",
             show::count(turns),
             show::duration(least_ns)
         );
@@ -174,7 +174,7 @@ impl Needed {
 }
 
 /// Who has what was written where there is one disk.
-const DISK_HAS: &str = "disk or its controller has";
+const DISK_HAS: &str = "disk or its controller stores";
 
 /// Turns a minute of a disk of this machine; none where it may have no platters. What does not tell them may be
 /// flash behind a controller, or another machine's.
@@ -251,10 +251,9 @@ pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<R
     }
     let [ratio, least, most] = show::ratios(apart.difference.exp(), ends);
     Some(Remark::note(format!(
-        "a cache acknowledges syncs: a write with a sync takes {ratio} times as long as one without (95% CI {least} \
-         to {most}), {} in all, and the fastest flash programs a page in {}; {drive} announces a cache that a flush \
-         empties, but no flush reached flash: a protected cache and fast nonvolatile memory look the same, so \
-         {UNSEEN}",
+        "a cache acknowledges syncs: a write with a sync takes {ratio} times as long as a write without (95% CI \
+         {least} to {most}): {}; the fastest flash programs a page in {}. {drive} announces a volatile cache, but no \
+         flush reached flash. The cache may be protected or the medium may be fast nonvolatile memory, so {UNSEEN}",
         show::duration(mean),
         show::duration(PROGRAM_NS)
     )))

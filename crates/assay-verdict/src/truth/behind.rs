@@ -16,13 +16,13 @@ pub struct Behind;
 static ABOUT: About = About {
     name: "late-submission",
     summary: "operations did not start at their intended time",
-    text: "In an open loop the clock starts operations. If more than 0.5% of them start more than 1 ms late, Assay \
-           reports it and the reason. If all slots were in flight, the drive was behind: response times include the \
-           wait and stay trusted. If a slot was free, this machine was behind: its own delay is in the response \
-           times, and they are suspect. Response times are suspect, too, if more than 0.5% of the schedule was not \
-           issued until a quarter of the time after its end. Such operations count with their wait so far, which is \
-           less than what they would have taken. The limit is 1 ms because a sleeping thread wakes within a tenth of \
-           that if a CPU is free.",
+    text: "In an open loop, each operation has an intended start time. If more than 0.5% of the operations start more \
+           than 1 ms late, Assay reports the delay and its cause. If all slots were in use, the drive was too slow: \
+           response times include the wait and stay trusted. If a slot was free, this machine was too slow: response \
+           times include its delay and are suspect. After the measured time, Assay waits another quarter of that time. \
+           If more than 0.5% of the schedule is still unissued then, response times are also suspect: Assay counts \
+           their wait up to that point, which is a lower bound. The limit is 1 ms because a sleeping thread wakes \
+           within 0.1 ms if a CPU is free.",
 };
 
 impl TruthRule for Behind {
@@ -55,7 +55,7 @@ fn share(part: u64, pace: &Pace) -> Option<String> {
 fn unissued(pace: &Pace) -> Option<Remark> {
     let missing = share(pace.unissued(), pace)?;
     Some(Remark::suspect(format!(
-        "of {} scheduled operations, {} ({missing}) were never issued: the rate exceeds what the target carried, and \
+        "of {} scheduled operations, {} ({missing}) were never issued: the target cannot sustain the rate, and \
          response times are lower bounds",
         show::count(pace.scheduled),
         show::count(pace.unissued())
@@ -75,11 +75,10 @@ fn late(pace: &Pace) -> Option<Remark> {
     let idle = pace.late.saturating_sub(pace.full);
     Some(match share(idle, pace) {
         None => Remark::note(format!(
-            "{what}, because all slots were in flight: response times include the wait, service times do not"
+            "{what}, because all slots were in use: response times include the wait, service times do not"
         )),
         Some(idle) => Remark::suspect(format!(
-            "{what}, {idle} of them although a slot was free: this machine was too slow, and response times include \
-             its delay"
+            "{what}; for {idle}, a slot was free: this machine was too slow, and response times include its delay"
         )),
     })
 }
@@ -120,7 +119,7 @@ mod tests {
         assert_eq!(
             remark.text,
             "of 3,000 scheduled operations, 600 (20%) were issued more than 1 ms late, at most 2.15 s, because all \
-             slots were in flight: response times include the wait, service times do not"
+             slots were in use: response times include the wait, service times do not"
         );
     }
 
@@ -128,7 +127,7 @@ mod tests {
     fn a_machine_that_is_behind_takes_trust_away() {
         let remark = paced(|pace| (pace.late, pace.full) = (200, 100)).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert!(remark.text.contains("10% of them although a slot was free"), "{}", remark.text);
+        assert!(remark.text.contains("for 10%, a slot was free"), "{}", remark.text);
     }
 
     #[test]
@@ -137,8 +136,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "of 3,000 scheduled operations, 300 (10%) were never issued: the rate exceeds what the target carried, \
-             and response times are lower bounds"
+            "of 3,000 scheduled operations, 300 (10%) were never issued: the target cannot sustain the rate, and \
+             response times are lower bounds"
         );
     }
 }

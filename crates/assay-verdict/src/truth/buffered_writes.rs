@@ -17,12 +17,12 @@ pub struct BufferedWrites;
 static ABOUT: About = About {
     name: "buffered-writes",
     summary: "direct writes went through the page cache",
-    text: "btrfs accepts direct I/O but copies the data through the page cache, from Linux 6.15 to 7.2 and in files \
-           with checksums. The kernel counts pages that become dirty (nr_dirtied). If they make up at least 90% of \
-           the written bytes, both during the fill and in every trial, writing rows are suspect: they measure copying \
-           and write-back. Assay subtracts the page caches of loop devices below. The threshold is 90% because direct \
-           writes dirty only metadata pages. Assay does not judge other filesystems, because other programs dirty \
-           pages, too.",
+    text: "From Linux 6.15 to 7.2, btrfs accepts direct I/O on files with checksums but copies the data through the \
+           page cache. The kernel counts pages that become dirty (nr_dirtied). If dirtied pages make up at least 90% \
+           of the written bytes, both during the fill and in every trial, write rows are suspect: they measure \
+           copying and write-back. Assay subtracts pages that underlying loop devices dirty. The threshold is 90% \
+           because true direct writes dirty only metadata pages. Assay does not judge other filesystems, because \
+           other programs also dirty pages.",
 };
 
 impl TruthRule for BufferedWrites {
@@ -56,8 +56,8 @@ impl TruthRule for BufferedWrites {
         }
         (written >= MIB).then(|| {
             Remark::suspect(format!(
-                "direct writes went through the page cache: {} became dirty for {} written; btrfs does this with \
-                 checksums: set chattr +C on the directory, or mount with nodatasum",
+                "direct writes went through the page cache: {} became dirty for {} written; btrfs does this for files \
+                 with checksums; use chattr +C on the directory or mount with nodatasum",
                 show::bytes(dirtied),
                 show::bytes(written)
             ))
@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "direct writes went through the page cache: 186 MiB became dirty for 192 MiB written; btrfs does \
-             this with checksums: set chattr +C on the directory, or mount with nodatasum"
+            "direct writes went through the page cache: 186 MiB became dirty for 192 MiB written; btrfs does this for \
+             files with checksums; use chattr +C on the directory or mount with nodatasum"
         );
         assert!(is_flagged(&dirtied(Bench::mixed(), 100, [100; 3], 0)));
     }

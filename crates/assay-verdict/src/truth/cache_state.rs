@@ -22,11 +22,11 @@ pub struct CacheState;
 
 static ABOUT: About = About {
     name: "cache-state",
-    summary: "the page cache served some runs of a command, and storage served others",
+    summary: "the page cache served some runs of a command, and storage served the other runs",
     text: "The kernel counts the bytes that each run of a command reads from storage. If one run reads at least 1 MiB \
-           and twice as much as another, the state of the page cache differed, and the mean mixes two different \
-           things. With cold = true Assay empties the page cache before each run and checks the rest: more than 128 \
-           MiB and a quarter of the earlier amount means that runs were not cold.",
+           and twice as much as another, the page cache state differed, and the mean mixes cached and uncached runs. \
+           With cold = true, Assay empties the page cache before each run. If more than 128 MiB and more than a \
+           quarter of the earlier amount remains cached, the runs were not cold.",
 };
 
 impl TruthRule for CacheState {
@@ -66,7 +66,7 @@ fn not_emptied(case: &Case<'_>) -> Option<String> {
         case.trials.iter().copied().filter_map(emptied_bytes).filter(is_left).collect();
     let [before, after] = left.iter().copied().max_by_key(|[_, left]| *left)?;
     Some(format!(
-        "the page cache still contained {} of {} after Assay emptied it{}: runs were not cold",
+        "the page cache still contained {} of {} after Assay dropped the cache{}: runs were not cold",
         show::bytes(after),
         show::bytes(before),
         in_trials(left.len(), case)
@@ -80,7 +80,7 @@ fn differs(details: &[&command::Detail]) -> Option<String> {
     let most = spans().map(|[_, most]| most).max()?;
     (most >= LEAST_BYTES && most / FACTOR >= least).then(|| {
         format!(
-            "runs read {} to {} from storage: the page cache served some of them",
+            "runs read {} to {} from storage: the page cache served some runs",
             show::bytes(least),
             show::bytes(most)
         )
@@ -118,7 +118,7 @@ mod tests {
         let said = reading([[0, 0], [0, 40 * MIB], [0, 0]]).judge(&CacheState).unwrap();
         assert_eq!(
             said.text,
-            "runs read 0 B to 40 MiB from storage: the page cache served some of them"
+            "runs read 0 B to 40 MiB from storage: the page cache served some runs"
         );
         for spans in [[[0, 0]; 3], [[0, MIB - 1]; 3], [[40 * MIB, 60 * MIB]; 3]] {
             assert_eq!(reading(spans).judge(&CacheState), None, "{spans:?}");
@@ -131,8 +131,8 @@ mod tests {
         let said = emptied(1000 * MIB, 500 * MIB).judge(&CacheState).unwrap();
         assert_eq!(
             said.text,
-            "the page cache still contained 500 MiB of 1000 MiB after Assay emptied it, in 1 of 3 trials: runs were \
-             not cold"
+            "the page cache still contained 500 MiB of 1000 MiB after Assay dropped the cache, in 1 of 3 trials: runs \
+             were not cold"
         );
         assert_eq!(emptied(1000 * MIB, 200 * MIB).judge(&CacheState), None);
         assert_eq!(emptied(100 * MIB, 90 * MIB).judge(&CacheState), None);

@@ -45,19 +45,19 @@ pub struct Cached;
 
 static ABOUT: About = About {
     name: "cached",
-    summary: "the bytes came from memory and not from the device",
-    text: "Files on tmpfs are memory. Elsewhere, the rule triggers if the device delivered less than half of the \
-           bytes read (less than 1% under compression): the page cache served the rest. Small random reads through \
-           the page cache count as the whole pages that it fetches. If no device has counters and the page cache was \
-           not bypassed, more than 10% of cached pages trigger the rule. Assay follows a loop device to the drives \
-           below its file; a file in memory counts as memory. If a virtual drive (see host-cache) announces no write \
-           cache, Assay reads parts outside the test area twice before the study. If the second reading is at least \
-           2.5 times as fast, the host's memory serves reads, and the read speed is suspect. Write speeds and byte \
-           counts stay trusted. The threshold is 50% because a device that serves the reads delivers all bytes, and \
-           behind a cache it delivers almost none. Metadata and earlier read-ahead are in between. Assay judges \
-           imported numbers by the tool's file: the disks counted less than half of the requests, reads are a \
-           hundred times as fast as the same writes, or a run that fits into memory moved more through the page \
-           cache than SATA carries.",
+    summary: "the bytes came from memory, not from the device",
+    text: "Files on tmpfs are in memory. On other filesystems, the rule triggers if the device delivered less than \
+           half of the bytes read (less than 1% under compression): the page cache served the rest. A small random \
+           read through the page cache counts as the whole page that the kernel fetches. If no device has counters and \
+           the reads did not bypass the page cache, the rule triggers if more than 10% of the area was cached. For a \
+           loop device, Assay uses the drives below its backing file; a file in memory counts as memory. If a virtual \
+           drive (see host-cache) announces no write cache, Assay reads parts outside the test area twice before the \
+           study. If the second reading is at least 2.5 times as fast, the host's memory serves reads, and the read \
+           speed is suspect. Write speeds and byte counts stay trusted. The threshold is 50% because the device \
+           delivers all bytes without a cache and almost none with a cache, apart from metadata and read-ahead. For \
+           imported numbers, the rule triggers if the tool's output shows one of these signs: the disks counted less \
+           than half of the requests, reads are a hundred times as fast as the same writes, or a run that fits in \
+           memory is faster through the page cache than SATA allows.",
 };
 
 impl TruthRule for Cached {
@@ -108,7 +108,7 @@ fn idle_disks(own: &ImportEvidence) -> Option<String> {
     let ImportEvidence::Disk { counted, needed, what } = *own else { return None };
     (counted < LEAST_SHARE * needed).then(|| {
         format!(
-            "the disks counted {} {what}, but the runs needed at least {}: memory served the rest, not the disk",
+            "the disks counted {} {what}, but the runs needed at least {}: memory served the rest",
             show::count(counted as u64),
             show::count(needed as u64)
         )
@@ -131,8 +131,8 @@ fn outrun(read: f64, written: f64) -> Option<String> {
 fn buffered(bytes: f64, bytes_per_s: f64) -> Option<String> {
     (bytes_per_s > SATA && bytes < MEMORY).then(|| {
         format!(
-            "{} of {} is more than SATA carries, and nothing shows that the tool bypassed the page cache (direct) or \
-             flushed it (fsync): memory may have absorbed the bytes",
+            "{} for {} is faster than SATA, and the tool's output does not show direct I/O or fsync: the page cache \
+             may have absorbed the bytes",
             show::rate(bytes_per_s),
             show::bytes(bytes as u64)
         )
@@ -225,7 +225,7 @@ fn from_pages(case: &Case<'_>) -> Option<Remark> {
     let most = shares.iter().copied().fold(0.0, f64::max);
     (hit > 0).then(|| {
         Remark::invalid(format!(
-            "up to {} of the area was in the page cache{}, and no device counts what it delivered",
+            "up to {} of the area was in the page cache{}, and no device counts the bytes that it delivers",
             show::percent(100.0 * most),
             in_trials(hit, case)
         ))
@@ -375,7 +375,7 @@ mod tests {
         });
         let remark = bench.judge(&Cached).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert_eq!(remark.text, "memory, not a drive: the loop device's file is in memory");
+        assert_eq!(remark.text, "memory, not a drive: the file of the loop device is in memory");
         assert_eq!(bench.judge(&DeviceBytes), None);
     }
 
@@ -400,8 +400,8 @@ mod tests {
         let remark = buffered(45).judge(&Cached).unwrap();
         assert_eq!(
             remark.text,
-            "up to 45% of the area was in the page cache, in 1 of 3 trials, and no device counts \
-             what it delivered"
+            "up to 45% of the area was in the page cache, in 1 of 3 trials, and no device counts the bytes that it \
+             delivers"
         );
         assert_eq!(buffered(10).judge(&Cached), None);
         let direct = buffered(45).io(|io| io.direct = true);
@@ -455,8 +455,8 @@ mod tests {
             let remark = lent(kind, "write through", 3).judge(&Cached).unwrap();
             assert_eq!(
                 remark.text,
-                "the second reading of parts of the drive was 3 times as fast as the first, past the page cache: the \
-                 host's memory serves reads"
+                "a second direct read of parts of the drive was 3 times as fast as the first: the host's memory \
+                 serves reads"
             );
             for side in [Side::Reads, Side::Both] {
                 assert_eq!(remark.because_of("cached", side).trust, Trust::Suspect);

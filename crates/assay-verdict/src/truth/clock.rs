@@ -18,10 +18,10 @@ pub struct Clock;
 static ABOUT: About = About {
     name: "clock",
     summary: "the wall clock was set, or the machine slept, during the trial",
-    text: "Assay reads the wall clock and the measuring clock together before and after a trial. A step of more than \
-           10 ms between them, or a sleep of the machine, marks the trial disturbed: time passed unmeasured for \
-           drives and other programs. A clock correction may step by 10 ms without anybody setting the clock. A trace \
-           of requests without times is invalid.",
+    text: "Assay reads the wall clock and the monotonic clock together before and after each trial. If they diverge \
+           by more than 10 ms, or if the machine slept, the trial is disturbed: drives and other programs ran for a \
+           time that Assay did not measure. The limit is 10 ms because routine clock corrections can reach 10 ms. \
+           Numbers from a trace without times are invalid.",
 };
 
 impl TruthRule for Clock {

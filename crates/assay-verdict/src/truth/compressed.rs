@@ -16,10 +16,10 @@ pub struct Compressed;
 
 static ABOUT: About = About {
     name: "compressed",
-    summary: "compression is on and reduced the bytes",
-    text: "If the filesystem or device compresses compressible content, or the device moved less than 90% of the \
-           bytes, the number describes this content and not the drive: suspect. Incompressible content, or content \
-           whose compressibility the study states, gets only a note. A tenth is what metadata may add or save.",
+    summary: "compression reduced the bytes that the device moved",
+    text: "If the filesystem or device compresses the content, or the device moved less than 90% of the bytes, the \
+           number describes this content and not the drive: it is suspect. If the content is incompressible or the \
+           study states its compressibility, Assay only adds a note. Metadata can explain up to 10%.",
 };
 
 impl TruthRule for Compressed {
@@ -52,8 +52,8 @@ impl TruthRule for Compressed {
                 |share| format!("only {} of the bytes", show::percent(share.percent())),
             );
             return Some(Remark::note(format!(
-                "{compression} is on and the device moved {moved}; the study states the content: {content} of it \
-                 compress"
+                "{compression} is on and the device moved {moved}; the study states that {content} of the content \
+                 compresses"
             )));
         }
         Some(match fewer(&witnessed(case)) {
@@ -122,8 +122,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(
             remark.text,
-            "compression (zstd) is on and the device moved only 55% of the bytes; the study states the content: 50% \
-             of it compress"
+            "compression (zstd) is on and the device moved only 55% of the bytes; the study states that 50% of the \
+             content compresses"
         );
         assert!(half(100).text.contains("all of the requested bytes"));
     }
@@ -143,7 +143,7 @@ mod tests {
                 coverage
             });
         });
-        assert!(bench.judge(&Compressed).unwrap().text.contains("according to the file's extents"));
+        assert!(bench.judge(&Compressed).unwrap().text.contains("per the file's extents"));
     }
 
     #[test]

@@ -25,12 +25,12 @@ pub struct Depth;
 static ABOUT: About = About {
     name: "low-queue-depth",
     summary: "the device had far fewer operations in flight than requested",
-    text: "The kernel sums the time that requests spend at the device; divided by the run time, it is the mean number \
-           in flight. Below half of the requested depth the number is suspect: it describes a smaller depth. The same \
-           applies if most operations complete before their submission returns. The I/O engine's own count is not \
-           evidence. The threshold is half because a device that keeps up answers part of its queue at once. Assay \
-           judges all trials together, because a trial that the CPUs delayed does not show the depth. For imported \
-           numbers of fio, its iodepth_level decides.",
+    text: "The kernel sums the time that requests spend at the device. This sum divided by the run time is the mean \
+           queue depth. If it is below half of the requested depth, the number is suspect because it describes a lower \
+           queue depth. The same applies if most operations complete before their submission returns. The I/O engine's \
+           own count is not evidence. The threshold is 50% because a fast device completes part of its queue \
+           immediately. Assay judges all trials together, because CPU delays in one trial can hide the true queue \
+           depth. For numbers imported from fio, Assay uses iodepth_level.",
 };
 
 impl TruthRule for Depth {
@@ -126,8 +126,8 @@ fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
         .count();
     (hit > 0).then(|| {
         Remark::suspect(format!(
-            "queue depth {asked} requested, but operations completed before their submission returned{}: they ran one \
-             after another",
+            "queue depth {asked} requested, but operations completed before their submission returned{}: queue depth \
+             was 1",
             in_trials(hit, case)
         ))
     })
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(
             bench.judge(&Depth).unwrap().text,
             "queue depth 32 requested, but operations completed before their submission returned, in 1 of 3 trials: \
-             they ran one after another"
+             queue depth was 1"
         );
         let few = Bench::write().each(|trial| {
             counted(trial).looked_at = 7;

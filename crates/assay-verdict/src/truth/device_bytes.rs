@@ -23,15 +23,15 @@ pub struct DeviceBytes;
 
 static ABOUT: About = About {
     name: "device-bytes",
-    summary: "the device moved fewer bytes than claimed, or has no counter",
+    summary: "the device moved fewer bytes than the tool claims, or has no byte counter",
     text: "Assay compares the counters of the topmost block devices, and of the drives below a loop device's file, \
-           with the bytes of the operations. Below 90% the number is invalid, unless compression explains the gap \
-           (rule `compressed`) or the declared content contains duplicates, which lowers the expected amount. \
-           Discards count alike on devices that are trimmed. Writes must arrive before the clock stops. More bytes \
-           than requested are write amplification, which Assay reports without distrust. On NFS and SMB Assay \
-           compares the bytes that crossed the network; the server's cache is invisible. Without a counter (other \
-           networks, some FUSE programs) the number is suspect. The drive's own queue or the last moment of a trial \
-           may hide a tenth; a larger gap is missing work.",
+           with the bytes of the operations. If the device moved less than 90% of the bytes, the number is invalid \
+           unless compression explains the gap (rule `compressed`); declared duplicates in the content lower the \
+           expected amount. The same limit applies to discards on trimmed devices. Writes must reach the device before \
+           the measured time ends. If the device writes more bytes than requested, Assay notes the write amplification \
+           and still trusts the number. On NFS and SMB, Assay compares the bytes that crossed the network; the \
+           server's cache is invisible. Without a counter (other network and some FUSE filesystems), the number is \
+           suspect. The limit is 90% because a drive's queue or the end of a trial can hide a few percent.",
 };
 
 impl TruthRule for DeviceBytes {
@@ -55,7 +55,7 @@ impl TruthRule for DeviceBytes {
         if trials.is_empty() {
             let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
             return Some(Remark::suspect(format!(
-                "no device below counts bytes, so Assay cannot check the number{}",
+                "no device counts the bytes, so Assay cannot check the number{}",
                 why.unwrap_or_default()
             )));
         }
@@ -283,7 +283,7 @@ mod tests {
         let blind = Bench::read().each(|trial| trial.evidence.disk = Presence::absent("NFS"));
         let remark = blind.judge(&DeviceBytes).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(remark.text, "no device below counts bytes, so Assay cannot check the number");
+        assert_eq!(remark.text, "no device counts the bytes, so Assay cannot check the number");
         let remote = Bench::write().site(|site| {
             site.backing = Backing::Remote;
             site.counted.clear();
@@ -291,7 +291,7 @@ mod tests {
         let remote = remote.site(|site| site.backing_reason = Some("a 9p server".to_owned()));
         assert_eq!(
             remote.judge(&DeviceBytes).unwrap().text,
-            "no device below counts bytes, so Assay cannot check the number (a 9p server)"
+            "no device counts the bytes, so Assay cannot check the number (a 9p server)"
         );
     }
 

@@ -18,9 +18,8 @@ const FACTOR: f64 = 1.1;
 const DIGITS: usize = 12;
 
 /// What is said where a command prints its number among what is compared.
-const NUMBER_PRINTED: &str = "; the number that Assay reads from the output is part of it and may be the only \
-                              difference: compare a file or a directory that the command writes (same-output = \
-                              \"PATH\")";
+const NUMBER_PRINTED: &str = "; the output includes the number that Assay parses, which may be the only difference; \
+                              set same_output = \"PATH\" to compare a file or directory that the command writes";
 
 pub struct DifferentWork;
 
@@ -29,10 +28,10 @@ pub const NAME: &str = "output-mismatch";
 static ABOUT: About = About {
     name: NAME,
     summary: "commands that must produce the same output did not",
-    text: "With same-output (--same-output) Assay hashes what each run of a command produces. If the runs of one \
-           command differ, or the compared commands do, one may be faster because it did less: their numbers are \
-           invalid, and Assay gives no verdict. Without it, a note reports different exit codes, and read or written \
-           amounts that differ by more than a tenth (of 1 MiB and more).",
+    text: "With the key `same_output`, Assay hashes the output of each run of a command. If the hashes differ between \
+           runs or between compared commands, a run or command may be faster because it did less work: the numbers are \
+           invalid, and Assay gives no verdict. Without `same_output`, Assay notes different exit codes, and bytes \
+           read or written that differ by more than 10% (from 1 MiB).",
 };
 
 impl TruthRule for DifferentWork {
@@ -54,7 +53,7 @@ impl TruthRule for DifferentWork {
             let count = show::count(sums.len() as u64);
             let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
             Remark::invalid(format!(
-                "its runs must produce the same output, but gave {count} different results{why}"
+                "all runs must produce the same output, but produced {count} different outputs{why}"
             ))
         })
     }
@@ -120,7 +119,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
             format!("{} of {}", &sum[..end], side.name)
         });
         found.push(Remark::invalid(format!(
-            "the compared commands did different work: the hash of the output is {}",
+            "the compared commands produced different outputs (hashes: {})",
             several(each)
         )));
     }
@@ -130,7 +129,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
             let own: Vec<&str> = side.endings.iter().map(String::as_str).collect();
             format!("{} of {}", own.join(" and "), side.name)
         });
-        found.push(Remark::note(format!("the commands ended differently: {}", several(each))));
+        found.push(Remark::note(format!("the commands' exit statuses differ: {}", several(each))));
     }
     let amounts: [(&str, Amount); 2] =
         [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
@@ -144,7 +143,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
         let Some((least, most)) = least.zip(most) else { continue };
         if most.0 >= LEAST_BYTES && most.0 > FACTOR * least.0 {
             found.push(Remark::note(format!(
-                "the compared commands {what} different amounts: {} per run of {}, {} of {}",
+                "the compared commands {what} different amounts per run: {} for {}, {} for {}",
                 show::bytes(least.0 as u64),
                 least.1,
                 show::bytes(most.0 as u64),
@@ -203,7 +202,7 @@ mod tests {
     fn runs_of_one_side_that_differ_are_invalid() {
         let said = producing(["aa", "aa", "bb"]).judge(&DifferentWork).unwrap();
         assert_eq!(said.trust, Trust::Invalid);
-        assert!(said.text.ends_with("2 different results"), "{}", said.text);
+        assert!(said.text.ends_with("2 different outputs"), "{}", said.text);
         assert_eq!(producing(["aa"; 3]).judge(&DifferentWork), None);
         assert_eq!(Bench::command().judge(&DifferentWork), None);
         assert_eq!(Bench::read().judge(&DifferentWork), None);
@@ -223,11 +222,11 @@ mod tests {
             bench.judge(&DifferentWork).unwrap().text
         };
         let printed = || command::Produced::Printed(true);
-        assert!(said(printed(), None).contains("2 different results; the number that Assay reads"));
+        assert!(said(printed(), None).contains("2 different outputs; the output includes"));
         for own in
             [said(printed(), Some("out")), said(command::Produced::At("out".to_owned()), None)]
         {
-            assert!(own.ends_with("2 different results"), "{own}");
+            assert!(own.ends_with("2 different outputs"), "{own}");
         }
     }
 
@@ -241,7 +240,7 @@ mod tests {
         assert_eq!(said[0].trust, Trust::Invalid);
         assert_eq!(
             said[0].text,
-            "the compared commands did different work: the hash of the output is 0123456789ab of a, fedcba987654 of b"
+            "the compared commands produced different outputs (hashes: 0123456789ab of a, fedcba987654 of b)"
         );
         assert!(between(&[&one, &worked("b", long, "exit code 0", 0)]).is_empty());
         assert!(between(&[&one]).is_empty());
@@ -256,7 +255,7 @@ mod tests {
         unsteady.sums.insert("bb".to_owned());
         assert!(between(&[&unsteady, &own("b", "aa"), &own("c", "aa")]).is_empty());
         let said = between(&[&unsteady, &own("b", "aa"), &own("c", "cc")]);
-        assert!(said[0].text.ends_with("aa of b, cc of c"), "{}", said[0].text);
+        assert!(said[0].text.ends_with("(hashes: aa of b, cc of c)"), "{}", said[0].text);
     }
 
     #[test]
@@ -269,8 +268,8 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "the commands ended differently: exit code 0 of a, exit code 1 of b",
-                "the compared commands wrote different amounts: 10 MiB per run of a, 12 MiB of b"
+                "the commands' exit statuses differ: exit code 0 of a, exit code 1 of b",
+                "the compared commands wrote different amounts per run: 10 MiB for a, 12 MiB for b"
             ]
         );
         for bytes in [[10 * MIB, 11 * MIB], [1, MIB - 1]] {

@@ -17,12 +17,11 @@ pub struct Emptied;
 
 static ABOUT: About = About {
     name: "trimmed-area",
-    summary: "the workload's own trims or zeroing removed the data that it was to access",
-    text: "Assay rewrites the area before each trial that trims or zeroes. A trial without writes may trim more bytes \
-           than the area contains, or than its most accessed part (under an access distribution or separate halves). \
-           Later trims then find nothing and cost less. Reads of trimmed blocks do not reach the device; the rule \
-           triggers from a tenth of the bytes on, as for other bytes that a device did not deliver. Both make the \
-           number suspect. Use a larger area, or fewer operations than the area has room for.",
+    summary: "the workload's own trims or write-zeroes removed the data that later operations accessed",
+    text: "Assay rewrites the area before each trial that trims or zeroes. A trial without writes can trim more bytes \
+           than the area (or its most accessed part) contains. Later trims then hit trimmed blocks and cost less. \
+           Reads of trimmed blocks do not reach the device; the rule triggers if the device delivers less than 90% of \
+           the bytes read. In both cases the number is suspect. Use a larger area or fewer operations.",
 };
 
 impl TruthRule for Emptied {
@@ -68,7 +67,7 @@ fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     let most = above.iter().copied().reduce(f64::max)?;
     let what = if share < 1.0 { "the most accessed part contains" } else { "the area contains" };
     Some(Remark::suspect(format!(
-        "its trims and zeroing removed up to {} times what {what}{}: the later trims found nothing",
+        "trims and write-zeroes covered up to {} times the bytes that {what}{}: later trims hit trimmed blocks",
         show::times(most),
         in_trials(above.len(), case)
     )))
@@ -115,8 +114,8 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "its trims and zeroing removed up to 3 times what the area contains, in 2 of 3 trials: the later trims \
-             found nothing"
+            "trims and write-zeroes covered up to 3 times the bytes that the area contains, in 2 of 3 trials: later \
+             trims hit trimmed blocks"
         );
     }
 
@@ -146,9 +145,9 @@ mod tests {
         };
         assert_eq!(trims(Apart::None, "uniform"), None);
         for (apart, access, told) in [
-            (Apart::Halves, "uniform", "up to 1.76 times what the most accessed"),
-            (Apart::None, "zoned:80/20:20/80", "up to 3.52 times what the most accessed"),
-            (Apart::None, "zipf:1.2", "times what the most accessed part contains, in 2 of 3"),
+            (Apart::Halves, "uniform", "up to 1.76 times the bytes that the most"),
+            (Apart::None, "zoned:80/20:20/80", "up to 3.52 times the bytes that the most"),
+            (Apart::None, "zipf:1.2", "the most accessed part contains, in 2 of 3"),
         ] {
             let remark = trims(apart, access).unwrap();
             assert!(remark.text.contains(told), "{}", remark.text);

@@ -10,11 +10,11 @@ pub struct Emulated;
 
 static ABOUT: About = About {
     name: "emulated",
-    summary: "an emulator executes the instructions instead of a CPU",
-    text: "Assay recognizes an emulator (QEMU without KVM) by its CPUID signature or by the CPU name that it invents. \
-           Its numbers describe the emulator and the machine around it, not hardware. Use them to check that \
-           something works and how much memory it takes. Times and rates get no verdict and no rank, and Assay does \
-           not compare them within a result or with another one. Amounts of memory remain comparable.",
+    summary: "an emulator, not a CPU, executes the instructions",
+    text: "Assay recognizes an emulator (QEMU without KVM) by its CPUID signature or CPU name. The numbers describe \
+           the emulator and its host, not hardware. Use them only to check that a program works and how much memory \
+           it uses. Assay gives no verdict and no rank for times and rates, and does not compare them within or \
+           across results. Amounts of memory remain comparable.",
 };
 
 impl TruthRule for Emulated {

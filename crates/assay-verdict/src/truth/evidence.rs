@@ -198,7 +198,7 @@ pub(super) fn compression(case: &Case<'_>) -> Option<String> {
         return Some(format!("compression ({name})"));
     }
     let encoded = case.survey.coverage.value().is_some_and(|found| found.encoded_bytes > 0);
-    encoded.then(|| "compression (according to the file's extents)".to_owned())
+    encoded.then(|| "compression (per the file's extents)".to_owned())
 }
 
 /// Whether the target is the simulated engine, below which there is nothing.

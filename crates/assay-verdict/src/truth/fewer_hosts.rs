@@ -12,11 +12,11 @@ pub const NAME: &str = "missing-hosts";
 
 static ABOUT: About = About {
     name: NAME,
-    summary: "not all hosts took part in all trials",
-    text: "A sum over three hosts is not one over four. If hosts were lost and the others continued, Assay reports \
-           how many trials have how many hosts. The number is suspect: it is the mean of different sums. Trials of \
-           the replicate in which a host was lost do not count. Assay also names a host that did not send its rule \
-           results at the end: it may have been disturbed.",
+    summary: "not all hosts participated in all trials",
+    text: "If Assay loses a host and the others continue, the number is suspect because it averages sums over \
+           different numbers of hosts. Assay reports how many hosts ran in how many trials, and excludes the \
+           replicate in which it lost the host. Assay also names each host that did not send its rule results at the \
+           end, because that host may have been disturbed.",
 };
 
 impl TruthRule for FewerHosts {
@@ -41,7 +41,7 @@ impl TruthRule for FewerHosts {
         let fewer: Vec<&(usize, usize)> = counts.iter().filter(|(there, of)| there < of).collect();
         let (least, of) = fewer.iter().min()?;
         Some(Remark::suspect(format!(
-            "{least} of {of} hosts in {} of {} trials: the others were lost, and the sum covers the remaining hosts",
+            "only {least} of {of} hosts in {} of {} trials: the sum excludes the lost hosts",
             fewer.len(),
             counts.len()
         )))
@@ -77,6 +77,6 @@ mod tests {
         };
         let remark = bench(4).first(1, lose).judge(&FewerHosts).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert!(remark.text.starts_with("3 of 4 hosts in 1 of "), "{}", remark.text);
+        assert!(remark.text.starts_with("only 3 of 4 hosts in 1 of "), "{}", remark.text);
     }
 }

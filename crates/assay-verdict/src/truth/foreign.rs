@@ -27,13 +27,13 @@ pub struct Foreign;
 static ABOUT: About = About {
     name: "foreign-io",
     summary: "other programs used the device right before or during the trial",
-    text: "Assay looks where it moves nothing itself: in the idle gap before each trial, on every shared device, and \
-           in the direction that the workload does not use. More than 1 MiB/s and 1% of the trial's own traffic marks \
-           the trial disturbed. Assay also checks reads next to its own: the kernel accounts fetched bytes to each \
-           process, read-ahead included. Bytes that a device read beyond those and beyond the claim belong to others, \
-           from a quarter of the claim on. Writes are exempt (a filesystem writes more than it is given), and so are \
-           compression and the resync traffic of an array that the study observes. 1% of the traffic changes a rate \
-           by about as much, a fifth of the usual margin; 1 MiB/s is what journals and logs of a quiet machine write.",
+    text: "Assay checks traffic that it does not cause: on every shared device in the idle gap before each trial, and \
+           during the trial in the direction that the workload does not use. Traffic above both 1 MiB/s and 1% of the \
+           trial's own traffic marks the trial as disturbed. Assay also checks the workload's reads: if the device \
+           read more than Assay's processes fetched (including read-ahead) and exceeded the claimed bytes by over 25%, \
+           other programs used it. Assay does not check writes (filesystems amplify them), compressed targets or \
+           resync traffic that the study observes. The limit is 1% because such traffic changes a rate by about 1%, a \
+           fifth of the usual margin. Journals and logs of an idle machine write up to 1 MiB/s.",
 };
 
 impl TruthRule for Foreign {
@@ -125,7 +125,7 @@ fn other_direction(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
     let claimed = trial.claims().bytes();
     let allowed = (MIB as f64 * seconds(run.span_ns)).max(MOST_SHARE * claimed as f64);
     (foreign >= MIB && foreign as f64 > allowed)
-        .then(|| format!("{} were {verb} during the trial by others", show::bytes(foreign)))
+        .then(|| format!("{} {verb} by other programs during the trial", show::bytes(foreign)))
 }
 
 /// Reads beside the workload's own, beyond what this process fetched and what it claims.
@@ -198,11 +198,10 @@ mod tests {
         let read = Bench::read().each(|trial| device(trial).run.write_bytes = 95 << 20);
         assert_eq!(
             read.judge(&Foreign).unwrap().text,
-            "other programs used the device (for example: 95 MiB were written during the trial by \
-             others)"
+            "other programs used the device (for example: 95 MiB written by other programs during the trial)"
         );
         let write = Bench::write().first(1, |trial| device(trial).run.read_bytes = 95 << 20);
-        assert!(write.judge(&Foreign).unwrap().text.contains("95 MiB were read during the trial"));
+        assert!(write.judge(&Foreign).unwrap().text.contains("95 MiB read by other programs"));
     }
 
     #[test]

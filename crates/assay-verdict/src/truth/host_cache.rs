@@ -33,18 +33,18 @@ pub struct HostCache;
 
 static ABOUT: About = About {
     name: LENT,
-    summary: "the drive is virtual: another machine or a file provides it, and their caches are invisible",
+    summary: "the drive is virtual: a host or a file provides it, and Assay cannot see the host's cache",
     text: "Virtual drives are drives of virtual machines (virtio, Xen, Hyper-V), network block devices, loop devices \
-           and network filesystems. They do not reveal caches on the other side, and no sign rules one out. Their \
-           numbers describe what this machine gets, never the drive itself, and Assay draws no conclusion about \
-           databases that wait for a sync. Three signs make rows suspect. First, writing keeps less than 70% of its \
-           rate if the final flush counts (Assay reports both rates). Second, a flush takes under 1% of the writing \
-           time although the drive announces a cache. Writing must also be more than 1.25 times as fast as any \
-           workload's reads. Such a flush does nothing, so all rows that write there are suspect. Third, Assay reads \
-           parts of the drive outside the test area twice before any write, and the second reading is at least 2.5 \
-           times as fast (median): the host caches what passes through it, written or read. If the drive announces no \
-           write cache (write through), the third sign concerns reads only, and rule cached reports it. Writes that \
-           are faster than reads, or the kind of cache announced, prove nothing alone.",
+           and network filesystems. Their host may cache data, and no measurement in the guest can exclude that. The \
+           numbers describe the performance that this machine gets, not the drive itself, so Assay draws no conclusion \
+           about databases that wait for a sync. Three signs make rows suspect. First, the write rate including the \
+           final flush is less than 70% of the rate without it (Assay reports both rates). Second, a flush takes under \
+           1% of the write time although the drive announces a cache, and writes are more than 1.25 times as fast as \
+           any workload's reads. Such a flush does nothing, so all write rows of the drive are suspect. Third, Assay \
+           reads parts of the drive outside the test area twice before any write, and the second pass is at least 2.5 \
+           times as fast (median): the host caches reads and writes. If the drive announces no write cache (write \
+           through), the third sign affects reads only, and rule cached reports it. Writes that are faster than reads \
+           are not proof on their own, and neither is the announced cache type.",
 };
 
 /// Whether what caches a drive on the other side cannot be seen.
@@ -73,14 +73,14 @@ impl TruthRule for HostCache {
         }
         if case.site.backing == Backing::Remote {
             return Some(Remark::note(
-                "the server's cache is invisible to this client; an export with async acknowledges writes before it \
-                 stores them",
+                "the server's cache is invisible to this client; a server with an async export acknowledges writes \
+                 before storing them",
             ));
         }
         lent(case)?;
         // A host that writes through has written what it says is written: rule `cached` tells of its reads.
         let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
-        let again = kept_by_host.map(|again| format!("{}: the host caches them", again.words()));
+        let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
         let loud = again.or_else(|| kept(case)).map(Remark::suspect);
         Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
     }
@@ -110,7 +110,7 @@ impl<'a> ReadAgain<'a> {
 
     pub fn words(&self) -> String {
         format!(
-            "the second reading of parts of the drive was {} times as fast as the first, past the page cache",
+            "a second direct read of parts of the drive was {} times as fast as the first",
             show::three_digits(self.times)
         )
     }
@@ -156,7 +156,7 @@ fn kept(case: &Case<'_>) -> Option<String> {
     let sum = |of: fn(&Writing) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
     let bytes = sum(|one| one.bytes as f64);
     Some(format!(
-        "{} while it wrote, {} with the final flush: a cache of the drive or of the host contained the rest{}",
+        "{} without the final flush, {} with it: a cache of the drive or the host absorbed the difference{}",
         show::rate(bytes / sum(|one| one.wrote_s)),
         show::rate(bytes / sum(|one| one.wrote_s + one.flush_s)),
         in_trials(late.len(), case)
@@ -188,8 +188,8 @@ impl IdleFlush {
     pub fn beside(&self, writing: f64, reading: f64) -> Option<Remark> {
         (writing > FASTER * reading).then(|| {
             Remark::suspect(format!(
-                "the flush after {} took {}, though the drive announces a cache, and writing at {} is {} times as \
-                 fast as reading: the host caches writes, and the effect of a sync is unknown",
+                "the flush after {} took {} although the drive announces a cache, and writes ({}) are {} times as \
+                 fast as reads: the host caches writes, and the effect of a sync is unknown",
                 show::bytes(self.bytes),
                 show::duration(self.flush_ns),
                 show::rate(writing),
@@ -307,8 +307,8 @@ mod tests {
         assert_eq!(trust, Trust::Suspect);
         assert_eq!(
             text,
-            "64 MiB/s while it wrote, 32.8 MiB/s with the final flush: a cache of the drive or of the host contained \
-             the rest, in 2 of 3 trials"
+            "64 MiB/s without the final flush, 32.8 MiB/s with it: a cache of the drive or the host absorbed the \
+             difference, in 2 of 3 trials"
         );
         // Syncs after each write leave nothing to a flush, and a flush after little has its own time.
         let synced =
@@ -344,11 +344,11 @@ mod tests {
         }
         let (trust, text) = through(Bench::write(), 900).unwrap();
         assert_eq!(trust, Trust::Suspect);
-        assert!(text.contains("with the final flush"), "{text}");
+        assert!(text.contains("without the final flush"), "{text}");
         // Nobody knows what a drive does that announces nothing at all.
         let (trust, text) = told(&on(Bench::write(), Presence::absent("not told"), 100)).unwrap();
         assert_eq!(trust, Trust::Suspect);
-        assert!(text.ends_with("the host caches them"), "{text}");
+        assert!(text.ends_with("the host caches data"), "{text}");
     }
 
     #[test]

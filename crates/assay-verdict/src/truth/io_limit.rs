@@ -17,11 +17,11 @@ pub struct IoLimits;
 
 static ABOUT: About = About {
     name: "io-limit",
-    summary: "the row reached an I/O limit of the control group",
+    summary: "the workload reached an I/O limit of a control group",
     text: "Control groups can limit bytes and requests per second of a device: `io.max` (version 2, also set by \
-           containers and systemd) and `blkio.throttle.*` (version 1). If a device of the target moved at least 80% \
-           of such a limit per second in a trial, the row measures the limit: invalid, with its value and the file \
-           that sets it. The threshold is 80% because the kernel grants the limit in time slices.",
+           containers and systemd) and `blkio.throttle.*` (version 1). If a device of the target reached at least 80% \
+           of such a limit in a trial, the row is invalid because it measures the limit. Assay reports the limit and \
+           its file. The threshold is 80% because the kernel applies limits in time slices.",
 };
 
 impl TruthRule for IoLimits {
@@ -47,7 +47,7 @@ impl TruthRule for IoLimits {
             let hit = rates.filter(|rate| *rate >= NEAR * limit.per_s as f64).count();
             if is_of_row && hit > 0 {
                 return Some(Remark::invalid(format!(
-                    "the row measures a limit, not the drive: {} allows {} of {}{}",
+                    "the row measures a limit, not the drive: {} allows {} for {}{}",
                     limit.place.display(),
                     words(limit),
                     limit.device,
@@ -63,8 +63,8 @@ fn words(limit: &IoLimit) -> String {
     let rate = show::rate(limit.per_s as f64);
     let count = show::count(limit.per_s);
     match limit.counted {
-        Counted::ReadBytes => format!("reading {rate}"),
-        Counted::WrittenBytes => format!("writing {rate}"),
+        Counted::ReadBytes => format!("reads of {rate}"),
+        Counted::WrittenBytes => format!("writes of {rate}"),
         Counted::Reads => format!("{count} reads per second"),
         Counted::Writes => format!("{count} writes per second"),
     }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "the row measures a limit, not the drive: /sys/fs/cgroup/box/io.max allows writing 64 MiB/s of sda"
+            "the row measures a limit, not the drive: /sys/fs/cgroup/box/io.max allows writes of 64 MiB/s for sda"
         );
     }
 
@@ -125,7 +125,7 @@ mod tests {
     fn requests_are_limited_as_well() {
         let bench = Bench::read().first(1, |trial| device(trial).run.reads = 95);
         let remark = limited(bench, Counted::Reads, 100).judge(&IoLimits).unwrap();
-        assert!(remark.text.ends_with("allows 100 reads per second of sda, in 1 of 3 trials"));
+        assert!(remark.text.ends_with("allows 100 reads per second for sda, in 1 of 3 trials"));
     }
 
     #[test]

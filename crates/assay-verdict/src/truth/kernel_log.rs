@@ -18,10 +18,10 @@ pub struct KernelLog;
 static ABOUT: About = About {
     name: "kernel-log",
     summary: "the kernel logged hardware errors, resets or hung tasks during the trial",
-    text: "These kernel warnings and errors mark a trial disturbed: I/O errors, aborted and failed commands, resets \
-           of controllers and buses, links that went down or became slower, hung tasks, lockups, machine checks, heat \
-           and clock faults. Assay ignores lines about block devices outside the target's device stack, about ATA or \
-           USB ports that do not lead to its drives, and all other messages.",
+    text: "These kernel warnings and errors mark a trial as disturbed: I/O errors, aborted and failed commands, \
+           controller and bus resets, links that went down or became slower, hung tasks, lockups, machine checks, \
+           overheating and clock faults. Assay ignores all other messages, and messages about block devices outside \
+           the target's device stack or about ATA and USB ports of other drives.",
 };
 
 impl TruthRule for KernelLog {

@@ -21,10 +21,10 @@ pub struct LinkCeiling;
 static ABOUT: About = About {
     name: "link-ceiling",
     summary: "the rate exceeds what the link to the drive can carry",
-    text: "The kernel reports the speed of SATA, USB and PCIe links; the speed after line coding is the ceiling per \
-           direction. A rate more than 1% above it did not come from the drive. Several drives carry the sum of their \
-           links; one drive without a known link disables the rule. The tolerance is 1% because clocks and windows \
-           are inexact, and no medium reaches its ceiling.",
+    text: "The kernel reports the speed of SATA, USB and PCIe links. The link's speed after line coding is the \
+           ceiling per direction. Data at a rate more than 1% above the ceiling did not come from the drive. For \
+           several drives, Assay adds the ceilings; the rule does not apply if the link of any drive is unknown. The \
+           tolerance of 1% allows for inexact clocks and windows; no real drive reaches the ceiling.",
 };
 
 impl TruthRule for LinkCeiling {

@@ -368,7 +368,8 @@ mod tests {
     fn whatever_claims_to_be_of_a_medium_is_judged_by_where_its_files_lie() {
         use assay_kinds::work::{Judged, KINDS};
         let of_medium = |name: &str| {
-            let writers = ["io", "files", "capacity", "sustained", "rounds", "burst", "replay"];
+            let writers =
+                ["io", "files", "capacity", "sustained", "steady_state", "burst", "replay"];
             writers.contains(&name)
         };
         for kind in KINDS {

@@ -66,12 +66,11 @@ mod tests {
         assert_eq!(
             left([0, 9_000, 2_000]).unwrap(),
             Remark::suspect(
-                "the time for creating was over after 1,000 of 10,000 files, in 2 of 3 trials: give it more \
-                 time, or fewer files"
+                "creating ended after 1,000 of 10,000 files, in 2 of 3 trials: use a longer runtime, or fewer files"
             )
         );
         let all = left([9_000, 9_000, 9_000]).unwrap().text;
-        assert!(all.contains("of 10,000 files: give it more time"), "{all}");
+        assert!(all.contains("of 10,000 files: use a longer runtime"), "{all}");
     }
 
     #[test]

@@ -13,9 +13,9 @@ pub struct Oom;
 
 static ABOUT: About = About {
     name: "oom",
-    summary: "the kernel killed a process during the trial because memory ran out",
-    text: "The kernel counts the processes that it kills because memory runs out. One kill during a trial marks it \
-           disturbed: before the kernel kills a process, everything on the machine waits.",
+    summary: "the kernel's out-of-memory (OOM) killer killed a process during the trial",
+    text: "The kernel counts out-of-memory (OOM) kills. One kill during a trial marks the trial as disturbed, because \
+           all programs stall while the kernel tries to reclaim memory.",
 };
 
 impl TruthRule for Oom {
@@ -60,8 +60,8 @@ fn kills(trial: &TrialRecord) -> Option<u64> {
 
 fn words(kills: u64) -> String {
     match kills {
-        1 => "the kernel killed a process because memory ran out".to_owned(),
-        _ => format!("the kernel killed {} processes because memory ran out", show::count(kills)),
+        1 => "the OOM killer killed a process".to_owned(),
+        _ => format!("the OOM killer killed {} processes", show::count(kills)),
     }
 }
 
@@ -83,10 +83,10 @@ mod tests {
     #[test]
     fn speaks_of_kills_and_marks_the_trial() {
         let bench = killed(2);
-        let said = "the kernel killed 2 processes because memory ran out, in 1 of 3 trials";
+        let said = "the OOM killer killed 2 processes, in 1 of 3 trials";
         assert_eq!(bench.judge(&Oom).unwrap().text, said);
         let one = killed(1).disturbances(&Oom);
-        let said = "the kernel killed a process because memory ran out".to_owned();
+        let said = "the OOM killer killed a process".to_owned();
         assert_eq!(one, [Some(said), None, None]);
         let beyond = killed(u64::MAX).each(|trial| {
             let memory = Memory { oom_kills: u64::MAX, ..Memory::default() };

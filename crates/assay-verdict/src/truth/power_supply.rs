@@ -13,9 +13,9 @@ pub struct PowerSupply;
 static ABOUT: About = About {
     name: "power-supply",
     summary: "the machine was plugged in or unplugged during the trial",
-    text: "Machines with a battery change CPU clocks, and often the power saving of their drives, with the plug. If \
-           mains power appears or disappears during a trial, the trial is disturbed. Trials on battery among trials \
-           on mains get a note.",
+    text: "Machines with a battery change CPU clocks, and often the power saving of their drives, when mains power \
+           changes. If mains power appears or disappears during a trial, the trial is disturbed. If only some of the \
+           trials ran on battery, Assay adds a note.",
 };
 
 impl TruthRule for PowerSupply {
@@ -39,7 +39,7 @@ impl TruthRule for PowerSupply {
         let unplugged = case.trials.iter().filter(|trial| mains(trial) == Some(false)).count();
         let mixed = unplugged > 0 && case.trials.iter().any(|trial| mains(trial) == Some(true));
         mixed.then(|| {
-            Remark::note(format!("the machine was not on mains{}", in_trials(unplugged, case)))
+            Remark::note(format!("the machine ran on battery{}", in_trials(unplugged, case)))
         })
     }
 

@@ -23,13 +23,14 @@ pub struct PrintedRate;
 
 static ABOUT: About = About {
     name: "printed-rate",
-    summary: "storage moved less than the printed rate requires",
+    summary: "storage moved fewer bytes than the printed rate requires",
     text: "Assay compares a byte rate that a command prints (`reads`) with the bytes that the kernel counted for its \
-           processes and for the device. Below half of rate times printed time, or a tenth if only the run time is \
-           known, the page cache answered: suspect. The same applies if the device moved the bytes after the runs, or \
-           if compression is on and it moved less than 90% of them. The lowest of several rates counts. Assay always \
-           judges the output of a storage tool (a format). For a number that a pattern or pointer finds, it expects \
-           no more bytes than the command's system calls read or wrote, so a computing rate stays trusted.",
+           processes and for the device. The number is suspect if the counted bytes are below 50% of rate times \
+           printed time (10% of rate times run time if no time is printed): the page cache served the rest. It is also \
+           suspect if the device moved the bytes after the runs, or compression is on and the device moved less than \
+           90% of them. If a command prints several rates, Assay uses the lowest rate. Assay always judges storage \
+           tools (formats). For a number from a pattern or pointer, Assay expects at most the bytes of the command's \
+           system calls, so compute rates stay trusted.",
 };
 
 impl TruthRule for PrintedRate {
@@ -120,7 +121,7 @@ fn from_memory(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
     let short = Share::below(1.0, pairs.clone().map(|one| (one.moved, one.claimed)))?;
     let rate = pairs.map(|one| one.rate).fold(0.0, f64::max);
     Some(format!(
-        "it prints {}, but only {} of the required {} came from storage or went there{}: memory served the rest",
+        "the command prints {}, but storage moved only {} of the required {}{}: memory served the rest",
         show::rate(rate),
         show::bytes(short.moved),
         show::bytes(short.claimed),
@@ -146,7 +147,7 @@ fn late(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
     };
     let short = Share::below(1.0, runs.iter().filter_map(|one| due(&one)))?;
     Some(format!(
-        "the device moved only {} of its bytes before the runs ended{}: the rest was still in memory",
+        "the device moved only {} of the bytes before the runs ended{}: the rest was still in memory",
         show::percent(short.percent()),
         in_trials(short.trials, case)
     ))
@@ -197,8 +198,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "it prints 5 GiB/s, but only 0 B of the required 768 MiB came from storage or went there: memory served \
-             the rest"
+            "the command prints 5 GiB/s, but storage moved only 0 B of the required 768 MiB: memory served the rest"
         );
         assert!(bench("dd", 120 * MIB, DD).judge(&PrintedRate).is_some());
         assert_eq!(bench("dd", 136 * MIB, DD).judge(&PrintedRate), None);
@@ -258,8 +258,8 @@ mod tests {
         };
         assert_eq!(
             late(MIB).judge(&PrintedRate).unwrap().text,
-            "the device moved only 0.4% of its bytes before the runs ended, in 2 of 3 trials: the rest was \
-             still in memory"
+            "the device moved only 0.4% of the bytes before the runs ended, in 2 of 3 trials: the rest was still in \
+             memory"
         );
         assert_eq!(late(130 * MIB).judge(&PrintedRate), None);
     }

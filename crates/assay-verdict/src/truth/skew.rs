@@ -16,9 +16,9 @@ pub struct Skew;
 static ABOUT: About = About {
     name: "host-skew",
     summary: "the hosts did not measure at the same time",
-    text: "Rates of hosts add up only while all of them run. Assay cuts the windows to their common part. If that is \
-           less than 95% of the longest window, fewer hosts loaded the storage for a while, and the sum is suspect. \
-           Assay reports when the first and the last host finished.",
+    text: "Assay can add the rates of hosts only while all hosts run, so it uses the time that all measurement \
+           windows share. If the shared time is less than 95% of the longest window, fewer hosts loaded the storage \
+           for a while, and the sum is suspect. Assay reports when the first and the last host finished.",
 };
 
 impl TruthRule for Skew {
@@ -46,7 +46,7 @@ impl TruthRule for Skew {
             format!("{name} {} after the start", show::duration(share.ended_ns() as f64))
         };
         Some(Remark::suspect(format!(
-            "in {} of {} trials the windows of the hosts overlap by less than 95% of the longest one, at least {}; \
+            "in {} of {} trials, the hosts' windows overlap by less than 95% of the longest window (minimum {}); \
              finished first: {}, last: {}",
             apart.len(),
             own.len(),
@@ -99,7 +99,7 @@ mod tests {
         let remark = bench(2 * S).judge(&Skew).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         let text = remark.text;
-        assert!(text.contains("at least 80%"), "{text}");
+        assert!(text.contains("minimum 80%"), "{text}");
         assert!(
             text.ends_with(
                 "rank 0 (n0) 10 s after the start, last: rank 1 (n1) 12 s after the start"

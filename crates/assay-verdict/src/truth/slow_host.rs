@@ -18,9 +18,9 @@ pub struct SlowHost;
 static ABOUT: About = About {
     name: "slow-host",
     summary: "one host is at most half as fast as the others",
-    text: "The sum over hosts is correct but does not show which host is slow. Assay names a host with at most half \
-           the median rate of the others in four of five trials (three trials at least). Check its cable, port, path \
-           and disk. The number stays trusted.",
+    text: "The sum over hosts does not show which host is slow. Assay names a host whose rate is at most half the \
+           median rate of the other hosts in four of five trials (at least three trials). Check the host's cable, \
+           port, path and disk. The number stays trusted.",
 };
 
 impl TruthRule for SlowHost {
@@ -59,10 +59,10 @@ fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
     Some(if least.is_finite() {
         let times = show::times(least);
         format!(
-            "{name} is slow: the other hosts have at least {times} times its rate in {hit} of {of} trials"
+            "{name} is slow: the other hosts are at least {times} times as fast in {hit} of {of} trials"
         )
     } else {
-        format!("{name} makes no progress while the others work, in {hit} of {of} trials")
+        format!("{name} makes no progress in {hit} of {of} trials while the other hosts do")
     })
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let remark = bench(&[100.0, 110.0, 40.0, 90.0]).judge(&SlowHost).unwrap();
         assert_eq!(remark.trust, Trust::Trusted, "the sum is what it is");
         assert!(
-            remark.text.starts_with("rank 2 (n2) is slow: the other hosts have at least 2.5 times"),
+            remark.text.starts_with("rank 2 (n2) is slow: the other hosts are at least 2.5 times"),
             "{}",
             remark.text
         );

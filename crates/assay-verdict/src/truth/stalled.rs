@@ -21,12 +21,12 @@ pub struct Stalled;
 static ABOUT: About = About {
     name: "stalled",
     summary: "one operation took more than a fifth of the trial, or none completed for a second",
-    text: "Assay always has operations in flight. If none completes for a second, or one takes more than a fifth of \
-           the measured time, the target hung: frozen, recovering or busy with itself. The time must also be ten \
-           times the mean of an operation; a slow drive is not a stall. The mean of such a trial describes the stall, \
-           not the speed of the drive: suspect. A fifth of the time is four times the usual margin. Open-loop \
-           workloads and workloads with pauses have idle seconds, so Assay checks only the single operation there. \
-           Histograms and figures show the moment.",
+    text: "A closed-loop workload always has operations in flight. If no operation completes for a second, or one \
+           takes more than 20% of the measured time, the target hung (frozen, recovering or in garbage collection). \
+           The stall must also be ten times the mean latency, because a slow drive is not stalled. The number is \
+           suspect because it describes the stall, not the drive's speed. The limit of 20% is four times the usual \
+           margin. Open-loop workloads and workloads with pauses can be idle for seconds, so for these workloads, \
+           Assay checks only the time of each operation. Histograms and figures show when the stall occurred.",
 };
 
 impl TruthRule for Stalled {

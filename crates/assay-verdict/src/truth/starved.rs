@@ -39,17 +39,17 @@ pub struct Starved;
 static ABOUT: About = About {
     name: "cpu-starved",
     summary: "other programs used the CPUs while the measuring threads waited for them",
-    text: "The kernel counts how long each ready thread waited for a CPU (/proc/PID/schedstat). Above 10% of a \
-           trial's time, while other programs used the CPUs, the number is suspect: it measures the CPU queue and \
-           not the drive. Waiting for 10% of the time lowers the rate by about 10%, which is twice the usual margin \
-           of 5%. If the tool's own threads wait for each other, the number also depends on the CPUs; Assay reports \
-           that without distrust. For a command, Assay counts the waits of its processes, of the thread that sees \
-           its end, and of the shell start that it subtracts. Processes that the command itself waits for are not \
-           included. So Assay also judges commands, and results without that record, by CPU pressure \
-           (/proc/pressure/cpu). The limit is 50% of the time with other programs active, if the workload itself \
-           used a tenth of a CPU, because a sleeping workload waits for none. The limit is 90% in any case, because \
-           a workload that waits that long uses none. A gate is inconclusive for such numbers. In a study with a \
-           gate, Assay therefore marks such a trial disturbed, runs it again, and ignores it if enough others remain.",
+    text: "The kernel counts how long each ready thread waited for a CPU (/proc/PID/schedstat). If the wait exceeds \
+           10% of a trial's time while other programs use the CPUs, the number is suspect: it measures the CPU queue \
+           and not the drive. Such a wait lowers the rate by about 10%, twice the usual margin of 5%. If the tool's \
+           own threads wait for each other, the number also depends on the CPUs; Assay adds a note but does not flag \
+           the number. For a command, Assay counts the waits of its processes, of the thread that waits for its exit, \
+           and of the shell startup that Assay subtracts. This excludes the command's child processes, so Assay also \
+           judges commands (and results without wait times) by CPU pressure (/proc/pressure/cpu) while other programs \
+           are active. The limit is 50% of the time if the workload used at least 10% of a CPU, because a sleeping \
+           workload does not wait for a CPU. Otherwise, the limit is 90%. A gate is inconclusive if its numbers are \
+           flagged. In a study with a gate, Assay therefore marks such a trial as disturbed, repeats it, and excludes \
+           it if enough other trials remain.",
 };
 
 impl TruthRule for Starved {
@@ -91,7 +91,7 @@ impl TruthRule for Starved {
             let own: Vec<Wait> = own.into_iter().map(|(_, wait)| wait).collect();
             let most = most(&own, |wait| wait.share)?;
             let waited = show::percent(100.0 * most);
-            let text = format!("its own threads waited for a CPU for up to {waited} of the time");
+            let text = format!("tool threads waited for a CPU for up to {waited} of the time");
             // Pressure alone may be anybody's.
             return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
         }
@@ -100,8 +100,8 @@ impl TruthRule for Starved {
         let others: Vec<Wait> = others.into_iter().map(|(_, wait)| wait).collect();
         let text = told(&others, Some(case));
         if are_left_out {
-            let which = if others.len() == 1 { "which is" } else { "which are" };
-            return Some(Remark::note(format!("{text}, {which} excluded")));
+            let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
+            return Some(Remark::note(format!("{text}; {which} excluded")));
         }
         Some(Remark::suspect(text))
     }
@@ -127,7 +127,7 @@ fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
     let share = |of: fn(&Wait) -> f64| most(waits, of).unwrap_or_default();
     format!(
         "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{}{}",
-        if waits.iter().any(|wait| wait.is_own) { "it" } else { "programs" },
+        if waits.iter().any(|wait| wait.is_own) { "the tool" } else { "programs" },
         show::percent(100.0 * share(|wait| wait.share)),
         processors(share(|wait| wait.others)),
         of.map_or_else(String::new, |case| in_trials(waits.len(), case))
@@ -225,17 +225,15 @@ mod tests {
     fn speaks_when_others_had_the_processors() {
         let remark = bench(1_950, Some(790)).judge(&Starved).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(
-            remark.text,
-            "it waited for a CPU for up to 79% of the time while other programs used up to 1.85 CPUs, in 2 of 3 trials"
-        );
+        let said = "the tool waited for a CPU for up to 79% of the time while other programs used up to 1.85 CPUs";
+        assert_eq!(remark.text, format!("{said}, in 2 of 3 trials"));
     }
 
     #[test]
     fn its_own_threads_waiting_for_each_other_are_a_note() {
         let remark = bench(150, Some(400)).judge(&Starved).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert_eq!(remark.text, "its own threads waited for a CPU for up to 40% of the time");
+        assert_eq!(remark.text, "tool threads waited for a CPU for up to 40% of the time");
         let of_four = bench(1_950, Some(390)).io(|io| io.threads = 4);
         assert_eq!(of_four.judge(&Starved), None);
     }
@@ -313,7 +311,8 @@ mod tests {
         assert_eq!(bench.disturbances(&Starved), [None, None, None]);
         assert_eq!(disturbed(&bench, None), None);
         let told = disturbed(&bench, Some("iops")).unwrap();
-        let said = "it waited for a CPU for 79% of the time while other programs used 1.85 CPUs";
+        let said =
+            "the tool waited for a CPU for 79% of the time while other programs used 1.85 CPUs";
         assert_eq!(told, said);
         // What is held, and how much was written, does not hang on who waited.
         assert_eq!(disturbed(&bench, Some("peak_memory_bytes")), None);
@@ -339,7 +338,7 @@ mod tests {
         repeated.trials.push(again);
         let note = repeated.judge(&Starved).unwrap();
         assert_eq!(note.trust, Trust::Trusted);
-        assert!(note.text.ends_with(", in 1 of 4 trials, which is excluded"), "{}", note.text);
+        assert!(note.text.ends_with(", in 1 of 4 trials; the trial is excluded"), "{}", note.text);
         // One that nobody left out is one too many.
         repeated.trials[1].status = Status::Ok;
         measured(&mut repeated.trials[1]).waited_ns = Some(500 * MS);

@@ -20,10 +20,10 @@ pub struct Steal;
 
 static ABOUT: About = About {
     name: "steal",
-    summary: "the hypervisor gave more than 2.5% of the CPU time to others",
-    text: "In a virtual machine the kernel counts the time in which a CPU was ready and the hypervisor ran something \
-           else. Above 2.5% during a trial, the trial is disturbed: stolen time can change a rate by about as much, \
-           half of the usual margin.",
+    summary: "steal time exceeded 2.5% of the CPU time",
+    text: "In a virtual machine, the kernel counts steal time: a virtual CPU was ready, but the hypervisor ran \
+           something else. Above 2.5%, the trial is disturbed, because steal can change a rate by about the same \
+           percentage, half of the usual margin.",
 };
 
 impl TruthRule for Steal {
@@ -45,7 +45,7 @@ impl TruthRule for Steal {
         let up_to = if shares.len() > 1 { "up to " } else { "" };
         (!shares.is_empty()).then(|| {
             Remark::suspect(format!(
-                "the hypervisor gave {up_to}{} of the CPU time to others{}",
+                "the hypervisor took {up_to}{} of the CPU time for other work (steal){}",
                 show::percent(most),
                 in_trials(shares.len(), case)
             ))
@@ -54,7 +54,7 @@ impl TruthRule for Steal {
 
     fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
         let percent = show::percent(stolen(trial)?);
-        Some(format!("the hypervisor gave {percent} of the CPU time to others"))
+        Some(format!("the hypervisor took {percent} of the CPU time for other work (steal)"))
     }
 }
 
@@ -84,11 +84,11 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "the hypervisor gave up to 12% of the CPU time to others, in 2 of 3 trials"
+            "the hypervisor took up to 12% of the CPU time for other work (steal), in 2 of 3 trials"
         );
         assert_eq!(
             bench.disturbances(&Steal)[0].as_deref(),
-            Some("the hypervisor gave 12% of the CPU time to others")
+            Some("the hypervisor took 12% of the CPU time for other work (steal)")
         );
         assert_eq!(bench.disturbances(&Steal)[2], None);
     }

@@ -18,10 +18,10 @@ pub struct Swap;
 
 static ABOUT: About = About {
     name: "swap",
-    summary: "memory moved to or from swap during the trial",
-    text: "The kernel counts the pages that move to and from swap. More than 1 MiB/s and 1% of the trial's own \
-           traffic, by any program, mark it disturbed: the machine was short of memory, and swap on the same drive \
-           adds traffic. The limit is 1% as for other foreign traffic.",
+    summary: "the machine swapped during the trial",
+    text: "The kernel counts the pages swapped in and out. Assay marks a trial as disturbed if the swap traffic of all \
+           programs exceeds both 1 MiB/s and 1% of the trial's own traffic: the machine was short of memory, and \
+           swapping to the same drive adds traffic. The limits are the same as for rule foreign-io.",
 };
 
 impl TruthRule for Swap {
@@ -82,7 +82,7 @@ fn allowed_bytes(trial: &TrialRecord) -> Option<f64> {
 }
 
 fn words((out, back): (u64, u64)) -> String {
-    format!("{} pages moved to swap and {} came back", show::count(out), show::count(back))
+    format!("{} pages swapped out and {} swapped in", show::count(out), show::count(back))
 }
 
 #[cfg(test)]
@@ -107,10 +107,10 @@ mod tests {
         let bench = swapped(4_000, 70);
         let remark = bench.judge(&Swap).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        let said = "8,000 pages moved to swap and 140 came back, in 2 of 3 trials";
+        let said = "8,000 pages swapped out and 140 swapped in, in 2 of 3 trials";
         assert_eq!(remark.text, said);
         let told = bench.disturbances(&Swap);
-        assert_eq!(told[0].as_deref(), Some("4,000 pages moved to swap and 70 came back"));
+        assert_eq!(told[0].as_deref(), Some("4,000 pages swapped out and 70 swapped in"));
         assert_eq!(told[2], None);
     }
 

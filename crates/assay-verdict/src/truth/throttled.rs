@@ -14,11 +14,11 @@ pub struct Throttled;
 
 static ABOUT: About = About {
     name: "throttled",
-    summary: "a CPU or drive slowed down for heat, or a control group limited the tool",
+    summary: "a CPU or drive throttled because of heat, or a control group throttled the tool",
     text: "The kernel counts thermal throttle events of CPUs (if the driver reports them) and the periods in which a \
-           CPU limit of the control group stopped this process. One such event during a trial marks it disturbed. So \
-           does a sensor that reaches the slowdown temperature of its CPU or drive, if it states one. One event is \
-           enough: a lowered clock stays low for a while, and the counter does not show by how much.",
+           control group's CPU limit throttled this process. One such event marks the trial as disturbed, as does a \
+           sensor that reaches the slowdown temperature of its CPU or drive (if known). One event is enough, because \
+           the clock stays reduced for a while and the counter does not show by how much.",
 };
 
 impl TruthRule for Throttled {
@@ -66,7 +66,7 @@ fn hot(trial: &TrialRecord) -> Option<String> {
     let (above, name, most) = above.max_by_key(|(above, ..)| *above)?;
     let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
     let (most, limit) = (degrees(most), degrees(most.saturating_sub(above)));
-    Some(format!("{name} reached {most} \u{b0}C and slows down from {limit} \u{b0}C on"))
+    Some(format!("{name} reached {most} \u{b0}C; it throttles at {limit} \u{b0}C"))
 }
 
 /// Throttle events by heat and by the control group.
@@ -79,13 +79,13 @@ fn events(trial: &TrialRecord) -> (u64, u64) {
 fn words(heat: u64, group: u64) -> String {
     let heat_words = match heat {
         0 => None,
-        1 => Some("the CPU throttled once for heat".to_owned()),
-        _ => Some(format!("the CPU throttled {} times for heat", show::count(heat))),
+        1 => Some("the CPU throttled once because of heat".to_owned()),
+        _ => Some(format!("the CPU throttled {} times because of heat", show::count(heat))),
     };
     let group_words = match group {
         0 => None,
-        1 => Some("the control group stopped the tool once".to_owned()),
-        _ => Some(format!("the control group stopped the tool {} times", show::count(group))),
+        1 => Some("the control group throttled the tool once".to_owned()),
+        _ => Some(format!("the control group throttled the tool {} times", show::count(group))),
     };
     heat_words.into_iter().chain(group_words).collect::<Vec<_>>().join("; ")
 }
@@ -104,10 +104,10 @@ mod tests {
             Bench::read().first(1, |t| throttling(t).throttle_events = Presence::Present(5));
         let remark = bench.judge(&Throttled).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(remark.text, "the CPU throttled 5 times for heat, in 1 of 3 trials");
+        assert_eq!(remark.text, "the CPU throttled 5 times because of heat, in 1 of 3 trials");
         assert_eq!(
             bench.disturbances(&Throttled),
-            [Some("the CPU throttled 5 times for heat".to_owned()), None, None]
+            [Some("the CPU throttled 5 times because of heat".to_owned()), None, None]
         );
     }
 
@@ -116,7 +116,7 @@ mod tests {
         let bench = Bench::read().each(|t| throttling(t).group_throttled = Presence::Present(1));
         assert_eq!(
             bench.judge(&Throttled).unwrap().text,
-            "the control group stopped the tool 3 times"
+            "the control group throttled the tool 3 times"
         );
     }
 
@@ -133,7 +133,7 @@ mod tests {
                     Presence::Present(Temperature { sensors, slow_processors: None });
             })
         };
-        let said = "nvme0 Composite reached 82.5 \u{b0}C and slows down from 81.8 \u{b0}C on";
+        let said = "nvme0 Composite reached 82.5 \u{b0}C; it throttles at 81.8 \u{b0}C";
         assert_eq!(at(82_500).disturbances(&Throttled)[0].as_deref(), Some(said));
         let judged = at(82_500).judge(&Throttled).unwrap().text;
         assert_eq!(judged, format!("{said}, in 1 of 3 trials"));

@@ -18,9 +18,9 @@ pub struct TooSmall;
 static ABOUT: About = About {
     name: "too-small",
     summary: "the area is smaller than 16 MiB, or fewer than 30 operations ran",
-    text: "A drive's internal memory can contain a small area, and a few operations predict little. Small drives have \
-           16 MiB of internal memory. The mean of 30 operations whose times spread like their mean is known to a \
-           third.",
+    text: "A small area can fit in a drive's internal cache, and a few operations predict little. Even small drives \
+           have a 16 MiB cache. If the standard deviation equals the mean, 30 operations determine the mean only with \
+           a precision of about ±35%.",
 };
 
 impl TruthRule for TooSmall {
@@ -54,11 +54,11 @@ fn small_area(case: &Case<'_>) -> Option<String> {
     let length = show::bytes(area.length);
     Some(if area.asked > area.length {
         format!(
-            "the area is {length} of {} requested: a drive's own memory can contain it",
+            "the area is {length} of {} requested: the area can fit in the drive's own cache",
             show::bytes(area.asked)
         )
     } else {
-        format!("the area is {length}: a drive's own memory can contain it")
+        format!("the area is {length}: the area can fit in the drive's own cache")
     })
 }
 
@@ -85,12 +85,12 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
-            "the area is 4 MiB of 1 GiB requested: a drive's own memory can contain it"
+            "the area is 4 MiB of 1 GiB requested: the area can fit in the drive's own cache"
         );
         let file = bench.survey(|survey| survey.area.asked = 4 << 20);
         assert_eq!(
             file.judge(&TooSmall).unwrap().text,
-            "the area is 4 MiB: a drive's own memory can contain it"
+            "the area is 4 MiB: the area can fit in the drive's own cache"
         );
     }
 

@@ -12,9 +12,8 @@ pub struct ToolFault;
 
 static ABOUT: About = About {
     name: "tool-fault",
-    summary: "the version of the tool that printed the number has a known fault",
-    text: "This rule judges imported numbers. KDiskMark before 3.3.0 can print half the rate of a test \
-           with several threads.",
+    summary: "the tool version that printed the number has a known bug",
+    text: "Applies to imported numbers. KDiskMark before 3.3.0 can print half the rate of a multi-threaded test.",
 };
 
 impl TruthRule for ToolFault {

@@ -23,13 +23,12 @@ pub struct Unstable;
 static ABOUT: About = About {
     name: "unstable",
     summary: "the undisturbed trials differ too much for a useful mean",
-    text: "Judges IOPS (bandwidth follows; latency tails may jump) and, for live workloads (`observe`), the mean \
-           latency of each class, which Assay compares there. Up to four undisturbed trials: the largest is at least \
-           3 times the smallest. Five or more trials: the 95% CI of their geometric mean is wider than ±40%. In 50 \
-           quick checks of a quiet virtual drive (350 rows), six rows of sequential reads had a trial that was 1.8 \
-           to 2.7 times as fast as another. Such drives vary that much, and the reported spread shows it. The rule \
-           judges the precision of a number, not its correctness. The number is suspect: run more replicates, or \
-           quiet the machine (rule R4c of the method).",
+    text: "Judges IOPS and, for live workloads (`observe`), the mean latency of each class. With up to four \
+           undisturbed trials, the rule triggers if the largest value is at least 3 times the smallest; with five or \
+           more, if the 95% CI of the geometric mean is wider than ±40%. In 50 quick checks of an idle virtual drive \
+           (350 rows), six sequential-read rows had a trial that was 1.8 to 2.7 times as fast as another, so the \
+           limits tolerate such variation; the reported spread shows the variation. The rule judges precision, not \
+           correctness. The number is suspect: run more replicates or stop other load (rule R4c of the method).",
 };
 
 impl TruthRule for Unstable {
@@ -55,7 +54,7 @@ impl TruthRule for Unstable {
                 show::three_digits(ratio)
             ))),
             Spread::Wide { least, most, half_width } => Some(Remark::suspect(format!(
-                "{} trials are between {} and {} IOPS: their mean is known to {} only",
+                "{} trials range from {} to {} IOPS: the mean is known only to within {}",
                 rates.len(),
                 show::per_second(least),
                 show::per_second(most),
@@ -99,7 +98,7 @@ pub fn of_latencies(values: &[f64]) -> Option<Remark> {
             show::three_digits(ratio)
         ),
         Spread::Wide { least, most, half_width } => format!(
-            "the mean latencies of {} trials are between {} and {}: their mean is known to {} only",
+            "the mean latencies of {} trials range from {} to {}: the mean is known only to within {}",
             values.len(),
             show::duration(least),
             show::duration(most),
@@ -149,7 +148,7 @@ mod tests {
         let wide = bench(&[400, 1200, 500, 1100, 800]).judge(&Unstable).unwrap();
         assert_eq!(
             wide.text,
-            "5 trials are between 500 and 1,500 IOPS: their mean is known to 82% only"
+            "5 trials range from 500 to 1,500 IOPS: the mean is known only to within 82%"
         );
         // Twice as fast once in ten trials: an outlier, and the mean is known well enough.
         let once = bench(&[800, 800, 810, 790, 1600, 800, 805, 795, 800, 800]);
@@ -162,8 +161,7 @@ mod tests {
         assert_eq!(few.text, "the longest mean latency of 3 trials is 3 times the shortest");
         assert_eq!(of_latencies(&[1e6, 2.9e6, 1.1e6]), None);
         let wide = of_latencies(&[4e5, 12e5, 5e5, 11e5, 8e5]).unwrap();
-        let text =
-            "the mean latencies of 5 trials are between 400 us and 1.2 ms: their mean is known";
+        let text = "the mean latencies of 5 trials range from 400 us to 1.2 ms: the mean is known";
         assert!(wide.text.starts_with(text), "{}", wide.text);
         assert_eq!(of_latencies(&[8e5, 8.1e5, 7.9e5, 8e5, 8e5]), None);
     }

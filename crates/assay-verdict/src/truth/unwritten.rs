@@ -15,9 +15,9 @@ pub struct Unwritten;
 static ABOUT: About = About {
     name: "unwritten",
     summary: "the area contains blocks that were never written or contain only zeros",
-    text: "Filesystems answer reads of holes and unwritten extents with zeros, without asking the drive. Many drives \
-           do the same for blocks of zeros. Above 5% of the area, the read speed is invalid: unwritten blocks answer \
-           many times faster, and 5% of them shift the speed by as much as the usual margin.",
+    text: "Filesystems answer reads of holes and unwritten extents with zeros, without accessing the drive. Many \
+           drives do the same for zeroed blocks. If more than 5% of the area is affected, the read speed is invalid: \
+           such reads are much faster, and a share of 5% changes the speed by the usual margin.",
 };
 
 impl TruthRule for Unwritten {
@@ -52,7 +52,7 @@ fn never_written(case: &Case<'_>) -> Option<Remark> {
     let share = show::percent(percent);
     Some(if percent > MOST_PERCENT {
         Remark::invalid(format!(
-            "{share} of the area was never written ({} of {}): reads of it do not reach the drive",
+            "{share} of the area was never written ({} of {}): reads of unwritten blocks do not reach the drive",
             show::bytes(missing),
             show::bytes(area)
         ))
@@ -68,7 +68,7 @@ fn zeros(case: &Case<'_>) -> Option<Remark> {
     let (zeros, of) = (coverage.zero_blocks, coverage.sampled_blocks);
     (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(of)).then(|| {
         Remark::invalid(format!(
-            "{zeros} of {of} sampled blocks contain only zeros: a drive can answer such reads without its medium"
+            "{zeros} of {of} sampled blocks contain only zeros: drives can answer such reads without using the medium"
         ))
     })
 }
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "50% of the area was never written (512 MiB of 1 GiB): reads of it do not reach the drive"
+            "50% of the area was never written (512 MiB of 1 GiB): reads of unwritten blocks do not reach the drive"
         );
     }
 

@@ -16,11 +16,11 @@ pub struct WrongData;
 
 static ABOUT: About = About {
     name: NAME,
-    summary: "blocks read back differ from what the trial wrote",
+    summary: "blocks that Assay read back differ from the written data",
     text: "Applies to workloads with verify = true: Assay reads their blocks again after each trial. One block that \
-           is torn, stale, misplaced, zeroed, bit-flipped, unreadable or foreign makes the number invalid, however \
-           fast it was, and the command exits with code 1. If an area could not be read back at all, the number is \
-           suspect. Blocks that the pass could not judge get a note. Intact blocks do not trigger the rule.",
+           is torn, stale, misplaced, zeroed, bit-flipped, unreadable or foreign makes the number invalid, and the \
+           command exits with code 1. If Assay cannot read back an area at all, the number is suspect. Assay adds a \
+           note about blocks that it could not judge. Intact blocks do not trigger the rule.",
 };
 
 impl TruthRule for WrongData {
@@ -56,7 +56,7 @@ fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     };
     let example = first.first.first().map(|own| format!(": {}", verify::example(own)));
     Some(Remark::invalid(format!(
-        "{} of {} blocks that Assay read back differ from what the trial wrote{}; the first of these trials has {}{}",
+        "{} of {} blocks that Assay read back differ from the written data{}; the first such trial has {}{}",
         sum(|own| own.corrupt.all()),
         sum(|own| own.read),
         in_trials(bad.len(), case),
@@ -80,7 +80,7 @@ fn untold(case: &Case<'_>, details: &[&Detail], is_direct: bool) -> Option<Remar
     let with = told.iter().filter(|own| !own.is_empty()).count();
     let first = told.into_iter().find(|own| !own.is_empty())?;
     Some(Remark::note(format!(
-        "every block is as written, as far as Assay can judge{}: {}",
+        "all blocks that Assay can judge are correct{}: {}",
         in_trials(with, case),
         first.join("; ")
     )))
@@ -127,9 +127,9 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
-            "4 of 2,000 blocks that Assay read back differ from what the trial wrote, in 2 of 3 trials; the first of \
-             these trials has 2 stale: at byte 4,096 an older write lies there, and the last one is lost; operation \
-             8 of thread 1 belongs there; operation 2 of thread 1 lies there"
+            "4 of 2,000 blocks that Assay read back differ from the written data, in 2 of 3 trials; the first such \
+             trial has 2 stale: at byte 4,096, the block contains an older write, and the last write is lost; \
+             expected operation 8 of thread 1; found operation 2 of thread 1"
         );
     }
 
@@ -151,7 +151,7 @@ mod tests {
         });
         let remark = open.judge(&WrongData).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert!(remark.text.contains("of 3 blocks one write or another"), "{}", remark.text);
+        assert!(remark.text.contains("for 3 blocks with overlapping writes"), "{}", remark.text);
         let cached = verified().io(|io| io.direct = false);
         assert!(cached.judge(&WrongData).unwrap().text.contains("page cache"));
     }

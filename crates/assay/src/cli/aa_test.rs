@@ -14,20 +14,20 @@ const DEFAULT_COPIES: u32 = 4;
 
 /// Measure the noise floor with identical configurations
 ///
-/// Runs a study with copies of its baseline. Differences between the copies are noise; a significant difference is
-/// a false positive of this machine.
+/// Runs a study with identical copies of the baseline. All differences between the copies are noise; a significant
+/// difference is a false positive.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay aa-test                       the workloads of assay check, here
-  assay aa-test check /mnt/card       the same on a card
-  assay aa-test depth.toml /mnt/card  the workloads of a study file
+  assay aa-test                       run the workloads of assay check here
+  assay aa-test check /mnt/card       run the same workloads on a card
+  assay aa-test depth.toml /mnt/card  run the workloads of a study file
   assay aa-test --copies 6 --replicates 10")]
 pub struct Arguments {
     /// Study file or preset
     #[arg(value_name = "STUDY", default_value = "check")]
     study: String,
-    /// Directory, file or block device [default: the study's]
+    /// Directory, file or block device [default: target of the study]
     #[arg(value_name = "TARGET")]
     target: Option<String>,
     /// Number of identical configurations
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite this device: ID and +NAMEs, as assay plan prints them
+    /// Overwrite this device: ID and +NAMEs as printed by assay plan
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

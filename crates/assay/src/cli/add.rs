@@ -18,7 +18,7 @@ pub fn bring(
     let mut failed: Vec<Failure> = Vec::new();
     for file in files {
         let added = parcel::add(system, file).and_then(|added| {
-            let how = if added.was_there { "was there already" } else { "added as foreign" };
+            let how = if added.was_there { "already existed" } else { "added as foreign" };
             tell(&added.id, file, how)
         });
         match added {

@@ -22,13 +22,13 @@ use assay_system::system::System;
 
 /// Recommend settings; confirm, apply and undo them
 ///
-/// Shows each recommendation with its comparisons, their CIs and trust. Changes nothing.
+/// Shows each recommendation with the comparisons, CIs and trust behind it. Changes nothing.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  assay advise                          for the latest result
+  assay advise                          advice from the latest result
   assay advise 20261120-1031 --json     for scripts
   assay advise confirm 20261120-1031    run fresh trials of the best setting
   assay advise apply 20261120-1204      show the changes (--yes applies them)
@@ -197,10 +197,10 @@ impl Standing {
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
     if stored.environment.fleet.is_some() {
         return Err(Failure::refused(
-            "several hosts measured it together; change each host by hand",
+            "several hosts measured this configuration; change the settings on each host by hand",
         ));
     }
-    let nowhere = || Failure::refused("the result does not name the target of the setting");
+    let nowhere = || Failure::refused("the result does not contain the name of the target");
     let planned = stored.plan.workloads.iter().find(|work| work.arm == best.configuration);
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
@@ -256,12 +256,12 @@ impl Entry<'_> {
                 let _ = match self.advice.status {
                     _ if proposal.settings.is_empty() && proposal.files.is_empty() => Ok(()),
                     AdviceStatus::Confirmed => {
-                        writeln!(text, "  assay advise apply {id} applies it permanently")
+                        writeln!(text, "  to apply permanently: assay advise apply {id}")
                     }
                     AdviceStatus::Candidate => {
                         writeln!(
                             text,
-                            "  first: assay advise confirm {id}, then assay advise apply with its result"
+                            "  next: assay advise confirm {id}, then assay advise apply with the new result ID"
                         )
                     }
                 };
@@ -291,7 +291,7 @@ pub fn proposal_text(proposal: &Proposal) -> String {
         let _ = writeln!(text, "  by hand: {line} ({why})");
     }
     for told in &proposal.unmeasured {
-        let _ = writeln!(text, "  mind: {told}");
+        let _ = writeln!(text, "  note: {told}");
     }
     text
 }
@@ -304,14 +304,14 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {
         return Err(Failure::mistake(format!(
-            "{id} is not confirmed, and the best of many looks better than it is; run assay advise confirm {id}, then \
-             apply that result"
+            "{id} is not confirmed, and the measured gain of the best of many configurations is biased upward; run \
+             assay advise confirm {id}, then apply the new result"
         )));
     }
     let own = |advice: &&Advice| match advice.kind {
         AdviceKind::Use => true,
         AdviceKind::TradeOff => workload.is_some(),
-        AdviceKind::Against => false,
+        AdviceKind::Avoid => false,
     };
     let confirmed = findings.advice.iter().filter(|one| one.status == AdviceStatus::Confirmed);
     let ids = confirmed.clone().filter(own).flat_map(|advice| &advice.evidence);
@@ -324,7 +324,7 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     }
     let torn = confirmed.clone().find(|advice| advice.kind == AdviceKind::TradeOff);
     Err(Failure::mistake(match torn {
-        Some(advice) => format!("{} Select the workload with --workload", advice.text),
+        Some(advice) => format!("{} Choose the workload with --workload", advice.text),
         None => {
             format!("{id}: fresh trials did not confirm a better configuration; nothing to apply")
         }

@@ -18,22 +18,22 @@ use assay_system::system::System;
 
 /// Show the confirmed settings; make them permanent with --yes
 ///
-/// Applies only what root confirmed with fresh trials on this machine: run assay advise confirm with sudo first,
-/// and give its result ID. Assay shows the trust of its numbers: suspect ones need --accept-suspect, and invalid
-/// ones are never applied. Assay writes each setting now and a file that restores it at each boot: a udev rule for
-/// a drive (by serial number), sysctl.d for /proc/sys, tmpfiles.d for other kernel files. It does not create
-/// filesystems or edit fstab; it shows the lines. assay advise undo reverts the changes.
+/// Run assay advise confirm with sudo first, and give the new result ID: Assay applies only settings that root
+/// confirmed with fresh trials on this machine. Suspect numbers require --accept-suspect; Assay never applies invalid
+/// numbers. Assay writes each setting now, and creates a file that sets the value at each boot: a udev rule for a drive
+/// (by serial number), sysctl.d for /proc/sys, tmpfiles.d for other kernel files. Assay does not create filesystems or
+/// edit fstab; it prints the lines to add. assay advise undo reverts the changes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay advise apply 20261120-1031         show the changes
-  assay advise apply 20261120-1031 --yes   apply them (root)
-  assay advise undo                        undo them")]
+  assay advise apply 20261120-1031 --yes   apply the changes (root)
+  assay advise undo                        undo the changes")]
 pub struct Arguments {
     /// Result ID of assay advise confirm, or a unique prefix
     #[arg(value_name = "ID")]
     result: String,
-    /// Apply; without it only show the changes
+    /// Apply the changes instead of only showing them
     #[arg(long)]
     yes: bool,
     /// Apply a result with suspect numbers
@@ -88,8 +88,7 @@ fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
     let words = standing.words();
     match standing.trust {
         Trust::Suspect if !accepted => Err(Failure::mistake(format!(
-            "the numbers of this winner are {words}; run `assay advise confirm {id}`, or accept them with \
-             --accept-suspect"
+            "the numbers of this winner are {words}; run `assay advise confirm {id}`, or add --accept-suspect"
         ))),
         Trust::Invalid => Err(Failure::refused(format!(
             "the numbers of this winner are {words} and do not justify a change; run `assay advise confirm {id}`"
@@ -151,9 +150,9 @@ fn tell(
 /// What came of it, in a line.
 fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
     match done {
-        Some(Applied::Now) => format!("done; assay advise undo {id} undoes it"),
+        Some(Applied::Now) => format!("done; to undo: assay advise undo {id}"),
         Some(Applied::Before) => {
-            "nothing to change: all settings already have these values".to_owned()
+            "nothing to change; all settings already have these values".to_owned()
         }
         None if proposal.settings.is_empty() && proposal.files.is_empty() => {
             "assay cannot apply any of these settings permanently".to_owned()
@@ -227,7 +226,7 @@ mod tests {
         assert!(told.contains("`assay advise apply --help`"), "{told}");
         assert!(CONSENTS.iter().all(|option| !told.contains(option)), "{told}");
         let done = outcome("20261120-1031", &proposal, Some(Applied::Now));
-        assert_eq!(done, "done; assay advise undo 20261120-1031 undoes it");
+        assert_eq!(done, "done; to undo: assay advise undo 20261120-1031");
     }
 
     #[test]

@@ -11,16 +11,16 @@ use assay_system::system::System;
 
 /// Show published claims, checked against their own numbers
 ///
-/// Shows every claim with a verdict: supported, contradicted, not shown, or no data. Assay computes each verdict
-/// from the published numbers, and a test recomputes it. Needs no hardware.
+/// Shows every claim with a verdict: supported, contradicted, not shown or no data. Assay computes each verdict from
+/// the published numbers. Needs no hardware.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay articles               all claims with their verdicts
-  assay articles 004           one article in full, with its numbers
-  assay articles schedulers    an article by a word of its title or data
-  assay articles -o a.html     all articles as one page
-  assay articles --json        for scripts, with the published tables")]
+  assay articles               list all claims with verdicts
+  assay articles 004           show one article with its numbers
+  assay articles schedulers    find an article by a word
+  assay articles -o a.html     write all articles as one page
+  assay articles --json        include the published tables, for scripts")]
 pub struct Arguments {
     /// Article number, or a word of its title or data
     #[arg(value_name = "NAME")]

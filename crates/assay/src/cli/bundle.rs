@@ -33,13 +33,13 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         output::file(system, &path, &packed.bytes)?;
     }
     for name in &packed.left_out {
-        output::message(&format!("{name} is not part of a result; skipped"));
+        output::message(&format!("skipped {name}: not part of a result"));
     }
     if !is_piped {
         output::text(&path.display().to_string());
     }
     output::message(&format!(
-        "{} files, {} in {}; contains machine names and serial numbers",
+        "{} files, {} in {}; the bundle contains machine names and serial numbers",
         packed.files,
         show::bytes(packed.unpacked_bytes),
         show::bytes(packed.bytes.len() as u64)

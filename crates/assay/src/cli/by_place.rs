@@ -20,7 +20,7 @@ pub enum By {
 /// Results of several places.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ByPlace {
-    /// Show one table of all platforms, in percent of the baseline
+    /// Print one table of all platforms, as percentages of the baseline
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<By>,
     /// Name the platform of a result [default: the detected one]
@@ -82,7 +82,7 @@ fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
     match found.as_slice() {
         [one] => brought[*one].label = Some(name.to_owned()),
         [] => return Err(mistake("no compared result has this ID")),
-        _ => return Err(mistake("several results match; type more of the ID")),
+        _ => return Err(mistake("several results match this prefix; use a longer ID prefix")),
     }
     Ok(())
 }

@@ -17,16 +17,16 @@ use assay_system::system::System;
 
 /// Compute display modes, RAID, zram, memory maps, test times
 ///
-/// Only computes and prints: needs no privileges, touches no device and sets nothing.
+/// Only computes and prints. Needs no privileges and accesses no device.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = false,
     after_help = "\
 Examples:
   assay calc modeline 3840x2400 --clock 165 --h 31-105 --v 12-60
-      highest refresh rate in these limits
+      highest refresh rate within these limits
   assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB
-      capacity, and the bytes moved per write
+      capacity and bytes moved per write
   assay calc zram --memory 512MiB           size, memory cost and settings
   assay calc memmap mem=448M@0M mem=48M@464M --before 448M
       sum, gaps and overlaps of regions

@@ -5,10 +5,11 @@ use clap::Args;
 use super::check_options::{self, KindOptions};
 use super::{fitness, running, study_arguments};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
 use assay_kinds::work::Kind as _;
 use assay_kinds::work::io::{self, Mix};
 use assay_runner::runner::{self, Consented};
-use assay_study::study::{Study, Workload};
+use assay_study::study::{SMALLEST_AREA_BYTES, Study, Workload};
 use assay_system::system::System;
 
 /// Budget of `--quick`.
@@ -19,10 +20,10 @@ const COMPARED: u32 = 6;
 
 /// Benchmark a directory, file or block device (about 1 minute)
 ///
-/// Assay fills a test file with random data, then runs seven read and write workloads three times each, in random
-/// order (six times to compare targets). Assay rates the trust of every number. Needs no root. In a directory,
-/// Assay creates and removes its own file. Assay only reads an existing file or a block device, unless --destroy
-/// names the device.
+/// Assay fills a test file with random data, then runs seven read and write workloads three times
+/// each (six times to compare targets) in random order. Assay assigns a trust rating to every
+/// number. Needs no root. In a directory, Assay creates and removes its own file. Assay only reads
+/// an existing file or a block device, unless --destroy names the device.
 #[derive(Debug, Args)]
 #[command(after_help = check_options::examples())]
 pub struct Arguments {
@@ -37,9 +38,9 @@ pub struct Arguments {
     budget: Option<String>,
     /// Check published requirements, e.g. etcd (exit 0, 1 or 5)
     ///
-    /// Compares published bounds (assay list requirements) with the measured CIs. Exit code 0: all hold (95%
-    /// confidence); 1: one fails; 5: inconclusive. A study file with fit = "..." and questions of the kind bound
-    /// works, too; `assay run FILE` judges it alike.
+    /// Compares published bounds (assay list requirements) with the measured CIs. Exit code 0: all bounds are met (95%
+    /// confidence); 1: a bound is not met; 5: inconclusive. A study file with requirements = "..." and questions of
+    /// kind bound also works, as does `assay run FILE`.
     #[arg(id = "for", long = "for", value_name = "USE", conflicts_with_all = ["quick", "budget", "mix"])]
     fit: Option<String>,
     /// Set the test file size [default: 1GiB or 10% of free space]
@@ -53,7 +54,7 @@ pub struct Arguments {
     /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite this device: ID and +NAMEs, as assay plan prints them
+    /// Overwrite this device: ID and +NAMEs as printed by assay plan
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
@@ -66,7 +67,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     if arguments.of_kinds.takes_all() && arguments.targets.is_empty() {
         let typed = arguments.of_kinds.typed();
         return Err(Failure::mistake(format!(
-            "this uses all free space of a directory, or a whole device; name the target, as in `assay check {typed} \
+            "this test uses all free space of a directory, or a whole device; name the target: `assay check {typed} \
              /media/card`"
         )));
     }
@@ -107,7 +108,7 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
         study.budget = Some(study_arguments::budget(&text)?);
     }
     if let Some(text) = &arguments.area {
-        study.area.size = Some(study_arguments::area(text)?);
+        study.area.size = Some(area(text)?);
     }
     if let Some(text) = &arguments.mix {
         study.workload.push(mixed(text)?);
@@ -133,6 +134,18 @@ fn mixed(text: &str) -> Outcome<Workload> {
         background: None,
         optional: false,
     })
+}
+
+/// An area in which something can be measured.
+fn area(text: &str) -> Outcome<Bytes> {
+    let size: Bytes = text.parse().map_err(|error| Failure::mistake(format!("--area: {error}")))?;
+    if size.0 < SMALLEST_AREA_BYTES {
+        return Err(Failure::mistake(format!(
+            "--area {text}: the smallest area is {}",
+            Bytes(SMALLEST_AREA_BYTES)
+        )));
+    }
+    Ok(size)
 }
 
 #[cfg(test)]

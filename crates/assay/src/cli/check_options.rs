@@ -22,13 +22,13 @@ const MARGIN: &str = "  ";
 const FIRST: &[Example] = &[
     Example { line: "assay check", does: "check this directory" },
     Example { line: "assay check --quick /media/card", does: "check a card in about 15 s" },
-    Example { line: "assay check /mnt/a /mnt/b", does: "compare; for databases, see sync-write" },
+    Example { line: "assay check /mnt/a /mnt/b", does: "compare (databases: see sync-write)" },
     Example { line: "assay check --mix 70/30", does: "add a row of mixed reads and writes" },
-    Example { line: "assay check --for etcd /var/lib", does: "good enough? exit code 0, 1 or 5" },
+    Example { line: "assay check --for etcd /var/lib", does: "check requirements; exit 0, 1 or 5" },
     Example { line: "assay check /dev/sdX", does: "read a drive (root)" },
     Example {
         line: "assay check /dev/sdX --destroy ID",
-        does: "overwrite it; assay plan prints the ID",
+        does: "overwrite a drive; assay plan prints the ID",
     },
 ];
 const LAST: Example = Example { line: "assay check --json | jq .cells", does: "for scripts" };

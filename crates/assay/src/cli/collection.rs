@@ -15,8 +15,8 @@ use assay_system::system::System;
 
 /// Maintain a table of many drives
 ///
-/// A collection is a folder of small files, one per row, that git merges without conflicts. A community can
-/// maintain it with pull requests. Assay omits the owners of devices and machines unless you ask for them.
+/// A collection is a directory of small files, one per row, which git merges without conflicts, so a community can
+/// maintain a collection with pull requests. Assay omits the owners of devices and machines by default.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ Examples:
   assay collection export --format markdown -o cards.md
 
 The first rows come from the source articles and are marked as published.
---dir names your own folder; the default is next to the results.")]
+--dir sets the directory; the default is next to the results.")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -54,10 +54,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// Names what is no row.
 fn tell_refused(index: &Index) {
     for one in &index.refused {
-        output::message(&format!("{} was skipped: {}", one.file, one.why));
+        output::message(&format!("skipped {}: {}", one.file, one.why));
     }
     let more = index.refused_in_all - index.refused.len();
     if more > 0 {
-        output::message(&format!("{more} more files are not rows and were skipped"));
+        output::message(&format!("skipped {more} more files that are not rows"));
     }
 }

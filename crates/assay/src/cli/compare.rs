@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::by_place::ByPlace;
 use super::gate::{self as gates, Gating, Junit};
+use super::study_arguments::StudyArguments;
 use super::{output, running};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
@@ -20,18 +21,18 @@ use assay_verdict::analysis::gate::{self, Gate, Gated};
 ///
 /// The first result is the baseline.
 ///
-/// Assay shows differences of the environment first. If both results have the same baseline, Assay compares ratios
-/// to it; otherwise the plain numbers. A change of the machine, kernel or ambient conditions then looks like a
-/// difference. One result per side is inconclusive: Assay shows only the detectable difference. Three or more
-/// results per side separate days from differences, so a side may be better, worse or equivalent.
+/// Assay shows differences in the environment first. If both results have the same baseline, Assay compares ratios to
+/// the baseline; otherwise it compares plain numbers, and a change of the machine, kernel or ambient conditions looks
+/// like a difference. One result per side is inconclusive: Assay shows only the detectable difference. Three or more
+/// results per side allow a verdict: better, worse or equivalent.
 ///
-/// --by platform prints one table of many machines: each workload per platform, in percent of the baseline
-/// platform. Platforms with fewer than three results suggest no direction; emulated platforms get numbers, but no
-/// verdict. Assay computes no mean over workloads, because no single number describes a platform.
+/// --by platform prints one table of many machines: each workload per platform, as a percentage of the baseline
+/// platform. Platforms with fewer than three results, and emulated platforms, get numbers but no verdict. Assay
+/// computes no mean over workloads, because no single number describes a platform.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay compare OLD NEW                      then and now
+  assay compare OLD NEW                      compare two results
   assay compare OLD NEW --gate 5%            exit 1 on a regression
   assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%   one number per result
   assay compare --by platform BARE GUEST CONTAINER        percent of bare metal
@@ -42,7 +43,7 @@ pub struct Arguments {
     results: Vec<String>,
     /// Use these results as the baseline side
     ///
-    /// With three or more per side, each result is one number.
+    /// With three or more results per side, Assay uses one number per result.
     #[arg(long, value_name = "BASE", num_args = 1..)]
     against: Vec<String>,
     #[command(flatten)]
@@ -53,12 +54,12 @@ pub struct Arguments {
     places: ByPlace,
     /// Set the equivalence margin
     ///
-    /// For three or more results per side. The default is that of the gate or studies.
+    /// For three or more results per side. The default is the margin of the gate or the studies.
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
     /// Assume this day-to-day standard deviation [default: 3%]
     ///
-    /// With five or more earlier results of this study, the default is theirs.
+    /// With five or more earlier results of this study, the default comes from these results.
     #[arg(long, value_name = "SHARE")]
     between_day_sd: Option<String>,
     /// Print one JSON document
@@ -80,7 +81,7 @@ impl Gating {
 /// What becomes of a result that has just been measured: it is compared with an earlier one, and CI is told.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Against {
-    /// Compare with an earlier result, too
+    /// Also compare with an earlier result
     #[arg(id = "against", long = "against", value_name = "ID")]
     earlier: Option<String>,
     /// The gate of the line, which is then that of this comparison and not the study's own.
@@ -96,9 +97,9 @@ impl Against {
     ///
     /// # Errors
     /// The user's mistake.
-    pub fn check(&mut self, system: &dyn System, gate: &mut gates::GateArguments) -> Outcome<()> {
+    pub fn check(&mut self, system: &dyn System, line: &mut StudyArguments) -> Outcome<()> {
         let Some(word) = &self.earlier else { return Ok(()) };
-        self.gating = gate.give_away()?;
+        self.gating = line.gate.give_away(&mut line.set)?;
         self.gating.gate(Days::default())?;
         store::find(system, Some(word)).map(drop)
     }
@@ -119,7 +120,7 @@ impl Against {
     pub fn check_race(&self, study: &Study) -> Outcome<()> {
         if self.earlier.is_some() && study.stop.rule == StopRule::Best {
             return Err(Failure::mistake(
-                "--against: a race cannot be compared; leave it out and compare the fresh trials of the winner",
+                "--against: cannot compare a race; remove --against, and compare the fresh trials of the winner",
             ));
         }
         Ok(())
@@ -180,7 +181,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
         return Err(Failure::mistake(format!(
-            "{} is named twice; a result cannot be compared with itself",
+            "{} is given twice; give two different results",
             twice.study.id
         )));
     }
@@ -211,8 +212,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn by_place(system: &dyn System, arguments: &Arguments, days: Option<Days>) -> Outcome<()> {
     if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
         return Err(Failure::mistake(
-            "--by platform has no sides and no gate; leave out --against and --gate; --baseline sets the platform that \
-             is 100%",
+            "--by platform does not support --against and --gate; remove both options (--baseline sets the platform \
+             that is 100%)",
         ));
     }
     let margin = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
@@ -248,13 +249,13 @@ fn compare_sides(
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(Failure::mistake(
-            "--against: several baselines need three results per side, or a gate; add results, or --gate 5%",
+            "--against: several baseline results need three results per side, or a gate; add results, or --gate 5%",
         ));
     }
     if arguments.margin.is_some() {
         return Err(Failure::mistake(
-            "--margin needs at least three results per side; with fewer, day-to-day variation is unknown and \
-             equivalence cannot be shown",
+            "--margin needs at least three results per side, because equivalence requires an estimate of day-to-day \
+             variation",
         ));
     }
     let baseline = earlier.first().cloned();
@@ -278,7 +279,7 @@ fn sides(system: &dyn System, arguments: &Arguments) -> Outcome<(Vec<Findings>, 
             Err(Failure::mistake("compare needs two results; add a second ID or --against BASE"))
         }
         [first, later @ ..] => Ok((read(std::slice::from_ref(first))?, read(later)?)),
-        [] => Err(Failure::mistake("no result given; add two IDs")),
+        [] => Err(Failure::mistake("no results given; add two IDs")),
     }
 }
 

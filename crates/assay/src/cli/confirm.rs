@@ -22,18 +22,18 @@ use assay_system::system::System;
 
 /// Run fresh trials of the best configuration and its baseline
 ///
-/// The best of many configurations looks better than it is, because luck helped. Fresh trials of it and the
-/// baseline remove that bias.
+/// The best of many configurations looks better than it is, because of selection bias. Fresh trials of the best
+/// configuration and the baseline remove this bias.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay advise confirm                    the best setting of the latest result
+  assay advise confirm                    best setting of the latest result
   assay advise confirm 20261120-1031 --replicates 10")]
 pub struct Arguments {
     /// Result ID or a unique prefix [default: the latest]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Run N complete passes [default: as the study, at least 6]
+    /// Run N complete passes [default: as in the study, at least 6]
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
     /// Choose the workload if workloads disagree
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite this device: ID and +NAMEs of its contents now
+    /// Overwrite this device: ID and +NAMEs of its current contents
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
@@ -114,7 +114,7 @@ struct Best {
 fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     let winner = race.winner.clone().filter(|_| race.can_be_confirmed());
     let arm = winner.ok_or_else(|| {
-        Failure::mistake(format!("nothing to confirm of {}: {}", findings.study.id, race.text))
+        Failure::mistake(format!("nothing to confirm in {}: {}", findings.study.id, race.text))
     })?;
     let (baseline, workloads) = (race.baseline.clone(), vec![race.workload.clone()]);
     Ok(Best { baseline, arm, workloads, promised: race.winner_ratio, raced: true })
@@ -149,7 +149,7 @@ fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Compa
     candidates.find(wanted).ok_or_else(|| {
         let whose = workload.map_or_else(String::new, |name| format!(" in {name}"));
         Failure::mistake(format!(
-            "nothing to confirm: no setting of {} is advised{whose}",
+            "nothing to confirm: {} recommends no configuration{whose}",
             findings.study.id
         ))
     })
@@ -157,7 +157,7 @@ fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Compa
 
 /// Whether an advice speaks for an arm, at least in one workload.
 fn is_for(advice: &Advice) -> bool {
-    advice.kind != AdviceKind::Against
+    advice.kind != AdviceKind::Avoid
 }
 
 /// Both arms' targets, or the study's only one.

@@ -41,12 +41,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) {
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
     let columns = table::columns(&["ability", "here", "what and how"]);
     output::text(&table::table(&columns, &rows, output::columns(system)));
-    let columns =
-        [Column::left("hardware here"), Column::left("what Assay knows about it").words()];
+    let columns = [Column::left("hardware here"), Column::left("details").words()];
     let hardware = table::table(&columns, &inventory.rows(), output::columns(system));
     output::text(&format!("\n{hardware}"));
     let next = next(&abilities).map(|words| words.map(str::to_owned).to_vec());
-    let columns = table::columns(&["next command here", "what it shows"]);
+    let columns = table::columns(&["next command here", "what it does"]);
     output::text(&format!("\n{}", table::table(&columns, &next, output::columns(system))));
 }
 
@@ -58,22 +57,19 @@ fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
     };
     [
         if has("journal") {
-            ["assay check --quick", "how fast is this directory?"]
+            ["assay check --quick", "benchmark this directory"]
         } else {
-            ["assay restore --dry-run", "what a killed run left behind"]
+            ["assay restore --dry-run", "list leftovers of killed runs"]
         },
         if has("block devices") && has("file systems") {
-            [
-                "assay run schedulers --scratch --quick",
-                "on its own loop devices; changes nothing else",
-            ]
+            ["assay run schedulers --scratch --quick", "compare schedulers on loop devices"]
         } else {
-            ["assay run queue-depth --quick", "which queue depth?"]
+            ["assay run queue-depth --quick", "compare queue depths"]
         },
         if has("block latency") {
-            ["assay watch", "live disk activity"]
+            ["assay watch", "show live disk activity"]
         } else {
-            ["assay list presets", "which questions it can answer"]
+            ["assay list presets", "list the included studies"]
         },
     ]
 }

@@ -86,7 +86,7 @@ aa_copy = ["a", "b"]
 
 [[workload]]
 name    = "live"
-observe = { runtime = "3 s", settle_time = "1 s" }
+production = { runtime = "3 s", settle_time = "1 s" }
 "#;
 
 /// A study whose second setting does a quarter of the work of the first.
@@ -109,7 +109,8 @@ const FIXED: &str = "simulated:fixed,mean=100us,servers=4";
 
 const DISK: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
 
-const COMMANDS: &str = "assay run --quiet --seed 1 --runs 1 --command slow --command fast /home/me";
+const COMMANDS: &str =
+    "assay run --quiet --seed 1 --set runs_per_trial=1 --command slow --command fast /home/me";
 
 fn machine() -> Fake {
     let fake = known::machine();
@@ -379,5 +380,5 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
     let id = results(&fake).into_iter().next().unwrap();
     let ended = run(&fake, &format!("assay resume --quiet {id}")).unwrap_err();
     assert_eq!(ended.kind, Kind::Gate, "{ended}");
-    assert!(ended.message.starts_with("gate failed (limit 5%): read (queue_depth 1): "), "{ended}");
+    assert!(ended.message.starts_with("gate failed (limit 5%): read (queue_depth 1)"), "{ended}");
 }

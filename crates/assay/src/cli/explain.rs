@@ -45,7 +45,7 @@ fn tell(
 ) -> Outcome<()> {
     if plan.workloads.iter().any(|workload| workload.work.is_only_watched()) {
         return Err(Failure::mistake(format!(
-            "{word}: Assay ran nothing and only observed; there is no command line"
+            "{word}: Assay only observed and ran no workload, so there is no command line"
         )));
     }
     if names == Names::Typed && arms::makes_on_device(&study) {
@@ -75,7 +75,7 @@ fn tell(
         lines.extend(broken(text.split(' '), "", "", width));
         lines.push(String::new());
     }
-    lines.push("Not expressed in these lines:".to_owned());
+    lines.push("These command lines do not reproduce the following:".to_owned());
     for remark in &remarks {
         lines.extend(broken(std::iter::once("-").chain(remark.split(' ')), "  ", "", width));
     }
@@ -135,7 +135,7 @@ fn without_now(mut study: Study) -> Study {
 fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcome<Explained> {
     if let Some(target) = target {
         return Err(Failure::mistake(format!(
-            "a stored result has its own target; leave `{target}` out"
+            "a stored result has a fixed target; remove `{target}`"
         )));
     }
     let stored = bundle::read(system, directory)?;
@@ -172,14 +172,14 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
         direct: Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
         engine: EngineUse { name: engine, note: None },
         pilot: Pilot::default(),
-        coverage: Presence::absent("not looked at"),
+        coverage: Presence::absent("not checked"),
         notes: Vec::new(),
         between: None,
         clears: Clears::default(),
         under: base.clone(),
         made_ns: 0,
         dirtied: None,
-        read_twice: Presence::absent("not looked at"),
+        read_twice: Presence::absent("not checked"),
         refused: Vec::new(),
     }
 }
@@ -188,7 +188,7 @@ fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
     let shared = study.workload.iter().any(|workload| workload.work.time().is_none());
     let budget = study.budget.filter(|_| shared);
     let budget = budget.map(|budget| {
-        format!("--runtime is a share of the budget of {budget}; filling the area takes some of it")
+        format!("--runtime is a share of the budget of {budget}; Assay uses part of the budget to fill the test area")
     });
     let mut told: Vec<String> = budget.into_iter().collect();
     for text in plan.workloads.iter().flat_map(|workload| workload.work.not_said()) {

@@ -16,18 +16,18 @@ use assay_system::system::System;
 
 /// Export a result as CSV, JSON, JUnit, fio JSON or a bundle
 ///
-/// Exports the numbers of the trials that count, without host names, serial numbers and paths. Each format omits
-/// what it cannot express (assay list exporters). A bundle contains the complete result, names and serial numbers
-/// included; recipients read it with assay import.
+/// Exports the numbers of the valid trials, without host names, serial numbers and paths. Each format omits data that
+/// the format cannot express (assay list exporters). A bundle contains the complete result, including names and serial
+/// numbers; recipients read the bundle with assay import.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay export --format trials-csv                the latest result as a table
-  assay export 20261120-1031 --format fio-json    for programs that plot fio
+  assay export --format trials-csv                latest result as a table
+  assay export 20261120-1031 --format fio-json    for fio plotting tools
   assay export --format benchstat -o new.txt      then benchstat new.txt
-  assay export --format junit -o gate.xml         the gate of a study, for CI
+  assay export --format junit -o gate.xml         gate of a study, for CI
   assay export busy --format fio-iolog -o busy.log        for fio --read_iolog
-  assay export 20261120-1031 -o card.assay        all of it, for another assay")]
+  assay export 20261120-1031 -o card.assay        complete result")]
 pub struct Arguments {
     /// Result ID, unique prefix or bundle [default: the latest]
     #[arg(value_name = "ID|PATH")]
@@ -52,7 +52,7 @@ fn format(arguments: &Arguments) -> Outcome<&str> {
         Some(format) => Ok(format),
         None if ending.is_some_and(|ending| ending == parcel::ENDING) => Ok(parcel::ENTRY.name),
         None => Err(Failure::mistake(
-            "no format; use --format FORMAT (assay list exporters), or -o FILE.assay for the complete result",
+            "no format given; use --format FORMAT (assay list exporters), or -o FILE.assay for the complete result",
         )),
     }
 }
@@ -94,7 +94,8 @@ fn requests(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     if log.left_out > 0 {
         output::message(&format!(
-            "{} requests have no line: fio cannot express zeroing, and the arrival of some was not observed",
+            "{} requests are missing: fio cannot represent write-zeroes requests, and Assay did not observe the \
+             arrival of some requests",
             show::count(log.left_out)
         ));
     }
@@ -117,7 +118,7 @@ pub fn write(
     }
     let nothing = || {
         Failure::mistake(format!(
-            "{} has no numbers that {} can contain; see assay list exporters",
+            "{} has no numbers that format {} can represent; see assay list exporters",
             findings.study.id, exporter.about.name
         ))
     };

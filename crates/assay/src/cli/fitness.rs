@@ -19,7 +19,7 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
             let names: Vec<&str> = presets::fitness().map(|(name, _)| name).collect();
             return Err(Failure {
                 message: format!(
-                    "no known published requirements for `{word}`; use {}; or give a study file with fit = \"{word}\" \
+                    "no published requirements for `{word}`; use {}, or a study file with requirements = \"{word}\" \
                      and your own bounds",
                     names.join(", ")
                 ),
@@ -30,8 +30,8 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     };
     if study.requirements.is_none() {
         return Err(Failure::mistake(format!(
-            "{word} has no requirements to check; give it requirements = \"...\" and questions of the kind bound, or run it \
-             with: assay run {word}"
+            "{word} has no requirements to check; add requirements = \"...\" and questions of kind bound, or use: \
+             assay run {word}"
         )));
     }
     Ok(study.settled())
@@ -74,8 +74,8 @@ mod tests {
         for (word, told) in [
             ("/other.toml", "/other.toml has no requirements to check"),
             ("queue-depth", "queue-depth has no requirements"),
-            ("postgres", "no known published requirements for `postgres`; use etcd,"),
-            ("/no/such.toml", "no file `/no/such.toml` here"),
+            ("postgres", "no published requirements for `postgres`; use etcd,"),
+            ("/no/such.toml", "there is no file `/no/such.toml`"),
         ] {
             let failure = study(&fake, word).unwrap_err();
             assert!(failure.message.starts_with(told), "{failure}");

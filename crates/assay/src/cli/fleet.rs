@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,11 +14,11 @@ use assay_base::quantity::Time;
 use assay_fleet::fleet::message::Purpose;
 use assay_fleet::fleet::ranks::{self, Place};
 use assay_runner::real::fleet as sockets;
-use assay_runner::runner::fleet::{Member, OnLoss};
+use assay_runner::runner::fleet::Member;
 use assay_runner::runner::{AllHosts, Consented, Request};
 use assay_study::plan::allocation::Quick;
 use assay_study::results::fleet::words;
-use assay_study::study::Study;
+use assay_study::study::{Hosts, Study};
 use assay_system::system::System;
 use assay_system::system::network::token::{self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE};
 
@@ -30,52 +29,22 @@ const WAIT: Duration = Duration::from_secs(10 * 60);
 /// The kernel's name of this host.
 const NAME: &str = "/proc/sys/kernel/hostname";
 
-/// What follows when a host is lost, as it is typed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Loss(OnLoss);
-
-impl FromStr for Loss {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "end" => Ok(Self(OnLoss::End)),
-            "continue" => Ok(Self(OnLoss::Continue)),
-            _ => Err("use end or continue".to_owned()),
-        }
-    }
-}
-
 /// Which host of several this is.
 #[derive(Debug, Default, Args)]
 pub struct FleetArguments {
     /// Run with other hosts; rank 0 listens here
     ///
-    /// Start the same command once per host, with srun, mpirun, an indexed Job of Kubernetes or ssh. All need the
-    /// same token, in ASSAY_FLEET_TOKEN or in the file that ASSAY_FLEET_TOKEN_FILE names. The hosts share one plan
-    /// and a barrier before each trial. Rank 0 reports one result of all; each host stores its own as well.
+    /// Start the same command once per host, with srun, mpirun, an indexed Kubernetes Job or ssh. All hosts need the
+    /// same token, in ASSAY_COORDINATOR_TOKEN or in the file named by ASSAY_COORDINATOR_TOKEN_FILE. The hosts share
+    /// one plan, and wait at a barrier before each trial. Rank 0 reports the combined result; each host also stores a
+    /// separate result. Without a launcher, ASSAY_RANK=2/4 sets the 0-based rank and the number of hosts.
     #[arg(long = "coordinator", value_name = "HOST:PORT")]
     fleet: Option<String>,
-    /// Set 0-based rank and host count, e.g. 2/4 [default: the launcher's]
-    #[arg(long, value_name = "I/N", requires = "fleet")]
-    rank: Option<String>,
-    /// Set the number of hosts if the launcher sets only the rank
-    #[arg(long, value_name = "N", requires = "fleet")]
-    ranks: Option<u32>,
-    /// End, or continue without a lost host [default: end]
-    #[arg(long, value_name = "WHAT", requires = "fleet")]
-    lost: Option<Loss>,
-    /// Wait for a host beyond twice the expected time [default: 10s]
-    #[arg(long, value_name = "TIME", requires = "fleet")]
-    grace: Option<Time>,
-    /// Wait for all hosts this long before the plan [default: 10min]
-    #[arg(long, value_name = "TIME", requires = "fleet")]
-    fleet_wait: Option<Time>,
 }
 
 /// One of the hosts of a fleet.
 pub struct Own<'a> {
-    arguments: &'a FleetArguments,
+    hosts: Hosts,
     address: &'a str,
     pub place: Place,
     name: String,
@@ -98,7 +67,7 @@ impl FleetArguments {
         };
         match self.fleet {
             Some(_) => Err(Failure::mistake(format!(
-                "{option} is for one host; leave it out with --coordinator"
+                "{option} is for one host; remove one of the two options"
             ))),
             None => Ok(()),
         }
@@ -111,7 +80,7 @@ impl FleetArguments {
     pub fn not_recorded(&self) -> Outcome<()> {
         match self.fleet {
             Some(_) => Err(Failure::mistake(
-                "this study reads the records of one machine; leave --coordinator out, and see compare",
+                "this study reads the records of one machine; remove --coordinator, and use assay compare",
             )),
             None => Ok(()),
         }
@@ -121,14 +90,14 @@ impl FleetArguments {
     ///
     /// # Errors
     /// The user's mistake, where nothing tells that.
-    pub fn own(&self, system: &dyn System) -> Outcome<Option<Own<'_>>> {
+    pub fn own(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<Own<'_>>> {
         let Some(address) = &self.fleet else { return Ok(None) };
         let variable = |name: &str| system.variable(name);
-        let place = ranks::place(self.rank.as_deref(), self.ranks, &variable);
+        let place = ranks::place(&variable);
         let place = place.map_err(Failure::mistake)?;
         let name = system.read_text(Path::new(NAME)).unwrap_or_default();
         let name = outside::spelled(name.trim()).into_owned();
-        Ok(Some(Own { arguments: self, address, place, name }))
+        Ok(Some(Own { hosts, address, place, name }))
     }
 }
 
@@ -174,18 +143,18 @@ impl Own<'_> {
     ) -> Outcome<Member<'static>> {
         let token = token::of_fleet(system).map_err(Failure::mistake)?.ok_or_else(|| {
             Failure::mistake(format!(
-                "--coordinator: no shared token; set {FLEET_TOKEN_VARIABLE}, or {FLEET_TOKEN_FILE_VARIABLE} to its file"
+                "--coordinator: no shared token; set {FLEET_TOKEN_VARIABLE} or {FLEET_TOKEN_FILE_VARIABLE}"
             ))
         })?;
         let span =
             |time: Option<Time>, usual| time.map_or(usual, |own| Duration::from_nanos(own.0));
-        let wait = span(self.arguments.fleet_wait, WAIT);
+        let wait = span(self.hosts.join_timeout, WAIT);
         let Place { ranks, .. } = self.place;
         if !quiet {
             output::message(&if self.place.leads() {
-                format!("{self} waits for the others at {}", self.address)
+                format!("{self} is waiting for the other hosts at {}", self.address)
             } else {
-                format!("{self} dials {}", self.address)
+                format!("{self} is connecting to {}", self.address)
             });
         }
         let line = if self.place.leads() {
@@ -201,8 +170,8 @@ impl Own<'_> {
             place: self.place,
             purpose,
             name: self.name.clone(),
-            on_loss: self.arguments.lost.unwrap_or_default().0,
-            grace: span(self.arguments.grace, GRACE),
+            on_failure: self.hosts.on_failure,
+            grace: span(self.hosts.barrier_timeout, GRACE),
             wait,
         })
     }

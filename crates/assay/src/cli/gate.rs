@@ -20,21 +20,21 @@ use assay_system::system::System;
 pub struct Gating {
     /// Exit 1 if a row regresses by more (95% confidence)
     ///
-    /// Exit code 5: no row regresses by more, but one is inconclusive. Assay judges each configuration of a study
-    /// against its baseline; with --against, the later result against the earlier one.
+    /// Exit code 5: no row regresses by more, but a row is inconclusive. Assay judges each configuration of a study
+    /// against the baseline; with --against, the later result against the earlier result.
     #[arg(long, value_name = "SHARE")]
     pub gate: Option<String>,
     /// Treat a row as inconclusive if it cannot detect this regression [default: 30%]
     ///
-    /// For a gate above 5%, the default is as far beyond the gate.
+    /// For a gate above 5%, the default rises by the same amount.
     #[arg(long, value_name = "SHARE", requires = "gate")]
     pub must_detect: Option<String>,
-    /// Count inconclusive rows as passing
+    /// Treat inconclusive rows as passing
     #[arg(long, requires = "gate")]
     pub allow_inconclusive: bool,
-    /// Replace exit code 5 if inconclusive, e.g. 125 for git bisect
+    /// Exit with this code if inconclusive, e.g. 125 for git bisect
     ///
-    /// A code above 127 aborts git bisect run.
+    /// An exit code above 127 aborts git bisect run.
     #[arg(long, value_name = "CODE", requires = "gate",
         value_parser = clap::value_parser!(u8).range(1..))]
     pub exit_inconclusive: Option<u8>,
@@ -43,9 +43,9 @@ pub struct Gating {
 /// What pages of CI are told of a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct Junit {
-    /// Write the gate as JUnit XML
+    /// Write the gate result as JUnit XML
     ///
-    /// One test case per row: failed, or skipped if inconclusive. For a stored study: assay export --format junit.
+    /// Each row is one test case: failed, or skipped if inconclusive. For a stored study: assay export --format junit.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -62,14 +62,14 @@ impl Junit {
         }
         if path.as_os_str() == "-" {
             return Err(Failure::mistake(
-                "--junit -: standard output is for the result; give a file name",
+                "--junit -: Assay prints the result to standard output; give a file name",
             ));
         }
         output::may_be_written(system, path)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| system.status(folder).is_err()) {
             return Err(Failure::mistake(format!(
-                "--junit {}: its directory does not exist; create it first",
+                "--junit {}: the directory does not exist; create the directory first",
                 path.display()
             )));
         }
@@ -89,28 +89,53 @@ impl Junit {
 /// The gate of a study.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct GateArguments {
-    #[command(flatten)]
-    gating: Gating,
-    /// Choose the metric of the gate, e.g. peak_memory_bytes
+    /// Exit 1 if a row regresses by more (95% confidence)
     ///
-    /// The default is the metric of the verdicts. A count that may be zero, such as major_faults, needs an amount:
-    /// --gate +10 allows ten more.
-    #[arg(long, value_name = "METRIC", requires = "gate")]
-    gate_metric: Option<String>,
+    /// Exit code 5: no row regresses by more, but a row is inconclusive. Assay judges each configuration of a study
+    /// against the baseline; with --against, the later result against the earlier result. For a count that may be zero,
+    /// such as major_faults, give an amount: --gate +10 allows an increase of 10. --set gate.metric, gate.must_detect
+    /// and gate.allow_inconclusive set the other keys of the gate.
+    #[arg(long, value_name = "PERCENT")]
+    gate: Option<String>,
+    /// Exit with this code if inconclusive, e.g. 125 for git bisect
+    ///
+    /// An exit code above 127 aborts git bisect run.
+    #[arg(long, value_name = "CODE", requires = "gate",
+        value_parser = clap::value_parser!(u8).range(1..))]
+    exit_inconclusive: Option<u8>,
 }
 
+/// What the keys of the gate begin with.
+const KEYS: &str = "gate.";
+
 impl GateArguments {
-    /// Gives the gate to the comparison with an earlier result: the study has none of its own then.
+    /// Gives the gate, and the options that set its keys, to the comparison with an earlier result: the study has none
+    /// of its own then.
     ///
     /// # Errors
     /// The user's mistake where that comparison cannot do what is asked.
-    pub fn give_away(&mut self) -> Outcome<Gating> {
-        if let Some(name) = &self.gate_metric {
-            return Err(Failure::mistake(format!(
-                "--gate-metric {name}: --against judges the primary metric; leave one of the two out"
-            )));
+    pub fn give_away(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
+        let own = std::mem::take(self);
+        let mut gating = Gating {
+            gate: own.gate,
+            exit_inconclusive: own.exit_inconclusive,
+            ..Gating::default()
+        };
+        if gating.gate.is_none() {
+            return Ok(gating);
         }
-        Ok(std::mem::take(&mut self.gating))
+        for text in set.extract_if(.., |text| text.starts_with(KEYS)) {
+            match text.trim_start_matches(KEYS).split_once('=') {
+                Some(("must_detect", share)) => gating.must_detect = Some(share.to_owned()),
+                Some(("allow_inconclusive", flag)) => gating.allow_inconclusive = flag == "true",
+                _ => {
+                    return Err(Failure::mistake(format!(
+                        "--set {text}: --against compares only the primary metric; remove one of the two options"
+                    )));
+                }
+            }
+        }
+        Ok(gating)
     }
 
     /// Puts it into a study, in the place of the study's own.
@@ -118,31 +143,23 @@ impl GateArguments {
     /// # Errors
     /// The user's mistake.
     pub fn put(&self, study: &mut Study) -> Outcome<()> {
-        let Some(text) = &self.gating.gate else { return Ok(()) };
-        let sees = self.gating.must_detect.as_deref();
+        let Some(text) = &self.gate else { return Ok(()) };
+        let max_regression = text.parse::<Loss>();
         study.gate = Some(study::Gate {
-            max_regression: text
-                .parse::<Loss>()
+            max_regression: max_regression
                 .map_err(|error| Failure::mistake(format!("--gate: {error}")))?,
-            must_detect: sees.map(|text| percent("--must-detect", text)).transpose()?,
-            metric: self.gate_metric.clone(),
-            allow_inconclusive: self.gating.allow_inconclusive,
-            exit_inconclusive: self.gating.exit_inconclusive,
+            must_detect: None,
+            metric: None,
+            allow_inconclusive: false,
+            exit_inconclusive: self.exit_inconclusive,
         });
         Ok(())
     }
 
-    /// The options that were typed, with the keys that they set.
-    pub fn typed(&self) -> impl Iterator<Item = Typed> {
-        let options = [
-            ("--gate", &self.gating.gate, "gate/max_regression"),
-            ("--must-detect", &self.gating.must_detect, "gate/must_detect"),
-            ("--gate-metric", &self.gate_metric, "gate/metric"),
-        ];
-        let typed = |(option, text, path): (&str, &Option<String>, &str)| {
-            Some(Typed::new(format!("{option} {}", text.as_ref()?), path))
-        };
-        options.into_iter().filter_map(typed)
+    /// The option as it was typed, with the key that it sets.
+    pub fn typed(&self) -> Option<Typed> {
+        let text = self.gate.as_ref()?;
+        Some(Typed::new(format!("--gate {text}"), "gate/max_regression"))
     }
 }
 
@@ -165,7 +182,7 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     }
     if let Some(asked) = recorded::asked(study) {
         return Err(Failure::mistake(format!(
-            "a gate needs interleaved configurations, and {} were only observed; leave --gate out",
+            "a gate needs interleaved configurations, but {} were only observed; remove --gate",
             asked.records.recording().many
         )));
     }
@@ -177,14 +194,14 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::mistake(
-        "a gate compares configurations with a baseline, and this study has only one; add one (--command again, or \
-         --set with two levels), or an earlier result: --against ID",
+        "a gate compares configurations with a baseline, but this study has only one configuration; add another \
+         (--command, or --set with two levels), or an earlier result (--against ID)",
     ))
 }
 
 /// What to do about a gate that could not see.
 const WAY_ON: &str = "next: measure again on a quiet machine, with more replicates if trials are too few or too \
-                      variable (--allow-inconclusive passes inconclusive rows)";
+                      variable (gate.allow_inconclusive passes inconclusive rows)";
 
 /// How a gate ends a command: 1 where a row failed, 5 where none did and one makes no statement.
 ///
@@ -235,17 +252,12 @@ mod tests {
 
     #[test]
     fn the_line_is_the_gate_of_the_study() {
-        let words = ["--gate", "2.5%", "--must-detect", "150%", "--gate-metric", "iops"];
-        let more = ["--allow-inconclusive", "--exit-inconclusive", "125"];
+        let words = ["--gate", "2.5%", "--exit-inconclusive", "125"];
         let mut study = depth();
-        line(&[&words[..], &more].concat()).unwrap().put(&mut study).unwrap();
+        line(&words).unwrap().put(&mut study).unwrap();
         let gate = study.gate.unwrap();
-        assert_eq!(
-            (gate.max_regression, gate.must_detect),
-            (Loss::Share(Percent(2.5)), Some(Percent(150.0)))
-        );
-        assert_eq!((gate.metric.as_deref(), gate.exit_inconclusive), (Some("iops"), Some(125)));
-        assert!(gate.allow_inconclusive);
+        assert_eq!(gate.max_regression, Loss::Share(Percent(2.5)));
+        assert_eq!(gate.exit_inconclusive, Some(125));
         let mut study = depth();
         line(&[]).unwrap().put(&mut study).unwrap();
         assert_eq!(study.gate, None);
@@ -257,8 +269,6 @@ mod tests {
             &["--gate", "5%", "--exit-inconclusive", "0"][..],
             &["--gate", "5%", "--exit-inconclusive", "256"],
             &["--exit-inconclusive", "125"],
-            &["--gate-metric", "iops"],
-            &["--allow-inconclusive"],
         ] {
             assert!(line(words).is_err(), "{words:?}");
         }
@@ -274,11 +284,18 @@ mod tests {
     #[test]
     fn with_an_earlier_result_the_study_has_none() {
         let mut given = line(&["--gate", "5%"]).unwrap();
-        assert_eq!(given.give_away().unwrap().gate.as_deref(), Some("5%"));
+        let mut set = vec!["queue_depth=1".to_owned(), "gate.must_detect=9%".to_owned()];
+        let gating = given.give_away(&mut set).unwrap();
+        assert_eq!(
+            (gating.gate.as_deref(), gating.must_detect.as_deref()),
+            (Some("5%"), Some("9%"))
+        );
+        assert_eq!(set, ["queue_depth=1"]);
         let mut study = depth();
         given.put(&mut study).unwrap();
         assert_eq!((study.gate, given), (None, GateArguments::default()));
-        let told = line(&["--gate", "5%", "--gate-metric", "iops"]).unwrap().give_away();
+        let mut set = vec!["gate.metric=iops".to_owned()];
+        let told = line(&["--gate", "5%"]).unwrap().give_away(&mut set);
         assert!(told.unwrap_err().message.contains("--against"));
     }
 
@@ -311,10 +328,10 @@ mod tests {
         assert_eq!(told("/here/new.xml", true), Ok(()));
         assert_eq!(told("/here/old.xml", true), Ok(()));
         assert!(told("/here/new.xml", false).unwrap_err().contains("add --gate 5%"));
-        assert!(told("-", true).unwrap_err().starts_with("--junit -: standard output"));
+        assert!(told("-", true).unwrap_err().starts_with("--junit -: Assay prints the result"));
         assert!(told("/here", true).unwrap_err().contains("/here"));
         assert!(
-            told("/nowhere/new.xml", true).unwrap_err().contains("its directory does not exist")
+            told("/nowhere/new.xml", true).unwrap_err().contains("the directory does not exist")
         );
         assert_eq!(told("new.xml", true), Ok(()));
         assert_eq!(Junit::default().check(&fake, false), Ok(()));

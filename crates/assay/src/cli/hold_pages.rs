@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::output;
 use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::pages::{Job, hold};
+use assay_kinds::work::memory::{Job, hold};
 use assay_system::system::System;
 
 /// Have pages of memory, go to them, and say what that took

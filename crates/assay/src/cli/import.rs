@@ -32,25 +32,24 @@ const LARGEST_BYTES: u64 = 1 << 30;
 /// Import results of fio, hyperfine and other tools
 ///
 /// Reads files of other tools (assay list importers) or tables of trials, compares the configurations with the
-/// baseline as a study does, and stores the result. The files of another tool form one study; each table is a
+/// baseline as in a study, and stores the result. All files of another tool form one study; each table is a separate
 /// study.
 ///
-/// Assay stores single requests (blkparse, fio-iolog) as a trace like assay watch --record-trace, to show and
-/// replay.
+/// Assay stores individual requests (blkparse, fio-iolog) as a trace, like assay watch --record-trace.
 ///
-/// A file of assay export --format bundle is a complete result. Assay stores it and marks it as foreign: you can
-/// show, compare and collect it, but not apply, confirm or resume it. It never replaces one of your results, and is
-/// never the latest.
+/// A file from assay export --format bundle is a complete result. Assay stores the result as foreign: you can show,
+/// compare and collect a foreign result, but not apply, confirm or resume it. A foreign result never replaces your
+/// results, and is never the latest.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay import run*.json              compare the fio options that differ
+  assay import run*.json              compare fio options that differ
   assay import --set scheduler=bfq b1.json --set scheduler=none n1.json n2.json
   assay import --filename-pattern {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
   assay import trials.csv --primary-metric duration_s --title cards
-  assay import trace.txt              a trace: blkparse text or fio iolog
-  assay import card.assay             a complete result, for assay list
+  assay import trace.txt              import a trace: blkparse text or fio iolog
+  assay import card.assay             import a complete result
 
 A table of trials has one row per trial and metric:
   replicate,order,workload,metric,value,status,factor:filesystem
@@ -59,14 +58,14 @@ A table of trials has one row per trial and metric:
   2,3,build,duration_s:lower,58.1,ok,xfs
   2,4,build,duration_s:lower,,failed: no space,ext4
 
-Columns may have any order; order and status are optional. A replicate is one
+Columns may be in any order; order and status are optional. A replicate is one
 pass over all configurations; order states when the trial ran. A status is ok,
 failed, disturbed or lead-in, with a reason after a colon. Use one factor:NAME
 column per factor.
 
 The name of a metric implies the better direction (latency, ops/s, errors);
 otherwise write it: score:higher, depth:lower, or use --better score=higher.
-Assay compares a metric with zeros by differences (errors:lower:difference).
+For a metric with zeros, Assay compares differences (errors:lower:difference).
 Values are plain numbers. Lines that begin with # are comments.")]
 pub struct Arguments {
     #[command(flatten)]
@@ -74,16 +73,16 @@ pub struct Arguments {
     /// Read levels from file names, e.g. {scheduler}-qd{depth}-*.json
     #[arg(long, value_name = "PATTERN")]
     filename_pattern: Option<String>,
-    /// Files are given in the order of measurement
+    /// Treat the order of the files as the order of measurement
     #[arg(long)]
     in_order: bool,
-    /// Set the baseline level, per factor [default: that of the first row]
+    /// Set the baseline level per factor [default: level of the first row]
     #[arg(long, value_name = "FACTOR=VALUE")]
     baseline: Vec<String>,
     /// Set the equivalence margin [default: 5%]
     #[arg(long, value_name = "PERCENT")]
     margin: Option<String>,
-    /// Choose the metric of the verdicts [default: the first per workload]
+    /// Choose the metric of the verdicts [default: first of each workload]
     #[arg(long, value_name = "METRIC")]
     primary_metric: Option<String>,
     /// State the better direction of a metric, e.g. score=higher
@@ -95,7 +94,7 @@ pub struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Hide the path of the stored result
+    /// Do not print the path of the stored result
     #[arg(long, short)]
     quiet: bool,
 }
@@ -132,7 +131,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     for (given, option) in [(arguments.title.is_some(), "--title"), (arguments.json, "--json")] {
         if given && read.len() > 1 {
             return Err(Failure::mistake(format!(
-                "{option} is for one file; import the files one by one"
+                "{option} supports only one file; import the files one by one"
             )));
         }
     }
@@ -168,7 +167,7 @@ fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Pat
     let Some(first) = parcels.first() else { return Ok(None) };
     if let Some(other) = others.first() {
         return Err(Failure::mistake(format!(
-            "{} is a complete result and {} is not; import them separately",
+            "{} is a complete result and {} is not; import the files separately",
             first.display(),
             other.display()
         )));
@@ -176,7 +175,7 @@ fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Pat
     let titled = arguments.title.is_some().then_some("--title");
     match of_numbers(arguments, parcels.len() > 1).or(titled) {
         Some(option) => Err(Failure::mistake(format!(
-            "{} is a complete result, which is imported unchanged; leave {option} out",
+            "{} is a complete result, which Assay imports unchanged; remove {option}",
             first.display()
         ))),
         None => Ok(Some(parcels)),
@@ -237,7 +236,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         *failed = Some(both(
             failed.take(),
             Failure::mistake(format!(
-                "{} is read as {} and {} is not; import them separately",
+                "{} has the format {} and {} does not; import the files separately",
                 tables[0].name, importer.about.name, runs[0].name
             )),
         ));
@@ -247,7 +246,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         *failed = Some(both(
             failed.take(),
             Failure::mistake(format!(
-                "{first} and {again} contain the same run; leave one of them out"
+                "{first} and {again} contain the same run; remove one of the two files"
             )),
         ));
         return Vec::new();
@@ -276,7 +275,7 @@ fn named_arms(arguments: &Arguments) -> Outcome<Vec<(String, Arm)>> {
             let name = last(file);
             let Some(levels) = pattern::levels(pattern, &name)? else {
                 return Err(Failure::mistake(format!(
-                    "--filename-pattern {pattern}: the name {name} does not match"
+                    "--filename-pattern {pattern}: file name {name} does not match"
                 )));
             };
             // `{run}` tells runs of one arm apart and is no setting.
@@ -321,7 +320,7 @@ fn baseline(words: &[String]) -> Outcome<Arm> {
         };
         if let Some(other) = arm.insert(name.to_owned(), level.to_owned()) {
             return Err(Failure::mistake(format!(
-                "--baseline names two levels of {name}, {other} and {level}; name one"
+                "--baseline contains two levels of {name}: {other} and {level}; use one level"
             )));
         }
     }
@@ -340,12 +339,12 @@ fn directions(words: &[String]) -> Outcome<BTreeMap<String, Better>> {
         });
         let Some((metric, better)) = better else {
             return Err(Failure::mistake(format!(
-                "--better {word}: no direction; use METRIC=higher or METRIC=lower"
+                "--better {word}: no direction of the metric; use METRIC=higher or METRIC=lower"
             )));
         };
         if stated.insert(metric.to_owned(), better).is_some_and(|other| other != better) {
             return Err(Failure::mistake(format!(
-                "--better states two directions of {metric}; use one"
+                "--better gives two directions for {metric}; use one direction"
             )));
         }
     }
@@ -370,13 +369,15 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     let path = Path::new(file);
     let refused = |error| Failure::refused(format!("cannot read {file}: {error}"));
     let status = system.status(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::mistake(format!("there is no file {file}")),
+        std::io::ErrorKind::NotFound => Failure::mistake(format!("no such file: {file}")),
         _ => refused(error),
     })?;
     match status.kind {
         FileKind::File => {}
         FileKind::Directory => {
-            return Err(Failure::mistake(format!("{file} is a directory; name a file in it")));
+            return Err(Failure::mistake(format!(
+                "{file} is a directory; give a file in the directory"
+            )));
         }
         _ => {
             return Err(Failure::mistake(format!(
@@ -392,7 +393,7 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
         let importer = importers::of_bytes(file, &head)?;
         if matches!(importer.reads, Reads::Runs(_)) {
             return Err(Failure::mistake(format!(
-                "{file} is {} of {}; the limit is {}; remove unneeded parts, such as logs, or import parts",
+                "{file} ({}) is {}, above the limit of {}; remove unneeded parts such as logs, or import parts",
                 importer.about.name,
                 Bytes(status.size_bytes),
                 Bytes(LARGEST_RUNS_BYTES)
@@ -401,7 +402,7 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     }
     if status.size_bytes > LARGEST_BYTES {
         return Err(Failure::mistake(format!(
-            "{file} has more than {}, the limit for a table of trials; remove unneeded parts",
+            "{file} is larger than {}, the limit for a table of trials; remove unneeded rows",
             Bytes(LARGEST_BYTES)
         )));
     }
@@ -431,7 +432,7 @@ fn about(
     let first_arm = files.iter().find(|file| is_table && !file.arm.is_empty());
     if let Some((name, level)) = first_arm.and_then(|file| file.arm.iter().next()) {
         return Err(Failure::mistake(format!(
-            "{}: a table names its own factors; add a column factor:{name} with {level} to it and leave --set out",
+            "{}: a table already contains the factors; add a column factor:{name} with {level}, and remove --set",
             files[0].name
         )));
     }
@@ -515,7 +516,7 @@ impl Args for Named {
         let arm = Arg::new(ARM)
             .long("set")
             .value_name("FACTOR=VALUE")
-            .help("Set a level for the files that follow, up to the next --set")
+            .help("Set a level for all files up to the next --set")
             .action(ArgAction::Append);
         command.arg(file).arg(arm)
     }

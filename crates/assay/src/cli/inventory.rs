@@ -59,11 +59,9 @@ impl Inventory {
         let none = self
             .graphics
             .is_empty()
-            .then(|| row("graphics", "-", "no graphics device is visible here".to_owned()));
-        let no_drives = self
-            .drives
-            .is_empty()
-            .then(|| row("drive", "-", "no drive is visible here".to_owned()));
+            .then(|| row("graphics", "-", "no graphics device found".to_owned()));
+        let no_drives =
+            self.drives.is_empty().then(|| row("drive", "-", "no drive found".to_owned()));
         let drives = self.drives.iter().map(|one| row("drive", &one.drive.name, drive_words(one)));
         let arrays = self.arrays.iter().map(|one| row("array", &one.name, one.words()));
         graphics.chain(none).chain(drives).chain(no_drives).chain(arrays).collect()
@@ -76,7 +74,7 @@ fn row(kind: &str, name: &str, words: String) -> Vec<String> {
 
 fn graphics_words(one: &Graphics) -> String {
     let mut told = vec![one.called()];
-    told.extend(one.name.reason().map(|reason| format!("its name: {reason}")));
+    told.extend(one.name.reason().map(|reason| format!("name unknown: {reason}")));
     told.push(match &one.driver {
         Presence::Present(driver) => format!("driver {driver}"),
         Presence::Absent(reason) => reason.clone(),
@@ -98,7 +96,7 @@ fn drive_words(one: &Asked) -> String {
     told.extend(drive.firmware.value().map(|firmware| format!("firmware {firmware}")));
     told.push(match &drive.link {
         Presence::Present(link) => link.name.clone(),
-        Presence::Absent(reason) => format!("link: {reason}"),
+        Presence::Absent(reason) => format!("link unknown: {reason}"),
     });
     told.extend(drive.usb_version.value().map(|version| format!("USB version {version}")));
     told.extend(turning(drive));
@@ -116,7 +114,7 @@ fn turning(drive: &Drive) -> Option<String> {
         (Presence::Present(turns), _) => Some(format!("{} rpm", show::count(*turns))),
         // Disks of guests are said to turn for want of knowing better.
         (Presence::Absent(reason), Some(true)) if !is_virtual(drive) => {
-            Some(format!("rotational: {reason}"))
+            Some(format!("rotation unknown: {reason}"))
         }
         _ => None,
     }
@@ -168,14 +166,14 @@ mod tests {
     #[test]
     fn disks_of_an_array_are_told_with_their_rate_and_their_health() {
         let told = words(&machine("btrfs-two"));
-        assert_eq!(told[0], "graphics -: no graphics device is visible here");
+        assert_eq!(told[0], "graphics -: no graphics device found");
         assert_eq!(
             told[1],
-            "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 rpm; health \
-             unknown: it sleeps, and Assay does not wake it"
+            "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 rpm; health unknown: the \
+             drive is asleep, and Assay does not wake it"
         );
         assert!(
-            told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 is missing"),
+            told[2].contains("SATA 3.0 Gbit/s; rotation unknown: page 0xb1 is missing"),
             "{}",
             told[2]
         );
@@ -188,18 +186,18 @@ mod tests {
         let told = words(&machine("qemu-drives"));
         let expected = [
             "graphics 0000:00:04.0: Cirrus Logic GD 5446; driver cirrus",
-            "graphics 0000:02:00.0: Red Hat, Inc. Virtio 1.0 GPU; no driver has it; PCIe 1.0 x1",
-            "drive mmcblk0: QEMU! (maker 0x0000aa); 256 MiB; firmware 0x1; link: the kernel reports a card's bus speed \
-             only in debugfs; SD, maker 0x0000aa, oem 0x5859, made 02/2006; health unknown: SD cards and old MMC cards \
-             do not report their health",
+            "graphics 0000:02:00.0: Red Hat, Inc. Virtio 1.0 GPU; no driver is loaded; PCIe 1.0 x1",
+            "drive mmcblk0: QEMU! (maker 0x0000aa); 256 MiB; firmware 0x1; link unknown: the kernel reports the bus \
+             speed of a card only in debugfs; SD, maker 0x0000aa, oem 0x5859, made 02/2006; health unknown: SD cards \
+             and old MMC devices do not report their health",
             "drive nvme0n1: QEMU NVMe Ctrl; 256 MiB; firmware 7.2.22; PCIe 1.0 x1; health: passed, \
              0% worn, 50 \u{b0}C, 0% spare, 0 hours, 0 B written",
             "drive sda: Lab disk; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; 7,200 rpm; \
              health: passed, 31 \u{b0}C, 1 hour",
             "drive sdb: QEMU HARDDISK; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; health: passed, 31 \
              \u{b0}C, 1 hour",
-            "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; USB version 3.00; rotational: page \
-             0xb1 is missing (not supported, or Linux is older than 5.18); health unknown: /dev/sdc: Unknown USB \
+            "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; USB version 3.00; rotation unknown: \
+             page 0xb1 is missing (unsupported, or Linux before 5.18); health unknown: /dev/sdc: Unknown USB \
              bridge [0x46f4:0x0001 (0x000)]",
         ];
         assert_eq!(told, expected);
@@ -220,7 +218,7 @@ mod tests {
         let drive = &told["drives"][0];
         assert_eq!(drive["name"], "nvme0n1");
         assert!(drive["health"]["absent"].is_string() && drive["rpm"]["absent"].is_string());
-        assert_eq!(drive["link"]["present"]["name"], "PCIe 4.0 x1 (its device can do PCIe 4.0 x4)");
+        assert_eq!(drive["link"]["present"]["name"], "PCIe 4.0 x1 (device supports PCIe 4.0 x4)");
         let none = Inventory::of(&Fake::new()).rows();
         assert_eq!(none.len(), 2, "{none:?}");
     }

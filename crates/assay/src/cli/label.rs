@@ -44,13 +44,13 @@ fn examples() -> String {
 pub struct NoteArguments {
     #[arg(value_name = "ID", help = ids())]
     result: String,
-    /// The note
+    /// Text of the note
     #[arg(required_unless_present_any = ["platform", "title"])]
     text: Option<String>,
     /// Set the title
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Name the platform; empty for the detected name
+    /// Name the platform (empty text restores the detected name)
     #[arg(long, value_name = "NAME")]
     platform: Option<String>,
 }
@@ -61,7 +61,7 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
         let more = arguments.platform.is_some() || arguments.title.is_some();
         let Some(text) = arguments.text.filter(|_| !more) else {
             return Err(Failure::mistake(format!(
-                "a {} has a label but no platform or title; leave out --platform and --title",
+                "a {} can have only a label; remove --platform and --title",
                 recording.one
             )));
         };

@@ -4,18 +4,16 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
-use assay_kinds::work::io::{self, Content};
-use assay_study::study::Study;
-use assay_study::study::file::Typed;
 use assay_system::system::{Caching, FileKind, System};
 
+/// Before the directory whose files a level of `compressibility` imitates.
+const PREFIX: &str = "like:";
 /// What compressing file systems take at once.
 const PIECE: usize = 128 << 10;
 /// Bytes in which they give room.
@@ -24,16 +22,6 @@ const BLOCK: u64 = 4096;
 const PIECES: u64 = 256;
 /// Files and directories that are looked at.
 const MOST_LOOKED: usize = 50_000;
-
-/// Files that stand for the content.
-#[derive(Debug, Default, PartialEq, Eq, Args)]
-pub struct LikeArguments {
-    /// Write data that compresses like the files below DIR
-    ///
-    /// Assay reads at most 32 MiB of them, evenly spaced.
-    #[arg(long, value_name = "DIR")]
-    like: Option<String>,
-}
 
 /// What was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,54 +38,31 @@ impl Sample {
     }
 }
 
-impl LikeArguments {
-    /// The option, where it was typed, with the key that it sets.
-    pub fn typed(&self) -> Option<Typed> {
-        let directory = self.like.as_ref()?;
-        Some(Typed::new(format!("--like {directory}"), "workload/*/io/compressibility"))
-    }
-
-    /// The study with that content, wherever it states one.
-    ///
-    /// # Errors
-    /// The user's mistake.
-    pub fn liked(&self, system: &dyn System, mut study: Study) -> Outcome<Study> {
-        let Some(directory) = &self.like else { return Ok(study) };
-        let stated = |asked: &&mut io::Asked| matches!(asked.compressibility, Content::Partly(_));
-        let asked = study.workload.iter_mut().filter_map(|own| io::Asked::of_mut(&mut own.work));
-        let asked: Vec<&mut io::Asked> = asked.filter(stated).collect();
-        if asked.is_empty() {
-            return Err(Failure::mistake(
-                "--like: this study does not set a compression ratio; use a study such as compression",
-            ));
-        }
-        let sample = sample(system, directory)?;
-        let percent = sample.saved_percent();
-        let content = match percent {
-            0 => Content::Random,
-            percent => format!("{}%", percent.min(99)).parse().map_err(Failure::mistake)?,
-        };
-        output::message(&format!(
-            "--like {directory}: of {} of {} files, compressing them saves {percent}%; the content is as compressible",
-            show::bytes(sample.bytes),
-            show::count(sample.files as u64)
-        ));
-        for own in asked {
-            own.compressibility = content;
-        }
-        Ok(study)
-    }
+/// Replaces `like:DIR` by the compressibility of the files below the directory; other levels stay.
+///
+/// # Errors
+/// The user's mistake: a directory without readable files.
+pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
+    let Some(directory) = level.strip_prefix(PREFIX) else { return Ok(level.to_owned()) };
+    let sample = sample(system, directory)?;
+    let percent = sample.saved_percent();
+    output::message(&format!(
+        "{level}: compressing {} of the {} files saves {percent}%",
+        show::bytes(sample.bytes),
+        show::count(sample.files as u64)
+    ));
+    Ok(format!("{}%", percent.min(99)))
 }
 
 /// Packs pieces of the files below a directory.
 fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
     let wrong =
-        |why: &dyn std::fmt::Display| Failure::mistake(format!("--like {directory}: {why}"));
+        |why: &dyn std::fmt::Display| Failure::mistake(format!("{PREFIX}{directory}: {why}"));
     let path = system.canonical(Path::new(directory)).map_err(|error| wrong(&error))?;
     let files = files_below(system, &path);
     let all: u64 = files.iter().map(|(_, bytes)| bytes).sum();
     if all == 0 {
-        return Err(wrong(&"no readable file with content; name a directory with files"));
+        return Err(wrong(&"no readable file with content; give a directory with files"));
     }
     let pieces = all.div_ceil(PIECE as u64).min(PIECES);
     let mut sample = Sample { files: files.len(), ..Sample::default() };
@@ -118,7 +83,7 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
         }
     }
     if sample.bytes == 0 {
-        return Err(wrong(&"this user cannot read any of its files"));
+        return Err(wrong(&"this user cannot read any file in the directory"));
     }
     Ok(sample)
 }
@@ -164,17 +129,14 @@ fn packed(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::study::presets;
     use assay_system::system::Fake;
 
-    fn liked(fake: &Fake, preset: &str) -> Outcome<Study> {
-        let arguments = LikeArguments { like: Some("/home/me".to_owned()) };
-        arguments.liked(fake, presets::find(preset).unwrap().unwrap())
+    fn like_home(fake: &Fake) -> Outcome<String> {
+        compressibility(fake, "like:/home/me")
     }
 
-    /// What the workload that compresses was given.
-    fn content(study: &Study) -> String {
-        io::Asked::of(&study.workload[0].work).unwrap().compressibility.to_string()
+    fn percent(fake: &Fake) -> u32 {
+        like_home(fake).unwrap().strip_suffix('%').unwrap().parse().unwrap()
     }
 
     fn scrambled(length: usize) -> String {
@@ -190,32 +152,19 @@ mod tests {
     fn content_compresses_as_the_files_do() {
         let fake = Fake::new();
         fake.put("/home/me/a.txt", "all the same ".repeat(40_000));
-        let study = liked(&fake, "compression").unwrap();
-        let percent: u32 = content(&study).strip_suffix('%').unwrap().parse().unwrap();
-        assert!(percent > 90, "{percent}");
-        // What is stated as random stays so.
-        assert_eq!(
-            io::Asked::of(&study.workload[2].work).unwrap().compressibility,
-            Content::Random
-        );
+        assert!(percent(&fake) > 90, "{}", percent(&fake));
         // As much again that saves little brings it to about half.
         fake.put("/home/me/below/b.bin", scrambled(520_000));
-        let mixed = content(&liked(&fake, "compression").unwrap());
-        let percent: u32 = mixed.strip_suffix('%').unwrap().parse().unwrap();
-        assert!((40..=65).contains(&percent), "{percent}");
+        assert!((40..=65).contains(&percent(&fake)), "{}", percent(&fake));
+        assert_eq!(compressibility(&fake, "30%").unwrap(), "30%");
     }
 
     #[test]
-    fn links_are_not_followed_and_what_has_nothing_to_read_is_told() {
+    fn links_are_not_followed_and_a_directory_without_files_is_refused() {
         let fake =
             Fake::recorded("dir /home/me\nlink /home/me/out /etc/passwd\nfile /etc/passwd x\n");
-        let told = liked(&fake.unwrap(), "compression").unwrap_err().message;
-        assert!(told.starts_with("--like /home/me: no readable file"), "{told}");
-        let told = liked(&Fake::new(), "queue-depth").unwrap_err().message;
-        assert!(told.contains("such as compression"), "{told}");
-        let none = LikeArguments::default();
-        let study = presets::find("compression").unwrap().unwrap();
-        assert_eq!(none.liked(&Fake::new(), study.clone()).unwrap(), study);
+        let told = like_home(&fake.unwrap()).unwrap_err().message;
+        assert!(told.starts_with("like:/home/me: no readable file"), "{told}");
     }
 
     #[test]

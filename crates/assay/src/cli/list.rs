@@ -30,10 +30,10 @@ use assay_verdict::truth;
 Examples:
   assay list                        results, latest first
   assay list --drive vda            only results of this drive
-  assay list drives                 drives, their health and IDs for --destroy
+  assay list drives                 drives with health and IDs for --destroy
   assay list requirements           published requirements, bounds and sources
   assay list factors                settings that a study can vary
-  assay list probes                 what Assay reads around each trial
+  assay list probes                 counters that Assay reads around each trial
   assay list rules                  rules that rate each number
   assay list glossary               terms of reports
   assay list schema findings        JSON Schema of assay show --json")]
@@ -41,13 +41,13 @@ pub struct Arguments {
     /// Kind of list
     #[arg(value_enum, default_value_t = Kind::Results)]
     kind: Kind,
-    /// With schema: print the JSON Schema of this document [default: study]
+    /// Document of the list schema [default: study]
     #[arg(value_enum, value_name = "DOCUMENT")]
     document: Option<schemas::Document>,
-    /// Only results of this drive, filesystem or target (or part of the name)
+    /// List only results of this drive, filesystem or target (or part of the name)
     #[arg(long, value_name = "NAME")]
     drive: Option<String>,
-    /// Only results of this preset
+    /// List only results of this preset
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Print one JSON document
@@ -57,7 +57,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
-    /// Stored results, newest first
+    /// Stored results, latest first
     Results,
     /// Drives of this machine
     Drives,
@@ -67,13 +67,13 @@ enum Kind {
     Requirements,
     /// Workloads of `assay check`
     Workloads,
-    /// Settings that a study may vary
+    /// Settings that a study can vary
     Factors,
     /// Metrics and their units
     Metrics,
-    /// What Assay reads around each trial
+    /// Counters that Assay reads around each trial
     Probes,
-    /// Rules that rate how far to trust each number
+    /// Rules that rate the trust of each number
     Rules,
     /// Kinds of files that `assay import` reads
     Importers,
@@ -108,7 +108,7 @@ struct Listing {
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if arguments.document.is_some() && !matches!(arguments.kind, Kind::Schema) {
-        return Err(Failure::mistake("only assay list schema takes the name of a document"));
+        return Err(Failure::mistake("only assay list schema accepts a document name"));
     }
     let listing = match arguments.kind {
         Kind::Results => results(system, arguments)?,
@@ -190,7 +190,7 @@ fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
     listed.retain(wanted);
     Ok(Listing {
         name: "results",
-        columns: table::columns(&["id", "started", ">size", "what it says"]),
+        columns: table::columns(&["id", "started", ">size", "finding"]),
         rows: listed
             .iter()
             .map(|entry| {
@@ -216,7 +216,7 @@ fn drives(system: &dyn System) -> Listing {
         columns: table::columns(&columns),
         rows: drives.iter().map(drive_row).collect(),
         items: drives.iter().map(|drive| json!(drive)).collect(),
-        empty: "no drive is visible here".to_owned(),
+        empty: "no drive found".to_owned(),
     }
 }
 
@@ -249,7 +249,7 @@ fn presets_listed() -> Outcome<Listing> {
     };
     Ok(Listing {
         name: "presets",
-        columns: table::columns(&["preset", "factors", "what it asks"]),
+        columns: table::columns(&["preset", "factors", "question"]),
         rows: studies
             .iter()
             .map(|(name, study)| vec![(*name).to_owned(), factors(study), asks(study)])
@@ -271,7 +271,7 @@ fn fitness() -> Outcome<Listing> {
     });
     Ok(Listing {
         name: "requirements",
-        columns: table::columns(&["for", "what it needs", "published"]),
+        columns: table::columns(&["for", "requirement", "published"]),
         rows: rows.collect(),
         items: studies.iter().map(|(_, study)| json!(study)).collect(),
         empty: String::new(),
@@ -280,16 +280,16 @@ fn fitness() -> Outcome<Listing> {
 
 fn importers() -> Listing {
     let abouts = IMPORTERS.iter().map(|importer| importer.about);
-    entries("importers", ["importer", "what it reads"], abouts)
+    entries("importers", ["importer", "input"], abouts)
 }
 
 fn exporters() -> Listing {
     let abouts = EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES);
-    entries("exporters", ["exporter", "what it writes"], abouts)
+    entries("exporters", ["exporter", "output"], abouts)
 }
 
 fn figures() -> Listing {
-    entries("figures", ["figure", "what it shows"], FIGURES.iter().map(|kind| kind.about()))
+    entries("figures", ["figure", "content"], FIGURES.iter().map(|kind| kind.about()))
 }
 
 /// What the entries of a registry say of themselves.
@@ -314,7 +314,7 @@ fn workloads() -> Outcome<Listing> {
     let study = presets::check()?;
     Ok(Listing {
         name: "workloads",
-        columns: table::columns(&["workload", "what it does"]),
+        columns: table::columns(&["workload", "description"]),
         rows: study
             .workload
             .iter()
@@ -342,7 +342,7 @@ fn factors() -> Listing {
     let rows = factor_rows();
     Listing {
         name: "factors",
-        columns: table::columns(&["factor", "what it is", "levels, for example"]),
+        columns: table::columns(&["factor", "description", "example levels"]),
         rows: rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect(),
         items: rows
             .iter()
@@ -357,7 +357,7 @@ fn factors() -> Listing {
 fn metrics() -> Listing {
     Listing {
         name: "metrics",
-        columns: table::columns(&["metric", "better", "what it is"]),
+        columns: table::columns(&["metric", "better", "description"]),
         rows: metrics::all()
             .map(|metric| {
                 let better = format!("{:?}", metric.better).to_lowercase();
@@ -375,7 +375,7 @@ fn metrics() -> Listing {
 fn probes(system: &dyn System) -> Listing {
     let all = probes::by_name();
     let mut listing =
-        entries("probes", ["probe", "what it watches"], all.iter().map(|probe| probe.about));
+        entries("probes", ["probe", "what it observes"], all.iter().map(|probe| probe.about));
     listing.columns.push(Column::left("here"));
     let rows = listing.rows.iter_mut().zip(&mut listing.items);
     for ((row, item), probe) in rows.zip(all.iter()) {
@@ -384,7 +384,7 @@ fn probes(system: &dyn System) -> Listing {
         row.push(match &here {
             Some(Presence::Present(_)) => "yes".to_owned(),
             Some(Presence::Absent(reason)) => format!("no: {reason}"),
-            None => "where the target has it".to_owned(),
+            None => "if the target supports it".to_owned(),
         });
         if let Some(here) = here {
             item["here"] = json!(here);
@@ -394,5 +394,5 @@ fn probes(system: &dyn System) -> Listing {
 }
 
 fn rules() -> Listing {
-    entries("rules", ["rule", "speaks when"], truth::RULES.iter().map(|rule| *rule.about()))
+    entries("rules", ["rule", "triggered when"], truth::RULES.iter().map(|rule| *rule.about()))
 }

@@ -3,6 +3,8 @@
 
 use std::ffi::OsString;
 
+use assay_study::study::fields;
+
 /// What people type for our commands.
 const COMMANDS: &[(&str, &str)] = &[
     ("bench", "check"),
@@ -39,6 +41,7 @@ const COMMANDS: &[(&str, &str)] = &[
 
 /// What people type for our options, and what those are called here: the first that the command has.
 const OPTIONS: &[(&str, &[&str])] = &[
+    ("--area", &["--set area.size=SIZE"]),
     ("--bs", &["--set block_size=LEVEL"]),
     ("--duration", &["--budget"]),
     ("--every", &["--interval"]),
@@ -47,28 +50,29 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("--fast", &["--quick"]),
     ("--for", &["--duration"]),
     ("--iodepth", &["--set queue_depth=LEVEL"]),
-    ("--max-runs", &["--runs", "--replicates"]),
-    ("--min-runs", &["--runs", "--replicates"]),
+    ("--max-runs", &["--replicates"]),
+    ("--min-runs", &["--replicates"]),
+    ("--no-shell", &["--set shell=false"]),
     ("--parameter-scan", &["--parameter-list NAME VALUE,VALUE"]),
     ("--port", &["--listen ADDRESS:PORT"]),
     ("--reference", &["--baseline"]),
     ("--repeat", &["--replicates"]),
     ("--runs", &["--replicates"]),
-    ("--runtime", &["--budget", "--duration"]),
-    ("--shell", &["--no-shell"]),
-    ("--size", &["--area"]),
+    ("--runtime", &["--set runtime=TIME", "--budget", "--duration"]),
+    ("--size", &["--set area.size=SIZE", "--area"]),
     ("--threads", &["--set threads=LEVEL"]),
-    ("--time", &["--budget", "--duration"]),
-    ("-N", &["--no-shell"]),
-    ("-i", &["--ignore-failure"]),
+    ("--time", &["--set runtime=TIME", "--budget", "--duration"]),
+    ("-N", &["--set shell=false"]),
+    ("-i", &["--set ignore_failure=true"]),
     ("-p", &["--prepare"]),
-    ("-r", &["--runs", "--replicates"]),
+    ("-r", &["--replicates"]),
 ];
 
 /// Why what other tools need to be told is left out here.
-const NOTHING_IS_FORCED: &str = "Assay has no force option; name what it may overwrite or change.";
-const RUN_ONCE_BEFORE: &str = "each command has one warm-up run; leave it out.";
-const NOTHING_IS_ASKED: &str = "this command asks no questions; leave it out.";
+const NOTHING_IS_FORCED: &str = "Assay has no force option; name what to overwrite or change.";
+const RUN_ONCE_BEFORE: &str =
+    "Assay already runs each command once as a warm-up; remove the option.";
+const NOTHING_IS_ASKED: &str = "this command does not prompt; remove the option.";
 
 /// What other tools need to be told and this one does by itself; some of it only beside an option of ours.
 const NEEDLESS: &[(&str, Option<&str>, &str)] = &[
@@ -90,7 +94,24 @@ pub(super) fn is_harmful_tip(line: &str) -> bool {
 /// Whether a command has an option, by the name that is typed; what may follow it does not matter.
 fn has(command: &clap::Command, option: &str) -> bool {
     let name = option.split(' ').next().and_then(|word| word.strip_prefix("--"));
+    if option.starts_with("--set ") && !takes_keys(command) {
+        return false;
+    }
     name.is_some() && command.get_arguments().any(|own| own.get_long() == name)
+}
+
+/// Whether `--set` of a command sets keys of a study.
+fn takes_keys(command: &clap::Command) -> bool {
+    ["run", "plan"].contains(&command.get_name())
+}
+
+/// The option that sets the key that a word is called like: `--runs-per-trial` is `--set runs_per_trial=VALUE`.
+fn key(wrong: &str, command: &clap::Command) -> Option<String> {
+    let name = wrong.strip_prefix("--").filter(|_| takes_keys(command))?.replace('-', "_");
+    let named = fields::tables().find(|table| table.find(&name).is_some())?;
+    let is_part = fields::STUDY.find(named.label).is_some();
+    let table = if is_part { format!("{}.", named.label) } else { String::new() };
+    Some(format!("--set {table}{name}=VALUE"))
 }
 
 /// A sentence on what was meant instead of a word that is none of ours; an option only if the command has it.
@@ -102,8 +123,9 @@ pub(super) fn instead(wrong: &str, command: &clap::Command) -> Option<String> {
         return Some((*why).to_owned());
     }
     let ours = if wrong.starts_with('-') {
-        let (_, ours) = OPTIONS.iter().find(|(theirs, _)| *theirs == wrong)?;
-        ours.iter().find(|option| has(command, option)).map(|option| (*option).to_owned())?
+        let ours = OPTIONS.iter().find(|(theirs, _)| *theirs == wrong);
+        let ours = ours.and_then(|(_, ours)| ours.iter().find(|option| has(command, option)));
+        ours.map(|option| (*option).to_owned()).or_else(|| key(wrong, command))?
     } else {
         let (_, ours) = COMMANDS.iter().find(|(theirs, _)| *theirs == wrong)?;
         format!("assay {ours}")
@@ -206,9 +228,7 @@ mod tests {
         // Other slips are helped with as ever.
         assert!(told("assay check --quik").unwrap().contains("--quick"));
         let told = told("assay advise undo --yes").unwrap();
-        assert!(
-            told.contains("this command asks no questions; leave it out. See assay advise undo")
-        );
+        assert!(told.contains("does not prompt; remove the option"));
     }
 
     /// What a text says that was meant.
@@ -265,6 +285,9 @@ mod tests {
         is("assay peer --runtime 1h", "--duration");
         is("assay check --time 10s", "--budget");
         is("assay run queue-depth --duration 10s", "--budget");
+        is("assay run queue-depth --time 10s", "--set runtime=TIME");
+        is("assay plan queue-depth --must-detect=9%", "--set gate.must_detect=VALUE");
+        is("assay run --command true --ignore-failure", "--set ignore_failure=VALUE");
         is("assay report --export-markdown a.md", "--format");
         is("assay compare A B --export-json", "--json");
         is("assay advise confirm --runs 10", "--replicates");
@@ -273,7 +296,7 @@ mod tests {
         }
         // What is true of commands that are timed is said of them alone.
         assert!(told("assay run --command true --warmup 3").unwrap().contains(RUN_ONCE_BEFORE));
-        assert!(!told("assay watch --warmup 3").unwrap().contains("leave it out"));
+        assert!(!told("assay watch --warmup 3").unwrap().contains("remove the option"));
     }
 
     #[test]

@@ -32,10 +32,8 @@ mod hold_pages;
 mod import;
 mod in_vm_drive;
 mod inventory;
-mod kept;
 mod label;
 mod like;
-mod limit;
 mod list;
 mod meant;
 mod micro;
@@ -101,14 +99,14 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ASSAY_BUILT
 const GUIDE: &str = "\
 Benchmark storage; compare settings, commands and commits. Start with:
 
-  assay check --quick     this directory, in about 15 s; needs no root
-  assay check /mnt/card   a card, stick or other drive, in about a minute
-  assay run queue-depth   a study that compares settings
-  assay list presets      the studies that come with Assay
+  assay check --quick     benchmark this directory in about 15 s (no root)
+  assay check /mnt/card   benchmark a card, stick or other drive
+  assay run queue-depth   run a study that compares settings
+  assay list presets      list the included studies
 
-  assay show              the latest result again
-  assay doctor            what this machine can measure
-  assay --help            all commands
+  assay show              show the latest result
+  assay doctor            show what this machine can measure
+  assay --help            list all commands
 ";
 
 /// What a manual page shows.
@@ -117,12 +115,12 @@ Examples:
   assay check                    benchmark this directory
   assay check --quick /mnt/card  benchmark a card in about 15 s
   assay run queue-depth          run a study that compares settings
-  assay plan queue-depth         show what it would run, change and detect
-  assay import trials.csv        import your own numbers
+  assay plan queue-depth         show what a study would run, change and detect
+  assay import trials.csv        import trials from a table
   assay show                     show the latest result
   assay watch                    show live I/O latency and throughput
-  assay list presets             list the studies that come with Assay
-  assay articles                 show published claims, checked
+  assay list presets             list the included studies
+  assay articles                 show published claims with verdicts
 ";
 
 /// Columns of pages that are kept, and of help where there is no terminal.

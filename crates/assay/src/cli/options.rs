@@ -4,8 +4,7 @@
 use clap::{Arg, ArgAction, Command};
 
 use super::VERSION;
-use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::{Needs, Work, command, io, observe, recorded};
+use assay_kinds::work::{Needs, Work};
 use assay_machine::factors::{self, Role};
 use assay_study::plan;
 use assay_study::study::Study;
@@ -64,38 +63,19 @@ const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
 /// Options by heading, in the order of the page.
 type Table = &'static [(&'static str, &'static [Row])];
 
-/// What stands before the options of kinds.
-const FIRST: Table = &[
+/// The whole page.
+const ALL: Table = &[
     (
         "Configurations",
         &[
             first("set", every),
             first("baseline", every),
-            first("primary", every),
-            first("margin", every),
-            own("limit", limited),
-            own("harm", others),
-            own("like", content),
-            own("claimed", card),
-            own("price", card),
-            more("meter", trials),
-            more("partly", trials),
-        ],
-    ),
-    (
-        "Duration",
-        &[
+            first("replicates", trials),
+            more("seed", trials),
             first("quick", trials),
             first("budget", trials),
-            first("replicates", trials),
-            first("until", every),
-            own("race", race),
-            more("closeness", race),
-            more("screen", race),
-            more("confirm", race),
-            own("time", timed),
-            more("seed", trials),
-            more("wait", trials),
+            first("until", trials),
+            first("against", trials),
         ],
     ),
     (
@@ -103,20 +83,12 @@ const FIRST: Table = &[
         &[
             first("scratch", trials),
             first("destroy", storage),
-            own("area", storage),
+            more("wait", trials),
             more("allow-tunable", trials),
             own("as-root", programs),
-        ],
-    ),
-    (
-        "Several hosts",
-        &[
             more("coordinator", trials),
-            more("rank", trials),
-            more("ranks", trials),
-            more("lost", trials),
-            more("grace", trials),
-            more("fleet-wait", trials),
+            own("reboots", recorded_trials),
+            own("yes", recorded_trials),
         ],
     ),
     (
@@ -125,51 +97,22 @@ const FIRST: Table = &[
             first("command", commands),
             own("command-name", commands),
             first("parameter-list", commands),
-            own("env", commands),
-            own("rev", commands),
-            own("parse", commands),
-            own("parse-file", commands),
-            own("same-output", commands),
-            own("trial-setup", commands),
+            first("rev", commands),
+            own("build", commands),
             own("setup", commands),
             first("prepare", commands),
             own("conclude", commands),
-            own("cold", commands),
-            own("no-shell", commands),
-            own("ignore-failure", commands),
-            own("timeout", commands),
-            own("input", commands),
-            own("runs", commands),
-            own("check", commands),
-            own("needs", commands),
-        ],
-    ),
-    ("Builds", &[own("source", tree), own("build", builds), own("clean", tree)]),
-];
-
-/// What stands behind them.
-const LAST: Table = &[
-    (
-        "Virtual machine",
-        &[
-            more("vm-memory", virtual_machine),
-            more("vm-cpus", virtual_machine),
-            more("vm-kernel", virtual_machine),
-            more("vm-fetch", virtual_machine),
+            own("parse", commands),
         ],
     ),
     (
         "Output",
         &[
-            first("commands", trials),
-            first("watch", trials),
-            first("against", trials),
             first("gate", trials),
-            more("must-detect", trials),
-            more("gate-metric", trials),
-            more("allow-inconclusive", trials),
             more("exit-inconclusive", trials),
             more("junit", trials),
+            first("commands", trials),
+            first("watch", trials),
             first("json", every),
             more("markdown", every),
             first("quiet", every),
@@ -187,46 +130,12 @@ fn trials(of: &Subject) -> bool {
     of.has_trials()
 }
 
-/// Whether its settings can win by one number.
-fn race(of: &Subject) -> bool {
-    of.has_trials() && of.works().count() == 1 && !of.study.finds_rate()
-}
-
 fn recorded_trials(of: &Subject) -> bool {
     !of.has_trials()
 }
 
 fn commands(of: &Subject) -> bool {
     of.of_commands
-}
-
-/// Whether something in it has a limit: its memory, or the response that it looks for the most load of.
-fn limited(of: &Subject) -> bool {
-    of.study.finds_rate() || of.works().any(|work| work.clone().limit_memory(Bytes(1)))
-}
-
-fn others(of: &Subject) -> bool {
-    of.works().any(|work| observe::Asked::of(work).is_some())
-}
-
-/// Whether it states how much of what it writes compresses.
-fn content(of: &Subject) -> bool {
-    let asked = |work| io::Asked::of(work).map(|own| own.compressibility);
-    of.works().any(|work| matches!(asked(work), Some(io::Content::Partly(_))))
-}
-
-fn card(of: &Subject) -> bool {
-    of.study.card.is_some()
-}
-
-/// Whether any of its trials take the time that they are given.
-fn timed(of: &Subject) -> bool {
-    let odd = Some(Time(7));
-    of.works().any(|work| {
-        let mut own = work.clone();
-        own.set_span(odd, None);
-        own.time() == odd
-    })
 }
 
 /// Whether a device can be overwritten for it.
@@ -239,18 +148,6 @@ fn programs(of: &Subject) -> bool {
     of.works().any(|work| work.kind().runs_programs)
 }
 
-fn tree(of: &Subject) -> bool {
-    of.works().any(|work| command::Asked::of(work).is_some_and(command::Asked::has_tree))
-}
-
-fn builds(of: &Subject) -> bool {
-    tree(of) || commands(of)
-}
-
-fn virtual_machine(of: &Subject) -> bool {
-    of.works().any(|work| matches!(work, Work::Durability(_)))
-}
-
 /// Whether it may be taken to another target.
 pub(super) fn takes_target(of: &Subject) -> bool {
     of.has_trials()
@@ -258,19 +155,7 @@ pub(super) fn takes_target(of: &Subject) -> bool {
 
 /// All of them, each with its heading, in the order of the page.
 fn all() -> impl Iterator<Item = (&'static str, Row)> {
-    rows(FIRST).chain(of_records()).chain(rows(LAST))
-}
-
-fn rows(table: Table) -> impl Iterator<Item = (&'static str, Row)> {
-    table.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, *row)))
-}
-
-/// Those of a kind whose trials are recorded.
-fn of_records() -> impl Iterator<Item = (&'static str, Row)> {
-    let options = recorded::kind().map(|(_, recording)| &recording.options);
-    options.into_iter().flat_map(|options| {
-        options.all().map(|option| (options.heading, own(option.name, recorded_trials)))
-    })
+    ALL.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, *row)))
 }
 
 /// The row of an option, with its heading and its place on the page.
@@ -349,11 +234,10 @@ mod tests {
         // No heading of a flattened struct comes to what stands behind it.
         for (name, heading) in [
             ("scratch", "Target"),
-            ("meter", "Configurations"),
             ("watch", "Output"),
             ("gate", "Output"),
             ("quiet", "Output"),
-            ("vm-cpus", "Virtual machine"),
+            ("reboots", "Target"),
         ] {
             let run = &commands()[0];
             let arg = options(run).find(|arg| arg.get_long() == Some(name)).unwrap();
@@ -375,36 +259,17 @@ mod tests {
     fn a_study_has_its_own_options_and_no_others() {
         // Each with a study that it is for, and one that it is not for.
         for (option, study, other) in [
-            ("limit", "small-memory", "queue-depth"),
-            ("limit", "max-rate", "queue-depth"),
-            ("harm", "production", "queue-depth"),
-            ("time", "queue-depth", "stack-size"),
-            ("race", "queue-depth", "schedulers"),
-            ("race", "production", "schedulers"),
-            ("confirm", "queue-depth", "schedulers"),
-            ("source", "compile", "queue-depth"),
             ("as-root", "compile", "queue-depth"),
-            ("claimed", "flash", "queue-depth"),
-            ("like", "compression", "queue-depth"),
             ("destroy", "queue-depth", "stack-size"),
-            ("vm-cpus", "durability", "compile"),
+            ("reboots", "boot", "production"),
+            ("replicates", "queue-depth", "boot"),
         ] {
             assert!(of(study).contains(option), "--{option} is missing in {study}");
             assert!(!of(other).contains(option), "--{option} is in {other}");
         }
-        if let Some((entry, recording)) = recorded::kind() {
-            let (own, other) = (of(entry.about.name), of("production"));
-            for option in recording.options.all() {
-                assert!(own.contains(option.name) && !other.contains(option.name), "{option:?}");
-            }
-            assert!(!own.contains("replicates") && of("queue-depth").contains("replicates"));
-        }
         for (name, _) in presets::all() {
             let own = of(name);
-            assert!(
-                ["set", "margin", "json", "help"].iter().all(|one| own.contains(*one)),
-                "{name}"
-            );
+            assert!(["set", "json", "help"].iter().all(|one| own.contains(*one)), "{name}");
             // Those are for lines of commands in the place of a study.
             assert!(!own.contains("command") && !own.contains("prepare"), "{name}");
         }

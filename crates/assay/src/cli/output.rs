@@ -99,7 +99,7 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// Refuses to call a command done whose result nobody got.
 pub fn kept() -> Outcome<()> {
     if LOST.load(Ordering::Relaxed) {
-        return Err(Failure::refused("cannot write standard output; free space on its disk"));
+        return Err(Failure::refused("cannot write to standard output; free disk space"));
     }
     Ok(())
 }

@@ -148,12 +148,12 @@ fn sentence(paragraph: &str) -> String {
 
 fn formats() -> String {
     let mut page = format!(
-        "{MADE}# Formats of other tools\n\n## In: `assay import FILE...`\n\nAssay detects the format from the start \
-         of a file, and reads gzip and UTF-16. All files of one other tool form one study: Assay compares what \
-         differs among the runs of a workload, treats equal runs as replicates, and orders them by time. Runs in \
-         blocks, or in an unknown order, get ratios but no verdicts; `--in-order` states that you name the files in \
-         the order of measurement. `--set FACTOR=VALUE` and `--filename-pattern PATTERN` add what the files do not \
-         contain. A file of another tool may have {} at most.\n",
+        "{MADE}# Formats of other tools\n\n## In: `assay import FILE...`\n\nAssay detects the format from the start of \
+         a file, and reads gzip and UTF-16. All files of one tool form one study: Assay compares the options that \
+         differ between the runs of a workload, treats equal runs as replicates, and orders the runs by time. If the \
+         runs are in blocks, or in an unknown order, Assay reports ratios but no verdicts; `--in-order` declares that \
+         you list the files in the order of measurement. `--set FACTOR=VALUE` and `--filename-pattern PATTERN` add \
+         information that is missing in the files. A file of another tool may be at most {}.\n",
         Bytes(LARGEST_RUNS_BYTES)
     );
     let entries = |page: &mut String, does: &str, abouts: &mut dyn Iterator<Item = About>| {
@@ -169,19 +169,19 @@ fn formats() -> String {
         &mut EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES),
     );
     page.push_str(
-        "\n## Job files of fio: `assay run JOBS.fio`\n\nAssay shows the study that results from a job file and its \
-         differences from fio. If something is unsupported, Assay names its line and meaning, and runs nothing. \
-         `assay plan JOBS.fio --commands` converts back to fio commands. Assay executes nothing from a job file, \
-         leaves the files that it names alone and creates its own next to them. Devices need the same consent as in \
-         any study. Two jobs that run at once become a workload with a background load. Of more jobs, Assay merges \
-         equal ones and refuses more than two that differ. With `--partly` Assay skips unsupported keys and jobs, and \
-         names each with its line.\n",
+        "\n## Job files of fio: `assay run JOBS.fio`\n\nAssay shows the study that results from a job file, and all \
+         differences from fio. If a key is unsupported, Assay reports the line and the meaning of the key, and runs \
+         nothing. `assay plan JOBS.fio --commands` converts the study back to fio commands. Assay executes nothing \
+         from a job file; it does not touch the named files, and creates its own files next to them. Devices need the \
+         same consent as in any study. Two concurrent jobs become a workload with a background load. If more jobs run \
+         concurrently, Assay merges equal jobs, and refuses more than two different jobs. With `--set \
+         ignore_unsupported=true`, Assay skips unsupported keys and jobs, and reports each with its line.\n",
     );
     let keys = |page: &mut String, title: &str, keys: &[&str]| {
         let _ = write!(page, "\n{title}: `{}`.\n", keys.join("`, `"));
     };
     keys(&mut page, "Translated", &fio_job::CORE);
-    keys(&mut page, "Always so in Assay", &fio_job::SAME);
+    keys(&mut page, "Always active in Assay", &fio_job::SAME);
     keys(&mut page, "Ignored, with a note", &fio_job::ONLY_TOLD);
     page
 }
@@ -196,7 +196,7 @@ fn words() -> String {
 
 fn rules() -> String {
     let mut page = format!(
-        "{MADE}# Trust rules\n\nAssay rates each number as trusted, suspect or invalid, by these rules.\n"
+        "{MADE}# Trust rules\n\nAssay uses these rules to rate each number as trusted, suspect or invalid.\n"
     );
     for about in truth::RULES.iter().map(|rule| rule.about()) {
         let _ = write!(
@@ -205,7 +205,7 @@ fn rules() -> String {
             about.name, about.summary, about.text
         );
     }
-    let _ = write!(page, "\n# Rules of comparisons\n\nThese withhold the verdict on two levels.\n");
+    let _ = write!(page, "\n# Rules of comparisons\n\nThese rules withhold comparison verdicts.\n");
     for about in COMPARED {
         let _ = write!(
             page,
@@ -218,7 +218,7 @@ fn rules() -> String {
 
 fn workloads() -> Outcome<String> {
     let mut page = format!(
-        "{MADE}# Workloads\n\n## Kinds of work\n\nA workload is of one kind; its key in a study file is the \
+        "{MADE}# Workloads\n\n## Kinds of work\n\nEach workload has one kind, and the key in the study file is the \
          name of the kind.\n"
     );
     for kind in work::KINDS {
@@ -260,9 +260,9 @@ fn metrics() -> String {
 fn probes() -> String {
     let mut page = format!(
         "{MADE}# Probes\n\nAll probes observe each trial on a real target; `drive-health` reads the drives before and \
-         after the\nstudy. Probes read before and after a trial, never inside the measured time; `assay show --full` \
-         prints\ntheir cost. Records store observations under their names; `*` in the tables is a device name, a \
-         similar name or an index.\n"
+         after the\nstudy. Probes read before and after a trial, never during the measured time; `assay show --full` \
+         prints\nthe cost of each probe. Records store the values of a probe under the names in the table; `*` stands \
+         for a device name, another name or an index.\n"
     );
     for probe in probes::by_name() {
         let about = probe.about;
@@ -285,7 +285,7 @@ fn probes() -> String {
 
 fn figures() -> String {
     let mut page = format!(
-        "{MADE}# Figures\n\nReports draw these figures in this order if the result has the data. A table below each \
+        "{MADE}# Figures\n\nReports show these figures in this order, if the result has the data. A table below each \
          figure\ncontains the same numbers.\n"
     );
     for About { name, summary, text } in FIGURES.iter().map(|kind| kind.about()) {
@@ -296,25 +296,25 @@ fn figures() -> String {
 
 fn factors() -> String {
     let mut page = format!(
-        "{MADE}# Factors\n\nA key of `factors` in a study file, or `--set NAME=LEVEL,LEVEL`, with the levels that are \
-         compared.\nAssay journals each change first and restores it however the study ends; after a\n\
-         `kill -9` or a power loss, `assay restore` does it.\n\n## Of the work\n"
+        "{MADE}# Factors\n\nA factor is a key of `factors` in a study file, or `--set NAME=LEVEL,LEVEL`, with the \
+         levels to compare.\nAssay records each change in a journal first, and restores the original value when the \
+         study ends; after\n`kill -9` or a power loss, run `assay restore`.\n\n## Factors of the workload\n"
     );
     for parameter in work::parameters() {
         entry(&mut page, &parameter.about, parameter.example, None);
     }
     let _ = write!(
         page,
-        "\n### target\n\nWhere the workload runs.\nLevels, for example: `{TARGET_EXAMPLE}`.\n"
+        "\n### target\n\nWhere the workload runs.\nExample levels: `{TARGET_EXAMPLE}`.\n"
     );
-    page.push_str("\n## Of the machine\n");
+    page.push_str("\n## Factors of the machine\n");
     for factor in factors::all() {
         entry(&mut page, factor.about(), factor.example(), Some(factor.role().undone()));
         let name = factor.about().name;
         let live = match factor.not_live(name) {
             _ if name.contains(':') => {
-                "queues of block devices, writeback (`vm.dirty_*`), reclaim, and control group \
-                limits for devices; others with `--allow-tunable`"
+                "block device queues, writeback (`vm.dirty_*`), reclaim, and cgroup limits for devices; other files \
+                with `--allow-tunable`"
                     .to_owned()
             }
             None => "yes".to_owned(),
@@ -328,9 +328,9 @@ fn factors() -> String {
 fn entry(page: &mut String, about: &About, example: &str, undone: Option<&str>) {
     let About { name, summary, text } = about;
     let summary = capital(summary);
-    let _ = write!(page, "\n### {name}\n\n{summary}. {text}\nLevels, for example: `{example}`.\n");
+    let _ = write!(page, "\n### {name}\n\n{summary}. {text}\nExample levels: `{example}`.\n");
     if let Some(undone) = undone {
-        let _ = writeln!(page, "Afterwards: {undone}.");
+        let _ = writeln!(page, "After the study: {undone}.");
     }
 }
 
@@ -342,17 +342,17 @@ fn capital(text: &str) -> String {
 
 fn study_file() -> String {
     let mut page = format!(
-        "{MADE}# Study file\n\nA study is a TOML file: a target, workloads and factors. `assay plan FILE` reads one \
-         and reports\nall mistakes at once; `assay list schema` prints a JSON Schema for editors.\n\n\
-         ```toml\n{}```\n\nAmounts are text with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5%\"`.\n",
+        "{MADE}# Study file\n\nA study is a TOML file: a target, workloads and factors. `assay plan FILE` reads the \
+         file and\nreports all mistakes at once; `assay list schema` prints a JSON Schema for \
+         editors.\n\n```toml\n{}```\n\nAmounts are strings with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5%\"`.\n",
         file::EXAMPLE
     );
     for fields in tables() {
         keys(&mut page, fields);
     }
     page.push_str(
-        "\n## Factors\n\nEach key of `factors` is one of the [factors](factors.md), with a list of levels: text, \
-         whole numbers, `true` or `false`.\n",
+        "\n## Factors\n\nEach key of `factors` is one of the [factors](factors.md), with a list of levels: strings, \
+         integers, `true` or `false`.\n",
     );
     page
 }
@@ -371,7 +371,7 @@ fn keys(page: &mut String, fields: &Fields) {
         let need = match field.need {
             Need::Always => "yes",
             Need::OneOf => "one of these",
-            Need::UnlessFactor => "unless a factor",
+            Need::UnlessFactor => "unless it is a factor",
             Need::Never => "",
         };
         let (name, summary, example) = (field.name, field.summary, field.example);

@@ -17,21 +17,21 @@ use assay_system::system::network::{BitRate, Token, protocol, token};
 
 /// Serve network and power-loss tests of another machine
 ///
-/// Waits for an assay with the same token, returns its datagrams and loads the link with it. For power-loss studies
-/// (durability with grade = "plug") it counts acknowledged writes in memory only: up to 256 trials, each for a day.
-/// It listens on loopback by default. It cannot attack others: it answers only the sender's address, never with
-/// more bytes than it received, and obeys its limits. The token is in a private file or in ASSAY_PEER_TOKEN, never
-/// on the command line.
+/// The peer waits for an assay process with the same token, echoes datagrams and generates load on the link. For
+/// power-loss studies (durability with method = "plug"), the peer counts acknowledged writes in memory: up to 256
+/// trials, each for one day. The peer listens on loopback by default, and cannot be used to attack others: it answers
+/// only the sender, never with more bytes than received, and enforces rate limits. The token is in a private file or
+/// in ASSAY_PEER_TOKEN, never on the command line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay peer --token-file token                   for a test on this machine
-  assay peer --listen 192.168.1.2:7710 --token-file token      for another one
+  assay peer --token-file token                   for tests on this machine
+  assay peer --listen 192.168.1.2:7710 --token-file token      for another host
   assay peer --listen [::]:7710 --duration 2h     all addresses, for two hours
 
 Create a token: (umask 077; head -c 24 /dev/urandom | base64 > token)")]
 pub struct Arguments {
-    /// Listen here, for connections and datagrams
+    /// Listen on this address (TCP and UDP)
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7710")]
     listen: String,
     /// Read the token from this private file
@@ -69,7 +69,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let caught = signals::catch(|times| (times > 1).then_some(130));
     let asked =
         caught.map_err(|error| Failure::refused(format!("cannot catch signals: {error}")))?;
-    output::text(&format!("listening at {own}; press Ctrl-C to stop\n"));
+    output::text(&format!("listening on {own}; press Ctrl-C to stop\n"));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -3,10 +3,9 @@
 use clap::Args;
 
 use super::fleet::FleetArguments;
-use super::recorded::{self, RecordArguments};
+use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
-use super::vm::VmArguments;
-use super::{explain, output};
+use super::{explain, output, vm};
 use crate::store;
 use assay_base::failure::Outcome;
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
@@ -25,36 +24,34 @@ const MOST_LOOKED_AT: usize = 20;
 
 /// Show what a study would run, change and detect
 ///
-/// Changes nothing. Assay computes the smallest detectable difference from the spread of an earlier result of the
-/// same study, if one exists.
+/// Changes nothing. Assay estimates the smallest detectable difference from the spread of an earlier result of the same
+/// study, if such a result exists.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "More: assay plan STUDY --help (that study's), assay plan --help (all)",
+    after_help = "More options: assay plan STUDY --help (one study), assay plan --help (all)",
     after_long_help = "\
 Examples:
   assay plan depth.toml                   preview a study
   assay plan check /dev/sdX               show the contents and ID of a drive
-  assay plan filesystems --scratch            show what it would create and remove
+  assay plan filesystems --scratch            show creations and removals
   assay plan durability --set method=kill
-                                          show which VMs it would kill
-  assay plan depth.toml --replicates 12   show the gain of more replicates
+                                          show which VMs to kill
+  assay plan depth.toml --replicates 12   show the effect of more replicates
   assay plan depth.toml /mnt/x --coordinator n0:7711
-                                          on each host: show the actions of all
+                                          run on each host; shows all hosts
   assay plan check --commands             print the fio commands
-  assay plan 20261120-1031 --commands     print those of a stored result"
+  assay plan 20261120-1031 --commands     print the commands of a stored result"
 )]
 pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
     #[command(flatten)]
-    of_records: RecordArguments,
+    of_reboots: RebootArguments,
     /// Print the equivalent fio commands
     ///
-    /// For a study, or for a stored result as it ran (give its ID as STUDY).
+    /// Accepts a study, or the ID of a stored result as STUDY.
     #[arg(long)]
     commands: bool,
-    #[command(flatten)]
-    vm: VmArguments,
     #[command(flatten)]
     of_fleet: Box<FleetArguments>,
     /// Print one JSON document
@@ -68,20 +65,17 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return explain::of_plan(system, &arguments.of_study, arguments.json);
     }
     let (study, targets) = arguments.of_study.study(system)?;
-    let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
-        Ok(study) => {
-            arguments.of_fleet.not_recorded()?;
-            return recorded::preview(system, study, &arguments.of_records);
-        }
-        Err(study) => study,
-    };
+    if arguments.of_reboots.are_recorded(&study, arguments.of_study.has_targets())? {
+        arguments.of_fleet.not_recorded()?;
+        return recorded::preview(system, study);
+    }
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
-    let study = arguments.vm.for_machines(study, arguments.of_study.names_places())?;
+    let study = vm::in_machines(study, arguments.of_study.names_places())?;
     arguments.of_fleet.alone(&[(study.makes_machines(), "a study in virtual machines")])?;
     let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
-    let own = arguments.of_fleet.own(system)?;
+    let own = arguments.of_fleet.own(system, study.hosts)?;
     let seen = match &own {
         Some(own) => own.plan(system, (study, &targets), &consented, (quick, arguments.json))?,
         None => AllHosts {
@@ -91,7 +85,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     };
     if let Some(own) = own.filter(|own| !own.place.leads()) {
         if !arguments.json {
-            output::message(&format!("{own}: all ranks share one plan, which rank 0 shows"));
+            output::message(&format!(
+                "{own}: all ranks share one plan, and rank 0 prints the plan"
+            ));
         }
         return Ok(());
     }
@@ -102,7 +98,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
     let mut lacks = lacks.clone();
     if study.makes_machines() {
-        let missing = arguments.vm.see_machines(system, study, false).err();
+        let missing = vm::check_machines(system, study).err();
         lacks.extend(missing.map(|failure| failure.message));
     }
     let preview = preview::make(study, plan, (sites, changes, &lacks), stakes, foresight);
@@ -219,7 +215,7 @@ mod tests {
         };
         let (text, preview) = of(2);
         assert!(text.contains("rank 1 (n1): /mnt/1: a file is made; "), "{text}");
-        assert!(text.contains("on each of 2 hosts"), "{text}");
+        assert!(text.contains("on each of the 2 hosts"), "{text}");
         assert!(!preview.changes.contains(&alone.changes[0]), "it is told with its host");
         let (text, preview) = of(40);
         assert!(text.contains("... and 8 more") && !text.contains("n39"), "{text}");

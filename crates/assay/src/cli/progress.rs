@@ -33,14 +33,14 @@ impl Progress {
             Event::Filling { target, done_bytes, of_bytes } => {
                 self.filling(target, *done_bytes, *of_bytes);
             }
-            Event::Making { what } => self.note(&format!("making {what}")),
+            Event::Making { what } => self.note(&format!("preparing {what}")),
             Event::Waiting { text } => self.waits(&format!("waiting: {text}")),
-            Event::Pilot { target } => self.note(&format!("{target}: pilot")),
+            Event::Pilot { target } => self.note(&format!("{target}: pilot trial")),
             Event::Planned { trials, warm_ups, done: 0, expected_ns } => {
                 self.planned(&of_them(*warm_ups), *trials, *expected_ns);
             }
             Event::Planned { trials, done, expected_ns, .. } => {
-                self.planned(&format!(" left of {trials}"), *trials - *done, *expected_ns);
+                self.planned(&format!(" of {trials} left"), *trials - *done, *expected_ns);
             }
             Event::Foreseen { text } => self.warn(text),
             Event::Repeating { trials, warm_ups, expected_ns } => {
@@ -91,13 +91,13 @@ impl Progress {
                 bar.set_length(of);
                 bar.set_position(done);
                 self.note(&format!(
-                    "{target}: writing the area, {} of {}",
+                    "{target}: writing the test area, {} of {}",
                     Bytes(done >> 20 << 20),
                     Bytes(of)
                 ));
             }
             None if self.filling.as_deref() != Some(target) => {
-                output::message(&format!("{target}: writing an area of {}", Bytes(of)));
+                output::message(&format!("{target}: writing a test area of {}", Bytes(of)));
                 self.filling = Some(target.to_owned());
             }
             None => {}
@@ -153,7 +153,7 @@ fn of_them(warm_ups: usize) -> String {
 /// Why trials run that no plan had, with those of them that do not count.
 fn again(warm_ups: usize) -> String {
     let comma = if warm_ups == 0 { "" } else { "," };
-    format!("{}{comma} repeated, because others were disturbed", of_them(warm_ups))
+    format!("{}{comma} repeated because of disturbances", of_them(warm_ups))
 }
 
 /// Whole seconds below two minutes, larger units above.
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_runs_again_tells_its_warm_ups_apart_from_what_a_result_counts() {
-        assert_eq!(again(4), ", 4 of them warm-ups, repeated, because others were disturbed");
-        assert_eq!(again(0), " repeated, because others were disturbed");
+        assert_eq!(again(4), ", 4 of them warm-ups, repeated because of disturbances");
+        assert_eq!(again(0), " repeated because of disturbances");
     }
 }

@@ -20,14 +20,14 @@ pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outc
     let results = identity::results_directory(system)?;
     let proposal = reboots::propose(system, study, boots, results)?;
     let mut text = format!(
-        "restarts this machine {boots} times and records each boot when startup ends, in the result {}\n\
-         until then this unit exists as {}:\n\n{}\n",
+        "restarts this machine {boots} times, and records each boot in the result {} when startup ends\nuntil the last \
+         boot, this unit exists as {}:\n\n{}\n",
         proposal.id,
         proposal.path().display(),
         proposal.unit
     );
     text.extend(proposal.cautions.iter().flat_map(|caution| ["- ", caution, "\n"]));
-    text += "- Assay removes it after the last boot and after any failure; so does assay restore\n";
+    text += "- Assay removes the unit after the last boot and after any failure; assay restore also removes the unit\n";
     output::text(&text);
     if !is_sure {
         output::text("nothing was changed; see `assay run --help`");
@@ -41,7 +41,7 @@ pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outc
     let id = proposal.id.clone();
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
     reboots::start(system, proposal, &mut context)?;
-    output::message(&format!("restarting; afterwards: assay show {id}"));
+    output::message(&format!("restarting; when finished, run: assay show {id}"));
     Ok(())
 }
 
@@ -81,7 +81,7 @@ pub fn resume(
         Step::Done(finished) => running::conclude(system, (*finished).into(), how),
         Step::Ended(finished) => running::close(system, (*finished).into()),
         Step::Restarts { recorded, of } => {
-            output::message(&format!("boot {recorded} of {of} is recorded; restarting"));
+            output::message(&format!("recorded boot {recorded} of {of}; restarting"));
             Ok(())
         }
     }

@@ -40,19 +40,15 @@ fn is_command(line: &str) -> bool {
 
 /// Lines that are refused, with what is said and the next command.
 const REFUSED: [(&str, &str, &str); 12] = [
-    ("check /proc", "a virtual filesystem that stores nothing", "assay check --quick /mnt/card"),
-    (
-        "plan queue-depth /proc",
-        "a virtual filesystem that stores nothing",
-        "assay check --quick /mnt/card",
-    ),
+    ("check /proc", "a virtual filesystem", "assay check --quick /mnt/card"),
+    ("plan queue-depth /proc", "a virtual filesystem", "assay check --quick /mnt/card"),
     ("run /bin/tool", "is a program, not a study", "assay run --command /bin/tool"),
-    ("plan jobs.fio", "no file `jobs.fio` here", "assay list presets"),
+    ("plan jobs.fio", "there is no file `jobs.fio` in this directory", "assay list presets"),
     ("run xyzzy", "no preset or file named `xyzzy`", "assay list presets"),
     (
         "run large-files /small",
         "/small has 95 MiB free, less than the area of",
-        "assay run large-files /small --area 47MiB",
+        "assay run large-files /small --set area.size=47MiB",
     ),
     (
         "check /small --area 1GiB",
@@ -68,7 +64,7 @@ const REFUSED: [(&str, &str, &str); 12] = [
     ),
     (
         "plan schedulers /home/me",
-        "name one, or try it with --scratch",
+        "give a device, or try --scratch",
         "assay run queue-depth /home/me --set queue_depth=8 --set scheduler=none,mq-deadline,kyber,bfq",
     ),
     ("run 'sleep 1'", "to time a command", "assay run --command 'sleep 1'"),
@@ -99,7 +95,7 @@ fn the_smaller_area_that_a_refusal_names_is_planned() {
     for (free, area) in [(100_000_000, "47MiB"), (20 << 20, "16MiB")] {
         fake.add(&format!("space /small {free} 200000000\n")).unwrap();
         let told = dispatched(&fake, PLAN).unwrap_err().message;
-        let next = format!("{PLAN} --area {area}");
+        let next = format!("{PLAN} --set area.size={area}");
         assert!(named(&told).contains(&format!("assay {next}")), "{told}");
         dispatched(&fake, &next).unwrap_or_else(|failure| panic!("{next}: {}", failure.message));
     }

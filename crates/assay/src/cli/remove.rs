@@ -13,14 +13,14 @@ use assay_system::system::{System, identity};
 #[command(after_help = "\
 Examples:
   assay remove 20261120-103107-a3f9
-  assay remove --builds                delete the builds of runs with --rev")]
+  assay remove --builds                delete cached builds of --rev")]
 pub struct Arguments {
     /// Result IDs or unique prefixes
     #[arg(value_name = "ID", required_unless_present = "builds")]
     results: Vec<String>,
     /// Delete the cached builds of --rev
     ///
-    /// Assay rebuilds them on demand and keeps builds that are in use.
+    /// Assay keeps builds in use, and rebuilds deleted builds on demand.
     #[arg(long)]
     builds: bool,
 }
@@ -54,8 +54,9 @@ fn trees(system: &dyn System) -> Outcome<()> {
     match stays.first() {
         None => Ok(()),
         Some(first) if stays.len() == 1 => Err(Failure::refused(first.clone())),
-        Some(first) => {
-            Err(Failure::refused(format!("{first}; {} others were not removed", stays.len() - 1)))
-        }
+        Some(first) => Err(Failure::refused(format!(
+            "{first}; {} more results were not removed",
+            stays.len() - 1
+        ))),
     }
 }

@@ -41,16 +41,16 @@ fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
     }
     if !is_kept {
         return Err(Failure::mistake(format!(
-            "no stored recording {}; choose one from assay list results",
+            "no stored trace {}; choose a trace from assay list results",
             work.trace
         )));
     }
     let until_ns = work.trace_length.map(|span| span.0);
     let found = requests::source(system, &directory, work.device.as_deref(), until_ns)
-        .map_err(|why| Failure::mistake(format!("the recording {}: {why}", work.trace)))?;
+        .map_err(|why| Failure::mistake(format!("trace {}: {why}", work.trace)))?;
     if work.source.as_ref().is_some_and(|meant| *meant != found) {
         return Err(Failure::refused(format!(
-            "the recording {} differs from the study's recording; leave source out to use this one",
+            "trace {} differs from the trace of the study; to use this trace, remove source",
             work.trace
         )));
     }

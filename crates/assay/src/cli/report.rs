@@ -17,19 +17,19 @@ use assay_system::system::System;
 
 /// Write results as HTML or Markdown pages
 ///
-/// The page is one file without external resources, complete without its script. Several results are compared
-/// first, then shown one by one. Above 2,000 trials, a linked file next to the page contains their values. With
-/// --all, Assay writes a folder with a page per result and a sortable index, index.html, for any web server or for
-/// opening from disk.
+/// The page is one file without external resources, and works without JavaScript. With several results, the page starts
+/// with a comparison. For results with over 2,000 trials, a linked file next to the page contains the values. With
+/// --all, Assay writes a directory with a page per result and a sortable index.html, which you can serve or open from
+/// disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay report                          the latest result, as assay-ID.html
-  assay report 20261120-1031 -o a.html  one result, in this file
-  assay report 20261120 20261119        compare two results, then show each
-  assay report --by platform BARE GUEST all in percent of bare metal, then each
-  assay report --all -o site            a page per result and an index
-  assay report --format markdown        text for a wiki, figures as SVG files")]
+  assay report                          write assay-ID.html of the latest result
+  assay report 20261120-1031 -o a.html  write one result to this file
+  assay report 20261120 20261119        compare two results and show each
+  assay report --by platform BARE GUEST in percent of bare metal
+  assay report --all -o site            write a page per result and an index
+  assay report --format markdown        write text for a wiki and SVG figures")]
 pub struct Arguments {
     /// Result IDs, unique prefixes or bundles [default: the latest]
     #[arg(value_name = "ID|PATH")]
@@ -39,7 +39,7 @@ pub struct Arguments {
     all: bool,
     #[command(flatten)]
     places: ByPlace,
-    /// Write to this file (--all: folder); - for standard output
+    /// Write to this file (--all: directory); - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Choose the format
@@ -81,7 +81,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         }
         Format::Markdown if standard => {
             return Err(Failure::mistake(
-                "figures are written next to the text; give a file with -o FILE.md",
+                "Assay writes figures next to the text; give a file with -o FILE.md",
             ));
         }
         Format::Markdown => {
@@ -101,9 +101,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// Writes a page for each stored result, then the index that leads to them.
 fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     if folder == Path::new("-") {
-        return Err(Failure::mistake(
-            "--all writes several files; give a directory with -o FOLDER",
-        ));
+        return Err(Failure::mistake("--all writes several files; give a directory with -o DIR"));
     }
     output::may_be_folder(system, folder)?;
     let mut entries: Vec<SiteEntry> = Vec::new();
@@ -130,7 +128,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
         entries.push(SiteEntry { id, listed });
     }
     if entries.is_empty() {
-        return Err(Failure::mistake("no result yet; run assay check"));
+        return Err(Failure::mistake("no results yet; run assay check"));
     }
     output::page_below(system, folder, site::INDEX, &site::index(&entries))?;
     output::text(&folder.join(site::INDEX).display().to_string());

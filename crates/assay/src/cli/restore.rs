@@ -26,8 +26,8 @@ const NETWORK_SPACES: &str = "network-name-spaces";
 
 /// Restore settings, mounts and devices after a crash
 ///
-/// Reverts the changes in the journals of ended runs, last change first: settings, mounts, loop devices, files. It
-/// leaves restored items alone, so you can run it at any time.
+/// Reverts all changes in the journals of ended runs, last change first: settings, mounts, loop devices, files. Safe
+/// to run at any time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -51,14 +51,14 @@ struct Document<'a> {
     /// What would be looked at, where nothing was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<&'a [String]>,
-    /// What was put back.
+    /// What was restored.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<&'a [String]>,
     /// Where nothing was left to do, and why.
     nothing: &'a [String],
-    /// What could not be put back, and why.
+    /// What could not be restored, and why.
     failed: &'a [String],
-    /// Runs that put back by themselves what they changed.
+    /// Runs that restored by themselves what they changed.
     running: &'a [String],
     /// Files that power cuts left, which a study still has to judge.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -68,11 +68,11 @@ struct Document<'a> {
 /// What was found, and what became of it.
 #[derive(Default)]
 struct Restored {
-    /// What was put back, or would be looked at.
+    /// What was restored, or would be looked at.
     done: Vec<String>,
     nothing: Vec<String>,
     failed: Vec<String>,
-    /// Runs that put back by themselves what they changed.
+    /// Runs that restored by themselves what they changed.
     running: Vec<String>,
     /// Files that power cuts left, which a study still has to judge.
     kept: Vec<String>,
@@ -140,7 +140,7 @@ fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>,
         Err(HoldError::Held { process, .. }) => {
             let process = process.map_or_else(String::new, |id| format!(" (process {id})"));
             let id = &journal.id;
-            Err(format!("another assay{process} uses the network namespaces of {id}"))
+            Err(format!("another assay process{process} uses the network namespaces of {id}"))
         }
         free => Ok(free.ok()),
     }
@@ -191,7 +191,7 @@ fn trees(system: &dyn System, home: &Path, dry_run: bool, told: &mut Restored) {
         match removed(system, &tree) {
             Removal::Removed => told.done.push(what),
             Removal::InUse => {
-                told.running.push(format!("another assay is creating the tree {path}"));
+                told.running.push(format!("another assay process is creating the tree {path}"));
             }
             Removal::Failed(why) => told.failed.push(format!("{what}: {why}")),
         }
@@ -251,13 +251,12 @@ fn whose(busy: &Busy) -> String {
 }
 
 impl Restored {
-    /// The exit code is the same with `--dry-run`: of what cannot be put back, else of what cannot be
-    /// put back yet.
+    /// The exit code is the same with `--dry-run`: of what cannot be restored, else of what cannot be restored yet.
     fn ending(&self) -> Outcome<()> {
         if !self.failed.is_empty() {
             return Err(Failure::not_restored(format!(
-                "cannot restore {} of {}; free what uses it, or restart the machine, which resets settings; then run \
-                 assay restore again",
+                "cannot restore {} of {}; stop the programs that use the devices or mounts, or restart the machine; \
+                 then run assay restore again",
                 self.failed.len(),
                 self.failed.len() + self.done.len() + self.nothing.len()
             )));
@@ -265,7 +264,7 @@ impl Restored {
         match self.running.first() {
             None => Ok(()),
             Some(running) => Err(Failure::refused(format!(
-                "{running}: it restores its changes when it ends; wait for it"
+                "{running}; wait until the run ends and restores its changes"
             ))),
         }
     }
@@ -286,7 +285,7 @@ impl Restored {
             return;
         }
         // What is as it was already is seen when it is undone.
-        let word = if arguments.dry_run { "to check" } else { "put back" };
+        let word = if arguments.dry_run { "to check" } else { "restored" };
         let lines = done.iter().map(|line| format!("{word}: {line}\n"));
         let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
         let lines = lines.chain(failed.iter().map(|line| format!("NOT restored: {line}\n")));
@@ -413,7 +412,7 @@ mod tests {
                 told.contains("(process 4711)") && told.contains("network namespaces of lab"),
                 "{told}"
             );
-            assert_eq!(is_left(&fake), dry_run, "all else is put back");
+            assert_eq!(is_left(&fake), dry_run, "all else is restored");
         }
         assert!(fake.files().contains_key(space));
         let fake = left();

@@ -16,17 +16,17 @@ use assay_system::system::System;
 
 /// Continue an interrupted study
 ///
-/// Assay keeps the plan from before the first trial. The target must be unchanged.
+/// Assay uses the plan made before the first trial. The target must be unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay resume                  the latest result
-  assay resume 20261120-1031    the result with this ID prefix")]
+  assay resume                  resume the latest result
+  assay resume 20261120-1031    resume the result with this ID prefix")]
 pub struct Arguments {
     /// Result ID or a unique prefix [default: the latest]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Overwrite this device: ID and +NAMEs of its contents now
+    /// Overwrite this device: ID and +NAMEs of its current contents
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     /// What the unit of assay run boot --reboots says
@@ -55,8 +55,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if acting.stored.plan.is_only_watched() {
         let id = &acting.stored.id;
         return Err(Failure::refused(format!(
-            "cannot resume {id}: it is a truncated recording; record again with assay watch, and delete this one with \
-             assay remove {id}"
+            "cannot resume {id}: truncated recording; record again with assay watch, and delete this result with assay \
+             remove {id}"
         )));
     }
     if plan::recorded::asked(&acting.stored.study).is_some() {
@@ -71,7 +71,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
     if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {
         return Err(Failure::mistake(format!(
-            "{} has ended; see it with assay show {}, or run the study again with assay run",
+            "{} has ended; use assay show {}, or run the study again with assay run",
             stored.id, stored.id
         )));
     }

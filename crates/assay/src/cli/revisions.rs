@@ -43,7 +43,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     };
     if let Some(other) = other {
         return Err(Failure::mistake(format!(
-            "this study runs in trees of commits, in {}; leave {other} out",
+            "this study runs in checked-out commits, in {}; remove {other}",
             place.display()
         )));
     }
@@ -75,7 +75,7 @@ fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Ou
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
     if !work.commits.iter().all(by_digits) && repository.is_changed()? {
         output::message(&format!(
-            "uncommitted changes in {path} are not measured; a revision is a commit"
+            "Assay measures commits only, without the uncommitted changes in {path}"
         ));
     }
     work.repository = Some(path);
@@ -121,7 +121,7 @@ pub fn make<'s>(
     if let Some(program) = identical {
         let levels = request.study.factors.get(REVISION).map(|all| all.join(" and "));
         return Err(Failure::needless(format!(
-            "the builds of {} are identical ({program}, byte by byte); nothing was measured",
+            "the builds of {} are identical ({program}, byte for byte); Assay measured nothing",
             levels.unwrap_or_default()
         )));
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_study_without_a_repository_stays_as_it_is() {
         let study = super::super::commands::CommandArguments::of_lines(vec!["true".to_owned()]);
-        let study = study.study().unwrap();
+        let study = study.study(false).unwrap();
         let fake = assay_system::system::Fake::new();
         assert_eq!(resolved(&fake, study.clone()).unwrap(), study);
         assert!(fake.executed().is_empty(), "nobody asked git");

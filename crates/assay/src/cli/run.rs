@@ -5,11 +5,9 @@ use clap::Args;
 use super::compare::Against;
 use super::confirm;
 use super::fleet::FleetArguments;
-use super::race::Confirming;
-use super::recorded::{self, RecordArguments};
+use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
-use super::vm::VmArguments;
-use super::{gate, reboots, running};
+use super::{gate, race, reboots, running, vm};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
@@ -22,17 +20,17 @@ use assay_verdict::analysis;
 const FIRST: &str = "\
 Examples:
   assay plan queue-depth                 show actions, time and sensitivity
-  assay run queue-depth                  run it in this directory
-  assay run depth.toml /mnt/card         run a study file there
-  assay run queue-depth --set queue_depth=1,4  other levels, or another factor
+  assay run queue-depth                  run a preset in this directory
+  assay run depth.toml /mnt/card         run a study file on a card
+  assay run queue-depth --set queue_depth=1,4  set levels of a factor
   assay run queue-depth --budget 10m     stop at the replicate nearest to 10 min
   assay run queue-depth --gate 5%        exit 1 if a configuration regresses
   assay run --rev main,HEAD --command X  compare two commits
   assay run queue-depth --watch          show live device statistics
   assay run durability --set method=kill
                                          kill VMs to test durability
-  srun -N4 --ntasks-per-node=1 assay run queue-depth /mnt/x --coordinator n0:7711
-                                         run on four hosts at once
+  srun -N4 assay run queue-depth /mnt/x --coordinator n0:7711
+                                         run on four hosts together
 ";
 const LAST: &str = "  assay run small-memory --help          show the options of this study
   assay list factors                     list what can vary";
@@ -50,13 +48,12 @@ fn examples() -> String {
 
 /// Run a study: compare settings, commands or commits
 ///
-/// A study file names a target, workloads, and factors with their levels. Trials run in random order, with six
-/// replicates of each configuration by default. Assay compares each configuration with the baseline of the same
-/// replicate. Every comparison ends with one of four verdicts: better, worse, equivalent within the margin, or
-/// inconclusive.
+/// A study file defines a target, workloads, and factors with levels. Trials run in random order, with six replicates
+/// of each configuration by default. Assay compares each configuration with the baseline of the same replicate. Each
+/// comparison has one of four verdicts: better, worse, equivalent within the margin, or inconclusive.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "More: assay run STUDY --help (that study's), assay run --help (all)",
+    after_help = "More options: assay run STUDY --help (one study), assay run --help (all)",
     after_long_help = examples()
 )]
 pub struct Arguments {
@@ -64,54 +61,52 @@ pub struct Arguments {
     of_study: StudyArguments,
     /// Show live device statistics
     ///
-    /// With the progress of the study.
+    /// The page also shows the progress of the study.
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
     #[command(flatten)]
     waiting: running::Waiting,
     #[command(flatten)]
-    of_records: RecordArguments,
-    #[command(flatten)]
-    confirming: Confirming,
+    of_reboots: RebootArguments,
     #[command(flatten)]
     against: Against,
     #[command(flatten)]
     how: running::Printing,
     #[command(flatten)]
-    vm: VmArguments,
-    #[command(flatten)]
     of_fleet: Box<FleetArguments>,
 }
 
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
-    arguments.against.check(system, &mut arguments.of_study.gate)?;
-    arguments
-        .of_fleet
-        .alone(&[(arguments.watch, "--watch"), (arguments.confirming.is_asked(), "--confirm")])?;
+    arguments.against.check(system, &mut arguments.of_study)?;
     let (study, mut targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
     arguments.against.check_race(&study)?;
-    let study = arguments.vm.for_machines(study, arguments.of_study.names_places())?;
-    arguments.of_fleet.alone(&[(study.makes_machines(), "a study in virtual machines")])?;
-    let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
-        Ok(study) => {
-            arguments.of_fleet.not_recorded()?;
-            if let Some(count) = arguments.of_records.restarts {
-                return reboots::run(system, study, count, arguments.of_records.is_sure);
-            }
-            let ran = recorded::run(system, study, &arguments.of_records, arguments.how.quiet)?;
-            return running::conclude(system, ran, arguments.how);
+    let study = vm::in_machines(study, arguments.of_study.names_places())?;
+    arguments.of_fleet.alone(&[
+        (arguments.watch, "--watch"),
+        (study.stop.confirm, "stop.confirm"),
+        (study.makes_machines(), "a study in virtual machines"),
+    ])?;
+    if arguments.of_reboots.are_recorded(&study, arguments.of_study.has_targets())? {
+        arguments.of_fleet.not_recorded()?;
+        if let Some(count) = arguments.of_reboots.reboots {
+            return reboots::run(system, study, count, arguments.of_reboots.yes);
         }
-        Err(study) => study,
-    };
-    arguments.confirming.check(&study, arguments.watch)?;
+        let ran = recorded::run(system, study, arguments.how.quiet)?;
+        return running::conclude(system, ran, arguments.how);
+    }
+    if study.stop.confirm && arguments.watch {
+        return Err(Failure::mistake(
+            "--watch shows one study, but stop.confirm adds a second study; remove one of the two",
+        ));
+    }
     if study.makes_machines() {
         if arguments.watch {
             return Err(Failure::mistake(
-                "--watch: virtual machines have no device to watch here; leave it out",
+                "--watch: the devices are inside virtual machines; remove --watch",
             ));
         }
-        arguments.vm.see_machines(system, &study, true)?;
+        vm::check_machines(system, &study)?;
         // They are made from here, one after the other.
         targets = vec![HERE.to_owned()];
     }
@@ -141,11 +136,11 @@ fn conducted(
         read: Some(analysis::trial_metric),
         fleet: None,
     };
-    if arguments.confirming.is_asked() {
+    if request.study.stop.confirm {
         return race_and_confirm(system, request, arguments);
     }
     let quiet = arguments.how.quiet;
-    let own = arguments.of_fleet.own(system)?;
+    let own = arguments.of_fleet.own(system, request.study.hosts)?;
     let ran = match &own {
         Some(own) => own.run(system, request, quiet),
         None if arguments.watch => running::run_on_page(system, request),
@@ -168,14 +163,14 @@ fn race_and_confirm(
     request: Request<'_>,
     arguments: Arguments,
 ) -> Outcome<()> {
-    let Arguments { how, against, confirming, .. } = arguments;
+    let Arguments { how, against, .. } = arguments;
     let blind = against.blind();
     let consented = request.consented.clone();
     let stop = running::stop_on_signals(&running::PUTS_BACK)?;
     let ran = running::run_with(system, request, &stop, how.quiet)?;
     let mut wanted = None;
     let ended = running::end(system, ran, |findings, is_kept| {
-        wanted = confirming.wanted(findings, is_kept);
+        wanted = race::to_confirm(findings, is_kept);
         // Of two documents the one is that of the answer.
         if how.json && wanted.is_some() {
             return Ok(());

@@ -30,8 +30,7 @@ use crate::watch::Strip;
 use assay_runner::real::signals;
 
 /// What a result says of the page of `run --watch`.
-const WITH_PAGE: &str = "this process drew the page of assay watch during trials, once per second until it was closed: \
-                         it used CPU time";
+const WITH_PAGE: &str = "this process updated the page of assay watch once per second during trials, which used CPU time";
 
 /// How a result is told.
 #[derive(Clone, Copy, Debug, Args)]
@@ -75,8 +74,8 @@ impl Unended {
 pub struct Waiting {
     /// Wait for a device in use, e.g. 30m
     ///
-    /// Without it, Assay refuses such a study at once. It shows progress, and fails if the device is still in use
-    /// at the end.
+    /// Without --wait, Assay fails immediately if another study uses the device. While waiting, Assay shows progress;
+    /// it fails if the device is still in use after TIME.
     #[arg(long, value_name = "TIME")]
     wait: Option<Time>,
 }
@@ -129,7 +128,7 @@ pub(super) fn run_stoppable(
 pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         Failure::mistake(
-            "--watch needs a terminal; leave it out, or run assay watch in another terminal",
+            "--watch needs a terminal; remove --watch, or run assay watch in another terminal",
         )
     })?;
     let stop = stop_on_signals(&PUTS_BACK)?;
@@ -245,7 +244,7 @@ pub fn end(
 fn wrong_data(findings: &Findings) -> Option<Failure> {
     let mut said = findings.measurements.iter().flat_map(|cell| &cell.reasons);
     let found = said.find(|own| own.rule == WRONG_DATA && own.trust == Trust::Invalid)?;
-    Some(Failure::gate(format!("written data are corrupt: {}", found.text)))
+    Some(Failure::gate(format!("data corruption: {}", found.text)))
 }
 
 /// Fails where what a kind of work tells of its own is a failure, such as a promise that was lost (exit code 1).
@@ -306,7 +305,7 @@ pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printi
     ));
     if is_kept && !how.quiet {
         output::message(&format!(
-            "stored as {}; show it again with: assay show",
+            "stored as {}; to show this result: assay show",
             findings.study.id
         ));
     }
@@ -329,17 +328,17 @@ fn unkept(finished: &Finished) -> Option<Failure> {
     if finished.directory.is_some() || trials == 0 {
         return None;
     }
-    let why = finished.unkept.as_ref().map_or("no directory for it is set", |it| it.why.as_str());
+    let why = finished.unkept.as_ref().map_or("no result directory is set", |it| it.why.as_str());
     let kept = finished.unkept.as_ref().map_or(0, |it| it.trials);
     let began = if finished.interrupted { "interrupted; " } else { "" };
     let id = &finished.id;
     Some(Failure::partial(match kept {
         0 => format!(
-            "{began}none of the {trials} trials are stored: {why}; set ASSAY_HOME to a directory with free space"
+            "{began}Assay stored none of the {trials} trials: {why}; set ASSAY_HOME to a directory with free space"
         ),
         _ => format!(
-            "{began}the first {kept} of {trials} trials are stored as {id}: {why}{}",
-            onward(finished, "; free space there, then run the others again with")
+            "{began}Assay stored only the first {kept} of {trials} trials, as {id}: {why}{}",
+            onward(finished, "; free disk space, then run the remaining trials with")
         ),
     }))
 }
@@ -354,11 +353,11 @@ fn lost(finished: &Finished) -> Option<Failure> {
     let failed = finished.trials.iter().filter(own).count();
     let first = finished.trials.iter().find(own)?.record.reason.as_deref().unwrap_or("no reason");
     // As the page counts them: a lead-in has no number that could be lost.
-    let all = finished.trials.iter().filter(|own| own.record.status != Status::LeadIn).count();
+    let all = finished.trials.iter().filter(|own| own.record.status != Status::Warmup).count();
     let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
         format!(
-            "a level was rolled back because it harmed the workload: {failed} of {all} trials have no number"
+            "Assay rolled back a level that harmed the workload: {failed} of {all} trials have no number"
         )
     } else {
         format!("{failed} of {all} trials failed (the first: {first})")
@@ -450,12 +449,14 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let findings = analysis::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
     let why = match analysis::enough(&findings, &plan.design.stopping)? {
-        Enough::Decided => "every comparison had a verdict".to_owned(),
-        Enough::Gated => "every row of the gate was decided".to_owned(),
-        Enough::GatedBut => "more replicates would not decide another row of the gate".to_owned(),
+        Enough::Decided => "every comparison has a verdict".to_owned(),
+        Enough::Gated => "every row of the gate is decided".to_owned(),
+        Enough::GatedBut => {
+            "more replicates would not decide any further row of the gate".to_owned()
+        }
         Enough::Narrow(wanted) => {
             format!(
-                "every confidence interval was within {} of its center",
+                "the half-width of every confidence interval is at most {}",
                 show::percent(100.0 * wanted)
             )
         }
@@ -473,13 +474,13 @@ pub(super) struct Patience {
 /// Of a command that makes or changes something.
 pub(super) const PUTS_BACK: Patience = Patience {
     again: "restoring settings; press again to exit now and run assay restore later",
-    over: || Failure::not_restored("exited before everything was restored; run assay restore"),
+    over: || Failure::not_restored("exited before restoring all settings; run assay restore"),
 };
 
 /// Of a command that only looks.
 pub(super) const LOOKS: Patience = Patience {
     again: "stopping; press again to exit now",
-    over: || Failure::interrupted("exited immediately; observations are not stored"),
+    over: || Failure::interrupted("exited without storing the observations"),
 };
 
 /// What is made of a signal.
@@ -574,7 +575,7 @@ mod tests {
         };
         assert_eq!(left_out(2..6, trial::OUT_OF_TIME), None);
         assert_eq!(left_out_beside(Status::Disturbed, 2..6), None);
-        assert_eq!(left_out_beside(Status::LeadIn, 2..6), Some(Kind::Partial));
+        assert_eq!(left_out_beside(Status::Warmup, 2..6), Some(Kind::Partial));
         assert_eq!(left_out(0..6, trial::OUT_OF_TIME), Some(Kind::Partial));
         assert_eq!(left_out(5..6, "input/output error"), Some(Kind::Partial));
     }
@@ -632,17 +633,17 @@ mod tests {
         let finished = full_after(3);
         let id = finished.id.clone();
         let (_, told) = code_and_words(finished);
-        assert!(told.starts_with("the first 3 of 6 trials are stored"), "{told}");
+        assert!(told.contains("stored only the first 3 of 6 trials"), "{told}");
         assert!(told.ends_with(&format!("assay resume {id}")), "{told}");
         let (code, told) = code_and_words(full_after(0));
-        assert!(code == 5 && told.starts_with("none of the 6 trials are stored"), "{told}");
+        assert!(code == 5 && told.contains("stored none of the 6 trials"), "{told}");
         let homeless = Finished { directory: None, ..self::finished() };
         assert_eq!(code_and_words(homeless).0, 5);
     }
 
     #[test]
     fn a_device_that_is_gone_is_a_refusal_that_says_what_is_kept() {
-        let gone = || Some("sdb is gone".to_owned());
+        let gone = || Some("sdb was removed".to_owned());
         let lost = |trials| Finished { gone: gone(), interrupted: true, ..full_after(trials) };
         let kept = Finished { gone: gone(), ..begun() };
         let (id, count) = (kept.id.clone(), kept.trials.len());
@@ -658,7 +659,7 @@ mod tests {
     #[test]
     fn lost_trials_are_counted_as_the_page_counts_them() {
         let mut finished = finished();
-        assert_eq!(finished.trials[0].record.status, Status::LeadIn);
+        assert_eq!(finished.trials[0].record.status, Status::Warmup);
         assert!(lost(&finished).is_none());
         let fail = |trial: &mut Trial| {
             trial.record.status = Status::Failed;

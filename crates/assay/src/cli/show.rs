@@ -12,19 +12,19 @@ use assay_system::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay show                  the latest result
-  assay show 20261120-1031    the result with this ID prefix
-  assay show --full           with every comparison, metric, device and probe
-  assay show --forum          findings first, narrow, to paste into a forum
-  assay show --json           findings for scripts")]
+  assay show                  show the latest result
+  assay show 20261120-1031    show the result with this ID prefix
+  assay show --full           show all comparisons, metrics, devices and probes
+  assay show --forum          print narrow text to paste into a forum
+  assay show --json           print findings for scripts")]
 pub struct Arguments {
     /// Result ID, unique prefix or bundle [default: the latest]
     #[arg(value_name = "ID|PATH")]
     result: Option<String>,
-    /// Show every comparison, metric, device and probe cost
+    /// Show all comparisons, metrics, devices and probe costs
     #[arg(long)]
     full: bool,
-    /// Print narrow text for a forum or mail
+    /// Print narrow text for a forum or email
     #[arg(long, conflicts_with_all = ["full", "json"])]
     forum: bool,
     /// Print one JSON document

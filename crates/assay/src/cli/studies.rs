@@ -19,7 +19,7 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
 pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
     if Path::new(word).extension().is_none_or(|end| end != FIO) {
         return Err(Failure::mistake(format!(
-            "--partly: `{word}` is not a fio job file (FILE.fio); leave it out"
+            "ignore_unsupported: `{word}` is not a fio job file (FILE.fio); remove the option"
         )));
     }
     look(system, word, true, &mut |line| output::message(line))
@@ -42,14 +42,12 @@ fn look(
     let status = system.status(Path::new(word));
     if status.is_ok_and(|status| status.size_bytes > LARGEST_STUDY) {
         let most = Bytes(LARGEST_STUDY);
-        return Err(Failure::mistake(format!(
-            "`{word}` is not a study file: it has more than {most}"
-        )));
+        return Err(Failure::mistake(format!("`{word}` is not a study file: larger than {most}")));
     }
     let text = system.read_text(Path::new(word)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unknown(word),
         ErrorKind::IsADirectory => {
-            Failure::mistake(format!("`{word}` is a directory; name the study file in it"))
+            Failure::mistake(format!("`{word}` is a directory; give a study file"))
         }
         ErrorKind::InvalidData => no_text(system, word),
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
@@ -99,7 +97,11 @@ const FIO: &str = "fio";
 /// A job file of fio, with the study that it comes to and what is done otherwise.
 fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
     let translated = fio_job::translate(word, text, way).map_err(|failure| {
-        let advice = if way.partly { "" } else { "\n--partly skips what is unsupported" };
+        let advice = if way.partly {
+            ""
+        } else {
+            "\n--set ignore_unsupported=true skips the unsupported parts"
+        };
         Failure { message: format!("{}{advice}", failure.message), ..failure }
     })?;
     for line in translated.study.lines().filter(|line| !line.is_empty()) {
@@ -132,7 +134,7 @@ fn unknown(word: &str) -> Failure {
         ));
     }
     if word.contains(['/', '.']) {
-        return Failure::mistake(format!("no file `{word}` here; {ALL}"));
+        return Failure::mistake(format!("there is no file `{word}` in this directory; {ALL}"));
     }
     let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
     let advice = words::did_you_mean(word, &names).unwrap_or_else(|| ALL.to_owned());
@@ -166,7 +168,7 @@ mod tests {
         );
         for file in ["/no/such.toml", "jobs.fio"] {
             let gone = load(&fake, file).unwrap_err().message;
-            assert!(gone.starts_with(&format!("no file `{file}` here;")), "{gone}");
+            assert!(gone.starts_with(&format!("there is no file `{file}`")), "{gone}");
         }
     }
 

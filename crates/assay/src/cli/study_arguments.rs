@@ -5,25 +5,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
-use super::kept::KeptArguments;
-use super::like::LikeArguments;
-use super::race::RaceArguments;
-use super::{output, replayed, revisions, studies};
+use super::{build, like, output, race, replayed, revisions, studies};
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::{command, observe, recorded};
+use assay_base::quantity::Time;
+use assay_kinds::work::command;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
 use assay_runner::runner::Consented;
 use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
-use assay_study::study::file::{self, Typed};
-use assay_study::study::{
-    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET, levels_in,
-};
+use assay_study::study::file::{self, KeyValue, Typed};
+use assay_study::study::{Stop, StopRule, Study, fields::SMALLEST_BUDGET, is_taken, levels_in};
 use assay_system::system::System;
 
 /// Settings that may be written though studies usually have no business there: said here, and never
@@ -44,7 +38,7 @@ impl Allowed {
         let path = |text: &String| {
             factors::setting_path(text).ok_or_else(|| {
                 Failure::mistake(format!(
-                    "--allow-tunable {text}: use a file below /sys or /proc/sys, without .."
+                    "--allow-tunable {text}: use a path below /sys or /proc/sys, without .."
                 ))
             })
         };
@@ -73,17 +67,6 @@ impl Permitted {
     }
 }
 
-/// What `--until` asks.
-const UNTIL: &str = "Stop when the verdicts (decided) or the gate are decided";
-
-/// The same, with what it means for trials that are recorded.
-fn until_help() -> String {
-    let recorded = recorded::kind().map_or("", |(_, recording)| recording.until);
-    let text = "Assay stops after the first replicate that decides every comparison, or that shows every \
-                configuration beyond the gate or within it (95% confidence).";
-    format!("{UNTIL}\n\n{text} {recorded}").trim_end().to_owned()
-}
-
 /// A study as the command line asks for it.
 #[derive(Debug, Default, PartialEq, Args)]
 pub struct StudyArguments {
@@ -92,15 +75,16 @@ pub struct StudyArguments {
     study: Option<String>,
     /// Directories, files or block devices to compare
     ///
-    /// Overrides the study's target. If the study has the key members, several targets form one array.
+    /// Overrides the target of the study. If the study has the key members, several targets form one array.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Set a key; vary a factor, e.g. queue_depth=1,4,16
     ///
-    /// Repeat for more factors (assay list factors). For settings, the level now is the value at the start of the
-    /// study.
-    #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
-    set: Vec<String>,
+    /// One value sets a key of the study (margin=3%), of a table (gate.must_detect=15%), of all workloads
+    /// (runtime=10s) or of one workload (random-read.runtime=10s). Several values are levels of a factor (current: the
+    /// value at the start of the study). See assay list factors and assay list workloads. Repeat for more.
+    #[arg(long, value_name = "NAME=VALUE,VALUE")]
+    pub set: Vec<String>,
     /// Run N complete passes
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
@@ -112,84 +96,47 @@ pub struct StudyArguments {
     /// Assay stops after the nearest replicate.
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Run the supported part of a fio job file
-    ///
-    /// Assay skips unsupported keys and jobs, and names each.
-    #[arg(long, conflicts_with = "lines")]
-    partly: bool,
     /// Shorten trials; keep every configuration
     ///
-    /// Two minutes for most studies; assay plan STUDY --quick shows the time.
+    /// Takes two minutes for most studies; assay plan STUDY --quick shows the time.
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
-    /// Set the measured time per trial, e.g. 10s or 2min
-    #[arg(long, value_name = "TIME")]
-    time: Option<String>,
-    /// Roll back a level that harms live workloads (2x, or off)
+    /// Stop when verdicts, gate or winner are decided
     ///
-    /// The limit is this multiple of the worst of the baseline.
-    #[arg(long, value_name = "FACTOR")]
-    harm: Option<String>,
-    #[arg(long, value_name = "WHEN", help = UNTIL, long_help = until_help())]
+    /// decided: after the first replicate that decides every comparison (95% confidence). gate: when every
+    /// configuration passes or fails the gate. best: a race for one workload with many configurations. After the third
+    /// replicate, Assay eliminates those significantly behind the leader (5% error rate for the whole race); the
+    /// baseline stays. A race gives no verdicts; confirm the winner or add --set stop.confirm=true.
+    #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Set the baseline level, e.g. queue_depth=1
     ///
     /// Repeat for more factors.
     #[arg(long, value_name = "NAME=LEVEL")]
     baseline: Vec<String>,
-    /// Limit memory (384MiB) or latency ('p99 < 2ms')
-    ///
-    /// The memory that the workload may use; for load-limit, the bound of a percentile of the response time (p50,
-    /// p90, p99, p99.9), which includes the wait since the intended start.
-    #[arg(long, value_name = "LIMIT")]
-    limit: Option<String>,
-    /// Set the equivalence margin, e.g. 5%
-    #[arg(long, value_name = "SHARE")]
-    margin: Option<String>,
-    /// Choose the metric of the verdicts
-    ///
-    /// assay list metrics shows the names.
-    #[arg(long, value_name = "METRIC")]
-    primary: Option<String>,
     /// Overwrite this device (`plan` prints the ID)
     ///
-    /// Its ID and +NAME for all that it contains.
+    /// ID of the device, and +NAME for each signature on the device.
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
-    /// Set the test area size, e.g. 256MiB
-    #[arg(long, value_name = "SIZE")]
-    area: Option<String>,
     #[command(flatten)]
     pub permitted: Permitted,
     #[command(flatten)]
     commands: CommandArguments,
     #[command(flatten)]
-    kept: KeptArguments,
-    #[command(flatten)]
-    build: BuildArguments,
-    #[command(flatten)]
-    like: LikeArguments,
-    #[command(flatten)]
     pub gate: GateArguments,
-    #[command(flatten)]
-    race: RaceArguments,
     /// Use a temporary loop device (root)
     #[arg(long = "scratch", conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
-    /// Read energy from this power meter's file
-    ///
-    /// Each line contains a time and watts.
-    #[arg(long, value_name = "FILE")]
-    meter: Option<String>,
-    /// Ratings printed on the card, e.g. "95 MB/s, V30, A1"
-    ///
-    /// The flash table compares the card with them.
-    #[arg(long, value_name = "CLAIMS")]
-    claimed: Option<String>,
-    /// Set the price of the card, e.g. "12.50 GBP"
-    #[arg(long, value_name = "PRICE")]
-    price: Option<String>,
 }
+
+/// The key that is set for a fio job file, of which parts are skipped.
+const IGNORE_UNSUPPORTED: &str = "ignore_unsupported";
+/// The key that makes a command one whose acknowledged writes are checked.
+const CHECK_COMMAND: &str = "check_command=";
+
+/// The key whose level may be the directory of files to imitate.
+const COMPRESSIBILITY: &str = "compressibility";
 
 /// Presets about one setting, whichever it is.
 const EXAMPLES: &[&str] = &["starvation", "tunable", "production"];
@@ -202,14 +149,22 @@ const MOST_WITHIN_BUDGET: u32 = 1000;
 impl StudyArguments {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
-        let study = self.changed(self.placed(self.asked(system)?)?)?;
-        let study = self.like.liked(system, self.build.built(system, study)?)?;
-        let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
+        let asked = self.placed(self.asked(system)?)?;
+        let (study, keys) = self.changed(system, asked)?;
+        let typed = self.typed(&study, &keys);
+        let name = self.study.as_deref().unwrap_or("the commands");
+        let mut study = file::changed(name, &study, &keys, &typed)?;
+        if keys.iter().any(|key| key.key.starts_with("area.")) && !study.needs_area() {
+            return Err(Failure::mistake(
+                "--set area.size: no workload of this study uses a test area; remove area.size",
+            ));
+        }
+        build::set_jobs(system, &mut study);
+        let study = metered(system, study)?;
         let study = if self.lab { study.in_lab() } else { study };
         let study = revisions::resolved(system, study)?;
-        // What the command line made of it is read like a file, so that both know the same rules.
-        let name = self.study.as_deref().unwrap_or("the commands");
-        let study = file::changed(name, &study.settled(), &self.typed())?;
+        // Checked again, because a loop device and revisions have rules, too.
+        let study = file::changed(name, &study.settled(), &[], &typed)?;
         let study = replayed::resolved(system, study)?;
         let targets = if revisions::are_in(&study) {
             vec![revisions::seen_from(system)?]
@@ -217,13 +172,13 @@ impl StudyArguments {
             self.targets_of(&study)
         };
         gate::check(&study, &targets)?;
-        self.build.check(system, &targets)?;
+        build::check_sources(system, &study, &targets)?;
         Ok((study, targets))
     }
 
     /// The options that may make a study invalid, with the keys that they set.
-    fn typed(&self) -> Vec<Typed> {
-        let mut typed: Vec<Typed> = Vec::new();
+    fn typed(&self, study: &Study, keys: &[KeyValue]) -> Vec<Typed> {
+        let mut typed: Vec<Typed> = keys.iter().flat_map(|key| key.typed(study)).collect();
         let targets = self.targets();
         if !targets.is_empty() {
             let path = if targets.len() > 1 { "factors/target" } else { "target" };
@@ -242,27 +197,15 @@ impl StudyArguments {
         let options = [
             ("--replicates", self.replicates.map(|count| count.to_string()), "replicates"),
             ("--seed", self.seed.map(|seed| seed.to_string()), "seed"),
-            ("--primary", self.primary.clone(), "primary_metric"),
-            ("--margin", self.margin.clone(), "margin"),
             ("--budget", self.budget.clone(), "budget"),
-            ("--area", self.area.clone(), "area/size"),
-            ("--time", self.time.clone(), "workload/*/*/runtime"),
-            ("--limit", self.limit.clone(), super::limit::key(self.limit.as_deref())),
-            ("--harm", self.harm.clone(), "workload/*/*/rollback_threshold"),
             ("--until", self.until.clone(), "stop"),
-            ("--claimed", self.claimed.clone(), "card/rated"),
-            ("--price", self.price.clone(), "card/price"),
-            ("--meter", self.meter.clone(), "power_meter"),
         ];
         typed.extend(options.into_iter().filter_map(|(option, text, path)| {
             Some(Typed::new(format!("{option} {}", text?), path))
         }));
-        typed.extend(self.kept.typed(&self.commands).unwrap_or_else(|| self.commands.typed()));
-        typed.extend(self.build.typed());
-        typed.extend(self.like.typed());
+        typed.extend(self.commands.typed());
         typed.extend(self.gate.typed());
-        typed.extend(self.race.typed());
-        let flags = [("--quick", self.quick), ("--scratch", self.lab), ("--partly", self.partly)];
+        let flags = [("--quick", self.quick), ("--scratch", self.lab)];
         let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
         typed.extend(flags.map(|(flag, _)| Typed::new(flag, "")));
         typed
@@ -278,13 +221,17 @@ impl StudyArguments {
 
     /// What the line names: a study, or commands.
     fn asked(&self, system: &dyn System) -> Outcome<Study> {
+        let ignores = self.set.iter().any(|text| *text == format!("{IGNORE_UNSUPPORTED}=true"));
         match &self.study {
-            Some(study) if self.partly => studies::load_partly(system, study),
+            Some(study) if ignores => studies::load_partly(system, study),
             Some(study) if !self.commands.are_there() => studies::load(system, study),
-            _ => match self.kept.study(&self.commands) {
-                Some(study) => study,
-                None => self.in_repository(self.commands.study()?),
-            },
+            None if ignores => Err(Failure::mistake(format!(
+                "{IGNORE_UNSUPPORTED}: this key applies only to fio job files; remove this key"
+            ))),
+            _ => {
+                let has_check = self.set.iter().any(|text| text.starts_with(CHECK_COMMAND));
+                self.in_repository(self.commands.study(has_check)?)
+            }
         }
     }
 
@@ -298,7 +245,7 @@ impl StudyArguments {
             [one] => one.clone(),
             _ => {
                 return Err(Failure::mistake(
-                    "--rev: TARGET is the repository of the revisions; give one, or none to use this directory's",
+                    "--rev: TARGET is the repository of the revisions; give at most one repository",
                 ));
             }
         };
@@ -321,11 +268,6 @@ impl StudyArguments {
         first.chain(&self.targets).cloned().collect()
     }
 
-    /// A quick look, where one is wished for.
-    fn at_speed(&self, study: Study) -> Study {
-        if self.quick { study.quick() } else { study }
-    }
-
     /// Whether the line names a place of this machine to write to.
     pub fn names_places(&self) -> bool {
         self.has_targets() || self.lab || !self.destroy.is_empty()
@@ -341,63 +283,29 @@ impl StudyArguments {
         self.quick.then_some(Quick { replicates: self.replicates })
     }
 
-    /// What the card is sold as, where that was told.
-    fn sold_as(&self, mut study: Study) -> Outcome<Study> {
-        if let Some(text) = &self.claimed {
-            let claimed = Some(read("--claimed", text)?);
-            study.card = Some(Card { rated: claimed, ..study.card.unwrap_or_default() });
-        }
-        if let Some(text) = &self.price {
-            let price = Some(read("--price", text)?);
-            study.card = Some(Card { price, ..study.card.unwrap_or_default() });
-        }
-        Ok(study)
-    }
-
-    /// With the meter's file, which a resumed study finds from anywhere. It may begin later.
-    fn metered(&self, system: &dyn System, mut study: Study) -> Outcome<Study> {
-        let Some(file) = &self.meter else { return Ok(study) };
-        let path = match system.canonical(Path::new(file)) {
-            Ok(path) => path,
-            Err(error) => {
-                output::message(&format!(
-                    "--meter {file}: {error}; trials before its first line have no energy"
-                ));
-                Path::new(file).to_owned()
-            }
-        };
-        if let Some(reason) = meter::mistaken(system, &path) {
-            return Err(Failure::mistake(format!("--meter {file}: {reason}")));
-        }
-        study.power_meter = Some(path.display().to_string());
-        Ok(study)
-    }
-
-    fn changed(&self, mut study: Study) -> Outcome<Study> {
+    /// The study with the factors of `--set` and the other options, and the keys of `--set`, which are still to be set.
+    fn changed(&self, system: &dyn System, mut study: Study) -> Outcome<(Study, Vec<KeyValue>)> {
+        let mut keys = Vec::new();
         for text in &self.set {
-            let (name, levels) = assignment("--set", text, "queue_depth=1,4,16")?;
-            let levels = levels_in(&name, &levels);
-            if name == TARGET {
-                study.target = None;
+            let (name, value) = assignment("--set", text, "queue_depth=1,4,16")?;
+            if name == IGNORE_UNSUPPORTED {
+                continue;
             }
-            let setting = |name: &String| factors::has_role(name, Role::Setting);
-            if setting(&name) && EXAMPLES.contains(&study.preset.as_deref().unwrap_or_default()) {
-                // The preset's own setting is an example: those that are named stand for it.
-                let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
-                study.factors.retain(|own, _| !setting(own) || named(own));
+            let levels = if name == COMPRESSIBILITY {
+                let levels = value.split(',').map(str::trim);
+                levels.map(|level| like::compressibility(system, level)).collect::<Outcome<_>>()?
+            } else {
+                levels_in(&name, &value)
+            };
+            let varies = study.factors.contains_key(&name)
+                || name == TARGET
+                || levels.len() > 1 && (is_factor(&name) || is_taken(&study, &name));
+            if !varies && file::is_key(&study, &name) {
+                let value = if name == COMPRESSIBILITY { levels.join(",") } else { value };
+                keys.push(KeyValue { key: name, value });
+            } else {
+                self.vary(&mut study, name, levels);
             }
-            // Of levels that the line names the first is the baseline, unless the study's own is among them.
-            let bare = |level: &String| level.replace(' ', "").to_lowercase();
-            if let Some(own) = study.baseline.get(&name).map(bare)
-                && !levels.iter().map(bare).any(|level| level == own)
-            {
-                study.baseline.remove(&name);
-            }
-            study.factors.insert(name, levels);
-            study.configurations.clear();
-        }
-        if let Some(text) = &self.limit {
-            super::limit::put(&mut study, text)?;
         }
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {
@@ -408,62 +316,78 @@ impl StudyArguments {
         }
         if let (Some(count), StopRule::Interim) = (self.replicates, study.stop.rule) {
             return Err(Failure::mistake(format!(
-                "--replicates {count}: the interim analyses of this study set the number; leave it out"
+                "--replicates {count}: interim_at sets the number of replicates of this study; remove --replicates"
             )));
         }
         study.replicates = self.replicates.unwrap_or(study.replicates);
         study.seed = self.seed.or(study.seed);
-        study.primary_metric = self.primary.clone().or(study.primary_metric);
-        if let Some(text) = &self.margin {
-            let margin: Percent = read("--margin", text)?;
-            study.margin = Some(margin);
-        }
         self.gate.put(&mut study)?;
+        if let Some(key) = keys.iter().find(|own| own.key.starts_with("gate."))
+            && study.gate.is_none()
+            && key.key != "gate.max_regression"
+        {
+            return Err(Failure::mistake(format!(
+                "--set {}: this study has no gate; add --gate 5%",
+                key.key
+            )));
+        }
         if let Some(text) = &self.budget {
             study.budget = Some(budget(text)?);
         }
-        let records = study.workload.iter_mut().find_map(|own| own.work.records_mut());
-        if let (Some(what), Some(records)) = (&self.until, records) {
-            records.time_until(what);
-        } else if let Some(when) = &self.until {
-            let rule = rule(when, study.gate.is_some())?;
-            let most = if study.budget.is_some() { MOST_WITHIN_BUDGET } else { MOST_UNTIL_DECIDED };
-            study.replicates = self.replicates.unwrap_or(most);
-            study.stop = Stop { rule, ..Stop::default() };
-        }
-        self.race.put(&mut study, self.replicates)?;
-        self.spanned(study)
+        self.put_until(&mut study)?;
+        let study = if self.quick { study.quick() } else { study };
+        Ok((study, keys))
     }
 
-    /// With the area, the time of a trial, and the limit of harm.
-    fn spanned(&self, mut study: Study) -> Outcome<Study> {
-        if let Some(text) = &self.area {
-            if !study.needs_area() {
+    /// Makes a factor of a study vary over these levels.
+    fn vary(&self, study: &mut Study, name: String, levels: Vec<String>) {
+        if name == TARGET {
+            study.target = None;
+        }
+        let setting = |name: &String| factors::has_role(name, Role::Setting);
+        if setting(&name) && EXAMPLES.contains(&study.preset.as_deref().unwrap_or_default()) {
+            // The preset's own setting is an example: those that are named stand for it.
+            let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
+            study.factors.retain(|own, _| !setting(own) || named(own));
+        }
+        // Of levels that the line names the first is the baseline, unless the study's own is among them.
+        let bare = |level: &String| level.replace(' ', "").to_lowercase();
+        if let Some(own) = study.baseline.get(&name).map(bare)
+            && !levels.iter().map(bare).any(|level| level == own)
+        {
+            study.baseline.remove(&name);
+        }
+        study.factors.insert(name, levels);
+        study.configurations.clear();
+    }
+
+    /// Sets the rule of `--until`.
+    fn put_until(&self, study: &mut Study) -> Outcome<()> {
+        let rule = match self.until.as_deref() {
+            None => return Ok(()),
+            Some("best") if self.quick => {
                 return Err(Failure::mistake(
-                    "--area: no workload of this study uses a test area; leave it out",
+                    "--until best: a race chooses the number of trials; remove --quick",
                 ));
             }
-            study.area.size = Some(area(text)?);
-        }
-        if let Some(text) = &self.time {
-            let time: Time = read("--time", text)?;
-            for workload in &mut study.workload {
-                let ramp = workload.work.ramp();
-                workload.work.set_span(Some(time), ramp);
-            }
-        }
-        if let Some(text) = &self.harm {
-            let harm = read("--harm", text)?;
-            let mut others =
-                study.workload.iter_mut().filter_map(|own| observe::Asked::of_mut(&mut own.work));
-            let Some(first) = others.next() else {
+            Some("best") => return race::make(study, self.replicates),
+            Some("decided") => StopRule::Decided,
+            Some("gate") if study.gate.is_some() => StopRule::Gate,
+            Some("gate") => {
                 return Err(Failure::mistake(
-                    "--harm protects a production workload, which this study does not observe; leave it out",
+                    "--until gate: this study has no gate; add --gate 5%, without --against",
                 ));
-            };
-            first.rollback_threshold = harm;
-        }
-        Ok(study)
+            }
+            Some(when) => {
+                return Err(Failure::mistake(format!(
+                    "--until {when}: use decided, gate (with --gate) or best"
+                )));
+            }
+        };
+        let most = if study.budget.is_some() { MOST_WITHIN_BUDGET } else { MOST_UNTIL_DECIDED };
+        study.replicates = self.replicates.unwrap_or(most);
+        study.stop = Stop { rule, ..Stop::default() };
+        Ok(())
     }
 
     /// Targets of the command line: several are a factor of the study, one stands for its own.
@@ -476,11 +400,11 @@ impl StudyArguments {
             return Ok(study);
         }
         if revisions::are_in(&study) {
-            return Err(Failure::mistake("this study runs in trees of commits; leave TARGET out"));
+            return Err(Failure::mistake("this study runs in checked-out commits; remove TARGET"));
         }
         if study.factors.contains_key(TARGET) {
             return Err(Failure::mistake(
-                "this study names its own targets; leave TARGET out, or use --set target=A,B",
+                "this study names the targets; remove TARGET, or use --set target=A,B",
             ));
         }
         study.target = None;
@@ -507,29 +431,39 @@ impl StudyArguments {
     }
 }
 
-/// The rule by which a study ends as soon as something is decided.
-fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
-    match when {
-        "decided" => Ok(StopRule::Decided),
-        "gate" if has_gate => Ok(StopRule::Gate),
-        "gate" => Err(Failure::mistake(
-            "--until gate: this study has no gate; add --gate 5%, without --against",
-        )),
-        _ => Err(Failure::mistake(format!(
-            "--until {when}: use --until decided, or --until gate with --gate"
-        ))),
+/// With the meter's file, which a resumed study finds from anywhere. It may begin later.
+fn metered(system: &dyn System, mut study: Study) -> Outcome<Study> {
+    let Some(file) = &study.power_meter else { return Ok(study) };
+    let path = match system.canonical(Path::new(file)) {
+        Ok(path) => path,
+        Err(error) => {
+            output::message(&format!(
+                "power_meter {file}: {error}; trials before the first line have no energy values"
+            ));
+            Path::new(file).to_owned()
+        }
+    };
+    if let Some(reason) = meter::mistaken(system, &path) {
+        return Err(Failure::mistake(format!("power_meter {file}: {reason}")));
     }
+    study.power_meter = Some(path.display().to_string());
+    Ok(study)
+}
+
+/// Whether a name is that of a factor.
+fn is_factor(name: &str) -> bool {
+    assay_kinds::work::parameter(name).is_some() || factors::find(name).is_some()
 }
 
 /// Refuses a study that cannot be taken to a loop device.
 fn in_lab(study: Study) -> Outcome<Study> {
     if revisions::are_in(&study) {
         return Err(Failure::mistake(
-            "--scratch: revisions are built on a drive of this machine; leave it out",
+            "--scratch: Assay builds revisions on a drive of this machine; remove --scratch",
         ));
     }
     if study.factors.contains_key(TARGET) {
-        return Err(Failure::mistake("--scratch: this study names its own targets; leave it out"));
+        return Err(Failure::mistake("--scratch: this study names the targets; remove --scratch"));
     }
     Ok(study)
 }
@@ -545,18 +479,6 @@ fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, Strin
 
 fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {
     text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))
-}
-
-/// An area in which something can be measured.
-pub fn area(text: &str) -> Outcome<Bytes> {
-    let size: Bytes = read("--area", text)?;
-    if size.0 < SMALLEST_AREA_BYTES {
-        return Err(Failure::mistake(format!(
-            "--area {text}: the smallest area is {}",
-            Bytes(SMALLEST_AREA_BYTES)
-        )));
-    }
-    Ok(size)
 }
 
 /// A budget that leaves something to measure in.
@@ -606,24 +528,26 @@ mod tests {
 
     #[test]
     fn a_card_is_sold_as_the_line_says() {
-        let words = ["flash", "--scratch", "--claimed", "95MB/s", "--price", "12.50 GBP"];
+        let words =
+            ["flash", "--scratch", "--set", "card.rated=95MB/s", "--set", "card.price=12.50 GBP"];
         let card = study(&words).unwrap().card.unwrap();
         assert_eq!(card.rated.unwrap().rate(), Some(95e6));
         assert_eq!(card.price.unwrap().currency, "GBP");
-        for words in [["flash", "--claimed", "fast"], ["flash", "--price", "12.50"]] {
-            assert!(study(&words).unwrap_err().message.starts_with(words[1]));
+        for words in [["flash", "--set", "card.rated=fast"], ["flash", "--set", "card.price=12.50"]]
+        {
+            assert!(study(&words).unwrap_err().message.starts_with(&words[1..].join(" ")));
         }
     }
 
     #[test]
     fn an_area_is_as_large_as_the_line_says() {
-        let sized = study(&["queue-depth", "--area", "64MiB"]).unwrap();
-        assert_eq!(sized.area.size, Some(Bytes(64 << 20)));
+        let sized = study(&["queue-depth", "--set", "area.size=64MiB"]).unwrap();
+        assert_eq!(sized.area.size, Some(assay_base::quantity::Bytes(64 << 20)));
         assert_ne!(study(&["queue-depth"]).unwrap().area.size, sized.area.size);
-        let told = study(&["queue-depth", "--area", "1KiB"]).unwrap_err().message;
-        assert!(told.contains("the smallest area is"), "{told}");
-        let told = study(&["--command", "true", "--area", "64MiB"]).unwrap_err().message;
-        assert!(told.starts_with("--area: no workload of this study"), "{told}");
+        let told = study(&["queue-depth", "--set", "area.size=1KiB"]).unwrap_err().message;
+        assert!(told.starts_with("--set area.size=1KiB: "), "{told}");
+        let told = study(&["--command", "true", "--set", "area.size=64MiB"]).unwrap_err().message;
+        assert!(told.starts_with("--set area.size: no workload of this study"), "{told}");
     }
 
     /// The user never sees the study that options made: the option is named as it was typed.
@@ -633,7 +557,7 @@ mod tests {
             (vec!["queue-depth", "--set", "queue_depth=1,x"], "--set queue_depth=1,x: "),
             (vec!["queue-depth", "--set", "depht=1,2"], "--set depht=1,2: unknown factor"),
             (vec!["queue-depth", "--replicates", "0"], "--replicates 0: "),
-            (vec!["queue-depth", "--primary", "speed"], "--primary speed: "),
+            (vec!["queue-depth", "--set", "primary_metric=speed"], "--set primary_metric=speed: "),
             (vec!["queue-depth", "--baseline", "queue_depth=7"], "--baseline queue_depth=7: "),
             (vec!["queue-depth", "--set", "queue_depth=1..8"], "--set queue_depth=1..8: "),
         ] {
@@ -669,15 +593,19 @@ mod tests {
 
     #[test]
     fn a_part_of_a_job_file_is_no_part_of_commands_or_presets() {
-        let words = ["assay", "run", "--partly", "--command", "true"].map(std::ffi::OsString::from);
-        assert!(super::super::read(&words, 80).unwrap_err().to_string().contains("--partly"));
-        assert!(study(&["queue-depth", "--partly"]).unwrap_err().message.contains("leave it out"));
+        const PARTLY: &str = "ignore_unsupported=true";
+        for words in
+            [&["queue-depth", "--set", PARTLY][..], &["--command", "true", "--set", PARTLY]]
+        {
+            let told = study(words).unwrap_err().message;
+            assert!(told.starts_with("ignore_unsupported: "), "{told}");
+        }
     }
 
     #[test]
     fn a_gate_of_the_line_is_one_of_the_study_and_may_end_it() {
         let gated = study(&["queue-depth", "--gate", "5%"]).unwrap();
-        let allowed = Loss::Share(Percent(5.0));
+        let allowed = Loss::Share(assay_base::quantity::Percent(5.0));
         assert_eq!(
             (gated.gate.unwrap().max_regression, gated.stop.rule),
             (allowed, StopRule::Fixed)
@@ -691,12 +619,15 @@ mod tests {
         assert_eq!(study(&["queue-depth"]).unwrap().gate, None);
         for (words, told) in [
             (&["queue-depth", "--until", "gate"][..], "--until gate: this study has no gate"),
-            (&["queue-depth", "--until", "now"], "--until now: use --until decided"),
+            (&["queue-depth", "--until", "now"], "--until now: use decided"),
             (&["--command", "true", "--gate", "5%"], "a gate compares configurations"),
-            (&["queue-depth", "--gate", "5%", "--must-detect", "x"], "--must-detect: "),
             (
-                &["queue-depth", "--gate", "5%", "--must-detect", "9%", "--until", "gate"],
-                "--must-detect 9%: a study that ends by its gate",
+                &["queue-depth", "--gate", "5%", "--set", "gate.must_detect=x"],
+                "--set gate.must_detect=x: ",
+            ),
+            (
+                &["queue-depth", "--gate", "5%", "--set", "gate.must_detect=9%", "--until", "gate"],
+                "--set gate.must_detect=9%: with rule gate",
             ),
         ] {
             let message = study(words).unwrap_err().message;
@@ -707,7 +638,7 @@ mod tests {
     #[test]
     fn a_metric_that_the_study_does_not_have_is_refused_with_those_it_has() {
         let of = |words: &[&str], metric: &str| {
-            study(&[words, &["--gate", "5%", "--gate-metric", metric]].concat())
+            study(&[words, &["--gate", "5%", "--set", &format!("gate.metric={metric}")]].concat())
         };
         let two = ["--command", "true", "--command", "false"];
         let own = of(&two, "peak_memory_bytes").unwrap().gate.unwrap();
@@ -717,8 +648,9 @@ mod tests {
             [(&two[..], "iops"), (&["queue-depth"], "peak_memory_bytes"), (&two, "x")]
         {
             let message = of(words, metric).unwrap_err().message;
-            let told = format!("--gate-metric {metric}: no workload of this study has the metric");
-            assert!(message.starts_with(&told) && message.contains("it has "), "{message}");
+            let told =
+                format!("--set gate.metric={metric}: no workload of this study has the metric");
+            assert!(message.starts_with(&told) && message.contains("use one of "), "{message}");
         }
         assert!(of(&two, "iops").unwrap_err().message.contains("peak_memory_bytes, "));
         // What programs tell of themselves is a metric, too; a format may tell anything by that name.
@@ -733,7 +665,8 @@ mod tests {
     fn a_gate_may_be_about_a_number_that_commands_tell() {
         let of = |metric: &str| {
             let reads = ["--parse", "([0-9]+) ops/s:ops/s:higher", "--gate", "5%"];
-            let two = ["--command", "true", "--command", "false", "--gate-metric", metric];
+            let set = format!("gate.metric={metric}");
+            let two = ["--command", "true", "--command", "false", "--set", &set];
             study(&[&two[..], &reads].concat())
         };
         let own = of("reported_ops_per_s").unwrap().gate.unwrap();
@@ -746,17 +679,18 @@ mod tests {
     fn a_count_that_may_be_zero_has_a_gate_of_an_amount_and_nothing_else_has() {
         let of = |gate: &str, metric: &str, more: &[&str]| {
             let two = ["--command", "true", "--command", "false"];
-            let gate = ["--gate", gate, "--gate-metric", metric];
+            let set = format!("gate.metric={metric}");
+            let gate = ["--gate", gate, "--set", &set];
             study(&[&two[..], &gate, more].concat())
         };
         let own = of("+10", "major_faults", &["--until", "gate"]).unwrap().gate.unwrap();
         assert_eq!(own.max_regression, Loss::Amount(10.0));
         assert!(of("5%", "minor_faults", &[]).is_ok());
-        let sees = ["--must-detect", "9%"];
+        let sees = ["--set", "gate.must_detect=9%"];
         for (gate, metric, more, told) in [
-            ("+10", "major_faults", &sees[..], "--must-detect 9%: an absolute gate"),
+            ("+10", "major_faults", &sees[..], "--set gate.must_detect=9%: with an absolute gate"),
             ("5%", "major_faults", &[], "--gate 5%: major_faults may be zero"),
-            ("+10", "minor_faults", &[], "--gate +10: minor_faults is compared by ratios"),
+            ("+10", "minor_faults", &[], "--gate +10: Assay compares minor_faults by ratio"),
         ] {
             let message = of(gate, metric, more).unwrap_err().message;
             assert!(message.starts_with(told), "{message}");

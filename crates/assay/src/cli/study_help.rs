@@ -45,7 +45,7 @@ fn subject(system: &dyn System, command: Command, words: &[OsString]) -> Option<
     let matches = command.try_get_matches_from(words.iter().skip(1)).ok()?;
     let lines: Vec<String> = texts(&matches, "lines");
     if !lines.is_empty() {
-        let study = CommandArguments::of_lines(lines).study().ok()?;
+        let study = CommandArguments::of_lines(lines).study(false).ok()?;
         return Some(Subject { study, of_commands: true, word: String::new() });
     }
     let word = texts(&matches, "study").pop()?;
@@ -72,9 +72,9 @@ fn told(study: &Study) -> String {
         .iter()
         .map(|(name, levels)| format!("  {name} = {}", levels.join(", ")))
         .collect();
-    let work = format!("{}\n\nIts work:\n{}", study.title, work.join("\n"));
+    let work = format!("{}\n\nWorkloads:\n{}", study.title, work.join("\n"));
     if factors.is_empty() {
         return work;
     }
-    format!("{work}\n\nWhat it varies (--set takes other levels):\n{}", factors.join("\n"))
+    format!("{work}\n\nFactors (--set changes the levels):\n{}", factors.join("\n"))
 }

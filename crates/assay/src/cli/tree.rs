@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let mark = (MARK.to_owned(), "Made by a study, which removes it.\n".to_owned());
+    let mark = (MARK.to_owned(), "Created by a study, which removes this directory.\n".to_owned());
     let tree = [mark].into_iter().chain(arguments.c_files.map(files).into_iter().flatten());
     let directory = &arguments.directory;
     system.make_tree(directory, &tree.collect::<Vec<_>>()).map_err(|error| {

@@ -11,8 +11,8 @@ use assay_system::system::journal::{Report, Unfinished};
 
 /// Undo what assay advise apply made permanent
 ///
-/// Assay removes the files and restores each setting. It shows a file that someone else has changed since, and
-/// leaves it alone.
+/// Assay removes the files and restores each setting. If someone has changed a file since then, Assay reports the file
+/// and does not change it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +47,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unfinished> {
     let Some(wanted) = wanted else {
         return standing.last().ok_or_else(|| {
-            Failure::mistake("nothing is applied here; run with sudo to see root's changes")
+            Failure::mistake("no applied changes found; run with sudo to see root's changes")
         });
     };
     let fitting: Vec<&Unfinished> =
@@ -55,7 +55,7 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unf
     match fitting.as_slice() {
         [one] if !wanted.is_empty() => Ok(one),
         [_, _, ..] => Err(Failure::mistake(format!(
-            "`{wanted}` matches {} applied results; type more of the ID",
+            "`{wanted}` matches {} applied results; use a longer ID prefix",
             fitting.len()
         ))),
         _ => Err(Failure::mistake(format!(
@@ -98,5 +98,5 @@ fn tell(arguments: &Arguments, id: &str, report: &Report) {
     let lines = report.done.iter().map(|line| format!("{word}: {line}\n"));
     let text: String =
         lines.chain(report.nothing.iter().map(|line| format!("nothing to do: {line}\n"))).collect();
-    output::text(if text.is_empty() { "it changed nothing" } else { &text });
+    output::text(if text.is_empty() { "Assay changed nothing" } else { &text });
 }

@@ -16,16 +16,16 @@ use assay_system::system::{FileKind, System};
 
 /// Check data that a study wrote with verify = true
 ///
-/// Reads the data that the last trial of a result wrote to its device and compares it with the plan, even if the
-/// study was killed during that trial. For a file or device, Assay checks the stamps in its blocks. Writes nothing.
-/// Directory tests delete their data at the end; each of their trials verifies its own writes. Exit code 1: blocks
-/// are torn, stale, misplaced, zeroed, flipped, foreign or unreadable; 5: inconclusive; 3: the data cannot be read.
+/// Reads the data that the last trial of a result wrote to a device, and compares the data with the plan, even if the
+/// study was killed during that trial. For a file or device, Assay checks the stamps in the blocks. Writes nothing.
+/// Studies in a directory verify the writes in each trial, and delete the data at the end. Exit code 1: a block is
+/// torn, stale, misplaced, zeroed, foreign or corrupt, or has a read error; 3: cannot open the data; 5: inconclusive.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay verify                  the device of the latest result
-  assay verify 20261126-0301    the device of the result with this ID prefix
-  assay verify /dev/DEVICE      check the stamps on it, whoever wrote them
+  assay verify                  check the device of the latest result
+  assay verify 20261126-0301    check the device of this result
+  assay verify /dev/DEVICE      check the stamps on a device, from any study
   assay verify drive.img --json
   assay verify --markdown")]
 pub struct Arguments {
@@ -69,7 +69,7 @@ fn of_result(
     let directory = store::find(system, wanted)?;
     if bundle::is_running(system, &directory) {
         return Err(Failure::refused(format!(
-            "{} is running; verify its data when it has ended",
+            "{} is running; verify the data when the run has ended",
             directory.display()
         )));
     }
@@ -85,7 +85,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
     let is_wrong = found.corrupt.all() > 0;
     let head = if is_wrong {
         format!(
-            "WRONG DATA on {}: {} of {} {unit} are not as they were written ({})",
+            "WRONG DATA on {}: {} of {} {unit} differ from the written data ({})",
             report.target,
             show::count(found.corrupt.all()),
             show::count(found.read),
@@ -93,7 +93,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
         )
     } else {
         format!(
-            "{}: {} of {} {unit} that were read contain what was written, and none is wrong",
+            "{}: {} of {} {unit} contain the written data, and no block is wrong",
             report.target,
             show::count(found.intact),
             show::count(found.read)
@@ -109,7 +109,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
     });
     let runs = report.runs.iter().filter(|_| report.trial.is_none()).map(|own| {
         format!(
-            "{} bytes by the run that began at {} ns after 1970, seed {}",
+            "{} bytes by the run that began {} ns after the Unix epoch, seed {}",
             show::count(own.bytes),
             own.run,
             own.seed
@@ -150,13 +150,12 @@ mod tests {
     fn what_is_sound_is_told_with_what_is_not_known() {
         assert_eq!(
             told(&report(), false),
-            "/dev/sdb: 1,500 of 2,000 blocks that were read contain what was written, and none is wrong\n  \
-             written by trial 5 of 20261126-0301 (write, replicate 2), during which the study was interrupted\n  \
-             unknown: a clause\n"
+            "/dev/sdb: 1,500 of 2,000 blocks contain the written data, and no block is wrong\n  written by trial 5 of \
+             20261126-0301 (write, replicate 2), during which the study was interrupted\n  unknown: a clause\n"
         );
         let bare = told(&Report { trial: None, ..report() }, true);
         assert!(bare.starts_with("**/dev/sdb: 1,500 of 2,000 sectors"), "{bare}");
-        assert!(bare.contains("\n- 512 bytes by the run that began at 7 ns"), "{bare}");
+        assert!(bare.contains("\n- 512 bytes by the run that began 7 ns"), "{bare}");
     }
 
     #[test]
@@ -168,6 +167,6 @@ mod tests {
         found.verified.first = vec![first];
         let text = told(&found, false);
         assert!(text.starts_with("WRONG DATA on /dev/sdb: 3 of 2,000 blocks"), "{text}");
-        assert!(text.contains("\n  at byte 4,096 there are zeros\n"), "{text}");
+        assert!(text.contains("\n  at byte 4,096, the block contains zeros\n"), "{text}");
     }
 }

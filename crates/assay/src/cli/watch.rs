@@ -29,16 +29,16 @@ const SHORTEST: Time = Time(100_000_000);
 /// Show live I/O latency and throughput per device
 ///
 /// The terminal page shows latency histograms of reads, writes, flushes and discards. Assay starts and changes
-/// nothing. Latency by class needs root; other users get rates and means. Through a pipe, Assay prints one line per
-/// second, and at the end (Ctrl-C, or --duration) histograms and a table.
+/// nothing. Latency by class needs root; other users see rates and means. If standard output is a pipe, Assay prints
+/// one line per second, and histograms and a table at the end (Ctrl-C or --duration).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay watch                              all active disks
-  assay watch /home                        the disks below a directory
-  assay watch nvme0n1 --duration 60s       one minute, then a summary
-  assay watch sda --duration 1min --record before         store it to compare
-  assay watch sda --duration 5min --record-trace busy     store every request
+  assay watch                              show all active disks
+  assay watch /home                        show the disks below a directory
+  assay watch nvme0n1 --duration 60s       watch for one minute
+  assay watch sda --duration 1min --record before         store to compare
+  assay watch sda --duration 5min --record-trace busy     store requests
   assay watch sda --duration 10s --json    for scripts
   assay watch sda | tee watch.txt          one line per second")]
 pub struct Arguments {
@@ -51,7 +51,7 @@ pub struct Arguments {
     /// Set the time between readings
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     interval: String,
-    /// Store a summary as result NAME, or in DIR (with a /)
+    /// Store a summary as result NAME, or in DIR (with /)
     #[arg(long, value_name = "DIR|NAME")]
     record: Option<String>,
     /// Store every request as well, without contents (root)
@@ -110,9 +110,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     concluded?;
     match cut.flatten() {
         None => Ok(()),
-        Some(why) => {
-            Err(Failure::partial(format!("the recording of requests is truncated: {why}")))
-        }
+        Some(why) => Err(Failure::partial(format!("the request trace is truncated: {why}"))),
     }
 }
 
@@ -133,7 +131,7 @@ fn told(system: &dyn System, wish: &Wish, quiet: bool) {
     }
     let id = wish.directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let shown = if is_kept(system, wish) { id.unwrap_or_default() } else { directory_of(wish) };
-    output::message(&format!("stored as {shown}; show it again with: assay show {shown}"));
+    output::message(&format!("stored as {shown}; to show this result: assay show {shown}"));
 }
 
 /// Whether a bundle lies among the results, where its id is enough.

@@ -35,12 +35,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let report = put_back(system, &arguments.id)?;
     if !report.failed.is_empty() {
         return Err(Failure::not_restored(format!(
-            "{} was killed, and some changes could not be restored: {}; free what uses them, then run assay restore",
+            "{} was killed, and some changes remain: {}; stop the programs that use them, then run assay restore",
             arguments.id,
             report.failed.join("; ")
         )));
     }
-    output::message(&format!("{} was killed; all its changes were restored", arguments.id));
+    output::message(&format!("{} was killed; Assay reverted all changes", arguments.id));
     Ok(())
 }
 

@@ -121,7 +121,7 @@ impl<'s> Hands<'s> {
         let executed = self.done(at, words, heard)?;
         if executed.heard.bytes > heard {
             return Err(Error::Refused(format!(
-                "git {} prints more than {heard} bytes in {}; output refused",
+                "git {} printed more than {heard} bytes in {}; Assay ignores the output",
                 first(words),
                 at.display()
             )));
@@ -163,7 +163,7 @@ pub(super) fn ended(executed: &Executed) -> Option<String> {
     match executed.ending {
         Ending::Exited(0) => None,
         Ending::Exited(code) => Some(format!("ended with exit code {code}")),
-        Ending::Signalled(signal) => Some(format!("was ended by signal {signal}")),
+        Ending::Signalled(signal) => Some(format!("was killed by signal {signal}")),
         Ending::TimedOut | Ending::Stopped => Some("was ended".to_owned()),
     }
 }

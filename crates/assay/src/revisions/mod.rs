@@ -46,12 +46,9 @@ impl fmt::Display for Error {
             Self::Mistake(text) | Self::Refused(text) => formatter.write_str(text),
             Self::DoesNotBuild { commit, build, ending, lines } => {
                 let Commit { id, subject } = commit;
-                write!(
-                    formatter,
-                    "the commit {id} ({subject}) does not build: `{build}` {ending}"
-                )?;
+                write!(formatter, "commit {id} ({subject}) does not build: `{build}` {ending}")?;
                 if lines.is_empty() {
-                    return formatter.write_str(", without a word");
+                    return formatter.write_str(", without output");
                 }
                 write!(formatter, "; its last output:\n{}", lines.join("\n"))
             }

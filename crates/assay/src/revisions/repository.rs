@@ -112,7 +112,7 @@ impl<'s> Repository<'s> {
         };
         // Git takes it for an option, and no name begins so.
         if rev.is_empty() || rev.starts_with('-') {
-            return Err(none("name a branch, a tag or a commit"));
+            return Err(none("give a branch, a tag or a commit"));
         }
         let commit = format!("{rev}^{{commit}}");
         let executed = self.hands.git(&self.path, &["rev-parse", "--verify", &commit], SHORT)?;
@@ -121,7 +121,7 @@ impl<'s> Repository<'s> {
         }
         let id = executed.heard.text().trim().to_owned();
         let one = self.listed(&["rev-list", "--max-count=1", FORMAT, &id])?;
-        one.into_iter().next().ok_or_else(|| none("git does not list it"))
+        one.into_iter().next().ok_or_else(|| none("git does not list the commit"))
     }
 
     /// Whether files that it knows were changed since its commit.

@@ -38,7 +38,7 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
         let executed = hands.git(tree, &words, SHORT)?;
         if ended(&executed).is_some() {
             return Err(Error::Refused(format!(
-                "cannot fetch the submodule {}: {}; run in the repository: git submodule update --init --recursive",
+                "cannot fetch submodule {}: {}; run git submodule update --init --recursive in the repository",
                 own.path,
                 said(&executed)
             )));

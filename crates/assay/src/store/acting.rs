@@ -40,7 +40,7 @@ pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[Strin
     let found: Vec<_> = wanted.collect();
     if found.is_empty() {
         return Err(Failure::refused(format!(
-            "{}: it does not record the devices below its targets; run the study again",
+            "{}: the result does not record the devices below the targets; run the study again",
             stored.id
         )));
     }

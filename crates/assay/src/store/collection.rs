@@ -95,7 +95,7 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
 }
 
 fn no_folder(path: &Path) -> Failure {
-    Failure::mistake(format!("{} is not a directory; a collection is a directory", path.display()))
+    Failure::mistake(format!("{} is not a directory; use a directory", path.display()))
 }
 
 /// Adds rows to a collection, which is made where there is none; gives the file of each, and whether it
@@ -182,15 +182,15 @@ fn shelves(system: &dyn System, folder: &Path) -> Outcome<Vec<String>> {
 
 fn shelf_files(system: &dyn System, shelf: &Path) -> Result<Vec<String>, String> {
     if system.read_link(shelf).is_ok() {
-        return Err("it is a link".to_owned());
+        return Err("it is a symbolic link".to_owned());
     }
-    system.list(shelf).map_err(|_| "not a row: it is outside the directory of rows".to_owned())
+    system.list(shelf).map_err(|_| "not a row: the file is outside the rows directory".to_owned())
 }
 
 /// The row in a file.
 fn row(system: &dyn System, path: &Path, name: &str) -> Result<Row, String> {
     if system.read_link(path).is_ok() {
-        return Err("it is a link".to_owned());
+        return Err("it is a symbolic link".to_owned());
     }
     file::read_named(name, &text(system, path)?)
 }
@@ -199,11 +199,11 @@ fn row(system: &dyn System, path: &Path, name: &str) -> Result<Row, String> {
 fn text(system: &dyn System, path: &Path) -> Result<String, String> {
     let status = system.status(path).map_err(|error| error.to_string())?;
     if status.kind != FileKind::File {
-        return Err("it is no file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     if status.size_bytes > file::MOST_BYTES {
         let most = file::MOST_BYTES;
-        return Err(format!("it has {} bytes; the limit for a row is {most}", status.size_bytes));
+        return Err(format!("the row has {} bytes; the limit is {most}", status.size_bytes));
     }
     system.read_text(path).map_err(|error| error.to_string())
 }

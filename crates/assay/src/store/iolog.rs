@@ -14,11 +14,11 @@ use assay_system::system::{BlockClass, BlockRequest, System};
 /// It as a format that results are exported in.
 pub const ENTRY: About = About {
     name: "fio-iolog",
-    summary: "recorded requests as a log that fio replays (read_iolog, version 3)",
+    summary: "recorded requests as a fio log for replay (read_iolog, version 3)",
     text: "From a trace of `assay watch --record-trace`: one line per request with its time in microseconds, device, \
-           action (read, write, trim, datasync for a flush), offset and size. fio sets each time again and writes its \
-           own data: --replay_redirect=FILE replays it elsewhere. Requests that zero bytes without sending them, or \
-           whose arrival nobody observed, have no line.",
+           action (read, write, trim, datasync for a flush), offset and size. fio reproduces the times and writes \
+           its own data; to replay elsewhere, use --replay_redirect=FILE. The log excludes write-zeroes requests and \
+           requests with an unknown arrival time.",
 };
 
 const FIRST: &str = "fio version 3 iolog\n";

@@ -104,9 +104,7 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
         Failure::mistake(if kept.is_empty() {
             format!("no result in {place} yet; run assay check")
         } else {
-            format!(
-                "no result of your own in {place}; give the ID of a foreign one, see assay list"
-            )
+            format!("{place} contains only foreign results; give a result ID (see assay list)")
         })
     })
 }
@@ -125,7 +123,7 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     match matching.as_slice() {
         [directory] if !wanted.is_empty() => Ok(directory.clone()),
         several @ [_, _, ..] => Err(Failure::mistake(format!(
-            "`{wanted}` matches {} results; type more of the ID",
+            "`{wanted}` matches {} results; use a longer prefix of the ID",
             several.len()
         ))),
         _ => Err(Failure::mistake(format!("no result named `{wanted}`; see assay list results"))),
@@ -143,8 +141,8 @@ pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
 fn brought_here(mark: &Mark) -> Check {
     let [id, file] = [&mark.id, &mark.file].map(|text| outside::spelled(text));
     let text = format!(
-        "foreign: measured elsewhere as {id} and added from {file} on {}; its numbers are unverified, and Assay does \
-         not apply its settings",
+        "foreign: measured on another machine as {id} and added from {file} on {}; the numbers are \
+         unverified, and Assay does not apply the settings",
         mark.added.chars().take(10).collect::<String>()
     );
     Check::new("foreign", text)
@@ -220,7 +218,7 @@ pub fn findings_of_run(finished: Finished) -> Findings {
 pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<Imported> {
     let importer = importers::find(&about.importer).ok_or_else(|| {
         Failure::mistake(format!(
-            "{name}: this version of assay has no importer {}; use the version that imported it, or a newer one",
+            "{name}: this version of assay has no importer {}; use the version that imported the data, or a newer one",
             about.importer
         ))
     })?;
@@ -284,7 +282,7 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
     };
     if let Some(same) = later.iter().find(|other| other.study.id == first.study.id) {
         return Err(Failure::mistake(format!(
-            "{} is named twice; a result cannot be compared with itself",
+            "cannot compare {} with itself; give two different results",
             same.study.id
         )));
     }
@@ -302,8 +300,8 @@ pub fn comparable(found: &Findings) -> Outcome<()> {
     }
     let id = &found.study.id;
     Err(Failure::mistake(format!(
-        "{id} is a race and cannot be compared; compare the fresh trials of its winner, which assay advise confirm \
-         {id} runs"
+        "cannot compare {id}, because it is a race; run assay advise confirm {id} and compare the \
+         fresh trials of the winner"
     )))
 }
 
@@ -324,7 +322,7 @@ pub fn compared_sides(
 fn something(found: Findings) -> Outcome<Findings> {
     if found.comparisons.is_empty() {
         return Err(Failure::mistake(
-            "nothing to compare: the results share no workload with the same settings",
+            "nothing to compare: the results have no common workload with the same settings",
         ));
     }
     Ok(found)

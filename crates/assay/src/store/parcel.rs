@@ -33,8 +33,8 @@ use limits::{DIRECTORIES, MOST_FILES};
 pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
     name: "bundle",
     summary: "a complete result as one compressed file (.assay), for assay import",
-    text: "The bundle contains all records, including the machine's names and the serial numbers of its drives. assay \
-           import marks it as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
+    text: "The bundle contains all records, including the host name and the serial numbers of the drives. assay import \
+           marks the result as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
 };
 /// How its file is usually called.
 pub const ENDING: &str = "assay";
@@ -84,7 +84,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     let id = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if bundle::is_running(system, directory) {
         return Err(Failure::refused(format!(
-            "{id} is still running; bundle it when it has ended"
+            "{id} is still running; export the bundle after the study has ended"
         )));
     }
     // Refused before somebody else has to.
@@ -97,7 +97,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
         id: foreign::mark(system, directory).map_or(id, |mark| mark.id),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let failed = |error: io::Error| Failure::refused(format!("cannot pack it: {error}"));
+    let failed = |error: io::Error| Failure::refused(format!("cannot pack the bundle: {error}"));
     let about = serde_json::to_vec_pretty(&about).unwrap_or_default();
     append(&mut archive, ABOUT, &about).map_err(failed)?;
     let mut unpacked_bytes = 0;
@@ -121,7 +121,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
 
 /// What would be refused elsewhere is not handed on.
 fn no_other(why: &str) -> Failure {
-    Failure::refused(format!("no other assay would accept the result: {why}"))
+    Failure::refused(format!("assay import would reject the bundle: {why}"))
 }
 
 fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -207,7 +207,7 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
         if again.sha256 == seen.sha256 {
             return Ok(());
         }
-        Err(Failure::mistake("it changed during reading".to_owned()))
+        Err(Failure::mistake("the bundle changed during reading".to_owned()))
     });
     // The readers name the file where it lay for a moment; the user knows the other one.
     brought.map_err(|failure| Failure {
@@ -257,7 +257,7 @@ fn look(
         _ => Failure::refused(format!("cannot read {}: {error}", path.display())),
     })?;
     if status.kind != FileKind::File {
-        return Err(bad("not a bundle of assay export"));
+        return Err(bad("not an assay export bundle"));
     }
     let file = system
         .open_for_reading(path, Caching::Buffered)
@@ -270,7 +270,7 @@ fn look(
         if error.kind() == io::ErrorKind::QuotaExceeded {
             return too_large(path, most);
         }
-        bad(&format!("damaged, or not a bundle of assay export ({error})"))
+        bad(&format!("damaged, or not an assay export bundle ({error})"))
     };
     let mut reading = Reading::default();
     // Raw: an archive that names its files by other files, or files with holes, is refused like links.
@@ -279,7 +279,7 @@ fn look(
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let shown = outside::spelled(&name).into_owned();
         if entry.header().entry_type() != EntryType::Regular {
-            return Err(bad(&format!("it contains {shown}, a link, a directory or a device")));
+            return Err(bad(&format!("it contains {shown}, which is not a regular file")));
         }
         let size = entry.header().entry_size().map_err(|error| unreadable(&error))?;
         if name == ABOUT && reading.about.is_none() && reading.names.is_empty() {
@@ -292,16 +292,16 @@ fn look(
             return Err(too_large(path, most));
         }
         if reading.about.is_none() {
-            return Err(bad("not a bundle of assay export: it does not state its format"));
+            return Err(bad("not an assay export bundle: it has no format"));
         }
         if !reading.names.insert(name.clone()) {
-            return Err(bad(&format!("it contains {name} twice")));
+            return Err(bad(&format!("the bundle contains {name} twice")));
         }
         let mut summed = Summed { from: &mut entry, sum: Sum::default(), bytes: 0 };
         take(&name, &mut summed)?;
         io::copy(&mut summed, &mut io::sink()).map_err(|error| unreadable(&error))?;
         if summed.bytes != size {
-            return Err(bad("it is truncated"));
+            return Err(bad("the bundle is truncated"));
         }
         reading.add(&name, size, &summed.sum.finish());
     }
@@ -311,23 +311,23 @@ fn look(
 }
 
 fn too_large(path: &Path, most: u64) -> Failure {
-    bad(path, &format!("it unpacks to more than {} or {MOST_FILES} files", Bytes(most)))
+    bad(path, &format!("the bundle contains more than {} or {MOST_FILES} files", Bytes(most)))
 }
 
 fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
     let mut bytes = Vec::new();
     let read = entry.take(MOST_ABOUT_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| bad(path, &format!("cannot read its {ABOUT}: {error}")))?;
+    read.map_err(|error| bad(path, &format!("cannot read {ABOUT} in the bundle: {error}")))?;
     if bytes.len() as u64 != size {
-        return Err(bad(path, &format!("{ABOUT} in it is truncated or too long")));
+        return Err(bad(path, &format!("{ABOUT} in the bundle is truncated or too long")));
     }
     let about: About = json::from_slice(&bytes)
-        .map_err(|error| bad(path, &format!("cannot read its {ABOUT}: {error}")))?;
+        .map_err(|error| bad(path, &format!("cannot read {ABOUT} in the bundle: {error}")))?;
     if about.format != FORMAT {
         let [own, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
         let how = format!(
-            "it has format {own} of assay {version}, and this version reads {FORMAT}; use the version that wrote it, \
-             or a newer one"
+            "the bundle has format {own} of assay {version}, but this version reads {FORMAT}; use \
+             the version that wrote the bundle, or a newer one"
         );
         return Err(bad(path, &how));
     }
@@ -352,7 +352,7 @@ impl Reading {
     fn seen(self, path: &Path) -> Outcome<Seen> {
         let has = |name: &str| self.names.contains(name);
         let Some(about) = self.about else {
-            return Err(bad(path, "not a bundle of assay export: it is empty"));
+            return Err(bad(path, "not an assay export bundle: it is empty"));
         };
         let whole = match LAST.map(has) {
             [true, false] => has("study.toml") && has("environment.json"),
@@ -360,7 +360,7 @@ impl Reading {
             _ => false,
         };
         if !whole {
-            return Err(bad(path, "a file of its result is missing"));
+            return Err(bad(path, "a file of the result is missing"));
         }
         Ok(Seen { about, sha256: hexadecimal(&self.hashes.finish()) })
     }

@@ -214,7 +214,7 @@ impl Watched {
         let path = self.directory.join("trials.jsonl");
         let found = system.status(&path)?;
         if found.kind != FileKind::File {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"));
         }
         if found.size_bytes < self.read_bytes {
             // Cut off, and so another file than the one that was read.
@@ -237,7 +237,7 @@ impl Watched {
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }
             if part >= MOST_BYTES {
-                let message = "one of its lines is truncated";
+                let message = "a line of the file is truncated";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             part *= 4;
@@ -280,7 +280,7 @@ impl Watched {
         match record.status {
             Status::Disturbed => self.disturbed.add(record.reason.as_ref()),
             Status::Failed => self.failed.add(record.reason.as_ref()),
-            Status::Ok | Status::LeadIn => {}
+            Status::Ok | Status::Warmup => {}
         }
         if race::is_one(&self.plan) {
             let log = self.trial(system, record.clone()).ok();

@@ -48,7 +48,7 @@ pub fn slowest_of(array: &Array, span: &Span) -> Presence<Slowest> {
     let disks = || array.members.iter().filter_map(|at| span.disks.get(*at));
     let counted: Option<Vec<Work>> = disks().map(work).collect();
     let Some(counted) = counted else {
-        return Presence::absent("the counters of a member are not available");
+        return Presence::absent("the counters of a member are unavailable");
     };
     let traced: Option<Vec<Work>> = disks().zip(&counted).map(traced).collect();
     Presence::from_option(
@@ -69,14 +69,14 @@ fn traced((disk, work): (&DiskSpan, &Work)) -> Option<Work> {
     told.then(|| work.clone().with_traced(read, write))
 }
 
-/// What is said of each array in a span: `slowest member: sdc, 38 ms a write, 4.1 times the median of
+/// What is said of each array in a span: `slowest member: sdc, 38 ms per write, 4.1 times the median of
 /// the others`, or that none stands out. Nothing of one that did too little.
 pub fn sentences(state: &State, span: &Span) -> Vec<String> {
     let told = state.arrays.iter().filter_map(|array| {
         let slowest = slowest_of(array, span);
         let slowest = slowest.value()?;
         Some(if slowest.is_slow {
-            format!("slowest member: {}; of {}", slowest.words(), array.words)
+            format!("slowest member: {} (in {})", slowest.words(), array.words)
         } else {
             format!("no slow member in {}: the slowest is {}", array.words, slowest.words())
         })
@@ -176,11 +176,11 @@ mod tests {
     #[test]
     fn a_slow_member_is_told_on_the_page_at_the_end_and_in_the_document() {
         let state = state(&machine(), [930, 3800]);
-        let words = "slowest member: sdb, 38 ms a write, 4.09 times the median of the others";
-        assert_eq!(sentences(&state, &state.whole), [format!("{words}; of btrfs of sda and sdb")]);
+        let words = "slowest member: sdb, 38 ms per write, 4.09 times the median of the others";
+        assert_eq!(sentences(&state, &state.whole), [format!("{words} (in btrfs of sda and sdb)")]);
         assert_eq!(warnings(&state), [words]);
         let printed = crate::watch::printed::printed(&state);
-        assert!(printed.contains("slowest member: sdb, 38 ms a write"), "{printed}");
+        assert!(printed.contains("slowest member: sdb, 38 ms per write"), "{printed}");
         assert!(crate::watch::words::warnings(&state, None).contains(&words.to_owned()));
         let told = &crate::watch::document::document(&state)["members"][0];
         assert_eq!(
@@ -194,7 +194,7 @@ mod tests {
         let state = state(&machine(), [930, 1100]);
         assert_eq!(
             sentences(&state, &state.whole),
-            ["no slow member in btrfs of sda and sdb: the slowest is sdb, 11 ms a write, 1.18 \
+            ["no slow member in btrfs of sda and sdb: the slowest is sdb, 11 ms per write, 1.18 \
               times the median of the others"]
         );
         assert!(warnings(&state).is_empty());

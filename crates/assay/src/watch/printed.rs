@@ -55,7 +55,7 @@ fn device(text: &mut String, state: &State, at: usize) {
         Presence::Present(counters) => {
             let _ = writeln!(
                 text,
-                "queue {} on average, {} at most; busy {} of the time",
+                "mean queue {}, maximum {}; busy {} of the time",
                 super::words::depth(whole.queue(counters)),
                 super::words::depth(state.deepest[at]),
                 percent(whole.busy(counters))
@@ -114,16 +114,16 @@ fn notes(text: &mut String, whole: &Span) {
         wrapped(text, "", "\"-\": p50 needs 20 requests, p99 1,000");
     }
     if whole.means == Some(Means::Tracefs) {
-        wrapped(text, "", "measured with kernel tracing, event by event: it delays each request");
+        wrapped(text, "", "measured with kernel event tracing, which delays each request");
     }
     for note in &whole.notes {
         wrapped(text, "", note);
     }
     let unseen = match whole.unseen_beginnings {
         0 => return,
-        1 => "the start of 1 request was not observed: its wait is not counted".to_owned(),
+        1 => "Assay did not observe the start of 1 request, so the wait of that request is not counted".to_owned(),
         many => format!(
-            "the start of {} requests was not observed: their wait is not counted",
+            "Assay did not observe the start of {} requests, so their waits are not counted",
             show::count(many)
         ),
     };
@@ -192,7 +192,7 @@ fn failed(text: &mut String, disk: &DiskSpan) {
 
 /// A device that was not traced: what the kernel's own counters tell.
 fn counted(text: &mut String, whole: &Span, disk: &DiskSpan, reason: &str) {
-    wrapped(text, "latency by class not available: ", reason);
+    wrapped(text, "latency by class unavailable: ", reason);
     let Some(counters) = disk.counters.value().filter(|_| disk.did_something()) else {
         text.push('\n');
         return;
@@ -200,7 +200,7 @@ fn counted(text: &mut String, whole: &Span, disk: &DiskSpan, reason: &str) {
     let _ = writeln!(
         text,
         "{:<12}{:>10}{:>24}{:>10}{:>13}",
-        "", "requests", "mean, kernel's counters", "IOPS", "throughput"
+        "", "requests", "mean (kernel counters)", "IOPS", "throughput"
     );
     let bytes = [counters.read_bytes, counters.written_bytes, 0, counters.discarded_bytes];
     for ((class, requests, mean_ns), bytes) in counted_means(counters).into_iter().zip(bytes) {
@@ -225,20 +225,20 @@ fn machine(text: &mut String, whole: &Span) {
             let many = whole.processors.value().map_or(0, Vec::len);
             let _ = writeln!(
                 text,
-                "processors   {many}: user {}, system {}, waiting {}, stolen {}",
+                "CPUs         {many}: user {}, system {}, iowait {}, steal {}",
                 percent(load.user),
                 percent(load.system),
                 percent(load.iowait),
                 percent(load.steal)
             );
         }
-        None => wrapped(text, "processors   ", whole.processors.reason().unwrap_or_default()),
+        None => wrapped(text, "CPUs         ", whole.processors.reason().unwrap_or_default()),
     }
     match &whole.pressure {
         Presence::Present(pressure) => {
             let _ = writeln!(
                 text,
-                "pressure     io {} (all {}), processors {}, memory {} (all {})",
+                "pressure     io {} (all {}), cpu {}, memory {} (all {})",
                 percent(pressure.io),
                 percent(pressure.io_full),
                 percent(pressure.cpu),
@@ -267,7 +267,7 @@ fn machine(text: &mut String, whole: &Span) {
         Presence::Absent(reason) => wrapped(text, "temperature  ", reason),
     }
     if let Some(events) = whole.throttle_events.value().filter(|events| **events > 0) {
-        let _ = writeln!(text, "throttling   {} times by heat", show::count(*events));
+        let _ = writeln!(text, "throttling   {} times (heat)", show::count(*events));
     }
 }
 
@@ -297,8 +297,8 @@ fn users(text: &mut String, state: &State) {
             text,
             "",
             &format!(
-                "programs: the busiest {MOST_USERS} that did I/O at a sample; programs that started and ended between \
-                 two samples are not listed"
+                "programs: the {MOST_USERS} busiest programs that did I/O in a sample; programs that started and \
+                 ended between two samples are missing"
             ),
         );
     }
@@ -307,7 +307,7 @@ fn users(text: &mut String, state: &State) {
         wrapped(
             text,
             "",
-            &format!("{hidden} programs of other users are hidden; run as root to see them"),
+            &format!("{hidden} programs of other users are hidden; run as root to see all"),
         );
     }
 }

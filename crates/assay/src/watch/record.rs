@@ -39,7 +39,7 @@ use assay_system::system::{System, machine, resolve};
 /// Seconds of which rows are kept.
 const MOST_SECONDS: u64 = 4 * 3600;
 /// Why something is not there.
-const NOTHING_RUN: &str = "Assay ran nothing and only observed";
+const NOTHING_RUN: &str = "Assay only observed and ran no workload";
 
 /// Where and under which title a bundle is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,7 +186,7 @@ fn study(title: &str, probes: &[&str]) -> Outcome<Study> {
         "format = \"{}\"\ntitle = {title}\nreplicates = 1\nprobes = {probes}\nworkload = []\n",
         study::FORMAT
     );
-    study::file::stored("the study of what was watched", &text)
+    study::file::stored("the study of the watched devices", &text)
 }
 
 /// What the first of the disks stands on, under the names of all.

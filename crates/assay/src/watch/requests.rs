@@ -66,7 +66,7 @@ impl<'s> Recording<'s> {
             counter.add(&counted(&request, begun_ns));
             // It is kept with those before it, and tried once more at the end.
             if let Err(error) = writer.add(&request) {
-                *cut = Some((format!("cannot write it: {error}"), 0));
+                *cut = Some((format!("cannot write the request: {error}"), 0));
             }
         });
         if let Err(error) = taken
@@ -84,7 +84,7 @@ impl<'s> Recording<'s> {
         let span_ns = self.system.monotonic_ns().saturating_sub(self.begun_ns);
         let (mut why, after) = self.cut.take().map_or((None, 0), |(why, after)| (Some(why), after));
         if let Err(error) = self.writer.finish() {
-            why.get_or_insert_with(|| format!("cannot write its end: {error}"));
+            why.get_or_insert_with(|| format!("cannot write the end of the trace: {error}"));
         }
         let totals = sampler.totals();
         if totals.lost_events > 0 {

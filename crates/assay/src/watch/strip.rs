@@ -51,7 +51,7 @@ impl Strip {
             }
             Event::Foreseen { text } => text.clone_into(&mut self.now),
             Event::Waiting { text } => self.now = format!("waiting: {text}"),
-            Event::Making { what } => self.now = format!("making {what}"),
+            Event::Making { what } => self.now = format!("preparing {what}"),
             Event::Pilot { target } => self.now = format!("{target}: pilot"),
             Event::Planned { trials, done, expected_ns, .. } => {
                 (self.planned, self.done) = (*trials, *done);

@@ -145,7 +145,7 @@ fn base() -> &'static Findings {
 /// Shows it as a result that has it does.
 fn show(recorded: &Recorded) {
     let told = json!({ "workload": "watched", "configuration": {}, "recorded": recorded, "text": "It was." });
-    let of_kinds = serde_json::from_value(json!({ "requests": [told] })).unwrap();
+    let of_kinds = serde_json::from_value(json!({ "trace": [told] })).unwrap();
     let findings = Findings { of_kinds, ..base().clone() };
     let shown = text::render(&document::make(&findings), 80, false);
     assert!(shown.contains("recorded requests"), "{shown}");
@@ -194,6 +194,6 @@ fn play(fake: &Fake, source: &Source, number: u64) {
     });
     // The engine refuses what lies outside before it begins, and nothing of it may come that far.
     if let Err(why) = ran {
-        assert!(!why.contains("does not lie in the area"), "{why}");
+        assert!(!why.contains("is outside the area"), "{why}");
     }
 }

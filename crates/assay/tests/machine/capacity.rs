@@ -105,7 +105,7 @@ fn all_are_found(lie: Lie, verdict: &str) {
         assert!(found.abs_diff(held) <= 4096, "{found} of {held}: {facts}");
         assert_eq!(facts["announced_bytes"], claimed);
         let first = document["summary"][0].as_str().unwrap();
-        assert!(first.starts_with("The device does not have its claimed capacity."), "{first}");
+        assert!(first.starts_with("The device does not have the claimed capacity."), "{first}");
     });
 }
 
@@ -147,10 +147,10 @@ fn behind_the_page_cache_no_card_is_said_to_hold() {
             let Some(card) = made(|| Liar::buffered(character)) else { return };
             let (code, document) = checked(&card, claimed, &["--capacity"]);
             let facts = &document["capacity"][0];
-            assert_ne!(facts["verdict"], "holds", "{lie:?}: {facts}");
+            assert_ne!(facts["verdict"], "genuine", "{lie:?}: {facts}");
             assert!(code == 1 || code == 5, "{lie:?}, {code}: {facts}");
             if lie == Lie::None {
-                assert_eq!((code, &facts["verdict"]), (5, &Value::from("not-told")), "{facts}");
+                assert_eq!((code, &facts["verdict"]), (5, &Value::from("inconclusive")), "{facts}");
                 let text = facts["text"].as_str().unwrap();
                 assert!(text.contains("uses the page cache of its file"), "{text}");
                 assert_eq!(facts["usable_bytes"], Value::Null, "{facts}");
@@ -169,11 +169,11 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
         let Some(card) = card(Character::new(claimed, claimed, Lie::None)) else { return };
         let (code, document) = checked(&card, claimed, &["--capacity"]);
         let facts = &document["capacity"][0];
-        assert_eq!((code, &facts["verdict"]), (0, &Value::from("holds")), "{facts}");
+        assert_eq!((code, &facts["verdict"]), (0, &Value::from("genuine")), "{facts}");
         assert_eq!(facts["wrong_blocks"], 0);
         let program = program(&card);
         let shown = program.run(&["show"], LIMIT).unwrap();
-        let says = ["has its claimed capacity", "were intact"];
+        let says = ["has the claimed capacity", "were intact"];
         let told = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(says.iter().any(|words| told.contains(words)), "{told}");
         let page = word(&card.scratch().path().join("page.html"));
@@ -200,7 +200,7 @@ fn free_space_is_filled_and_given_back() {
         let facts = &document["capacity"][0];
         // Where a host serves the drive below, or the loop device goes through the page cache, it is not told.
         let untold = facts["inconclusive_reason"].is_string();
-        let expected = if untold { (5, "not-told") } else { (0, "holds") };
+        let expected = if untold { (5, "inconclusive") } else { (0, "genuine") };
         assert_eq!((ended.code, facts["verdict"].as_str().unwrap()), expected, "{facts}");
         assert_eq!(facts["wrong_blocks"], 0, "{facts}");
         assert_eq!(facts["in_free_space"], true, "{facts}");
@@ -245,7 +245,7 @@ fn a_long_write_that_is_ended_keeps_its_slices() {
     let volume = Volume::new(Filesystem::Ext4, 900).unwrap();
     let directory = word(volume.directory());
     for (signal, told) in
-        [("INT", "the user stopped it after"), ("KILL", "the program was ended after")]
+        [("INT", "the user stopped the trial after"), ("KILL", "Assay was killed after")]
     {
         let program = assay(&volume);
         let running = program.start(&["check", "--sustained", &directory]).unwrap();
@@ -317,7 +317,7 @@ mod in_full {
         let claimed = 1_000_000_000_000 / 4096 * 4096;
         let Some(card) = card(Character::new(claimed, claimed, Lie::None)) else { return };
         let (code, document) = checked(&card, claimed, &["--capacity"]);
-        assert_eq!((code, &document["capacity"][0]["verdict"]), (0, &Value::from("holds")));
+        assert_eq!((code, &document["capacity"][0]["verdict"]), (0, &Value::from("genuine")));
         assert!(card.written_bytes() < GIB, "{}", card.written_bytes());
     }
 
@@ -365,7 +365,7 @@ mod in_full {
             let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
             assert_eq!(code, 0);
             let text = document["sustained"][0]["text"].as_str().unwrap().to_owned();
-            if text.contains("A fast cache was full") {
+            if text.contains("A fast cache had filled up") {
                 return;
             }
             seen.push(text);

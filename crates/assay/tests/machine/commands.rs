@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::turn::{LIMIT, Need, assay, has, word};
 
-pub const SHORT: [&str; 6] = ["--replicates", "3", "--runs", "2", "--quiet", "--json"];
+pub const SHORT: [&str; 6] =
+    ["--replicates", "3", "--set", "runs_per_trial=2", "--quiet", "--json"];
 
 pub fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
     let all = findings["measurements"].as_array().unwrap();
@@ -68,7 +69,17 @@ fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
     let place = word(volume.directory());
     // The pilot and the first trial find room; each run leaves its file.
     let line = "head -c 15M /dev/zero > $(date +%s%N)";
-    let words = ["run", &place, "--command", line, "--replicates", "6", "--runs", "1", "--quiet"];
+    let words = [
+        "run",
+        &place,
+        "--command",
+        line,
+        "--replicates",
+        "6",
+        "--set",
+        "runs_per_trial=1",
+        "--quiet",
+    ];
     let ended = assay(&volume).run(&words, LIMIT).unwrap();
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     let kept = assay(&volume).run(&["show", "--json"], LIMIT).unwrap().json().unwrap();
@@ -83,7 +94,7 @@ fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
     }
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
-    let words = ["run", "compile", &place, "--quiet", "--build", "head -c 90M /dev/zero > out"];
+    let words = ["run", "compile", &place, "--quiet", "--set", "run=head -c 90M /dev/zero > out"];
     let refused = || {
         let ended = assay(&volume).run(&words, LIMIT).unwrap();
         assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);

@@ -261,19 +261,19 @@ fn no_medium(place: &Path) -> Done<Case> {
 
 fn wrong_id(place: &Path) -> Done<Case> {
     let device = blank(place, "image", MIB)?;
-    let case = Case::new(device.device(), "loop99:1GiB", (2, "is not the name of"));
+    let case = Case::new(device.device(), "loop99:1GiB", (2, "is not the ID of"));
     Ok(case.keep_device(device))
 }
 
 fn bare_name(place: &Path) -> Done<Case> {
     let device = blank(place, "image", MIB)?;
-    let case = Case::new(device.device(), device.name(), (2, "is not the name of"));
+    let case = Case::new(device.device(), device.name(), (2, "is not the ID of"));
     Ok(case.keep_device(device))
 }
 
 fn id_of_another(place: &Path) -> Done<Case> {
     let (one, two) = (blank(place, "one", MIB)?, blank(place, "two", MIB)?);
-    let case = Case::new(one.device(), id(&two), (2, "is not the name of"));
+    let case = Case::new(one.device(), id(&two), (2, "is not the ID of"));
     Ok(case.keep_device(one).keep_device(two))
 }
 
@@ -355,7 +355,7 @@ fn swapped_link(place: &Path) -> Done<Case> {
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     fs::remove_file(&link).unwrap();
     symlink(two.device(), &link).unwrap();
-    let case = Case::new(&word(&link), id(&one), (2, "is not the name of"));
+    let case = Case::new(&word(&link), id(&one), (2, "is not the ID of"));
     Ok(case.keep_device(one).keep_device(two))
 }
 

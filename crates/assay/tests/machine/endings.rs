@@ -119,12 +119,12 @@ fn a_file_system_that_fills_up_at_once() {
     let [begun, refused] = ended.stderr.lines().collect::<Vec<_>>()[..] else {
         panic!("{}", ended.stderr)
     };
-    assert_eq!(begun, format!("assay: {target}: writing an area of 64 MiB"));
+    assert_eq!(begun, format!("assay: {target}: writing a test area of 64 MiB"));
     let written = between(refused, &format!("assay: {target} is full after "), " of an area of ");
     assert!((1..16).contains(&mebibytes(written)), "{refused}");
     let then = format!(
-        "{written} of an area of 64 MiB; the smallest area is 16 MiB; \
-         free space there or use another directory"
+        "{written} of an area of 64 MiB; the smallest area is 16 MiB; free space or use another \
+         directory"
     );
     assert!(refused.ends_with(&then), "{refused}");
     fs::remove_file(taken).unwrap();
@@ -168,8 +168,8 @@ fn fills_up(kind: Filesystem) {
     let told = ended.stderr.lines().find(|line| line.starts_with(&begin));
     let told = told.unwrap_or_else(|| panic!("it is not told: {}", ended.stderr));
     let written = between(told, &begin, " of an area of 1800 MiB");
-    let then = "the area is what was written; free space there for a larger one";
-    assert!(told.ends_with(&format!("{written} of an area of 1800 MiB; {then}")), "{told}");
+    let then = "so the area is smaller; for a larger area, free space";
+    assert!(told.ends_with(&format!("{written} of an area of 1800 MiB, {then}")), "{told}");
     let facts = &document["environment"]["targets"][0];
     let notes: Vec<&str> =
         facts["notes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

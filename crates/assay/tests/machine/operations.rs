@@ -141,7 +141,7 @@ fn trims_of_a_device_are_discards_and_zeroing_makes_zeros() {
             let after = fs::metadata(&bare.device.image).unwrap().blocks();
             if mix == "trim" {
                 assert!(before >= after + HALF / 512, "{what}: {before} {after}");
-                let told = found.engine.notes.iter().any(|note| note.starts_with("trims are "));
+                let told = found.engine.notes.iter().any(|note| note.starts_with("trims use "));
                 assert!(told, "{what}: {:?}", found.engine.notes);
             }
         }

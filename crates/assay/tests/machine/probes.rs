@@ -106,7 +106,7 @@ fn kernel_threads_work_for_a_loop_device() {
     let folder = assay(&volume).home().to_owned();
     let record = first_record(&folder);
     let costs = record["evidence"]["probe_ns"].as_object().unwrap();
-    for probe in ["cpu", "disk", "members", "own-traffic", "page-cache", "processors"] {
+    for probe in ["cpu-time", "disk", "members", "process-io", "page-cache", "cpu-throttling"] {
         assert!(costs[probe].as_u64().unwrap() > 0, "{probe}: {costs:?}");
     }
 }
@@ -150,7 +150,7 @@ fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
     let energy = &watched["energy"]["present"];
     let seconds = energy["span_ns"].as_f64().unwrap() / 1e9;
     assert!((energy["joules"].as_f64().unwrap() / seconds - 12.0).abs() < 1e-6, "{energy}");
-    let cpus = watched["load"]["present"].as_array().unwrap();
+    let cpus = watched["cpu-usage"]["present"].as_array().unwrap();
     assert!(cpus.iter().any(|cpu| cpu[1].as_u64().unwrap() > 0), "nobody was busy: {cpus:?}");
     let memory = &watched["memory"]["present"]["processes"]["present"];
     assert!(memory["rss_bytes"].as_u64().unwrap() > 1 << 20, "{memory}");

@@ -42,8 +42,8 @@ fn a_read_only_mount() {
     volume.remount("ro").unwrap();
     let target = word(volume.directory());
     let reason = format!(
-        "cannot use {target}: Read-only file system (os error 30); it is mounted read-only; give an existing file \
-         on it to measure reads"
+        "cannot use {target}: Read-only file system (os error 30); the filesystem is read-only; to \
+         measure reads, give an existing file"
     );
     is_refused(&assay(&volume), &["check", &target], &reason);
 }
@@ -57,8 +57,8 @@ fn less_free_space_than_the_smallest_area() {
     let target = word(volume.directory());
     let free = in_words(volume.free_bytes().unwrap());
     let reason = format!(
-        "{target} has {free} free; the smallest area is 16 MiB; \
-         free space there or use another directory"
+        "{target} has {free} free, but the smallest area is 16 MiB; free space or use another \
+         directory"
     );
     is_refused(&assay(&volume), &["check", &target], &reason);
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
@@ -83,7 +83,7 @@ fn a_block_device_without_permission() {
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let device = volume.device().unwrap().device();
     let reason = format!(
-        "cannot use {device}: Permission denied (os error 13); run as root, or use a directory on it"
+        "cannot use {device}: Permission denied (os error 13); run as root, or use a directory on the device"
     );
     is_refused(&assay_of_nobody(&volume), &["check", device], &reason);
 }

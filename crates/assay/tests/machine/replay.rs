@@ -275,7 +275,7 @@ fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
 
 /// How the slow one compares: by the number of all classes, or by that of one.
 fn compared<'a>(found: &'a Value, class: Option<&str>) -> &'a Value {
-    let name = class.map_or_else(|| "again".to_owned(), |class| format!("again, played {class}"));
+    let name = class.map_or_else(|| "again".to_owned(), |class| format!("again, replayed {class}"));
     let mut all = found["comparisons"].as_array().unwrap().iter();
     let own = all.find(|own| own["primary"] == true && own["workload"] == name.as_str());
     own.unwrap_or_else(|| panic!("{name} is not compared: {found}"))

@@ -138,7 +138,7 @@ fn a_killed_study_goes_on_by_its_own_plan() {
         .unwrap()
         .find_map(|entry| fs::read_to_string(entry.unwrap().path().join("log.jsonl")).ok())
         .unwrap();
-    for event in ["resumed", "lead-in", "ended"] {
+    for event in ["resumed", "warmup", "ended"] {
         assert!(log.contains(&format!("\"event\":\"{event}\"")), "{event}: {log}");
     }
     is_as_before(&volume, used);

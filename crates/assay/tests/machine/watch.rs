@@ -241,7 +241,7 @@ fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
         let _ = fs::remove_file(&runs);
         let terminal = Terminal::new(120, 40, &home);
         terminal.types(&format!(
-            "{program} run --watch --as-root --seed 1 --replicates 3 --runs 1 --command 'sh {}' --command \
+            "{program} run --watch --as-root --seed 1 --replicates 3 --set runs_per_trial=1 --command 'sh {}' --command \
              'sleep 0.05' {target}; echo co''de=$?",
             word(&script)
         ));
@@ -418,7 +418,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     let counts = &seen.json().unwrap()["devices"][0]["classes"];
     let count = |class: &str| counts[class]["count"].as_u64().unwrap();
     let shown = bench.assay.run(&["show", "every one", "--json"], LIMIT).unwrap().json().unwrap();
-    let recorded = &shown["requests"][0]["recorded"];
+    let recorded = &shown["trace"][0]["recorded"];
     // Beside busy processors some may be lost, and are counted.
     let unrecorded = recorded["dropped"].as_u64().unwrap();
     assert!(unrecorded == 0 || is_crowded(), "{recorded}");
@@ -435,7 +435,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     };
     assert!(order("read") > 0.9 && order("write") > 0.9, "{classes}");
     let text = bench.assay.run(&["show", "every one"], LIMIT).unwrap().stdout;
-    assert!(text.contains("requests of") && text.contains("in order"), "{text}");
+    assert!(text.contains("requests of") && text.contains("sequential"), "{text}");
 
     let log = bench.scratch.path().join("log");
     let export = ["export", "every one", "--durationmat", "fio-iolog", "-o", &word(&log)];
@@ -460,7 +460,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     let plain = ["watch", bench.name(), "--duration", "300ms", "--quiet", "--record", "plain"];
     assert_eq!(bench.assay.run(&plain, LIMIT).unwrap().code, 0);
     let shown = bench.assay.run(&["show", "plain", "--json"], LIMIT).unwrap().json().unwrap();
-    assert!(shown.get("requests").is_none(), "{shown}");
+    assert!(shown.get("trace").is_none(), "{shown}");
     let export =
         bench.assay.run(&["export", "plain", "--durationmat", "fio-iolog"], LIMIT).unwrap();
     assert!(export.code == 2 && export.stderr.contains("--record-trace"), "{}", export.stderr);
@@ -499,7 +499,7 @@ fn killed_recording_is_a_result_that_was_cut() {
     let id = listed[0]["id"].as_str().unwrap();
     assert!(run(&["list"]).stdout.contains("interrupted,"), "{}", run(&["list"]).stdout);
     let shown = run(&["show", "cut one"]);
-    assert!(shown.code == 0 && shown.stdout.contains("the recording was cut"), "{shown:?}");
+    assert!(shown.code == 0 && shown.stdout.contains("the recording is truncated"), "{shown:?}");
     let restored = run(&["restore"]);
     assert!(
         restored.code == 0 && restored.stdout.contains("everything is restored"),

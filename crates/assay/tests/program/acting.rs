@@ -119,27 +119,27 @@ const CHANGES: &[(&str, Change)] = &[
     ("was imported", |fake, bundle| {
         fake.put(bundle.join("import.json"), "{}");
     }),
-    ("is a link", |fake, bundle| {
+    ("is a symbolic link", |fake, bundle| {
         fake.put("/elsewhere", fake.read_text(&bundle.join("trials.jsonl")).unwrap());
         fake.add(&format!("link {}/trials.jsonl /elsewhere", bundle.display())).unwrap();
     }),
-    ("is a link", |fake, bundle| {
+    ("is a symbolic link", |fake, bundle| {
         copy(fake, &bundle.join("histograms"), Path::new("/elsewhere"));
         fake.remove(bundle.join("histograms"));
         fake.add(&format!("link {}/histograms /elsewhere", bundle.display())).unwrap();
     }),
-    ("is a link", |fake, bundle| {
+    ("is a symbolic link", |fake, bundle| {
         copy(fake, bundle, Path::new("/elsewhere"));
         fake.remove(bundle);
         fake.add(&format!("link {} /elsewhere", bundle.display())).unwrap();
     }),
-    ("names have no control characters", |fake, bundle| {
+    ("names cannot contain control characters", |fake, bundle| {
         edit(fake, &bundle.join("study.toml"), "\"none\"", "\"none\\u001b[2J\"");
     }),
-    ("names have no control characters", |fake, bundle| {
+    ("names cannot contain control characters", |fake, bundle| {
         edit(fake, &bundle.join("plan.json"), "\"none\"", "\"none\\u001b[2J\"");
     }),
-    ("names have no control characters", |fake, bundle| {
+    ("names cannot contain control characters", |fake, bundle| {
         edit(fake, &bundle.join("trials.jsonl"), "\"none\"", "\"none\\nx\"");
     }),
 ];
@@ -185,18 +185,18 @@ const EDITS: [Change; 8] = [
 /// Brings a result where somebody other than root could have edited it; gives the word for it.
 type Situation = fn(&Fake, &Path) -> String;
 const SITUATIONS: [(&str, Situation); 9] = [
-    ("is not among the results of root in /store/results", |fake, bundle| {
+    ("is not in root's results directory /store/results", |fake, bundle| {
         let users =
             Path::new("/home/me/.local/share/assay/results").join(bundle.file_name().unwrap());
         copy(fake, bundle, &users);
         fake.remove(bundle).add("owner /home/me 1000").unwrap();
         users.display().to_string()
     }),
-    ("others may write to it", |fake, bundle| {
+    ("other users can write to it", |fake, bundle| {
         fake.add("mode /store 1777").unwrap();
         word(bundle)
     }),
-    ("others may write to it", |fake, bundle| {
+    ("other users can write to it", |fake, bundle| {
         fake.add("mode /store/results 0775").unwrap();
         word(bundle)
     }),
@@ -204,12 +204,12 @@ const SITUATIONS: [(&str, Situation); 9] = [
         fake.add("owner /store 1000\nowner /store/results 0").unwrap();
         word(bundle)
     }),
-    ("it is a link", |fake, bundle| {
+    ("it is a symbolic link", |fake, bundle| {
         copy(fake, Path::new("/store"), Path::new("/moved"));
         fake.remove("/store").add("link /store /moved").unwrap();
         word(bundle)
     }),
-    ("is not among the results of root in /store/results", |fake, bundle| {
+    ("is not in root's results directory /store/results", |fake, bundle| {
         copy(fake, bundle, &Path::new("/other").join(word(bundle)));
         fake.add("link /short /other").unwrap();
         format!("/short/{}", word(bundle))
@@ -223,7 +223,7 @@ const SITUATIONS: [(&str, Situation); 9] = [
         fake.add(&format!("owner {}/trials.jsonl 1000", bundle.display())).unwrap();
         word(bundle)
     }),
-    ("histograms: others may write to it", |fake, bundle| {
+    ("histograms: other users can write to it", |fake, bundle| {
         fake.add(&format!("mode {}/histograms 0775", bundle.display())).unwrap();
         word(bundle)
     }),
@@ -256,14 +256,14 @@ fn what_was_brought_from_another_store_or_has_another_name_is_refused() {
         let brought = Path::new("/other/results").join(&id);
         copy(&fake, &directory(&id), &brought);
         let told = refusal(&fake, &brought.display().to_string(), purpose);
-        assert!(told.message.contains("is not among the results of root"), "{told}");
+        assert!(told.message.contains("is not in root's results directory"), "{told}");
         copy(&fake, &directory(&id), &directory("mine"));
         let told = refusal(&fake, "mine", purpose);
-        assert!(told.message.contains("no result that was measured here is called so"), "{told}");
+        assert!(told.message.contains("is not a valid result ID"), "{told}");
         fake.add(&format!("link /tmp/mine {}", directory(&id).display())).unwrap();
         for path in ["/tmp/mine", "/tmp/mine/"] {
             let told = refusal(&fake, path, purpose);
-            assert!(told.message.contains("is a link"), "{told}");
+            assert!(told.message.contains("is a symbolic link"), "{told}");
         }
     }
 }

@@ -29,7 +29,7 @@ fn advice(findings: &Value) -> &[Value] {
 }
 
 fn against(findings: &Value) -> Vec<&str> {
-    let own = advice(findings).iter().filter(|one| one["kind"] == "against");
+    let own = advice(findings).iter().filter(|one| one["kind"] == "avoid");
     own.map(|one| one["text"].as_str().unwrap()).collect()
 }
 
@@ -105,8 +105,8 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
 
     let fresh = home.json(&["advise", "confirm", id(&first), "--seed", "9", "--json"]);
     let page = home.text(&["advise", id(&fresh)]);
-    assert!(page.contains("in fresh trials as well") && page.contains(", trusted: "), "{page}");
-    let line = "by hand: queue_depth=4 (a setting of the program, not of the machine)";
+    assert!(page.contains("in fresh trials: ") && page.contains(", trusted: "), "{page}");
+    let line = "by hand: queue_depth=4 (a program setting, not a machine setting)";
     assert!(page.contains(line), "{page}");
     // What was simulated says nothing of the machine.
     for words in
@@ -114,5 +114,5 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     {
         assert!(home.refused(3, words).contains("was simulated"), "{words:?}");
     }
-    assert!(home.refused(2, &["advise", "undo"]).contains("nothing is applied"));
+    assert!(home.refused(2, &["advise", "undo"]).contains("no applied changes"));
 }

@@ -19,7 +19,7 @@ fn json_has_the_shape_of_the_interface() {
     let articles = document["articles"].as_array().unwrap();
     let numbers: Vec<&str> = articles.iter().map(|one| one["article"].as_str().unwrap()).collect();
     assert_eq!(numbers, ["000", "001", "002", "003", "004"]);
-    let words = ["supported", "contradicted", "not shown", "no data"];
+    let words = ["supported", "contradicted", "not-shown", "no-data"];
     let mut claims = 0;
     for article in articles {
         assert!(!article["title"].as_str().unwrap().is_empty());

@@ -59,8 +59,8 @@ fn say_again(expected: &mut Value) {
             cell["reasons"] = because.clone();
         }
         for trial in cell["trials"].as_array_mut().unwrap() {
-            if trial["status"] == "lead-in" {
-                trial["reason"] = "lead-in: left out by design".into();
+            if trial["status"] == "warmup" {
+                trial["reason"] = "lead-in: excluded by design".into();
             }
         }
     }
@@ -127,6 +127,6 @@ fn another_format_is_refused_with_what_to_do() {
     }
     let copy = std::path::Path::new(&plan).parent().unwrap().display().to_string();
     let refused = home.refused(2, &["show", &copy]);
-    let told = "has format assay-plan/1; this version of assay reads assay-plan/2: use the version that wrote it";
+    let told = "has format assay-plan/1, this version reads assay-plan/2; use the version that wrote the result";
     assert!(refused.contains(told), "{refused}");
 }

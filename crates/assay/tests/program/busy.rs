@@ -15,10 +15,10 @@ pub fn is_kept_from_them(code: i32, told: &str) -> bool {
 
 #[test]
 fn only_a_gate_that_is_silent_for_others_is_excused() {
-    let starved = "no statement about command: the baseline is cpu-starved: programs waited";
+    let starved = "inconclusive: rule cpu-starved flags the baseline: programs waited";
     assert!(says_so(5, starved));
     assert!(says_so(5, "undecided (the number of the baseline is suspect (steal))"));
-    assert!(says_so(5, "new: 2 undisturbed pairs with the baseline, and the gate needs 3"));
+    assert!(says_so(5, "new: only 2 undisturbed pairs with the baseline; the gate needs 3"));
     // One that failed or passed is judged by what it said, and so is one that is silent for another reason.
     assert!(!says_so(0, starved) && !says_so(1, starved));
     assert!(!says_so(5, "the number of the baseline is invalid"));

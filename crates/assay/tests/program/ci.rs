@@ -23,7 +23,7 @@ const KEPT: [&str; 3] = ["comment.md", "gate.xml", "result.assay"];
 
 /// Variables of the environment that it reads.
 const READ: [&str; 8] = [
-    "ASSAY_LINE",
+    "ASSAY_ARGS",
     "ASSAY_PROGRAM",
     "ASSAY_URL",
     "ASSAY_SHA256",
@@ -84,7 +84,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
         (
             5,
             "--set queue_depth=1,4\n--replicates \\\n  2",
-            "makes no statement",
+            "inconclusive",
             "failures=\"0\" errors=\"0\" skipped=\"1\"",
         ),
     ] {
@@ -94,7 +94,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
             folder,
             &[
                 ("ASSAY_PROGRAM", PROGRAM),
-                ("ASSAY_LINE", line.as_str()),
+                ("ASSAY_ARGS", line.as_str()),
                 ("GITHUB_STEP_SUMMARY", summary.as_str()),
                 ("GITHUB_OUTPUT", output.as_str()),
             ],
@@ -131,8 +131,8 @@ fn both_sides_of_a_change_are_measured_in_a_checkout() {
     git(&repository, &["worktree", "add", "-q", "--detach", "../base", "main"]);
     let ended = || {
         let line = "run --command 'sh ../base/work.sh' --command 'sh ./work.sh' --gate 5% --quiet \
-                    --replicates 5 --runs 2";
-        let ran = gate(&repository, &[("ASSAY_PROGRAM", PROGRAM), ("ASSAY_LINE", line)]);
+                    --replicates 5 --set runs_per_trial=2";
+        let ran = gate(&repository, &[("ASSAY_PROGRAM", PROGRAM), ("ASSAY_ARGS", line)]);
         assert_eq!(kept(&repository), KEPT, "{}{}", ran.stdout, ran.stderr);
         let counts = match ran.code {
             0 => "failures=\"0\" errors=\"0\" skipped=\"0\"",
@@ -177,7 +177,7 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
     let folder = home.scratch.path();
     let (program, _) = release(&home);
     let (line, wrong) = (quick_line(&home), "0".repeat(64));
-    let line = ("ASSAY_LINE", line.as_str());
+    let line = ("ASSAY_ARGS", line.as_str());
     let own = ("ASSAY_PROGRAM", program.as_str());
     fs::create_dir(folder.join("assay-gate")).unwrap();
     for (code, set, told) in [
@@ -186,8 +186,8 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
         (2, vec![line, ("ASSAY_PROGRAM", "depth.toml")], "it cannot be executed"),
         (2, vec![line, own, ("ASSAY_URL", "https://example.org/assay")], "say one of them"),
         (2, vec![line, ("ASSAY_URL", "https://example.org/assay")], "needs ASSAY_SHA256"),
-        (2, vec![own], "ASSAY_LINE is empty"),
-        (2, vec![own, ("ASSAY_LINE", "compare A B --gate 5%")], "is a line of assay run"),
+        (2, vec![own], "ASSAY_ARGS is empty"),
+        (2, vec![own, ("ASSAY_ARGS", "compare A B --gate 5%")], "is a line of assay run"),
         (3, vec![line, own, ("ASSAY_SHA256", wrong.as_str())], "it is not run"),
     ] {
         // What an earlier job left is not taken for an answer.
@@ -204,7 +204,7 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
     }
     // What the program refuses is refused by the script.
     let none = format!("run depth.toml '{DRIVE}' --quiet");
-    let ran = gate(folder, &[own, ("ASSAY_LINE", none.as_str())]);
+    let ran = gate(folder, &[own, ("ASSAY_ARGS", none.as_str())]);
     assert_eq!(ran.code, 2, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("add --gate 5%") && kept(folder).is_empty(), "{}", ran.stderr);
 }
@@ -218,7 +218,7 @@ fn a_program_and_an_archive_are_run_where_their_checksum_is_right() {
         let (program, sum) = given(&home);
         let (line, sum) = (quick_line(&home), sum.to_uppercase());
         let set = [
-            ("ASSAY_LINE", line.as_str()),
+            ("ASSAY_ARGS", line.as_str()),
             ("ASSAY_PROGRAM", program.as_str()),
             ("ASSAY_SHA256", sum.as_str()),
         ];
@@ -245,7 +245,7 @@ fn a_release_is_downloaded_and_run_where_its_checksum_is_right() {
         (0, address(&file), &sum, ""),
     ] {
         let set = [
-            ("ASSAY_LINE", line.as_str()),
+            ("ASSAY_ARGS", line.as_str()),
             ("ASSAY_URL", url.as_str()),
             ("ASSAY_SHA256", sum.as_str()),
         ];
@@ -265,7 +265,7 @@ fn results_stay_beside_a_journal_of_what_is_not_put_back() {
         let own = format!("\"$ASSAY_HOME\"/{place}");
         let text = format!("#!/bin/sh\nmkdir {own} && : >{own}/a.jsonl && kill -KILL $$\n");
         program(&home, place, &text);
-        let ran = gate(folder, &[("ASSAY_PROGRAM", place), ("ASSAY_LINE", "run depth --gate 5%")]);
+        let ran = gate(folder, &[("ASSAY_PROGRAM", place), ("ASSAY_ARGS", "run depth --gate 5%")]);
         assert_eq!(ran.code, 137, "{place}: {}{}", ran.stdout, ran.stderr);
         assert_eq!(homes(folder), left, "{place}");
         assert_eq!(ran.stderr.contains("assay restore"), left > 0, "{place}: {}", ran.stderr);

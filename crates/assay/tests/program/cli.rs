@@ -292,7 +292,7 @@ io   = { pattern = "random", block_size = "512 B", queue_depth = 4, runtime = "2
 
 [[workload]]
 name = "slices"
-io   = { pattern = "sequential", block_size = "12 KiB", threads = 3, compressibility = "zero", sync = "fdatasync" }
+io   = { pattern = "sequential", block_size = "12 KiB", threads = 3, compressibility = "100%", sync = "fdatasync" }
 "#;
 
 #[test]

@@ -93,7 +93,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     let page = home.file("page.html", "");
     let told = home.run(&["collection", "build", "--dir", &word, "-o", &page]);
     assert_eq!(told.code, 0, "{}", told.stderr);
-    assert_eq!(told.stderr.matches(" was skipped: ").count(), 3, "{}", told.stderr);
+    assert_eq!(told.stderr.matches("assay: skipped ").count(), 3, "{}", told.stderr);
     let page = fs::read_to_string(page).unwrap();
     for card in (0..6).map(|index| format!("Card {index}")) {
         assert!(page.contains(&card), "{card}");
@@ -105,7 +105,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     );
     assert!(page.contains("spread of Card 5, 32 GB"));
     assert_eq!(page.matches("<script>").count(), 1, "the page's own");
-    for why in ["markup, a path or a formula", "a row has 65536 at most", "not a row: "] {
+    for why in ["markup, a path or a formula", "the limit is 65536", "not a row: "] {
         assert!(page.contains(why), "{why}");
     }
     assert!(page.len() < 3_000_000 && !page.contains("xxxxxxxxxxxxxxxxxxxx"));
@@ -128,7 +128,7 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
     let sent = home.file("row.json", text(&row("A card", 20.0)));
     let added = home.text(&["collection", "add", &sent, "--dir", &word]);
     let again = home.run(&["collection", "add", &sent, "--dir", &word]);
-    assert!(again.stderr.contains("was there already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already existed"), "{}", again.stderr);
     let rows = whole.join("rows");
     let secret = home.file("secret.json", text(&row("A secret card", 99.0)));
     std::os::unix::fs::symlink(&secret, rows.join("zz.json")).unwrap();
@@ -137,7 +137,7 @@ fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
     fs::create_dir_all(rows.join("ab")).unwrap();
     fs::write(rows.join("ab/changed.json"), text(&row("A changed card", 97.0))).unwrap();
     let listed = home.run(&["collection", "export", "--dir", &word]);
-    assert_eq!(listed.stderr.matches(" was skipped: ").count(), 4, "{}", listed.stderr);
+    assert_eq!(listed.stderr.matches("assay: skipped ").count(), 4, "{}", listed.stderr);
     for name in ["secret", "loose", "changed"] {
         assert!(!listed.stdout.contains(&format!("A {name} card")), "{}", listed.stdout);
     }
@@ -168,7 +168,7 @@ fn a_result_becomes_rows_without_whose_it_was() {
     assert!(
         page.contains("simulated drive") && !page.contains("lognormal") && !page.contains(&word)
     );
-    assert!(page.contains("1440 IOPS read: reached (random reading: "), "claims by interval");
+    assert!(page.contains("1440 IOPS read: reached (random reads: "), "claims by interval");
     for (words, told) in [
         (&["add", "no-such-result"][..], "no-such-result"),
         (&["add", "no-such-result", "--rated", "V31"], "is not a printed rating"),
@@ -273,10 +273,7 @@ fn what_is_no_folder_no_row_and_no_collection_is_named() {
     let (notes, sent) =
         (home.file("notes.txt", "notes"), home.file("row.json", text(&row("Card", 21.0))));
     for (words, why) in [
-        (
-            vec!["collection", "add", &notes, "--dir", &word],
-            "is not a result, a bundle of assay export",
-        ),
+        (vec!["collection", "add", &notes, "--dir", &word], "is not a result, a bundle (.assay)"),
         (vec!["collection", "add", &sent, "--dir", &notes], "is not a directory"),
         (vec!["collection", "export", "--dir", &notes], "is not a directory"),
         (vec!["collection", "build", "-o", &notes], "is not a directory"),
@@ -287,5 +284,5 @@ fn what_is_no_folder_no_row_and_no_collection_is_named() {
     let added = home.run(&["collection", "add", &sent, "--dir", &word]);
     assert!(added.stderr.contains("Card: added to "), "{}", added.stderr);
     let again = home.run(&["collection", "add", &sent, "--dir", &word]);
-    assert!(again.stderr.contains("Card: was there already in "), "{}", again.stderr);
+    assert!(again.stderr.contains("Card: already existed in "), "{}", again.stderr);
 }

@@ -55,7 +55,7 @@ impl Bench {
     }
 }
 
-const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
+const SHORT: [&str; 4] = ["--replicates", "5", "--set", "runs_per_trial=2"];
 
 fn is_gone(process: &str) -> bool {
     let process = process.trim();
@@ -81,7 +81,8 @@ fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
     let bench = Bench::new("commands-longer");
     // Thirty times as long: what others take of the processors is far less than that.
     let commands = ["--command", "sleep 0.01", "--command", "sleep 0.3"];
-    let found = bench.json(&[&commands[..], &["--replicates", "3", "--runs", "2"]].concat());
+    let found =
+        bench.json(&[&commands[..], &["--replicates", "3", "--set", "runs_per_trial=2"]].concat());
     let compared = found["comparisons"].as_array().unwrap();
     let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
     assert_eq!(own["baseline"]["command"], "sleep 0.01");
@@ -133,7 +134,7 @@ fn the_baseline_is_the_one_that_is_named_and_placeholders_are_factors() {
     let found = bench.json(
         &[
             &["--command", "sleep {s}", "--command", "sleep {s}; true", "-L", "s", "0.01,0.03"][..],
-            &["--baseline", "sleep {s}; true", "--replicates", "3", "--runs", "1"],
+            &["--baseline", "sleep {s}; true", "--replicates", "3", "--set", "runs_per_trial=1"],
         ]
         .concat(),
     );
@@ -151,7 +152,7 @@ fn the_baseline_is_the_one_that_is_named_and_placeholders_are_factors() {
 #[test]
 fn one_command_has_its_row_and_a_comment_is_markdown() {
     let bench = Bench::new("commands-one");
-    let one = ["--command", "sleep 0.01", "--replicates", "3", "--runs", "1"];
+    let one = ["--command", "sleep 0.01", "--replicates", "3", "--set", "runs_per_trial=1"];
     assert!(bench.text(&one).contains("\ncommands\n"));
     let comment = bench.text(&[&one[..], &["--markdown"]].concat());
     assert!(comment.starts_with("### How long does this command take: sleep 0.01\n"), "{comment}");
@@ -163,17 +164,17 @@ fn what_was_measured_before_is_a_gate() {
     let bench = Bench::new("commands-gate");
     bench.text(&[&["--command", "sleep 0.01"][..], &SHORT].concat());
     let earlier = bench.results().remove(0);
-    let gate = ["--against", &earlier, "--gate", "50%", "--must-detect", "400%"];
+    let gate = ["--against", &earlier, "--gate", "50%", "--set", "gate.must_detect=400%"];
     let slow = bench.words(&[&["--command", "sleep 0.1"][..], &SHORT, &gate].concat());
     let ended = bench.home.run(&slow);
     let told = format!("{}{}", ended.stdout, ended.stderr);
     let gate = told.split_whitespace().collect::<Vec<_>>().join(" ");
     // On a machine whose processors others have, the gate says that it cannot see.
     let words = if is_kept_from_them(ended.code, &told) {
-        ["gate: inconclusive: command: ", "gate inconclusive (limit 50%)"]
+        ["gate: inconclusive (command: ", "gate inconclusive (limit 50%)"]
     } else {
         assert_eq!(ended.code, 1, "{told}");
-        ["gate: command: fail (", "gate failed (limit 50%)"]
+        ["gate: command fails (", "gate failed (limit 50%)"]
     };
     assert!(words.iter().all(|words| gate.contains(words)), "{told}");
     let told = bench.refused(2, &["--command", "true", "--gate", "5%"]);
@@ -184,10 +185,10 @@ fn what_was_measured_before_is_a_gate() {
 fn what_cannot_be_run_is_told_before_anything_is_measured() {
     let bench = Bench::new("commands-mistakes");
     for (words, said) in [
-        (&["--command", "surely-not-there a", "--no-shell"][..], "surely-not-there"),
+        (&["--command", "surely-not-there a", "--set", "shell=false"][..], "surely-not-there"),
         (&["--command", "kill -9 $$"], "signal 9"),
-        (&["--command", "true", "--prepare", "exit 1"], "prepare `exit 1` ended with exit code 1"),
-        (&["--command", "cat", "--input", "nothing"], "nothing"),
+        (&["--command", "true", "--prepare", "exit 1"], "prepare `exit 1` exited with code 1"),
+        (&["--command", "cat", "--set", "input=nothing"], "nothing"),
     ] {
         let told = bench.refused(3, words);
         assert!(told.contains(said), "{told}");
@@ -195,8 +196,8 @@ fn what_cannot_be_run_is_told_before_anything_is_measured() {
     for (words, said) in [
         (&["--command", "true", "-L", "n", "1,2"][..], "{n}"),
         (&["--command", "a", "--command", "a"], "twice"),
-        (&["--command", "tar 'x", "--no-shell"], "quote"),
-        (&["--command", "true", "--timeout", "soon"], "--timeout"),
+        (&["--command", "tar 'x", "--set", "shell=false"], "quote"),
+        (&["--command", "true", "--set", "timeout=soon"], "timeout=soon"),
     ] {
         let told = bench.home.told(2, &bench.words(words));
         assert!(told.contains(said), "{told}");
@@ -210,7 +211,7 @@ fn trials_that_were_fine_stay_when_a_later_run_fails() {
     // The pilot is its first run; the fourth is in a trial. Trials that others disturb may not count.
     // It takes longer than the start of a shell, also where others have the processors.
     let line = "echo x >> count; sleep 0.3; test $(wc -l < count) -ne 4";
-    let words = bench.words(&["--command", line, "--replicates", "5", "--runs", "1"]);
+    let words = bench.words(&["--command", line, "--replicates", "5", "--set", "runs_per_trial=1"]);
     let ended = bench.home.run(&words);
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("1 of "), "{}", ended.stderr);
@@ -218,8 +219,17 @@ fn trials_that_were_fine_stay_when_a_later_run_fails() {
     let cell =
         kept["measurements"].as_array().unwrap().iter().find(|one| one["metric"] == "duration_s");
     assert!(matches!(cell.unwrap()["n"].as_u64(), Some(1..=4)), "{kept}");
-    assert!(kept.to_string().contains("ended with exit code 1"));
-    bench.text(&["--command", "false", "--ignore-failure", "--replicates", "2", "--runs", "1"]);
+    assert!(kept.to_string().contains("exited with code 1"));
+    bench.text(&[
+        "--command",
+        "false",
+        "--set",
+        "ignore_failure=true",
+        "--replicates",
+        "2",
+        "--set",
+        "runs_per_trial=1",
+    ]);
 }
 
 #[test]
@@ -229,11 +239,11 @@ fn nothing_of_a_command_is_left_running_whatever_it_does() {
     let pid = bench.path("pid");
     let line = "(setsid sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000' &) ; \
                 while ! test -s pid; do sleep 0.01; done";
-    bench.text(&["--command", line, "--replicates", "2", "--runs", "1"]);
+    bench.text(&["--command", line, "--replicates", "2", "--set", "runs_per_trial=1"]);
     assert!(is_gone(&read_when_there(&pid)));
     fs::remove_file(&pid).unwrap();
     let line = "trap '' TERM; echo $$ > pid; while true; do sleep 1; done";
-    let told = bench.refused(3, &["--command", line, "--timeout", "300ms"]);
+    let told = bench.refused(3, &["--command", line, "--set", "timeout=300ms"]);
     assert!(told.contains("did not end within 300 ms"), "{told}");
     assert!(is_gone(&read_when_there(&pid)));
 }
@@ -244,9 +254,9 @@ fn floods_and_terminals_are_no_trouble() {
     let bench = Bench::new("commands-flood");
     let bytes = count(60_000_000, 300_000_000);
     let flood = format!("head -c {bytes} /dev/zero | tr '\\0' x; head -c {bytes} /dev/zero >&2");
-    bench.text(&["--command", &flood, "--replicates", "2", "--runs", "1"]);
+    bench.text(&["--command", &flood, "--replicates", "2", "--set", "runs_per_trial=1"]);
     let asks = "cat; if (read x < /dev/tty) 2> /dev/null; then exit 1; fi";
-    bench.text(&["--command", asks, "--replicates", "2", "--runs", "1"]);
+    bench.text(&["--command", asks, "--replicates", "2", "--set", "runs_per_trial=1"]);
 }
 
 #[test]
@@ -272,7 +282,8 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     // The fourth run is in a trial, and hangs.
     let line = "echo x >> runs; test $(wc -l < runs) -ne 4 || sleep 1000; cat data";
     let once = "echo once >> once; test ! -e broken && echo 1 > data";
-    let words = ["--command", line, "--setup", once, "--replicates", "4", "--runs", "1"];
+    let words =
+        ["--command", line, "--setup", once, "--replicates", "4", "--set", "runs_per_trial=1"];
     let words = bench.words(&words);
     let mut running = bench.home.assay.start(&words).unwrap();
     running.until(Duration::from_secs(60), || lines("runs") == 4).unwrap();
@@ -302,7 +313,7 @@ fn a_study_that_sets_nothing_up_goes_on_with_its_trials_alone() {
     let runs = bench.path("runs");
     let lines = || fs::read_to_string(&runs).map_or(0, |text| text.lines().count());
     let line = "echo x >> runs; test $(wc -l < runs) -ne 4 || sleep 1000";
-    let words = bench.words(&["--command", line, "--replicates", "4", "--runs", "1"]);
+    let words = bench.words(&["--command", line, "--replicates", "4", "--set", "runs_per_trial=1"]);
     let mut running = bench.home.assay.start(&words).unwrap();
     running.until(Duration::from_secs(60), || lines() == 4).unwrap();
     running.signal("INT").unwrap();
@@ -325,7 +336,14 @@ fn values_of_the_environment_are_kept_nowhere() {
     };
     // A program that nobody gives it does not get it, and one that is given it keeps it to itself.
     let line = "test -z \"$A_SECRET\"";
-    run_with_secret(&bench.words(&["--command", line, "--replicates", "2", "--runs", "1"]));
+    run_with_secret(&bench.words(&[
+        "--command",
+        line,
+        "--replicates",
+        "2",
+        "--set",
+        "runs_per_trial=1",
+    ]));
     let study = "format = \"assay-study/1\"\ntitle = \"given\"\nreplicates = 2\n[[workload]]\nname = \"a\"\n\
                  command = { run = 'test -n \"$A_SECRET\"', runs_per_trial = 1, pass_env = [\"A_SECRET\"] }\n";
     let study = bench.home.file("given.toml", study);
@@ -353,14 +371,14 @@ fn commands_of_a_result_that_was_brought_along_are_not_run() {
     let bench = Bench::new("commands-stranger");
     let marker = bench.path("was-run");
     let line = "echo x >> was-run";
-    bench.text(&["--command", line, "--replicates", "2", "--runs", "1"]);
+    bench.text(&["--command", line, "--replicates", "2", "--set", "runs_per_trial=1"]);
     let id = bench.results().remove(0);
     let result = bench.home.assay.home().join("results").join(&id);
     fs::remove_file(&marker).unwrap();
     fs::set_permissions(result.join("plan.json"), fs::Permissions::from_mode(0o666)).unwrap();
     for words in [&["resume", &id, "--quiet"][..], &["advise", "confirm", &id, "--quiet"]] {
         let told = bench.home.told(3, words);
-        assert!(told.contains("plan.json: others may write to it"), "{told}");
+        assert!(told.contains("plan.json: other users can write to it"), "{told}");
     }
     assert!(!Path::new(&marker).exists());
 }

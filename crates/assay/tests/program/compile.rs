@@ -33,14 +33,26 @@ impl Bench {
         source.to_str().unwrap().to_owned()
     }
 
-    fn run<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
-        [&["run", "compile", self.target(), "--quiet", "--replicates", "3"], words].concat()
+    fn run<'a>(&'a self, words: &'a [String]) -> Vec<&'a str> {
+        let few = ["run", "compile", self.target(), "--quiet", "--json", "--replicates", "3"];
+        few.into_iter().chain(words.iter().map(String::as_str)).collect()
     }
 
     /// Nothing is left where it was built.
     fn is_clean(&self) -> bool {
         fs::read_dir(&self.target).unwrap().next().is_none()
     }
+}
+
+/// The options that build a tree with one line.
+fn built(source: &str, line: &str) -> [String; 4] {
+    [
+        format!("source={source}"),
+        format!("run={line}"),
+        "prepare=true".to_owned(),
+        "needs=cc".to_owned(),
+    ]
+    .map(|set| format!("--set={set}"))
 }
 
 fn cell<'a>(found: &'a Value, workload: &str, metric: &str) -> &'a Value {
@@ -55,7 +67,7 @@ fn a_tree_of_the_users_is_copied_cleaned_built_and_removed() {
     let source = bench.source();
     // Each build finds a clean tree with its source, below a directory that is not the user's.
     let build = "test {jobs} -ge 1 && test ! -e out && cp in out && test ! -e ../in && sleep 0.05";
-    let words = ["--source", &source, "--build", build, "--clean", "rm -f out", "--json"];
+    let words = [&built(&source, build)[..], &["--set=prepare=rm -f out".to_owned()]].concat();
     let found = bench.home.json(&bench.run(&words));
     assert_eq!(cell(&found, "compile", "duration_s")["n"], 3);
     let how = found["workloads"][0]["text"].as_str().unwrap();
@@ -70,7 +82,7 @@ fn a_tree_of_the_users_is_copied_cleaned_built_and_removed() {
 fn jobs_are_a_factor_where_they_are_named() {
     let bench = Bench::new("compile-jobs");
     let source = bench.source();
-    let words = ["--source", &source, "--build", "sleep 0.{jobs}", "--set", "jobs=1,4", "--json"];
+    let words = [&built(&source, "sleep 0.{jobs}")[..], &["--set=jobs=1,4".to_owned()]].concat();
     let found = bench.home.json(&bench.run(&words));
     let compared = found["comparisons"].as_array().unwrap();
     let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
@@ -100,8 +112,9 @@ fn what_cannot_be_built_is_told_with_its_last_lines_and_nothing_is_left() {
     let bench = Bench::new("compile-broken");
     let source = bench.source();
     let build = "echo main.c:3: error: no such thing >&2; echo make: Error 1 >&2; exit 2";
-    let told = bench.home.told(3, &bench.run(&["--source", &source, "--build", build]));
-    for word in ["main.c:3: error: no such thing; make: Error 1", "exit code 2", "run 1 of"] {
+    let told = bench.home.told(3, &bench.run(&built(&source, build)));
+    for word in ["main.c:3: error: no such thing; make: Error 1", "exited with code 2", "run 1 of"]
+    {
         assert!(told.contains(word), "{word} is not in {told}");
     }
     assert!(bench.is_clean());
@@ -114,12 +127,12 @@ fn a_directory_that_is_somebodys_is_never_removed() {
     fs::create_dir(&mine).unwrap();
     fs::write(mine.join("thesis"), "mine").unwrap();
     let source = bench.source();
-    let told = bench.home.told(3, &bench.run(&["--source", &source, "--build", "true"]));
-    assert!(told.contains("is not from Assay; move it away"), "{told}");
+    let told = bench.home.told(3, &bench.run(&built(&source, "true")));
+    assert!(told.contains("was not created by Assay; move it away"), "{told}");
     assert_eq!(fs::read_to_string(mine.join("thesis")).unwrap(), "mine");
     // What a killed run left behind says whose it is.
     fs::write(mine.join(".made-by-assay"), "").unwrap();
-    bench.home.text(&bench.run(&["--source", &source, "--build", "test ! -e thesis"]));
+    bench.home.text(&bench.run(&built(&source, "test ! -e thesis")));
     assert!(bench.is_clean());
 }
 
@@ -128,15 +141,15 @@ fn mistakes_with_trees_are_told() {
     let bench = Bench::new("compile-mistakes");
     let refused = |words: &[&str]| bench.home.refused(2, words);
     let target = bench.target();
-    let inside = refused(&["run", "compile", target, "--source", target]);
+    let inside = refused(&["run", "compile", target, "--set", &format!("source={target}")]);
     assert!(inside.contains("build in another directory"), "{inside}");
     let file = bench.home.file("a-file", "");
-    let no_directory = refused(&["run", "compile", target, "--source", &file]);
+    let no_directory = refused(&["run", "compile", target, "--set", &format!("source={file}")]);
     assert!(no_directory.contains("not a directory"), "{no_directory}");
-    let nowhere = refused(&["run", "compile", target, "--source", "/nowhere/at/all"]);
+    let nowhere = refused(&["run", "compile", target, "--set", "source=/nowhere/at/all"]);
     assert!(nowhere.contains("No such file"), "{nowhere}");
     let other = refused(&["run", "queue-depth", target, "--build", "make"]);
-    assert!(other.contains("--build: this study does not build a tree"), "{other}");
+    assert!(other.contains("--rev"), "{other}");
 }
 
 /// As in `platform` where there is no compiler.
@@ -161,13 +174,13 @@ fn work_that_may_be_left_out_is_absent_with_its_reason_and_the_rest_runs() {
     assert!((rate.unwrap() * each.unwrap() / 1e9 - 1.0).abs() < 1e-6);
     let absent = found["absent"].as_array().unwrap();
     let own = absent.iter().find(|one| one["workload"] == "compile").unwrap();
-    assert_eq!(own["obstacle"], "not installed here: no-such-compiler");
+    assert_eq!(own["obstacle"], "not installed: no-such-compiler");
     let page = bench.home.text(&["show", found["study"]["id"].as_str().unwrap()]);
-    assert!(page.contains("not installed here: no-such-compiler"), "{page}");
+    assert!(page.contains("not installed: no-such-compiler"), "{page}");
     assert!(page.contains("micro-benchmark"), "{page}");
     let file = bench.home.file("needed.toml", study("optional = false"));
     let told = bench.home.refused(3, &["run", &file, bench.target(), "--quiet"]);
-    assert!(told.contains("not installed here: no-such-compiler"), "{told}");
+    assert!(told.contains("not installed: no-such-compiler"), "{told}");
 }
 
 #[test]

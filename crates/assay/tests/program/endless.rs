@@ -27,7 +27,7 @@ const COMMANDS: &[&[&str]] = &[
     &["export", FILE],
     &["calc", "modeline", "--edid", FILE],
     &["collection", "add", FILE],
-    &["run", "boot", "--journal", FILE],
+    &["run", "boot", "--set", "journal=FILE"],
     &["peer", "--token-file", FILE],
 ];
 
@@ -44,8 +44,8 @@ fn commands_refuse_files_without_an_end() {
     for command in COMMANDS {
         for name in ["/dev/zero", "sparse", "loop", "directory", "fifo"] {
             let file = place(name).display().to_string();
-            let words: Vec<&str> =
-                command.iter().map(|word| if *word == FILE { &file } else { *word }).collect();
+            let words: Vec<String> = command.iter().map(|word| word.replace(FILE, &file)).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let mut writer = (name == "fifo").then(|| {
                 let mut endless = Command::new("sh");
                 endless.args(["-c", "exec cat /dev/zero >\"$0\""]).arg(&fifo);

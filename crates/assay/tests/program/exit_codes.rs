@@ -52,7 +52,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &[],
         code: 0,
-        says: "Gate passed (limit 5%): command (new): pass (2% worse",
+        says: "Gate passed (limit 5%): command (new) passes (2% worse",
         keeps: Keeps::All,
     },
     much_is_lost: Line {
@@ -60,7 +60,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &[],
         code: 1,
-        says: "gate failed (limit 5%): command (new): fail (20% worse",
+        says: "gate failed (limit 5%): command (new) fails (20% worse",
         keeps: Keeps::All,
     },
     much_is_lost_and_so_is_a_trial: Line {
@@ -76,7 +76,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2"],
         code: 5,
-        says: "undisturbed pairs with the baseline, and the gate needs 3",
+        says: "undisturbed pairs with the baseline; the gate needs 3",
         keeps: Keeps::All,
     },
     trials_lie_apart: Line {
@@ -96,9 +96,9 @@ table! {
         keeps: Keeps::All,
     },
     what_is_blind_may_pass: Line {
-        what: "no statement, with `--allow-inconclusive`",
+        what: "no statement, with `gate.allow_inconclusive`",
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
-        more: &["--replicates", "2", "--allow-inconclusive"],
+        more: &["--replicates", "2", "--set", "gate.allow_inconclusive=true"],
         code: 0,
         says: "Gate passed (limit 5%)",
         keeps: Keeps::All,
@@ -124,7 +124,7 @@ table! {
         commands: ["echo 100 ops/s", "surely-not-there"],
         more: &[],
         code: 5,
-        says: "ended with exit code 127",
+        says: "exited with code 127",
         keeps: Keeps::Nothing,
     },
     a_side_fails_at_once: Line {
@@ -132,7 +132,7 @@ table! {
         commands: ["echo 100 ops/s", "echo far too bad >&2; exit 7"],
         more: &[],
         code: 5,
-        says: "ended with exit code 7; it said: far too bad",
+        says: "exited with code 7; stderr: far too bad",
         keeps: Keeps::Nothing,
     },
     what_fails_at_once_may_have_a_code: Line {
@@ -140,7 +140,7 @@ table! {
         commands: ["echo 100 ops/s", "echo far too bad >&2; exit 7"],
         more: &["--exit-inconclusive", "125"],
         code: 125,
-        says: "ended with exit code 7; it said: far too bad",
+        says: "exited with code 7; stderr: far too bad",
         keeps: Keeps::Nothing,
     },
     a_side_fails_in_every_trial: Line {
@@ -148,7 +148,7 @@ table! {
         commands: ["echo 100 ops/s", "echo 100 ops/s; test {replicate} -eq 0"],
         more: &[],
         code: 5,
-        says: "it has no number: every trial failed",
+        says: "the row has no number: every trial failed",
         keeps: Keeps::All,
     },
     what_fails_may_have_a_code: Line {
@@ -156,21 +156,21 @@ table! {
         commands: ["echo 100 ops/s", "echo 100 ops/s; test {replicate} -eq 0"],
         more: &["--exit-inconclusive", "125"],
         code: 125,
-        says: "it has no number: every trial failed",
+        says: "the row has no number: every trial failed",
         keeps: Keeps::All,
     },
     outputs_differ: Line {
-        what: "with `--same-output`, and outputs differ",
+        what: "with `same_output`, and outputs differ",
         commands: ["echo 100 ops/s", "echo 100 ops/s; echo other"],
-        more: &["--same-output"],
+        more: &["--set", "same_output=true"],
         code: 5,
         says: "is invalid",
         keeps: Keeps::All,
     },
     outputs_are_the_same: Line {
-        what: "with `--same-output`, and outputs are the same",
+        what: "with `same_output`, and outputs are the same",
         commands: ["echo 100 ops/s", "echo 100 ops/s; true"],
-        more: &["--same-output"],
+        more: &["--set", "same_output=true"],
         code: 0,
         says: "Gate passed (limit 5%)",
         keeps: Keeps::All,
@@ -180,7 +180,7 @@ table! {
         commands: ["echo 100 ops/s", "echo none today"],
         more: &[],
         code: 5,
-        says: "its last line is",
+        says: "the last line is",
         keeps: Keeps::Nothing,
     },
     a_number_is_not_there_once: Line {
@@ -194,7 +194,7 @@ table! {
     the_line_is_wrong: Line {
         what: "a mistake in the line",
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
-        more: &["--gate-metric", "reported_other"],
+        more: &["--set", "gate.metric=reported_other"],
         code: 2,
         says: "no workload of this study has the metric",
         keeps: Keeps::Nothing,
@@ -215,7 +215,8 @@ table! {
 /// Runs a line as it would be typed, and interrupts it where it says that it hangs.
 fn ended(bench: &Bench, line: &Line) -> Ended {
     let [old, new] = line.commands;
-    let sides = ["--command", old, "--command", new, "-n", "old", "-n", "new", "--runs", "1"];
+    let sides =
+        ["--command", old, "--command", new, "-n", "old", "-n", "new", "--set", "runs_per_trial=1"];
     let gate = ["--parse", "([0-9.]+) ops/s:ops/s:higher", "--gate", "5%"];
     let is_said = line.more.iter().any(|word| ["--replicates", "--until"].contains(word));
     let replicates: &[&str] = if is_said { &[] } else { &["--replicates", "6"] };

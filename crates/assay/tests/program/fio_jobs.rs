@@ -311,7 +311,7 @@ fn a_job_file_is_shown_as_a_study_and_explained_back() {
     let ended = home.run(&["plan", &file, "--commands"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("pattern = \"random\""), "{}", ended.stderr);
-    assert!(ended.stderr.contains("io_uring does the same work"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("Assay uses io_uring instead"), "{}", ended.stderr);
     for part in ["--rw=randread", "--iodepth=4", "--direct=1", "--runtime=1s"] {
         assert!(ended.stdout.replace("\\\n", "").contains(part), "{part}: {}", ended.stdout);
     }
@@ -320,6 +320,6 @@ fn a_job_file_is_shown_as_a_study_and_explained_back() {
         format!("{text}exec_prerun=touch {}/made\n", home.scratch.path().display()),
     );
     let told = home.told(2, &["run", &bad, "simulated:lognormal,mean=100us,p99=400us,servers=4"]);
-    assert!(told.contains("bad.fio:10:1: exec_prerun: a program"), "{told}");
+    assert!(told.contains("bad.fio:10:1: exec_prerun: runs a program"), "{told}");
     assert!(!home.scratch.path().join("made").exists());
 }

@@ -32,9 +32,9 @@ fn a_fast_drive_passes_a_slow_one_fails_and_of_one_at_the_bound_nobody_can_tell(
         );
         let says = ended.replace('-', " ");
         let first = found["summary"][0].as_str().unwrap();
-        assert!(first.starts_with(&format!("Good enough for etcd: {says}: ")), "{first}");
+        assert!(first.starts_with(&format!("Good enough for etcd: {says} (")), "{first}");
         assert_eq!(found["summary_facts"][0]["kind"], "fitness");
-        let said = format!("good enough for etcd: {says}: ");
+        let said = format!("good enough for etcd: {says} (");
         assert_eq!(ran.stderr.contains(&said), code != 0, "{}", ran.stderr);
     }
 }

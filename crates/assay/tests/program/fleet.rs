@@ -24,18 +24,34 @@ fn address() -> String {
 /// The command of one rank, which the environment of a launcher may tell.
 fn rank(home: &Home, address: &str, more: &[&str]) -> Command {
     let study = home.file("study.toml", STUDY);
-    let mut words =
-        vec!["run", &study, DRIVE, "--json", "--quiet", "--coordinator", address, "--grace", "2s"];
+    let mut words = vec![
+        "run",
+        &study,
+        DRIVE,
+        "--json",
+        "--quiet",
+        "--coordinator",
+        address,
+        "--set",
+        "hosts.barrier_timeout=2s",
+    ];
     words.extend(more);
     let mut command = home.assay.command(&words);
-    command.env("ASSAY_FLEET_TOKEN", SECRET);
+    command.env("ASSAY_COORDINATOR_TOKEN", SECRET);
     for name in ["SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"] {
         command.env_remove(name);
     }
     command
 }
 
-/// All ranks by `--rank`, started and waited for.
+/// The same of a rank that `ASSAY_RANK` sets.
+fn ranked(home: &Home, address: &str, place: &str, more: &[&str]) -> Command {
+    let mut command = rank(home, address, more);
+    command.env("ASSAY_RANK", place);
+    command
+}
+
+/// All ranks by `ASSAY_RANK`, started and waited for.
 fn all(name: &str, ranks: usize, more: &[&str]) -> (Vec<Home>, Vec<Ended>) {
     let address = address();
     let homes: Vec<Home> = (0..ranks).map(|own| home(&format!("{name}-{own}"))).collect();
@@ -44,8 +60,7 @@ fn all(name: &str, ranks: usize, more: &[&str]) -> (Vec<Home>, Vec<Ended>) {
         .enumerate()
         .map(|(own, home)| {
             let place = format!("{own}/{ranks}");
-            let words = [["--rank", place.as_str()].as_slice(), more].concat();
-            Running::start(&mut rank(home, &address, &words)).unwrap()
+            Running::start(&mut ranked(home, &address, &place, more)).unwrap()
         })
         .collect();
     let ended = started.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
@@ -96,7 +111,7 @@ fn four_ranks_give_one_result() {
     let confirmed = homes[0].refused(3, &["advise", "confirm"]);
     assert!(confirmed.contains("several hosts together"), "{confirmed}");
     let resumed = homes[0].refused(3, &["resume"]);
-    assert!(resumed.contains("nothing of it is set or gone on with"), "{resumed}");
+    assert!(resumed.contains("cannot apply or resume it"), "{resumed}");
 }
 
 /// Names and values.
@@ -105,28 +120,29 @@ type Variables = &'static [(&'static str, &'static str)];
 #[test]
 #[ignore = "nightly: 1 s"]
 fn the_environment_of_launchers_tells_the_ranks() {
-    let launchers: [(Variables, Variables, &[&str]); 4] = [
+    let launchers: [(Variables, Variables); 4] = [
         (
             &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")],
             &[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")],
-            &[],
         ),
         (
             &[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")],
             &[("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2")],
-            &[],
         ),
-        (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], &[("PMI_RANK", "1"), ("PMI_SIZE", "2")], &[]),
-        (&[("JOB_COMPLETION_INDEX", "0")], &[("JOB_COMPLETION_INDEX", "1")], &["--ranks", "2"]),
+        (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], &[("PMI_RANK", "1"), ("PMI_SIZE", "2")]),
+        (
+            &[("JOB_COMPLETION_INDEX", "0"), ("ASSAY_RANKS", "2")],
+            &[("JOB_COMPLETION_INDEX", "1"), ("ASSAY_RANKS", "2")],
+        ),
     ];
-    for (at, (zero, one, more)) in launchers.into_iter().enumerate() {
+    for (at, (zero, one)) in launchers.into_iter().enumerate() {
         let address = address();
         let homes = [home(&format!("fleet-by-{at}-0")), home(&format!("fleet-by-{at}-1"))];
         let started: Vec<Running> = homes
             .iter()
             .zip([zero, one])
             .map(|(home, variables)| {
-                let mut command = rank(home, &address, more);
+                let mut command = rank(home, &address, &[]);
                 command.envs(variables.iter().copied());
                 Running::start(&mut command).unwrap()
             })
@@ -148,19 +164,19 @@ fn what_is_missing_is_told_before_anything_is_begun() {
         ended.stderr
     };
     let text = told(&mut rank(&own, &address, &[]));
-    assert!(text.contains("--rank 2/4"), "{text}");
-    let text = told(rank(&own, &address, &["--rank", "0/2"]).env_remove("ASSAY_FLEET_TOKEN"));
-    assert!(text.contains("ASSAY_FLEET_TOKEN"), "{text}");
+    assert!(text.contains("ASSAY_RANK=2/4"), "{text}");
+    let text = told(ranked(&own, &address, "0/2", &[]).env_remove("ASSAY_COORDINATOR_TOKEN"));
+    assert!(text.contains("ASSAY_COORDINATOR_TOKEN"), "{text}");
     let text = told(rank(&own, &address, &[]).env("JOB_COMPLETION_INDEX", "1"));
-    assert!(text.contains("--ranks N"), "{text}");
-    let text = told(&mut rank(&own, &address, &["--rank", "0/2", "--watch"]));
+    assert!(text.contains("set ASSAY_RANKS"), "{text}");
+    let text = told(&mut ranked(&own, &address, "0/2", &["--watch"]));
     assert!(text.contains("--watch"), "{text}");
     for what in ["run", "plan"] {
-        let words = [what, "boot", "--coordinator", &*address, "--rank", "0/2"];
-        let text = told(&mut own.assay.command(&words));
+        let words = [what, "boot", "--coordinator", &*address];
+        let text = told(own.assay.command(&words).env("ASSAY_RANK", "0/2"));
         assert!(text.contains("the records of one machine"), "{text}");
     }
-    let mut late = rank(&own, &address, &["--rank", "0/3", "--fleet-wait", "1s"]);
+    let mut late = ranked(&own, &address, "0/3", &["--set", "hosts.join_timeout=1s"]);
     let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert!(ended.stderr.contains("missing: rank 1, 2"), "{}", ended.stderr);
@@ -170,9 +186,9 @@ fn what_is_missing_is_told_before_anything_is_begun() {
 /// The same words with `plan` in the place of `run`, and without those that are of runs alone.
 fn planning(home: &Home, address: &str, place: &str) -> Command {
     let study = home.file("study.toml", STUDY);
-    let words = ["plan", &study, DRIVE, "--json", "--coordinator", address, "--rank", place];
+    let words = ["plan", &study, DRIVE, "--json", "--coordinator", address];
     let mut command = home.assay.command(&words);
-    command.env("ASSAY_FLEET_TOKEN", SECRET);
+    command.env("ASSAY_COORDINATOR_TOKEN", SECRET).env("ASSAY_RANK", place);
     command
 }
 
@@ -196,7 +212,7 @@ fn a_plan_tells_what_each_host_will_do_and_runs_nothing() {
         hosts.iter().map(|own| own["rank"].as_u64()).collect::<Vec<_>>(),
         [Some(0), Some(1), Some(2)]
     );
-    let does = |own: &Value| own["actions"].to_string().contains("nothing, it is simulated");
+    let does = |own: &Value| own["actions"].to_string().contains("nothing (simulated)");
     assert!(hosts.iter().all(does), "{hosts:?}");
     assert!(homes.iter().all(|home| results(home).is_empty()), "nothing was run");
     // Of one host there is nothing to tell.
@@ -208,7 +224,7 @@ fn a_plan_tells_what_each_host_will_do_and_runs_nothing() {
 fn who_only_plans_is_no_rank_of_a_run() {
     let address = address();
     let homes = ["zero", "one"].map(|name| home(&format!("fleet-plan-{name}")));
-    let zero = Running::start(&mut rank(&homes[0], &address, &["--rank", "0/2"])).unwrap();
+    let zero = Running::start(&mut ranked(&homes[0], &address, "0/2", &[])).unwrap();
     let one = Running::start(&mut planning(&homes[1], &address, "1/2")).unwrap();
     for own in [zero, one].map(|own| own.end(LIMIT).unwrap()) {
         assert_eq!(own.code, 3, "{}", own.stderr);
@@ -221,13 +237,13 @@ fn who_only_plans_is_no_rank_of_a_run() {
 fn another_token_is_turned_away_and_the_token_is_in_no_result() {
     let address = address();
     let homes = ["zero", "one", "two"].map(|name| home(&format!("fleet-token-{name}")));
-    let zero = Running::start(&mut rank(&homes[0], &address, &["--rank", "0/2"])).unwrap();
-    let mut stranger = rank(&homes[2], &address, &["--rank", "1/2"]);
-    stranger.env("ASSAY_FLEET_TOKEN", "another token of sixteen letters");
+    let zero = Running::start(&mut ranked(&homes[0], &address, "0/2", &[])).unwrap();
+    let mut stranger = ranked(&homes[2], &address, "1/2", &[]);
+    stranger.env("ASSAY_COORDINATOR_TOKEN", "another token of sixteen letters");
     let stranger = Running::start(&mut stranger).unwrap().end(LIMIT).unwrap();
     assert_eq!(stranger.code, 3, "{}", stranger.stderr);
-    assert!(stranger.stderr.contains("give all hosts the same one"), "{}", stranger.stderr);
-    let one = Running::start(&mut rank(&homes[1], &address, &["--rank", "1/2"])).unwrap();
+    assert!(stranger.stderr.contains("use the same token on all hosts"), "{}", stranger.stderr);
+    let one = Running::start(&mut ranked(&homes[1], &address, "1/2", &[])).unwrap();
     let [zero, one] = [zero, one].map(|own| own.end(LIMIT).unwrap());
     assert_eq!((zero.code, one.code), (0, 0), "{}{}", zero.stderr, one.stderr);
     let findings: Value = serde_json::from_str(&zero.stdout).unwrap();

@@ -60,7 +60,8 @@ fn lose(name: &str, lost: usize, fault: Fault, (more, by): (&[&str], Duration)) 
     let rank = |home: &Home| Rank { assay: home.assay.clone(), target: DRIVE.to_owned() };
     let ranks = Ranks::new(&study, homes.iter().map(rank).collect());
     let began = Instant::now();
-    let mut running = ranks.start(&[&["--grace", "2s"], more].concat()).unwrap();
+    let mut running =
+        ranks.start(&[&["--set", "hosts.barrier_timeout=2s"], more].concat()).unwrap();
     let moment = 1 + below(12) as usize;
     running[0].until(LIMIT, || ranks.kept(0) >= moment).unwrap();
     thread::sleep(below_ms(60));
@@ -120,10 +121,9 @@ impl Came {
 #[ignore = "nightly: 1 s"]
 fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
     for round in 0..count(1, 10) {
-        for (fault, why) in [
-            (Fault::Dies, " was lost: its connection "),
-            (Fault::StandsStill, " was lost: it did not connect within "),
-        ] {
+        for (fault, why) in
+            [(Fault::Dies, "): the connection "), (Fault::StandsStill, "): no response within ")]
+        {
             let name = format!("fleet-lost-{round}-{fault:?}");
             let came = lose(&name, 2, fault, (&[], ENDS_BY));
             for own in &came.ended[..2] {
@@ -137,7 +137,7 @@ fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
             assert!(told.starts_with("trial "), "{told}");
             if fault == Fault::StandsStill {
                 let own = &came.ended[2];
-                assert!(own.code == 5 && own.stderr.contains("rank 0 is gone"), "{}", own.stderr);
+                assert!(own.code == 5 && own.stderr.contains("lost rank 0"), "{}", own.stderr);
             }
             came.nothing_is_lost_or_left();
             came.is_in_the_result_of_all();
@@ -150,7 +150,8 @@ fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
 fn the_others_go_on_without_one_where_that_is_asked_for() {
     for round in 0..count(1, 10) {
         let name = format!("fleet-on-{round}");
-        let came = lose(&name, 1, Fault::Dies, (&["--lost", "continue"], GOES_ON_BY));
+        let came =
+            lose(&name, 1, Fault::Dies, (&["--set", "hosts.on_failure=continue"], GOES_ON_BY));
         let findings: Value = serde_json::from_str(&came.ended[0].stdout).unwrap();
         let [zero, _, other] = came.ended.as_slice() else { panic!("three ranks") };
         assert_eq!(zero.code, 5, "{}", zero.stderr);
@@ -175,7 +176,7 @@ fn the_others_go_on_without_one_where_that_is_asked_for() {
 fn rank_0_that_dies_or_stands_still_ends_all_others() {
     for round in 0..count(1, 10) {
         for (fault, why) in
-            [(Fault::Dies, "rank 0 is gone"), (Fault::StandsStill, "rank 0 sent nothing for ")]
+            [(Fault::Dies, "lost rank 0"), (Fault::StandsStill, "rank 0 sent no message for ")]
         {
             let name = format!("fleet-zero-{round}-{fault:?}");
             let came = lose(&name, 0, fault, (&[], ENDS_BY));

@@ -79,7 +79,8 @@ const ALL: [&Foreign; 6] = [&PGBENCH, &SYSBENCH, &SPEEDTEST1, &SQLITE3, &IPERF3,
 
 /// What each trial of a line told, beside the text that was printed in it.
 fn measured(bench: &Bench, line: &str, own: &Foreign) -> Vec<(f64, String)> {
-    let words = ["--command", line, "--parse", own.reads, "--replicates", "2", "--runs", "1"];
+    let words =
+        ["--command", line, "--parse", own.reads, "--replicates", "2", "--set", "runs_per_trial=1"];
     let found = bench.json(&words);
     let id = found["study"]["id"].as_str().unwrap();
     let result = bench.home.assay.home().join("results").join(id);
@@ -129,7 +130,16 @@ fn what_is_no_output_of_theirs_has_no_number() {
     for own in ALL.into_iter().filter(|own| own.reads != FIO.reads) {
         // What a program says that could not begin.
         let line = "echo 'error: connection to server failed: Connection refused'";
-        let words = ["--command", line, "--parse", own.reads, "--replicates", "2", "--runs", "1"];
+        let words = [
+            "--command",
+            line,
+            "--parse",
+            own.reads,
+            "--replicates",
+            "2",
+            "--set",
+            "runs_per_trial=1",
+        ];
         let told = bench.refused(3, &words);
         assert!(told.contains("Connection refused"), "{}: {told}", own.line);
     }

@@ -4,7 +4,6 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use assay_kinds::work::recorded;
 use assay_lab::home::Home;
 use assay_lab::process::run;
 
@@ -30,7 +29,7 @@ fn a_whole_result_is_taken_in_as_it_is() {
     let told = other.refused(2, &["import", &path, "--margin", "2%"]);
     assert!(told.contains("--margin"), "{told}");
     let table = other.file("a.csv", "replicate,workload,metric,value\n1,a,iops,1\n");
-    assert!(other.refused(2, &["import", &path, &table]).contains("import them separately"));
+    assert!(other.refused(2, &["import", &path, &table]).contains("import the files separately"));
     let found = other.json(&["import", &path, "--json", "--quiet"]);
     assert_eq!(found["study"]["id"].as_str().unwrap(), format!("{id}-foreign"));
     // And what is none is asked for its format as ever.
@@ -77,7 +76,7 @@ fn help_is_found_by_each_way_and_in_each_width() {
     for words in [&["-h"][..], &["help"]] {
         assert_eq!(printed(&home, words, "80"), top, "{words:?}");
     }
-    assert!(printed(&home, &["help", "run"], "80").contains("--vm-cpus"));
+    assert!(printed(&home, &["help", "run"], "80").contains("--exit-inconclusive"));
     assert!(printed(&home, &["help", "advise", "confirm"], "80").contains("--workload"));
     assert!(printed(&home, &["run", "-h"], "80").lines().count() <= 40);
     for words in
@@ -97,21 +96,16 @@ fn the_help_of_a_study_has_its_options_alone() {
     let file = home.file("mine.toml", DEPTH);
     let own = printed(&home, &["run", &file, "--help"], "80");
     assert!(own.contains("--budget") && own.contains("depth = "), "{own}");
-    assert!(!own.contains("--limit"), "{own}");
-    assert!(printed(&home, &["run", "small-memory", "-h"], "80").contains("--limit"));
-    let recorded = recorded::kind();
-    if let Some((kind, recording)) = recorded {
-        let option = format!("--{}", recording.options.restarts.name);
-        assert!(printed(&home, &["plan", kind.about.name, "--help"], "80").contains(&option));
-        assert!(!own.contains(&option), "{own}");
-    }
+    assert!(!own.contains("--as-root") && !own.contains("--reboots"), "{own}");
+    assert!(printed(&home, &["run", "compile", "-h"], "80").contains("--as-root"));
+    assert!(printed(&home, &["plan", "boot", "--help"], "80").contains("--reboots"));
     let commands = printed(&home, &["run", "--command", "true", "--help"], "80");
-    assert!(commands.contains("--prepare") && !commands.contains("--source"), "{commands}");
+    assert!(commands.contains("--prepare") && !commands.contains("--reboots"), "{commands}");
     // All of them where the word means no study, which is told beside it.
     let ended = home.run(&["run", "chek", "--help"]);
-    let all = ["--limit", "--source", "--harm"];
-    let all = all.into_iter().chain(recorded.map(|(_, own)| own.options.heading));
-    let lacking: Vec<&str> = all.filter(|option| !ended.stdout.contains(option)).collect();
+    let all = ["--as-root", "--reboots", "--prepare"];
+    let lacking: Vec<&str> =
+        all.into_iter().filter(|option| !ended.stdout.contains(option)).collect();
     assert!(ended.code == 0 && lacking.is_empty(), "{lacking:?}: {}", ended.stdout);
     assert!(ended.stderr.contains("did you mean \"check\"?"), "{}", ended.stderr);
 }
@@ -139,10 +133,13 @@ fn what_cannot_be_measured_is_told_in_a_line_that_names_the_next_command() {
     let told = home.refused(2, &["run", env!("CARGO_BIN_EXE_assay")]);
     assert!(told.contains("is a program, not a study; to time it: `assay run --command"), "{told}");
     let told = home.refused(2, &["plan", "jobs.fio"]);
-    assert!(told.contains("no file `jobs.fio` here") && told.len() < 160, "{told}");
+    assert!(
+        told.contains("there is no file `jobs.fio` in this directory") && told.len() < 160,
+        "{told}"
+    );
     let told = home.refused(2, &["advise", "undo", "--yes"]);
     assert!(
-        told.contains("this command asks no questions; leave it out.")
+        told.contains("this command does not prompt; remove the option.")
             && !told.contains("--destroy")
     );
 }

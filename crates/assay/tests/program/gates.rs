@@ -52,18 +52,21 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     let (failed, told) = ended(&home, 1, &WORSE);
     assert_eq!(failed["gate"]["outcome"], "fail");
     assert!((rows(&failed)[0]["loss"].as_f64().unwrap() - 0.75).abs() < 0.05);
-    assert!(told.contains("gate failed (limit 20%): read (queue_depth 1): fail (7"), "{told}");
+    assert!(told.contains("gate failed (limit 20%): read (queue_depth 1) fails (7"), "{told}");
     // Each of several rows is judged, and one that fails is enough.
     let (both, _) = ended(&home, 1, &[]);
     let ends: Vec<&str> = rows(&both).iter().map(|row| row["outcome"].as_str().unwrap()).collect();
     assert_eq!(ends, ["fail", "pass"]);
     // It would have found more than a loss of 20% alone, and is asked for less.
-    let less = [&ALIKE[..], &["--must-detect", "20%"]].concat();
+    let less = [&ALIKE[..], &["--set", "gate.must_detect=20%"]].concat();
     let (blind, told) = ended(&home, 5, &less);
     assert_eq!(blind["gate"]["outcome"], "inconclusive");
-    assert!(told.contains("must_detect is 20%") && told.contains("--allow-inconclusive"), "{told}");
+    assert!(
+        told.contains("must_detect is 20%") && told.contains("gate.allow_inconclusive"),
+        "{told}"
+    );
     ended(&home, 125, &[&less[..], &["--exit-inconclusive", "125"]].concat());
-    ended(&home, 0, &[&less[..], &["--allow-inconclusive"]].concat());
+    ended(&home, 0, &[&less[..], &["--set", "gate.allow_inconclusive=true"]].concat());
     // The code of those who are blind is not that of those who see.
     ended(&home, 1, &[&WORSE[..], &["--exit-inconclusive", "125"]].concat());
     ended(&home, 0, &[&ALIKE[..], &["--exit-inconclusive", "125"]].concat());
@@ -95,7 +98,7 @@ fn the_answer_is_said_first_and_again() {
     let plan = ["plan", &file, DRIVE, "--gate", "20%", "--until", "gate"];
     let plan = home.text(&plan).split_whitespace().collect::<Vec<_>>().join(" ");
     let told = "gate exit code 1 if a configuration is worse (95% confidence) than the baseline by more than 20%";
-    let ends = "it ends as soon as the gate is decided, after 4 replicates at the earliest";
+    let ends = "the study ends as soon as the gate is decided, after at least 4 replicates";
     assert!(plan.contains(&format!("{told}; {ends}")), "{plan}");
     assert!(!home.text(&["plan", &file, DRIVE]).contains("gate"));
     // Nothing is said of a gate where there is none.
@@ -125,7 +128,7 @@ fn a_gate_is_told_to_pages_of_ci() {
     assert!(both.contains(&counts(2, 1, 0)), "{both}");
     let (failed, passed) = both.split_once("</testcase>").unwrap();
     assert!(failed.contains("name=\"read (queue_depth 1): iops\">"), "{both}");
-    assert!(failed.contains("<failure type=\"gate\" message=\"read (queue_depth 1): fail (7"));
+    assert!(failed.contains("<failure type=\"gate\" message=\"read (queue_depth 1) fails (7"));
     assert!(passed.contains("name=\"read (queue_depth 8): iops\">"), "{both}");
     assert!(passed.contains("name=\"replicates\" value=\"6\"/>"), "{both}");
     assert!(passed.contains("name=\"ratio_ci95_low\"") && !passed.contains("<failure"), "{both}");
@@ -139,7 +142,7 @@ fn a_gate_is_told_to_pages_of_ci() {
     let folder = home.scratch.path().to_str().unwrap();
     for (words, why) in [
         (&["--junit", &path][..], "add --gate 5%"),
-        (&["--gate", "5%", "--junit", "-"], "--junit -: standard output"),
+        (&["--gate", "5%", "--junit", "-"], "--junit -: Assay prints the result"),
         (&["--gate", "5%", "--junit", folder], "is not a regular file"),
     ] {
         let said = home.told(2, &[&["run", &file, DRIVE, "--quiet"], words].concat());
@@ -186,7 +189,7 @@ fn until_gate_ends_as_soon_as_each_row_is_decided() {
     for (code, words) in [(0, &ALIKE[..]), (1, &WORSE[..]), (1, &[])] {
         let found = until(code, words);
         let why = found["study"]["stopped_by"].as_str().unwrap();
-        assert!(why.contains("every row of the gate was decided"), "{why}");
+        assert!(why.contains("every row of the gate is decided"), "{why}");
         let taken = found["gate"]["replicates"].as_u64().unwrap();
         assert!(why.contains(&format!("after replicate {taken}:")) && taken < 30, "{why}: {taken}");
         let told = found["gate"]["text"].as_str().unwrap();
@@ -205,10 +208,10 @@ fn a_gate_of_nothing_is_a_mistake() {
         (&["--gate", "5%", "--set", "queue_depth=4"][..], "this study has only one"),
         (&["--until", "gate"], "add --gate 5%"),
         (&["--gate", "much"], "--gate: "),
-        (&["--gate", "5%", "--gate-metric", "peak_memory_bytes"], "it has iops, "),
-        (&["--gate-metric", "iops"], "--gate"),
+        (&["--gate", "5%", "--set", "gate.metric=peak_memory_bytes"], "use one of iops, "),
+        (&["--set", "gate.metric=iops"], "--gate"),
         (&["--gate", "5%", "--exit-inconclusive", "0"], "--exit-inconclusive"),
-        (&["--gate", "5%", "--gate-metric", "iops", "--against", "x"], "--against"),
+        (&["--gate", "5%", "--set", "gate.metric=iops", "--against", "x"], "--against"),
         (&["--gate", "5%", "--against", "no-such-result"], "no-such-result"),
     ] {
         let said = home.told(2, &[&["run", &file, DRIVE, "--quiet"], words].concat());
@@ -234,7 +237,7 @@ fn a_machine_that_refuses_is_not_an_inconclusive_gate() {
         command = { run = \"echo {mode}\", needs = [\"no-such-program\"], runs_per_trial = 1 }\n";
     let file = home.file("refused.toml", study);
     let told = home.refused(3, &["run", &file, home.scratch.path().to_str().unwrap(), "--quiet"]);
-    assert!(told.contains("not installed here: no-such-program"), "{told}");
+    assert!(told.contains("not installed: no-such-program"), "{told}");
 }
 
 /// The words of a run of commands, and how it ended.
@@ -246,7 +249,7 @@ fn commands(home: &Home, lines: [&str; 2], more: &[&str]) -> (i32, Value, String
     (ended.code, serde_json::from_str(&ended.stdout).unwrap(), ended.stderr)
 }
 
-const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
+const SHORT: [&str; 4] = ["--replicates", "5", "--set", "runs_per_trial=2"];
 
 /// `sleep 0.1` twenty times in full.
 #[test]
@@ -283,7 +286,7 @@ fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
         (ended.code, ended.stdout, ended.stderr)
     };
     // Neither reads anything from storage.
-    let faults = ["--gate", "+10", "--gate-metric", "major_faults"];
+    let faults = ["--gate", "+10", "--set", "gate.metric=major_faults"];
     let (code, found, told) = ended(["sleep 0.01", "sleep 0.010"], &faults);
     assert!(code == 0 || is_kept_from_them(code, &told), "{found}{told}");
     let found: Value = serde_json::from_str(&found).unwrap();
@@ -291,12 +294,13 @@ fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
     let surely = rows(&found)[0]["amount"]["bound95"].as_f64();
     assert!(code == 5 || surely.is_some_and(|most| most <= 10.0), "{}", found["gate"]);
     // Who starts sixty programs waits for each of them.
-    let switches = ["--gate", "+20", "--gate-metric", "voluntary_switches"];
+    let switches = ["--gate", "+20", "--set", "gate.metric=voluntary_switches"];
     let many = "for each in $(seq 60); do sleep 0.001; done";
     let (code, found, told) = ended(["sleep 0.01", many], &switches);
     assert!(code == 1 || is_kept_from_them(code, &told), "{found}{told}");
     assert!(code == 5 || told.contains("the gate of 20 on voluntary switches failed"), "{told}");
-    let (code, _, told) = ended(["true", ":"], &["--gate", "5%", "--gate-metric", "major_faults"]);
+    let (code, _, told) =
+        ended(["true", ":"], &["--gate", "5%", "--set", "gate.metric=major_faults"]);
     assert_eq!(code, 2, "{told}");
     assert!(told.contains("major_faults may be zero"), "{told}");
 }

@@ -130,15 +130,15 @@ fn on_a_drive(good: &Path) -> PathBuf {
         let pages = json!({ "present": { "cached": 3, "of": 4096 } });
         for (name, observed) in [
             ("disk", device()),
-            ("own-traffic", json!({ "read_bytes": 4096, "write_bytes": 0 })),
+            ("process-io", json!({ "read_bytes": 4096, "write_bytes": 0 })),
             (
-                "processors",
+                "cpu-throttling",
                 json!({
                     "ticks": { "present": { "total": 80, "steal": 2 } },
                     "throttle_events": many, "group_throttled": many
                 }),
             ),
-            ("cpu", json!({ "kernel_threads_ns": many, "busy_ns": many })),
+            ("cpu-time", json!({ "kernel_threads_ns": many, "busy_ns": many })),
             ("page-cache", json!({ "before": pages, "after": pages })),
         ] {
             evidence[name] = json!({ "present": observed });

@@ -126,9 +126,8 @@ fn more_than_a_thousand_arms_are_no_arms() {
     assert_eq!(read(&rows(1000)).unwrap().measurements.series.len(), 1000);
     assert_eq!(
         read(&rows(2000)).unwrap_err(),
-        "t.csv:1002:5 (factor:run): more than 1000 combinations of \
-         levels; remove a column that is not a setting: this one has 1001 \
-         levels"
+        "t.csv:1002:5 (factor:run): more than 1000 combinations of levels; remove columns that are \
+         not factors (this column has 1001 levels)"
     );
 }
 
@@ -185,7 +184,7 @@ fn rows(values: &[f64]) -> Vec<String> {
     for (order, value) in values.iter().enumerate() {
         let (replicate, arm) = (order / 4 + 1, order % 4);
         let (size, cache) = ([4, 16][arm / 2], ["on", "off"][arm % 2]);
-        let status = ["ok", "disturbed: cron", "lead-in", ""][(value * 7.0) as usize % 4];
+        let status = ["ok", "disturbed: cron", "warmup", ""][(value * 7.0) as usize % 4];
         for (metric, value) in [("rate:higher", value), ("time:lower", &(1.0 / value))] {
             rows.push(format!("{replicate},{order},read,{metric},{value},{status},{size},{cache}"));
         }
@@ -240,7 +239,7 @@ fn fragments() -> impl Strategy<Value = String> {
         "NaN",
         "ok",
         "failed: x",
-        "lead-in",
+        "warmup",
         "build",
         "iops",
         "iops:lower",

@@ -14,7 +14,7 @@ const STUDY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/sq
 
 fn called(place: &Path, words: &[&str], promised: &Path) -> Output {
     let mut command = Command::new(SCRIPT);
-    command.args(words).current_dir(place).env("ASSAY_PROMISED", promised);
+    command.args(words).current_dir(place).env("ASSAY_ACKNOWLEDGED", promised);
     command.output().unwrap()
 }
 
@@ -23,8 +23,8 @@ fn the_plan_of_the_example_names_command_and_check() {
     let home = home("own-command-plan");
     let plan = home.text(&["plan", STUDY]);
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = "`sqlite.sh fill WAL FULL`, judged by `sqlite.sh check`";
-    assert!(plan.contains(told) && plan.contains("60 cuts: 4.88%"), "{plan}");
+    let told = "`sqlite.sh fill WAL FULL`, checked by `sqlite.sh check`";
+    assert!(plan.contains(told) && plan.contains("4.88% with 60 crash points"), "{plan}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::commands::Bench;
 
-const SHORT: [&str; 4] = ["--replicates", "3", "--runs", "2"];
+const SHORT: [&str; 4] = ["--replicates", "3", "--set", "runs_per_trial=2"];
 /// What prints a rate.
 const RATE: &str = "([0-9.]+) ops/s:ops/s:higher";
 
@@ -73,8 +73,8 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
         "(?<min>[0-9.]+)/(?<max>[0-9.]+) ms:ms:lower",
         "--parse",
         "/result/p99:us:lower",
-        "--primary",
-        "reported_p99_us",
+        "--set",
+        "primary_metric=reported_p99_us",
     ];
     let found = bench.json(&[&words[..], &SHORT].concat());
     for (metric, told) in
@@ -86,7 +86,7 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
     let primary: Vec<&Value> =
         cells.filter(|cell| cell["primary"] == true).map(|cell| &cell["metric"]).collect();
     assert_eq!(primary, ["reported_p99_us"]);
-    let words = [&words[..4], &["--primary", "reported_p98"]].concat();
+    let words = [&words[..4], &["--set", "primary_metric=reported_p98"]].concat();
     let told = bench.home.told(2, &bench.words(&words));
     assert!(told.contains("no command of this study reports reported_p98"), "{told}");
 }
@@ -95,18 +95,20 @@ fn what_verdicts_are_about_can_be_said_and_several_numbers_are_read() {
 fn numbers_stand_in_a_file_that_each_run_writes() {
     let bench = Bench::new("own-numbers-file");
     let line = "echo '{\"a\": 3}' > out-{trial}.json";
-    let words = ["--command", line, "--parse", "/a::higher", "--parse-file", "out-{trial}.json"];
+    let words =
+        ["--command", line, "--parse", "/a::higher", "--set", "parse.file=out-{trial}.json"];
     let found = bench.json(&[&words[..], &["--conclude", "rm out-{trial}.json"], &SHORT].concat());
     assert_eq!(value(&found, "reported_a", None), 3.0);
     // What another run wrote is not taken for this one's.
     let line = "echo x >> n; test $(wc -l < n) -eq 3 || echo '{\"a\": 3}' > stale.json; sleep 0.05";
-    let words = ["--command", line, "--parse", "/a::higher", "--parse-file", "stale.json"];
-    let few = ["--replicates", "4", "--runs", "1"];
+    let words = ["--command", line, "--parse", "/a::higher", "--set", "parse.file=stale.json"];
+    let few = ["--replicates", "4", "--set", "runs_per_trial=1"];
     let ended = bench.home.run(&bench.words(&[&words[..], &few].concat()));
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     let kept = bench.home.json(&["show", "--json"]);
-    assert!(kept.to_string().contains("it did not write stale.json"), "{kept:#}");
-    let words = ["--command", "true", "--parse", "/a::higher", "--parse-file", "not-there.json"];
+    assert!(kept.to_string().contains("stale.json"), "{kept:#}");
+    let words =
+        ["--command", "true", "--parse", "/a::higher", "--set", "parse.file=not-there.json"];
     let told = bench.refused(3, &[&words[..], &SHORT].concat());
     assert!(told.contains("not-there.json"), "{told}");
 }
@@ -140,8 +142,16 @@ fn numbers_of_fio_are_those_that_it_prints() {
     }
     let bench = Bench::new("own-numbers-fio");
     let line = "fio --name=a --filename=data --size=1M --rw=read --bs=4k --output-format=json";
-    let found =
-        bench.json(&["--command", line, "--parse", "fio-json", "--replicates", "2", "--runs", "1"]);
+    let found = bench.json(&[
+        "--command",
+        line,
+        "--parse",
+        "fio-json",
+        "--replicates",
+        "2",
+        "--set",
+        "runs_per_trial=1",
+    ]);
     let id = found["study"]["id"].as_str().unwrap();
     let result = bench.home.assay.home().join("results").join(id);
     let trials = fs::read_to_string(result.join("trials.jsonl")).unwrap();
@@ -165,18 +175,18 @@ fn a_number_that_cannot_be_read_fails_its_run_and_is_told_with_its_line() {
     let bench = Bench::new("own-numbers-unread");
     let reads = ["--parse", RATE];
     for (line, told) in [
-        ("echo 'error: no room'", "its last line is `error: no room`"),
-        ("true", "it wrote nothing"),
-        ("echo '1.2.3 ops/s'", "`1.2.3` is no number, in the line `1.2.3 ops/s`"),
+        ("echo 'error: no room'", "the last line is `error: no room`"),
+        ("true", "the output is empty"),
+        ("echo '1.2.3 ops/s'", "`1.2.3` is not a number in the line `1.2.3 ops/s`"),
     ] {
         let said = bench.refused(3, &[&["--command", line], &reads[..], &SHORT].concat());
         assert!(said.contains("run 1 of ") && said.contains(told), "{said}");
     }
     let word = ["--parse", "(?<a>[A-Za-z0-9-]+) ops/s::higher"];
     for (line, told) in [
-        ("echo 'NaN ops/s'", "`NaN` is no number"),
-        ("echo 'inf ops/s'", "`inf` is no number"),
-        ("echo '-7 ops/s'", "below zero"),
+        ("echo 'NaN ops/s'", "`NaN` is not a number"),
+        ("echo 'inf ops/s'", "`inf` is not a number"),
+        ("echo '-7 ops/s'", "must not be negative"),
     ] {
         let said = bench.refused(3, &[&["--command", line], &word[..], &SHORT].concat());
         assert!(said.contains(told), "{said}");
@@ -184,23 +194,24 @@ fn a_number_that_cannot_be_read_fails_its_run_and_is_told_with_its_line() {
     // The pilot is the first run; the third is in a trial, whose number is missing while the others count.
     let line =
         "echo x >> count; test $(wc -l < count) -eq 3 && echo 'none today' || echo '5 ops/s'";
-    let words = ["--command", line, "--parse", RATE, "--replicates", "5", "--runs", "1"];
+    let words =
+        ["--command", line, "--parse", RATE, "--replicates", "5", "--set", "runs_per_trial=1"];
     let ended = bench.home.run(&bench.words(&words));
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     let kept = bench.home.json(&["show", "--json"]);
     assert_eq!(cell(&kept, "reported_ops_per_s", None)["n"], 4);
     assert_eq!(value(&kept, "reported_ops_per_s", None), 5.0);
-    assert!(kept.to_string().contains("its last line is `none today`"), "{kept:#}");
+    assert!(kept.to_string().contains("the last line is `none today`"), "{kept:#}");
 }
 
 #[test]
 fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
     let bench = Bench::new("own-numbers-mistakes");
     for (spec, told) in [
-        ("fio-jsn", "--parse: `fio-jsn` is no format"),
-        ("([0-9]+) ops/s", "does not say what is better"),
-        ("([0-9+:ops/s:higher", "no regular expression"),
-        ("trials-csv", "is no format"),
+        ("fio-jsn", "--parse: `fio-jsn` is not a format"),
+        ("([0-9]+) ops/s", "does not end in :UNIT:higher"),
+        ("([0-9+:ops/s:higher", "invalid regular expression"),
+        ("trials-csv", "is not a format"),
     ] {
         let said = bench.home.told(2, &bench.words(&["--command", "touch ran", "--parse", spec]));
         assert!(said.contains(told), "{spec}: {said}");
@@ -223,7 +234,16 @@ fn hostile_output_is_bounded() {
     let matches = format!("yes '1 ops/s' | head -n {lines}; echo '12.5 ops/s'");
     let escapes = "printf '\\033]0;title\\007\\033[31m12.\\033[0m5 ops/s\\377\\n'";
     for command in [&flood, line, &matches, escapes] {
-        let words = ["--command", command, "--parse", RATE, "--replicates", "2", "--runs", "1"];
+        let words = [
+            "--command",
+            command,
+            "--parse",
+            RATE,
+            "--replicates",
+            "2",
+            "--set",
+            "runs_per_trial=1",
+        ];
         let found = bench.json(&words);
         assert_eq!(value(&found, "reported_ops_per_s", None), 12.5, "{command}");
         let id = found["study"]["id"].as_str().unwrap();
@@ -234,8 +254,9 @@ fn hostile_output_is_bounded() {
         assert_eq!(says_so, command != escapes, "{command}");
     }
     let large = "echo '{\"a\": 1}'; head -c 9000000 /dev/zero | tr '\\0' ' '";
-    let said = bench.refused(3, &["--command", large, "--parse", "/a::higher", "--runs", "1"]);
-    assert!(said.contains("no more than 8 MiB can be read"), "{said}");
+    let said = bench
+        .refused(3, &["--command", large, "--parse", "/a::higher", "--set", "runs_per_trial=1"]);
+    assert!(said.contains("at most 8 MiB"), "{said}");
 }
 
 /// One without a line end, which in full is ten of them.
@@ -245,7 +266,8 @@ fn gigabytes_are_read_to_their_end_and_not_kept() {
     let bench = Bench::new("own-numbers-gigabytes");
     let gigabytes = count(1, 10);
     let line = format!("head -c {gigabytes}000000000 /dev/zero; echo; echo '12.5 ops/s'");
-    let words = ["--command", &line, "--parse", RATE, "--replicates", "2", "--runs", "1"];
+    let words =
+        ["--command", &line, "--parse", RATE, "--replicates", "2", "--set", "runs_per_trial=1"];
     let found = bench.json(&words);
     assert_eq!(value(&found, "reported_ops_per_s", None), 12.5);
     let id = found["study"]["id"].as_str().unwrap();
@@ -264,10 +286,10 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
         line,
         "--parse",
         RATE,
-        "--env",
-        "THREADS=1,4",
-        "--trial-setup",
-        "echo {replicate}/{trial} > ready",
+        "--set",
+        "env:THREADS=1,4",
+        "--set",
+        "trial_setup=echo {replicate}/{trial} > ready",
         "--setup",
         "echo once >> once",
     ];
@@ -275,7 +297,7 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
     for (level, value) in [("1", 1.0), ("4", 4.0)] {
         let cells = found["measurements"].as_array().unwrap();
         let own = |cell: &&Value| {
-            cell["metric"] == "reported_ops_per_s" && cell["configuration"]["THREADS"] == level
+            cell["metric"] == "reported_ops_per_s" && cell["configuration"]["env:THREADS"] == level
         };
         let cell = cells.iter().find(own).unwrap();
         assert_eq!(cell["median"].as_f64(), Some(value), "{cell:#}");
@@ -287,8 +309,8 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
     // Each of both commands, before its pilot run.
     assert_eq!(fs::read_to_string(bench.path("once")).unwrap(), "once\nonce\n");
     for (words, told) in [
-        (&["--env", "THREADS"][..], "--env THREADS=1,4"),
-        (&["--env", "1X=1,2"], "not a variable"),
+        (&["--set", "env:THREADS"][..], "--set env:THREADS"),
+        (&["--set", "env:1X=1,2"], "such as env:THREADS"),
         (&["-n", "a"], "a single command needs no name"),
         (&["--command", "b", "-n", "a", "-n", "a"], "two commands have this name"),
     ] {
@@ -304,10 +326,10 @@ fn number_of_one_command_is_in_its_first_table() {
     let words = ["--command", "echo 'ran: 12.5 ops/s'", "--parse", RATE];
     let page = bench.text(&[&words[..], &SHORT].concat());
     let row = page.lines().find(|line| line.contains("ops_per_s") && line.contains("12.5"));
-    assert!(row.is_some() && page.contains("number printed"), "{page}");
+    assert!(row.is_some() && page.contains("printed number"), "{page}");
     // Without numbers of its own the table is as ever.
     let page = bench.text(&[&["--command", "true"][..], &SHORT].concat());
-    assert!(page.contains("mean") && !page.contains("number printed"), "{page}");
+    assert!(page.contains("mean") && !page.contains("printed number"), "{page}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub fn peer(home: &Home) -> (Running, ChildStdout, SocketAddr) {
     let (running, mut output) = Running::start_reading(&mut command).unwrap();
     let mut line = String::new();
     BufReader::new(&mut output).read_line(&mut line).unwrap();
-    let address = line.strip_prefix("listening at ").and_then(|rest| rest.split(';').next());
+    let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(';').next());
     let address = address.unwrap_or_else(|| panic!("{line}")).parse().unwrap();
     (running, output, address)
 }

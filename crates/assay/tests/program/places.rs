@@ -57,7 +57,7 @@ fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() 
         assert_eq!(row["value"].as_f64().unwrap().to_string(), seconds);
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("19.06% was published, but 1042.523 of 8876.945 s are 11.74%"), "{text}");
+    assert!(flat.contains("published as 19.06%, but 1042.523 of 8876.945 s is 11.74%"), "{text}");
     let mut narrow = home.assay.command(&["compare", "--by", "platform", &id]);
     let narrow = run(narrow.env("COLUMNS", "40"), Duration::from_secs(100)).unwrap().stdout;
     assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
@@ -94,7 +94,7 @@ fn places_are_named_by_labels_and_notes_and_published_rows_stand_beside() {
     assert_eq!(names, ["bare metal", "KVM = mine"]);
     let row = &rows(&found)[1];
     assert!((row["percent"].as_f64().unwrap() - 50.0).abs() < 0.1, "{row}");
-    assert_eq!(found["comparisons"][0]["kind"], "other-day-or-machine");
+    assert_eq!(found["comparisons"][0]["kind"], "between-results");
     assert_eq!(found["comparisons"][0]["verdict"], "inconclusive");
     let text = home.text(&[&words[..], &["--published", "article-000"]].concat());
     let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -118,14 +118,14 @@ fn a_page_and_a_markdown_report_have_both_charts() {
     let page = page.to_str().unwrap();
     home.text(&["report", "--by", "platform", &bare, &guest, "--published", "000", "-o", page]);
     let html = std::fs::read_to_string(page).unwrap();
-    for id in ["r0-places-percent", "r0-places-compile-duration-s", "as published"] {
+    for id in ["r0-platforms-percent", "r0-platforms-compile-duration-s", "as published"] {
         assert!(html.contains(id), "{id}");
     }
     let text = home.scratch.path().join("places.md");
     let text = text.to_str().unwrap();
     home.text(&["report", "--by", "platform", &bare, &guest, "--format", "markdown", "-o", text]);
     let told = std::fs::read_to_string(text).unwrap();
-    assert!(told.contains("places-percent.svg") && told.contains("% of base"), "{told}");
+    assert!(told.contains("platforms-percent.svg") && told.contains("% of base"), "{told}");
 }
 
 #[test]
@@ -135,16 +135,17 @@ fn what_makes_no_table_of_places_is_refused_with_what_to_do() {
     let label = |id: &str, name: &str| format!("{id}={name}");
     let by = |more: &[&str]| home.told(2, &[&["compare", "--by", "platform"], more].concat());
     assert!(
-        by(&[&bare, "--platform", &label(&bare, "a")]).contains("add a result of another platform")
+        by(&[&bare, "--platform", &label(&bare, "a")])
+            .contains("add a result from another platform")
     );
-    assert!(by(&[&bare, &bare]).contains("is named twice"));
+    assert!(by(&[&bare, &bare]).contains("was given twice"));
     assert!(by(&[&bare, &guest, "--platform", "a"]).contains("use ID=NAME"));
     assert!(by(&[&bare, &guest, "--platform", "nothing=a"]).contains("no compared result"));
     let named = [label(&bare, "a"), label(&guest, "b")];
     let both = [&*bare, &*guest, "--platform", &*named[0], "--platform", &*named[1]];
     assert!(by(&[&both[..], &["--baseline", "c"]].concat()).contains("a and b"));
     assert!(by(&[&both[..], &["--published", "004"]].concat()).contains("only article-000"));
-    assert!(by(&[&both[..], &["--gate", "5%"]].concat()).contains("has no sides and no gate"));
+    assert!(by(&[&both[..], &["--gate", "5%"]].concat()).contains("does not support --against"));
     assert!(home.told(2, &["compare", &bare, &guest, "--platform", "a=b"]).contains("--by"));
     assert!(home.told(2, &["report", "--by", "platform"]).contains("give one per platform"));
     // A margin is for sides of days, or for places.

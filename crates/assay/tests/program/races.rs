@@ -113,7 +113,7 @@ fn texts_tell_who_won_and_never_that_anything_is_better() {
     for text in texts {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("won the race among 5 configurations"), "{text}");
-        assert!(text.contains("left after"), "{text}");
+        assert!(text.contains("eliminated after"), "{text}");
         for word in ["better", "worse", "equivalent", "inconclusive"] {
             assert!(!text.contains(word), "{word}: {text}");
         }
@@ -143,7 +143,7 @@ fn a_race_of_few_replicates_ends_with_all_that_it_has() {
     let finished = raced(&text.replace("replicates = 6", "replicates = 3"));
     let found = findings(&finished);
     assert_eq!(answer(&found).end, Some(RaceEnd::Replicates));
-    assert!(answer(&found).text.contains("does not separate them"), "{}", answer(&found).text);
+    assert!(answer(&found).text.contains("without a significant"), "{}", answer(&found).text);
 }
 
 /// Runs until a trial has ended, then stops.
@@ -210,7 +210,7 @@ fn a_space_is_raced_and_what_makes_no_sense_in_it_is_told() {
     };
     assert_eq!(told.workload, "1 of 8 combinations");
     assert!(
-        told.reason.ends_with("left out by the study: queue_depth > 4 and block_size > 4 KiB"),
+        told.reason.ends_with("excluded by the study: queue_depth > 4 and block_size > 4 KiB"),
         "{}",
         told.reason
     );

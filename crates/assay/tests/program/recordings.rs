@@ -39,7 +39,7 @@ fn a_log_of_fio_is_shown_and_planned_to_be_played() {
     let told = home.run(&["plan", &home.file("paced.toml", paced), FAST]);
     let said = [told.stdout, told.stderr].join(" ");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("no end times"), "{said}");
+    assert!(said.contains("no completion times"), "{said}");
 }
 
 #[test]
@@ -59,6 +59,6 @@ fn a_text_with_a_mistake_is_told_with_its_line_and_keeps_nothing() {
     let file = home.file("wrong.log", &wrong);
     let line = wrong.lines().position(|line| line.contains("jumps")).unwrap() + 1;
     let told = home.refused(2, &["import", &file]);
-    assert!(told.contains(&format!("wrong.log:{line}:1: jumps is not an action")), "{told}");
+    assert!(told.contains(&format!("wrong.log:{line}:1: jumps is not a fio log action")), "{told}");
     assert!(home.refused(2, &["show"]).contains("no result"));
 }

@@ -121,12 +121,12 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     let played = found["study"]["id"].as_str().unwrap();
     let page = home.text(&["show", played]);
     assert!(page.contains("replay"), "{page}");
-    let row = page.lines().find(|line| line.starts_with("evening, played writes")).unwrap();
+    let row = page.lines().find(|line| line.starts_with("evening, replayed writes")).unwrap();
     assert!(row.ends_with("trusted"), "{page}");
-    assert!(!page.contains("played trims"), "{page}");
+    assert!(!page.contains("replayed trims"), "{page}");
     // Both sides are drawn, and nothing was behind.
     let page = home.text(&["report", played, "-o", "-"]);
-    for title in ["starts (read), recorded and played", "sizes (write), recorded and played"] {
+    for title in ["starts (read), recorded and replayed", "sizes (write), recorded and replayed"] {
         assert!(page.contains(title), "{title}");
     }
     assert!(!page.contains("behind the schedule"));
@@ -134,7 +134,7 @@ fn what_was_recorded_is_played_and_told_beside_it() {
 
 /// Rows of a class: its metrics, and whether they are compared by one.
 fn rows<'a>(found: &'a Value, class: &str) -> Vec<(&'a str, bool)> {
-    let name = format!("evening, played {class}");
+    let name = format!("evening, replayed {class}");
     let cells = found["measurements"].as_array().unwrap().iter();
     let own = cells.filter(|cell| cell["workload"] == name.as_str());
     own.map(|cell| (cell["metric"].as_str().unwrap(), cell["primary"] == true)).collect()
@@ -167,8 +167,8 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     // What was not recorded says so.
     assert!(rows(&found, "trims").is_empty());
     let absent = found["absent"].as_array().unwrap();
-    let trims = absent.iter().find(|one| one["workload"] == "evening, played trims").unwrap();
-    assert_eq!(trims["reason"], "the trace has no trims");
+    let trims = absent.iter().find(|one| one["workload"] == "evening, replayed trims").unwrap();
+    assert_eq!(trims["reason"], "the trace contains no trims");
 
     // A study may be about one class alone.
     let primary = "seed = 3\nprimary_metric = \"write_response_p50_ns\"\n";
@@ -179,7 +179,7 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     assert!(!primary.is_empty());
     for cell in primary {
         assert_eq!(cell["metric"], "write_response_p50_ns", "{cell}");
-        assert_eq!(cell["workload"], "evening, played writes", "{cell}");
+        assert_eq!(cell["workload"], "evening, replayed writes", "{cell}");
     }
 }
 
@@ -230,7 +230,7 @@ fn a_paced_play_is_the_same_work_at_the_speed_of_each_drive() {
         assert_eq!(told["dependent"]["after_end"], COUNT / 5 * 4 - 2, "{told}");
         assert!(told["ks_distance"].is_null(), "{told}");
         let page = home.text(&["show", found["study"]["id"].as_str().unwrap()]);
-        assert!(page.contains("waits in paced replays"), "{page}");
+        assert!(page.contains("waits in replays with timing = \"dependent\""), "{page}");
         told["replayed_ns"].as_u64().unwrap()
     });
     assert!(took[1] > 3 * took[0], "{took:?}");

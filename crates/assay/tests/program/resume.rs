@@ -126,7 +126,7 @@ fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
     let whole = fake.read_text(&path).unwrap();
     for (word, other) in [
         ("\"pattern\": \"random\"", "\"pattern\": \"zipf\""),
-        ("\"content\": \"random\"", "\"content\": \"poems\""),
+        ("\"content\": \"0%\"", "\"content\": \"poems\""),
         ("\"engine\": \"simulated\"", "\"engine\": \"steam\""),
         ("\"io\": {", "\"dance\": {"),
     ] {
@@ -135,7 +135,7 @@ fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
         let failure = vouch(&fake, &directory, Purpose::GoOn).err().expect("refused");
         assert_eq!(failure.kind.exit_code(), 2, "{failure}");
         let named = other.split('"').nth_back(1).unwrap();
-        let refusals = ["unknown variant", "`poems` is no content"];
+        let refusals = ["unknown variant", "unknown compressibility `poems`"];
         let is_refused = refusals.iter().any(|words| failure.message.contains(words));
         assert!(is_refused, "{named}: {failure}");
     }

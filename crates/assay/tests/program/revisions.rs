@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::commands::Bench;
 
 const LIMIT: Duration = Duration::from_secs(100);
-const SHORT: [&str; 5] = ["--replicates", "3", "--runs", "1", "--quiet"];
+const SHORT: [&str; 5] = ["--replicates", "3", "--set", "runs_per_trial=1", "--quiet"];
 
 /// A repository of two commits: `old` sleeps for less time than `main`.
 struct Sides {
@@ -144,10 +144,10 @@ fn what_is_no_revision_or_no_repository_is_the_users_mistake() {
     let told = refused(&["run", folder, "--rev", "old", "--command", "true"]);
     assert!(told.contains("is not in a git repository"), "{told}");
     let told = refused(&sides.words("old", &["--command", "true", "--scratch"]));
-    assert!(told.contains("revisions are built"), "{told}");
+    assert!(told.contains("Assay builds revisions"), "{told}");
     let path = sides.repository.path().to_str().unwrap();
     let told = refused(&["run", path, "--command", "true", "--build", "true"]);
-    assert!(told.contains("--build: this study does not build a tree"), "{told}");
+    assert!(told.contains("--rev <REV,REV>"), "{told}");
     assert!(sides.trees().is_empty());
 }
 

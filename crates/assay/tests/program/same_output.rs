@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::commands::Bench;
 
-const SHORT: [&str; 4] = ["--replicates", "3", "--runs", "2"];
+const SHORT: [&str; 4] = ["--replicates", "3", "--set", "runs_per_trial=2"];
 
 /// What is said of each row by a rule, with the trust of the row.
 fn said(found: &Value, rule: &str) -> Vec<(String, String)> {
@@ -32,16 +32,22 @@ fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
     let bench = Bench::new("same-output");
     let (one, other) = ("echo a; sleep 0.01", "echo b; sleep 0.2");
     let two = ["--command", one, "--command", other];
-    let found = bench.json(&[&two[..], &["--same-output"], &SHORT].concat());
+    let found = bench.json(&[&two[..], &["--set", "same_output=true"], &SHORT].concat());
     let rows = said(&found, "output-mismatch");
     assert!(rows.len() >= 2 && rows.iter().all(|(trust, _)| trust == "invalid"), "{rows:?}");
-    assert!(rows[0].1.contains("the compared commands did different work"), "{rows:?}");
+    assert!(rows[0].1.contains("the compared commands produced different outputs"), "{rows:?}");
     assert_eq!(*verdict(&found), Value::Null, "{found:#}");
     // Nobody asked, or they print the same.
     let unasked = bench.json(&[&two[..], &SHORT].concat());
     assert!(said(&unasked, "output-mismatch").is_empty());
-    let same =
-        ["--command", "echo a; sleep 0.01", "--command", "echo a; sleep 0.2", "--same-output"];
+    let same = [
+        "--command",
+        "echo a; sleep 0.01",
+        "--command",
+        "echo a; sleep 0.2",
+        "--set",
+        "same_output=true",
+    ];
     let found = bench.json(&[&same[..], &SHORT].concat());
     assert!(said(&found, "output-mismatch").is_empty());
     assert_ne!(*verdict(&found), Value::Null);
@@ -59,9 +65,10 @@ fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
 fn runs_of_one_command_that_differ_are_invalid() {
     let bench = Bench::new("same-output-runs");
     let line = "echo x >> count; wc -l < count; sleep 0.01";
-    let found = bench.json(&[&["--command", line, "--same-output"], &SHORT[..]].concat());
+    let found =
+        bench.json(&[&["--command", line, "--set", "same_output=true"], &SHORT[..]].concat());
     let rows = said(&found, "output-mismatch");
-    assert!(rows[0].0 == "invalid" && rows[0].1.contains("different results"), "{rows:?}");
+    assert!(rows[0].0 == "invalid" && rows[0].1.contains("different outputs"), "{rows:?}");
 }
 
 #[test]
@@ -74,7 +81,7 @@ fn a_file_or_a_directory_is_what_is_compared() {
         )
     };
     let (one, same, other) = (make("1"), make("1") + "; true", make("2"));
-    for path in ["--same-output=out", "--same-output=file"] {
+    for path in ["--set", "same_output=out", "--set", "same_output=file"] {
         let found =
             bench.json(&[&["--command", &one, "--command", &same, path], &SHORT[..]].concat());
         assert!(said(&found, "output-mismatch").is_empty(), "{path}");
@@ -83,8 +90,10 @@ fn a_file_or_a_directory_is_what_is_compared() {
         let rows = said(&found, "output-mismatch");
         assert!(rows.iter().any(|(trust, _)| trust == "invalid"), "{path}: {found:#}");
     }
-    let told =
-        bench.refused(3, &[&["--command", "true", "--same-output=not-there"], &SHORT[..]].concat());
+    let told = bench.refused(
+        3,
+        &[&["--command", "true", "--set", "same_output=not-there"], &SHORT[..]].concat(),
+    );
     assert!(told.contains("not-there"), "{told}");
 }
 
@@ -92,7 +101,14 @@ fn a_file_or_a_directory_is_what_is_compared() {
 #[ignore = "nightly: 1 s"]
 fn other_exit_codes_are_told_without_being_asked() {
     let bench = Bench::new("same-output-codes");
-    let two = ["--command", "sleep 0.01", "--command", "sleep 0.01; exit 3", "--ignore-failure"];
+    let two = [
+        "--command",
+        "sleep 0.01",
+        "--command",
+        "sleep 0.01; exit 3",
+        "--set",
+        "ignore_failure=true",
+    ];
     let found = bench.json(&[&two[..], &SHORT].concat());
     let rows = said(&found, "output-mismatch");
     assert!(rows.iter().all(|(trust, _)| trust == "trusted"), "{rows:?}");

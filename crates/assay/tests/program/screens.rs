@@ -98,8 +98,8 @@ fn a_race_without_a_screen_says_nothing_of_one() {
 fn few_settings_have_no_use_for_a_screen() {
     let nothing = AtomicBool::new(false);
     for (text, wanted) in [
-        (study(8, 5, "screen = true"), "more than 40 settings"),
-        (study(48, 1, "screen = true"), "several factors"),
+        (study(8, 5, "screen = true"), "more than 40 configurations"),
+        (study(48, 1, "screen = true"), "two factors"),
     ] {
         let ran = runner::run(&machine(), request(&text), &nothing, &mut |_| {});
         let failure = ran.err().expect("a mistake");
@@ -174,7 +174,7 @@ fn grown(copies: usize) -> Grown {
     let request = Request { results: None, log: Some(counted_log), ..request(&text) };
     let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let found = findings(&finished);
-    assert_eq!(answer(&found).end, Some(RaceEnd::Close));
+    assert_eq!(answer(&found).end, Some(RaceEnd::WithinZone));
     assert_eq!(answer(&found).entries.len(), 50 * copies);
     let plan_bytes = serde_json::to_string(&finished.plan).unwrap().len();
     let findings_bytes = serde_json::to_string(&found).unwrap().len();

@@ -102,7 +102,7 @@ fn site_links_every_result_and_escapes_all_texts() {
     let index = folder.join("index.html");
     let text = fs::read_to_string(&index).unwrap();
     assert_harmless(&index);
-    assert!(text.contains("5 in all, newest first. 1 cannot be read."));
+    assert!(text.contains("5 in total, newest first. 1 cannot be read."));
     assert!(text.contains("cannot be read: 20260101-000000-broken/plan.json: "), "{text}");
     assert!(!text.contains(results(&home).to_str().unwrap()), "a path of this machine");
     let marked = format!("{foreign}</a></th><td class=\"w\">Which depth?</td><td>study; foreign<");
@@ -128,7 +128,7 @@ fn site_needs_a_folder_and_results() {
     let folder = home.scratch.path().join("site").display().to_string();
     assert!(home.refused(2, &["report", "--all", "-o", &folder]).contains("no result"));
     assert!(home.refused(2, &["report", "--all", "-o", &file]).contains("is not a directory"));
-    assert!(home.refused(2, &["report", "--all", "-o", "-"]).contains("-o FOLDER"));
+    assert!(home.refused(2, &["report", "--all", "-o", "-"]).contains("-o DIR"));
     assert!(home.told(2, &["report", "--all"]).contains("--output"));
     assert!(home.told(2, &["report", "one", "--all", "-o", &folder]).contains("--all"));
     assert!(!Path::new(&folder).exists());

@@ -104,7 +104,7 @@ fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
     let root = home.run(&["advise", "apply", &bundle.display().to_string(), "--yes"]);
     assert!([2, 3].contains(&root.code), "{}", root.stderr);
     if assay_lab::is_root() {
-        is_refused(&home, &bundle.display().to_string(), "others may write to it");
+        is_refused(&home, &bundle.display().to_string(), "other users can write to it");
     }
 }
 
@@ -122,7 +122,7 @@ fn a_name_with_a_line_end_is_refused() {
 fn a_level_with_an_escape_is_refused() {
     let (home, bundle) = confirmed("escape");
     replace(&bundle, "\"4\"", "\"4\\u001b]0;x\\u0007\"");
-    is_refused(&home, &bundle.display().to_string(), "names have no control characters");
+    is_refused(&home, &bundle.display().to_string(), "names cannot contain control characters");
 }
 
 #[test]
@@ -130,12 +130,12 @@ fn a_result_behind_a_link_is_refused() {
     let (home, bundle) = confirmed("link");
     let link = home.scratch.path().join("link");
     symlink(&bundle, &link).unwrap();
-    is_refused(&home, &link.display().to_string(), "is a link");
+    is_refused(&home, &link.display().to_string(), "is a symbolic link");
     let plan = bundle.join("plan.json");
     let moved = home.scratch.path().join("plan");
     fs::rename(&plan, &moved).unwrap();
     symlink(&moved, &plan).unwrap();
-    is_refused(&home, &bundle.display().to_string(), "is a link");
+    is_refused(&home, &bundle.display().to_string(), "is a symbolic link");
 }
 
 #[test]
@@ -145,10 +145,10 @@ fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
     let setting = format!("tunable:{PATTERN}=core,|/tmp/program");
     let words = ["plan", study.as_str(), DRIVE, "--set", &setting];
     let told = home.refused(2, &words);
-    assert!(told.contains(&format!("{PATTERN} is not on the list of usual settings")), "{told}");
+    assert!(told.contains(&format!("{PATTERN} is not a standard setting")), "{told}");
     let ran = home.refused(2, &["run", &study, DRIVE, "--set", &setting]);
     for told in [told, ran] {
-        assert!(told.contains("see `assay run --help` to allow it"), "{told}");
+        assert!(told.contains("see `assay run --help` for how to allow it"), "{told}");
         assert!(!told.contains("--allow-tunable"), "{told}");
     }
     home.text(&[&words[..], &["--allow-tunable", PATTERN]].concat());
@@ -228,7 +228,7 @@ fn links_of_the_caller_of_sudo_lead_root_nowhere() {
     for below in ["one", "two"] {
         let ended = check(&own.join(below));
         assert!([3, 5].contains(&ended.code), "{below}: {}{}", ended.stdout, ended.stderr);
-        assert!(ended.stderr.contains("is a link"), "{below}: {}", ended.stderr);
+        assert!(ended.stderr.contains("symbolic link"), "{below}: {}", ended.stderr);
         assert!(ended.stderr.contains("set ASSAY_HOME"), "{below}: {}", ended.stderr);
         assert_eq!(fs::read_dir(&secret).unwrap().count(), 0, "{below}");
     }

@@ -26,7 +26,7 @@ fn of_a_file_without_stamps_nothing_is_said() {
         let file = home.file(name, content);
         let ended = home.run(&["verify", &file]);
         assert_eq!(ended.code, 5, "{name}: {}{}", ended.stdout, ended.stderr);
-        assert!(ended.stderr.contains("nothing written with verify = true"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("no data written with verify = true"), "{}", ended.stderr);
         let report: serde_json::Value =
             serde_json::from_str(&home.run(&["verify", &file, "--json"]).stdout).unwrap();
         assert_eq!(
@@ -44,7 +44,7 @@ fn a_result_without_stamps_says_how_to_have_them() {
     let ended = home.run(&["verify"]);
     assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
     assert!(
-        ended.stderr.contains("nothing in it was written with verify = true"),
+        ended.stderr.contains("the result has no data written with verify = true"),
         "{}",
         ended.stderr
     );

@@ -43,7 +43,6 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("network", "crates/assay-study/src/study/presets.rs", &["bufferbloat"], SHIPPED),
     ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
     ("network", "xtask/src/kills.rs", &["network"], TESTS),
-    ("network", "xtask/src/guest/checks.rs", &["links"], TESTS),
 ];
 
 /// Metrics, parameters, rules and the figure of a kind.

@@ -10,10 +10,10 @@ seed = 1
 aa_control = false
 warmup_trial = "none"
 [factors]
-shaper = ["none", "cake 80 %", "fq_codel 80 %"]
+shaper = ["none", "cake:80%", "fq_codel:80%"]
 [[workload]]
 name = "link"
-network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase_time = "$2", probe_interval = "$1" }
+network = { peer = "local", interface = "to-router", phases = ["idle", "up"], phase_time = "$2", probe_interval = "$1" }
 END
 }
 ls /sys/class/net >interfaces.before

@@ -13,7 +13,7 @@ baseline = { swap = "file" }
 swap = ["none", "file", "zswap", "zram"]
 [[workload]]
 name = "150-percent"
-pages = { memory_limit = "24 MiB", working_set = "150 %", compressibility = "50 %", runtime = "1 s" }
+memory = { memory_limit = "24 MiB", working_set = "150 %", compressibility = "50 %", runtime = "1 s" }
 END
 cat /proc/swaps >swaps.before
 assay run memory.toml . --quiet --json >memory.json 2>memory.txt || wrong "a small memory ends with $?" memory.txt

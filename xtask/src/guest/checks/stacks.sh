@@ -59,7 +59,7 @@ moved "1 MiB" "384 KiB" 1536
 # Four members of 128 MiB at 4 MB/s: the synchronisation is under way all the time, and yields to work.
 layered sync 'members = 4
 baseline = { raid_resync = "none" }
-probes = ["array-sync"]
+probes = ["raid-resync"]
 [factors]
 raid = ["raid5"]
 raid_resync = ["none", "4 MB/s"]' "64 KiB" "16 MiB" 1 | sed 's/operations = 50/time = "3 s"/' >sync.toml

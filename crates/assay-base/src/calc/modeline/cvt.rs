@@ -97,7 +97,7 @@ impl Timing {
         let mut remarks = Vec::new();
         if matches!(self, Self::Rb1 | Self::CvtR) && rate_hz % 60.0 != 0.0 {
             remarks.push(format!(
-                "{}: the standard offers multiples of 60 Hz only (cvt -r refuses others), so a \
+                "{}: the standard defines multiples of 60 Hz only (cvt -r rejects others); a \
                  monitor may not accept {rate_hz} Hz.",
                 self.name()
             ));
@@ -110,7 +110,7 @@ impl Timing {
         }
         if matches!(self, Self::Fixed(_)) {
             remarks.push(
-                "fixed: no standard has this blanking; try whether the monitor accepts it."
+                "fixed: no standard defines this blanking; check that the monitor accepts it."
                     .to_owned(),
             );
         }

@@ -34,13 +34,12 @@ impl Forms {
         let scan = [(mode.interlace, " interlace"), (mode.doublescan, " doublescan")];
         let scan: String = scan.into_iter().filter(|(has, _)| *has).map(|(_, word)| word).collect();
         let (kernel, loss) = kernel(mode, made.map(|(timing, _)| timing), rate);
-        let mut remarks = vec![format!("Replace {DISPLAY} with the name of your display.")];
+        let mut remarks = vec![format!("Replace {DISPLAY} with the name of your output.")];
         if !scan.is_empty() {
-            remarks.push(format!("sway and niri cannot express{scan}: those forms lack it."));
+            remarks.push(format!("The syntax of sway and niri does not support{scan}."));
         }
         if mode.hsync.is_none() || mode.vsync.is_none() {
-            remarks
-                .push("The line has no sync signs: the forms of sway and niri use -.".to_owned());
+            remarks.push("No sync polarity given; the sway and niri lines use -.".to_owned());
         }
         remarks.push(loss);
         Self {
@@ -98,8 +97,8 @@ fn kernel(mode: &Mode, timing: Option<Timing>, rate_hz: f64) -> (String, String)
         _ => "not this mode",
     };
     let loss = format!(
-        "video= accepts only a size, whole Hz and CVT: it requests {kind} at {whole:.0} Hz, {near}. It cannot express \
-         clock, porches and sync signs: those need a custom EDID (drm.edid_firmware=)."
+        "video= accepts only a size, whole Hz and CVT; the line requests {kind} at {whole:.0} Hz, \
+         {near}. To set clock, porches and sync polarity, use a custom EDID (drm.edid_firmware=)."
     );
     (word, loss)
 }

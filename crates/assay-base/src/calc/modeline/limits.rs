@@ -144,7 +144,7 @@ pub fn shown(value: f64) -> String {
 pub fn range(text: &str, unit: &str, example: &str) -> Result<[f64; 2], String> {
     let (low, high) = text.trim().split_once('-').ok_or_else(|| {
         format!(
-            "`{text}` is not a range; give the lowest and the highest in {unit}, for example {example}"
+            "`{text}` is not a range; give the lowest and highest value in {unit}, such as {example}"
         )
     })?;
     let [low, high] = [number(low, unit)?, number(high, unit)?];

@@ -14,8 +14,8 @@ pub struct Line {
 }
 
 /// What is said of a line that is none.
-const SHAPE: &str = "give the clock in MHz, four horizontal and four vertical numbers, for example '165.00 3840 3848 \
-                     3880 4008 2400 2402 2404 2406 +hsync +vsync'";
+const SHAPE: &str = "give the clock in MHz, then four horizontal and four vertical numbers, such \
+                     as '165.00 3840 3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
 
 /// Reads a line.
 pub fn parse(text: &str) -> Outcome<Line> {
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Outcome<Line> {
     let mut words = words[begin.map_or(0, |at| at + 1)..].iter().map(String::as_str).peekable();
     let is_name = |word: &&str| word.parse::<f64>().is_err();
     let name = words.next_if(is_name).map(str::to_owned);
-    let clock = words.next().ok_or_else(|| wrong("a line has no clock"))?;
+    let clock = words.next().ok_or_else(|| wrong("the modeline has no clock"))?;
     let mut mode = Mode {
         clock_khz: clock_khz(clock)?,
         h: four(&mut words)?,
@@ -72,10 +72,9 @@ fn clock_khz(word: &str) -> Outcome<u64> {
 fn four<'w>(words: &mut impl Iterator<Item = &'w str>) -> Outcome<[u32; 4]> {
     let mut numbers = [0; 4];
     for number in &mut numbers {
-        let word = words.next().ok_or_else(|| wrong("a line has too few numbers"))?;
+        let word = words.next().ok_or_else(|| wrong("the modeline has too few numbers"))?;
         let read = word.parse().ok().filter(|number| (1..=MOST_COUNT).contains(number));
-        *number =
-            read.ok_or_else(|| wrong(&format!("`{word}` is not a number of pixels or lines")))?;
+        *number = read.ok_or_else(|| wrong(&format!("`{word}` is not a pixel or line count")))?;
     }
     Ok(numbers)
 }
@@ -86,7 +85,7 @@ fn ordered(numbers: [u32; 4], way: &str, names: &str) -> Outcome<()> {
     }
     let [shown, begin, end, total] = numbers;
     Err(Failure::mistake(format!(
-        "{shown} {begin} {end} {total} do not increase; give {names} ({way}) in this order, with a sync of at least 1"
+        "{shown} {begin} {end} {total} do not increase; give {names} ({way}) in order, sync at least 1 wide"
     )))
 }
 
@@ -102,7 +101,7 @@ fn flag(mode: &mut Mode, word: &str) -> Outcome<()> {
         ";" | "}" => {}
         _ => {
             return Err(Failure::mistake(format!(
-                "`{word}` is unknown; a line ends with +hsync or -hsync, +vsync or -vsync, interlace, doublescan"
+                "unknown flag `{word}`; use +hsync or -hsync, +vsync or -vsync, interlace, doublescan"
             )));
         }
     }

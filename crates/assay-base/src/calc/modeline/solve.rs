@@ -106,7 +106,7 @@ pub struct Better {
 pub fn highest(size: [u32; 2], limits: Limits, timings: &[Timing]) -> Outcome<Highest> {
     if limits.is_empty() {
         return Err(Failure::mistake(
-            "nothing limits the refresh; give --clock, --h, --v or --edid, or --refresh for a mode at a rate",
+            "no limit given; use --clock, --h, --v or --edid, or --refresh for a mode at a fixed rate",
         ));
     }
     let tried: Vec<Tried> =
@@ -159,7 +159,7 @@ fn better(
     timings: &[Timing],
 ) -> Presence<Better> {
     if limits.is_empty() {
-        return Presence::absent("no limits given, so a better mode is undefined");
+        return Presence::absent("no limits given, so Assay cannot search for a better mode");
     }
     if mode.interlace || mode.doublescan {
         return Presence::absent(
@@ -213,7 +213,7 @@ struct Stop {
 
 fn no_time(timing: Timing, rate_hz: f64) -> Stop {
     let text = format!(
-        "{} has no mode at {} Hz: no time for the lines, or no space for a sync; use another rate, size or timing",
+        "{} has no mode at {} Hz: too little time for the lines or the sync pulse; use another rate, size or timing",
         timing.name(),
         shown(rate_hz)
     );
@@ -224,7 +224,7 @@ fn nothing_fits(size: [u32; 2], tried: &[Tried]) -> Failure {
     let stops = tried.iter().filter_map(|(_, found)| found.as_ref().err());
     let nearest = stops.min_by(|one, other| one.share.total_cmp(&other.share));
     let text = nearest.map_or("no timing was tried", |stop| &stop.text);
-    Failure::mistake(format!("no refresh of {}x{} fits: {text}", size[0], size[1]))
+    Failure::mistake(format!("no refresh rate fits {}x{}: {text}", size[0], size[1]))
 }
 
 /// The highest step whose mode fits.
@@ -262,11 +262,11 @@ fn stopped_by(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64
         misfits.iter().all(|misfit| misfit.above).then(|| (rate, misfits.into_iter().next()))
     });
     let Some((rate, Some(misfit))) = broken else {
-        let text = format!("{name} never reaches the minimum of --h or --v; lower it");
+        let text = format!("{name} never reaches the minimum of --h or --v; use a lower minimum");
         return Stop { text, share: f64::INFINITY };
     };
     let text = format!(
-        "at {} Hz, the lowest rate that keeps the least of --h and --v, {name} has {}",
+        "at {} Hz, the lowest rate that meets the minimum of --h and --v, {name} has {}",
         shown(rate),
         misfit.text()
     );

@@ -222,7 +222,7 @@ fn lines_as_people_paste_them() {
     assert_eq!(format!("{:.2}", twice.mode.figures().v_hz), "60.06");
     let check = check(twice, T221, &TIMINGS);
     assert!(check.better.reason().unwrap().contains("doublescan"));
-    assert!(check.forms.remarks.iter().any(|remark| remark.contains("cannot express doublescan")));
+    assert!(check.forms.remarks.iter().any(|remark| remark.contains("not support doublescan")));
 }
 
 #[test]

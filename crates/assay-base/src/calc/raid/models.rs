@@ -96,7 +96,7 @@ fn per_kib(moved_kib: f64, question: &Question) -> f64 {
 pub fn all(question: &Question) -> Vec<Model> {
     let model = |model, source, text, moved| Model { model, source, text, moved };
     if question.level.parities() == 0 {
-        let text = "the write on every disk that has a copy of it";
+        let text = "one write to each disk that has a copy";
         return vec![model("copies", Source::Computed, text, Presence::Present(copies(question)))];
     }
     let chunk = |count: Count| Presence::Present(count.moved(question.chunk_bytes, question));
@@ -104,31 +104,31 @@ pub fn all(question: &Question) -> Vec<Model> {
         model(
             "article-count",
             Source::Published,
-            "3 stripe reads and 4 stripe writes, as the RAID article counts",
+            "3 stripe reads and 4 stripe writes, as counted in the RAID article",
             article(question, Count { read: 3, written: 4 }),
         ),
         model(
             "article-steps",
             Source::AsListed,
-            "3 reads and 2 writes: the steps that the same article lists",
+            "3 reads and 2 writes, the steps listed in the same article",
             article(question, Count { read: 3, written: 2 }),
         ),
         model(
             "chunk-rmw",
             Source::Computed,
-            "whole chunks, old data and parity read first (read-modify-write)",
+            "whole chunks; reads old data and parity first (read-modify-write)",
             chunk(stripes(question, rmw)),
         ),
         model(
             "chunk-rcw",
             Source::Computed,
-            "whole chunks, the rest of the stripe read first (reconstruct-write)",
+            "whole chunks; reads the rest of the stripe first (reconstruct-write)",
             chunk(stripes(question, rcw)),
         ),
         model(
             "full-stripe",
             Source::Computed,
-            "whole stripes, nothing read",
+            "whole stripes, without reads",
             full_stripe(question),
         ),
         model(
@@ -140,7 +140,7 @@ pub fn all(question: &Question) -> Vec<Model> {
         model(
             "md-measured",
             Source::Measured,
-            "counters of the member disks, Linux 6.1 md in an emulated machine",
+            "counters of the member disks (md in Linux 6.1, emulated machine)",
             measured(question),
         ),
     ]
@@ -158,10 +158,10 @@ fn copies(question: &Question) -> Moved {
 /// The article counts a change within one chunk on four disks of RAID 5, and nothing else.
 fn article(question: &Question, count: Count) -> Presence<Moved> {
     if question.level != Level::Raid5 || question.disks != 4 {
-        return Presence::absent("the article counts RAID 5 of 4 disks only");
+        return Presence::absent("the article covers only RAID 5 with 4 disks");
     }
     if question.write_bytes > question.chunk_bytes {
-        return Presence::absent("the article counts a change within one chunk only");
+        return Presence::absent("the article covers only changes within one chunk");
     }
     Presence::Present(count.moved(question.chunk_bytes, question))
 }
@@ -195,7 +195,7 @@ fn full_stripe(question: &Question) -> Presence<Moved> {
     let stripe = data * question.chunk_bytes;
     if !question.write_bytes.is_multiple_of(stripe) {
         return Presence::absent(format!(
-            "a stripe has {}; use a multiple of that for --write",
+            "a stripe is {}; use a multiple of this size for --write",
             super::kib(stripe)
         ));
     }
@@ -241,8 +241,8 @@ fn measured(question: &Question) -> Presence<Moved> {
     });
     Presence::from_option(
         moved,
-        "not measured: there are RAID 5 of 4 disks, chunks of 32, 128, 1024 KiB, writes of 2, 64, 128, \
-         384 KiB",
+        "not measured; available: RAID 5 with 4 disks, chunks of 32, 128, 1024 KiB, writes of 2, \
+         64, 128, 384 KiB",
     )
 }
 

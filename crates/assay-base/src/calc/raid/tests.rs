@@ -128,8 +128,8 @@ fn levels_without_parity_write_their_copies() {
 #[test]
 fn advice_names_the_chunk_that_a_write_fills() {
     let told = |chunk, write| compute(&question(chunk, write)).unwrap().advice.join(" ");
-    assert!(told(512, 384).contains("chunks of 128 KiB"), "{}", told(512, 384));
-    assert!(told(512, 384).contains("(n-1) chunks, here 3: aligned, it costs 1.33 times"));
+    assert!(told(512, 384).contains("128 KiB chunks"), "{}", told(512, 384));
+    assert!(told(512, 384).contains("(n-1) chunks, here 3; an aligned write then moves 1.33"));
     assert!(!told(512, 2).contains("fills one stripe"));
 }
 

@@ -55,7 +55,7 @@ pub(super) static BYTES: Measure = Measure {
         unit("EB", 1_000_000_000_000_000_000, &[], &["EB"]),
     ],
     noun: "unit of size",
-    choice: "B, KiB, MiB, GiB, TiB; kB, MB, GB, TB are powers of ten",
+    choice: "B, KiB, MiB, GiB, TiB, or the powers of ten kB, MB, GB, TB",
     offer: ["KiB", "MiB", "GiB"],
     most: "16 EiB",
 };
@@ -143,7 +143,7 @@ fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), U
     let text = text.trim();
     let example = if offer[0] == "%" { "10%".to_owned() } else { format!("10 {}", offer[0]) };
     if text.is_empty() {
-        return Err(UnitError(format!("the amount is empty; use for example {example}")));
+        return Err(UnitError(format!("the amount is empty; use a value such as {example}")));
     }
     if text.starts_with('-') {
         return Err(UnitError(format!("`{text}` is negative; use an amount above zero")));
@@ -153,12 +153,12 @@ fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), U
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     if digits == 0 || number.bytes().filter(|byte| *byte == b'.').count() > 1 {
         return Err(UnitError(format!(
-            "`{text}` does not start with a number; use for example {example}"
+            "`{text}` does not start with a number; use a value such as {example}"
         )));
     }
     if name.starts_with(',') {
         return Err(UnitError(format!(
-            "`{text}` contains a comma; use digits only, with a point before decimals"
+            "`{text}` contains a comma; use digits only, with a decimal point"
         )));
     }
     Ok((Number { text: number }, name.trim()))

@@ -144,7 +144,7 @@ fn a_class_is_no_path() {
     let whole = merge(&slot(), "", &hosts, None);
     assert_eq!(whole.trial.record.status, Status::Failed);
     let why = whole.trial.record.reason.unwrap();
-    assert!(why.starts_with("rank 1 (n1): no class of operations is named a/../../x"), "{why}");
+    assert!(why.starts_with("rank 1 (n1): unknown operation class a/../../x"), "{why}");
     assert!(whole.histograms.is_empty());
     assert!(is_class("read") && is_class("write-response"));
     assert!(!is_class("") && !is_class("..") && !is_class(&"x".repeat(LONGEST_CLASS + 1)));
@@ -195,9 +195,9 @@ fn a_disturbed_host_disturbs_all_and_a_lead_in_counts_in_no_case() {
     assert_eq!(record.reason.as_deref(), Some("rank 1 (n1): others wrote"));
     assert!(record.measured.is_some(), "it is kept and counted");
     let led = Slot { lead_in: true, ..slot() };
-    assert_eq!(merge(&led, "", &hosts, None).trial.record.status, Status::LeadIn);
+    assert_eq!(merge(&led, "", &hosts, None).trial.record.status, Status::Warmup);
     let failed = merge(&led, "", &[], None).trial.record;
-    assert_eq!((failed.status, failed.measured.is_none()), (Status::LeadIn, true));
+    assert_eq!((failed.status, failed.measured.is_none()), (Status::Warmup, true));
 }
 
 #[test]

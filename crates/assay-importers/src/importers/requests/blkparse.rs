@@ -14,11 +14,11 @@ use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, Told, number
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "blkparse",
-        summary: "recorded requests: the text output of blkparse for a blktrace",
-        text: "Stores a trace like assay watch --record-trace, to show, export and replay (workload replay). Arrival \
-               is Q, end is C; size and offset come from the issue (D). Requests without an end in the text are \
-               counted but not stored. Lines need the usual format of blkparse (without -f); program names are \
-               dropped.",
+        summary: "recorded requests: the text output of blkparse",
+        text: "Stores a trace like assay watch --record-trace, to show, export and replay (workload replay). Event Q \
+               is the arrival and event C the completion; size and offset come from the issue event (D). Assay counts \
+               but does not store requests without a completion event. Lines must have blkparse's default format (no \
+               -f); Assay drops program names.",
     },
     recognises: |head| {
         let mut lines = head.lines().map(str::trim);
@@ -105,7 +105,7 @@ fn time(text: Option<&str>) -> Result<u64, String> {
     })?;
     let scale = 10_u64.pow(9 - part.len() as u32);
     let whole = number(Some(whole), "the second", MOST_SECONDS)?;
-    let part = number(Some(part), "the part of a second", 999_999_999)?;
+    let part = number(Some(part), "the fraction of the second", 999_999_999)?;
     Ok(whole * 1_000_000_000 + part * scale)
 }
 
@@ -139,7 +139,7 @@ impl<'l> Event<'l> {
     fn of(line: &'l str) -> Result<Option<Self>, String> {
         let mut words = line.split_whitespace();
         let Some(device) = words.next().filter(|word| is_device(word)) else { return Ok(None) };
-        for what in ["the processor", "the number of the event"] {
+        for what in ["the CPU", "the event number"] {
             number(words.next(), what, u64::MAX)?;
         }
         let at_ns = time(words.next())?;
@@ -147,7 +147,7 @@ impl<'l> Event<'l> {
         let action = words.next().ok_or("the action is missing")?;
         let is_action = action.len() <= 2 && action.bytes().all(|byte| byte.is_ascii_alphabetic());
         if !is_action {
-            return Err(format!("{} is not an action of blkparse", outside::spelled(action)));
+            return Err(format!("{} is not a blkparse action", outside::spelled(action)));
         }
         let letters = words.next().unwrap_or_default();
         let is_letters = letters.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -184,7 +184,7 @@ fn split<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u6
         return Ok(None);
     }
     let sector = number(sector, "the sector", MOST_BYTES / SECTOR_BYTES)?;
-    let rest = number(rest, "the sector of the rest", u64::MAX)?;
+    let rest = number(rest, "the sector of the remainder", u64::MAX)?;
     Ok(Some((sector, rest.wrapping_sub(sector) & u64::from(u32::MAX))))
 }
 
@@ -195,7 +195,7 @@ impl Lines for Blkparse {
             if self.is_summary || line.is_empty() || line.starts_with(INPUT) {
                 return Ok(());
             }
-            return Err("not an event or a summary of blkparse".to_owned());
+            return Err("not a blkparse event or summary".to_owned());
         };
         let Some(kind) = event.kind.filter(|_| ACTIONS.contains(&event.action)) else {
             return Ok(());
@@ -246,9 +246,9 @@ impl Lines for Blkparse {
         }
         let begun = self.issued.len() + self.flushes.values().map(VecDeque::len).sum::<usize>();
         let notes = [
-            (self.unqueued, "requests have no arrival (Q) in the text: Assay uses their issue (D)"),
-            (self.unbegun, "completions have no start in the text and are skipped"),
-            (begun as u64, "requests were issued and have no completion in the text: skipped"),
+            (self.unqueued, "requests have no queue event (Q); Assay uses the issue time (D)"),
+            (self.unbegun, "completions have no start in the file; Assay skips these"),
+            (begun as u64, "issued requests have no completion in the file; Assay skips these"),
             (self.forgotten, "events were dropped, because too many requests were in flight"),
         ];
         let notes = notes.into_iter().filter(|(count, _)| *count > 0);
@@ -482,7 +482,7 @@ mod tests {
         let (all, told) = of(&text.concat()).unwrap();
         let begins: Vec<u64> = short(&all).iter().map(|one| one.0).collect();
         assert_eq!((begins, told.notes.len()), (vec![1, 1, 21], 0), "{told:?}");
-        assert!(of(&line("0.0", "X", "R 8 / x [dd]")).unwrap_err().contains("of the rest is x"));
+        assert!(of(&line("0.0", "X", "R 8 / x [dd]")).unwrap_err().contains("of the remainder"));
     }
 
     #[test]
@@ -512,7 +512,7 @@ mod tests {
         ];
         assert_eq!(of(&text.concat()).unwrap().0.len(), 1);
         let damaged = format!("{}hello\n", text.concat());
-        assert!(of(&damaged).unwrap_err().contains("not an event"));
+        assert!(of(&damaged).unwrap_err().contains("not a blkparse event"));
     }
 
     #[test]
@@ -536,15 +536,15 @@ mod tests {
         let good = line("0.000001000", "D", "R 8 + 8 [dd]");
         for (text, why) in [
             (good.clone(), "no complete request"),
-            (format!("{good}hello\n"), "not an event"),
+            (format!("{good}hello\n"), "not a blkparse event"),
             (line("0.1234567890", "D", "R 8 + 8"), "the time is"),
             (line("1", "D", "R 8 + 8"), "the time is"),
             (line("99999999999.0", "D", "R 8 + 8"), "the second is"),
             (line("0.0", "D", "R 99999999999999999999 + 8"), "the sector is"),
             (line("0.0", "D", "R 8 + 99999999999"), "the number of sectors is"),
             (line("0.0", "D", "R 8 +"), "the number of sectors is missing"),
-            (line("0.0", "DROP", "R 8 + 8"), "not an action"),
-            ("8,0 1 x 0.0 1 D R 8 + 8\n".to_owned(), "the number of the event is x"),
+            (line("0.0", "DROP", "R 8 + 8"), "not a blkparse action"),
+            ("8,0 1 x 0.0 1 D R 8 + 8\n".to_owned(), "the event number is x"),
             ("8,0 1\n".to_owned(), "is missing"),
         ] {
             let told = of(&text).unwrap_err();

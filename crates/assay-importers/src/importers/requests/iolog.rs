@@ -11,9 +11,9 @@ use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, Told, number
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "fio-iolog",
-        summary: "recorded requests: a log of fio (write_iolog), versions 2 and 3",
-        text: "Stores a trace like assay watch --record-trace, to show, export and replay (workload replay). sync and \
-               datasync are flushes, trim is a discard. The log contains no completion times.",
+        summary: "recorded requests: a fio log (write_iolog), version 2 or 3",
+        text: "Stores a trace like assay watch --record-trace, to show, export and replay (workload replay). \
+               sync and datasync become flushes, trim becomes a discard. The log contains no completion times.",
     },
     recognises: |head| version_of(head.lines().next().unwrap_or_default().trim()).is_ok(),
     reads: Reads::Requests(begin),
@@ -43,7 +43,7 @@ fn version_of(line: &str) -> Result<u64, String> {
         "2" => Ok(2),
         "3" => Ok(3),
         _ => Err(format!(
-            "it has version {}; supported are versions 2 and 3",
+            "it has version {}; Assay supports versions 2 and 3",
             outside::spelled(told)
         )),
     }
@@ -70,7 +70,7 @@ impl Lines for Iolog {
                 let more_us = number(words.next(), "the wait", MOST_US)?;
                 self.now_us += more_us;
                 let is_short = self.now_us <= MOST_US;
-                return is_short.then_some(()).ok_or_else(|| "it waits for a year".to_owned());
+                return is_short.then_some(()).ok_or_else(|| "it waits over a year".to_owned());
             }
             "read" => "read",
             "write" => "write",
@@ -80,7 +80,7 @@ impl Lines for Iolog {
                 self.left_out += 1;
                 return Ok(());
             }
-            _ => return Err(format!("{} is not an action of such a log", outside::spelled(act))),
+            _ => return Err(format!("{} is not a fio log action", outside::spelled(act))),
         };
         let place = if class == "flush" {
             None
@@ -101,16 +101,16 @@ impl Lines for Iolog {
         if self.requests == 0 {
             return Err("it contains no request (read, write, trim or sync)".to_owned());
         }
-        let ends = "a fio log has no completion times: each request ends when it starts; the queue depth is unknown";
+        let ends = "a fio log has no completion times: requests end when they start; the queue depth is unknown";
         let mut notes = vec![ends.to_owned()];
         if self.rounded > 0 {
             let count = show::count(self.rounded);
-            notes.push(format!("{count} requests were extended to whole sectors of 512 B"));
+            notes.push(format!("Assay extended {count} requests to whole sectors of 512 B"));
         }
         if self.left_out > 0 {
             let count = show::count(self.left_out);
             notes.push(format!(
-                "{count} lines (sync_file_range, syncfs) are not requests and were skipped"
+                "skipped lines that are not requests: {count} (sync_file_range, syncfs)"
             ));
         }
         Ok(Told { devices: self.devices.told(), notes })
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(all, expected);
         let sizes: Vec<_> = told.devices.iter().map(|one| (one.name.as_str(), one.bytes)).collect();
         assert_eq!(sizes, [("sda", 2 << 20), ("sdb", 1 << 20)]);
-        assert!(told.notes.len() == 2 && told.notes[1].starts_with("1 lines"), "{:?}", told.notes);
+        assert!(told.notes.len() == 2 && told.notes[1].contains(": 1 ("), "{:?}", told.notes);
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
     fn what_lies_across_sectors_is_rounded_outwards_and_said() {
         let (all, told) = of("fio version 3 iolog\n0 f write 1000 100\n").unwrap();
         assert_eq!(all, [(0, 0, "write", Some(512), 1024)]);
-        assert!(told.notes[1].starts_with("1 requests were extended"), "{:?}", told.notes);
+        assert!(told.notes[1].starts_with("Assay extended 1 requests"), "{:?}", told.notes);
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         for (text, why) in [
             ("fio version 1 iolog\n", "version 1"),
             ("read 0 4096\n", "first line"),
-            ("fio version 3 iolog\n0 f wait 10\n", "not an action"),
+            ("fio version 3 iolog\n0 f wait 10\n", "not a fio log action"),
             ("fio version 3 iolog\nf read 0 4096\n", "the time is f"),
             ("fio version 3 iolog\n0 f read 0\n", "the length is missing"),
             ("fio version 3 iolog\n0 f read 0 0\n", "the length is 0"),

@@ -110,7 +110,7 @@ impl Devices {
         }
         let at = self.all.len();
         if at >= MOST_DEVICES {
-            return Err(format!("it names more than {MOST_DEVICES} devices"));
+            return Err(format!("it contains more than {MOST_DEVICES} devices"));
         }
         self.known.insert(name.to_owned(), at);
         let name = self.unused(name);

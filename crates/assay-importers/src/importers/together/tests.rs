@@ -83,7 +83,7 @@ fn runs_at_once_have_no_order() {
     ];
     let found = of(&files, &Options::default()).unwrap();
     assert_eq!(found.measurements.design.order, Order::Unknown);
-    assert!(found.notes[0].contains("overlapped"), "{:?}", found.notes);
+    assert!(found.notes[0].contains("overlap"), "{:?}", found.notes);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_setting_that_follows_the_arm_is_no_factor_of_its_own() {
         found.measurements.design.factors.iter().map(|factor| factor.name.as_str()).collect();
     assert_eq!(names, ["disk", "depth"]);
     assert!(
-        found.notes.iter().any(|note| note == "filename changes with disk and depth"),
+        found.notes.iter().any(|note| note == "filename varies together with disk and depth"),
         "{:?}",
         found.notes
     );
@@ -116,7 +116,7 @@ fn mistakes_name_what_there_is() {
     let files =
         [file("a", &[("s", "none")], &[("", 1.0, None)]), file("b", &[], &[("", 2.0, None)])];
     assert!(
-        of(&files, &Options::default()).unwrap_err().message.contains("b: no --set gives its s")
+        of(&files, &Options::default()).unwrap_err().message.contains("b: no --set for factor s")
     );
     let files = &files[..1];
     let baseline = |name: &str, level: &str| Options {

@@ -33,7 +33,7 @@ pub(super) fn build(table: Table, options: &Options) -> Imported {
 fn placed(table: &Table) -> Vec<Placed> {
     let placed = |row: &Row| {
         let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
-        let lead_in = row.status == Status::LeadIn;
+        let lead_in = row.status == Status::Warmup;
         Some(Placed { order: row.order?, lead_in, workload, arm, replicate })
     };
     table.rows.iter().filter_map(placed).collect()
@@ -123,7 +123,7 @@ fn series(table: Table, primaries: &[usize]) -> Vec<Series> {
 
 /// Trials in time; where that is not known, by replicate with the lead-in first.
 fn in_time(trial: &CellTrial) -> (Option<u32>, bool, u32) {
-    (trial.order, trial.status != Status::LeadIn, trial.replicate)
+    (trial.order, trial.status != Status::Warmup, trial.replicate)
 }
 
 fn trial(row: Row) -> CellTrial {
@@ -151,8 +151,8 @@ fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed
     let valued = |row: &&Row| row.status == Status::Failed && row.value.is_some();
     match table.rows.iter().filter(valued).count() {
         0 => {}
-        1 => notes.push("a failed trial has a value, which is ignored".to_owned()),
-        count => notes.push(format!("{count} failed trials have values, which are ignored")),
+        1 => notes.push("Assay ignores the value of a failed trial".to_owned()),
+        count => notes.push(format!("Assay ignores the values of {count} failed trials")),
     }
     let same: Vec<&str> = order::unvaried(placed)
         .into_iter()
@@ -180,7 +180,7 @@ fn compared_note(table: &Table, options: &Options) -> Option<String> {
     options
         .baseline
         .is_empty()
-        .then(|| format!("the baseline is {named}, that of the first row; --baseline sets another"))
+        .then(|| format!("the baseline is {named} (the first row); --baseline sets another"))
 }
 
 /// What effects of factors are told against that the user's baseline leaves open.
@@ -213,7 +213,7 @@ fn primary_notes(table: &Table, options: &Options, primaries: &[usize]) -> Vec<S
         let lacking = |workload: &usize| !metrics[*workload].contains(&primaries[*workload]);
         let lacking: Vec<&str> =
             names.filter(|(workload, _)| lacking(workload)).map(|(_, name)| name).collect();
-        let note = || format!("no verdict about {}: {wanted} is missing there", list(&lacking));
+        let note = || format!("no verdict for {}: metric {wanted} is missing", list(&lacking));
         return (!lacking.is_empty()).then(note).into_iter().collect();
     }
     let mut by_metric: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
@@ -222,7 +222,7 @@ fn primary_notes(table: &Table, options: &Options, primaries: &[usize]) -> Vec<S
     }
     let note = |(metric, workloads): (usize, Vec<&str>)| {
         format!(
-            "verdicts about {} use {}, the first metric there; --primary-metric sets another",
+            "verdicts for {} use {}, the first metric in the table; --primary-metric sets another",
             list(&workloads),
             table.metrics.all[metric].name
         )

@@ -9,7 +9,7 @@ const STATUSES: [(&str, Status); 4] = [
     ("ok", Status::Ok),
     ("failed", Status::Failed),
     ("disturbed", Status::Disturbed),
-    ("lead-in", Status::LeadIn),
+    ("warmup", Status::Warmup),
 ];
 
 /// How a trial ended, with its reason.
@@ -28,7 +28,7 @@ pub(super) fn status(
         return None;
     };
     if *status == Status::Ok && !reason.is_empty() {
-        let text = "`ok` takes no reason; remove the reason, or write `disturbed` for `ok`";
+        let text = "`ok` does not accept a reason; remove the reason, or use `disturbed`";
         mistakes.at(cell, text);
         return None;
     }
@@ -39,7 +39,7 @@ pub(super) fn status(
 pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let number = whole(cell, "number the replicates 1, 2, 3, ...", mistakes)?;
     if number == 0 && !zero {
-        let text = "replicate 0 is that of lead-ins; number the others from 1, or use `lead-in` in the column `status`";
+        let text = "replicate 0 is for lead-ins; number other trials from 1, or use `lead-in` as the `status`";
         mistakes.at(cell, text);
         return None;
     }
@@ -48,7 +48,7 @@ pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>
 
 /// A position in time.
 pub(super) fn order(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<u32> {
-    let advice = "number the trials 1, 2, 3, ... as they ran, or leave the column out";
+    let advice = "number the trials 1, 2, 3, ... in run order, or remove the column";
     whole(cell, advice, mistakes)
 }
 
@@ -114,11 +114,11 @@ pub(super) fn number(text: &str) -> Result<f64, String> {
     {
         "is not a number; leave the value empty and write `failed` in the column `status`"
     } else if text.contains(',') {
-        "has a comma; write digits with a point before decimals, such as 1234.5"
+        "contains a comma; use a decimal point, such as 1234.5"
     } else if bare.starts_with(|letter: char| letter.is_ascii_digit()) {
-        "is not a plain number; write it in full without a unit (1200, not 1.2k), and name the unit in the metric"
+        "is not a plain number; write all digits (1200, not 1.2k), and put the unit in the metric name"
     } else {
-        "is not a number; write digits with a point before decimals, such as 1234.5"
+        "is not a number; use digits and a decimal point, such as 1234.5"
     };
     Err(format!("`{written}` {advice}"))
 }

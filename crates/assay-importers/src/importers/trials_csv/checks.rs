@@ -37,7 +37,7 @@ fn duplicates(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
         let first = *seen.entry((row.trial(), row.metric)).or_insert(row.line);
         if first != row.line {
             let text = format!(
-                "the same trial and metric as in line {first} ({}, {}); remove one, or give it another replicate",
+                "same trial and metric as in line {first} ({}, {}); remove a row or use another replicate",
                 trial_words(table, row),
                 quoted(&table.metrics.all[row.metric].name),
             );
@@ -56,8 +56,8 @@ fn clashes(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
         let first = *taken.entry(order).or_insert(row);
         if first.trial() != row.trial() && told.insert((order, row.trial())) {
             let text = format!(
-                "position {order} is taken by line {} ({}), and two trials cannot run at once; number \
-                 all trials of the file 1, 2, 3, ... as they ran, or leave the column out",
+                "position {order} is already used in line {} ({}); number all trials of the file \
+                 1, 2, 3, ... in run order, or remove the column",
                 first.line,
                 trial_words(table, first),
             );
@@ -73,7 +73,7 @@ fn trial_words(table: &Table, row: &Row) -> String {
     let levels = levels.map(|(factor, &level)| {
         format!(", {}={}", quoted(&factor.name), quoted(&factor.levels.all[level]))
     });
-    let kind = if row.status == Status::LeadIn { "lead-in, replicate" } else { "replicate" };
+    let kind = if row.status == Status::Warmup { "lead-in, replicate" } else { "replicate" };
     format!("{workload}{}, {kind} {}", levels.collect::<String>(), row.replicate)
 }
 
@@ -85,7 +85,7 @@ fn below_zero(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
         let Some(value) = row.value.filter(|&value| value < 0.0) else { continue };
         if metric.scale() == Scale::Ratio {
             let text = format!(
-                "{value} has no ratio to others; write the metric as `{}` to compare it by \
+                "{value} has no ratio to other values; write the metric as `{}` to compare by \
                  differences, or correct the value",
                 quoted(&metric.by_difference())
             );
@@ -132,7 +132,7 @@ fn baseline(header: &Header, table: &Table, wanted: &Arm, mistakes: &mut Mistake
         mistakes.on(
             header.line,
             &format!(
-                "--baseline {}: no row has this combination of levels; use one of a row",
+                "--baseline {}: no row has this combination of levels; use the levels of a row",
                 named.join(" --baseline ")
             ),
         );
@@ -141,7 +141,7 @@ fn baseline(header: &Header, table: &Table, wanted: &Arm, mistakes: &mut Mistake
 
 fn unknown_factor(name: &str, level: &str, factors: &[Factor]) -> String {
     let advice = if factors.is_empty() {
-        format!("name the column of the setting `factor:{}`", quoted(name))
+        format!("rename the column of the factor to `factor:{}`", quoted(name))
     } else {
         advice(name, factors.iter().map(|factor| factor.name.as_str()))
     };

@@ -65,7 +65,7 @@ impl Header {
         if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)
             && !name.is_empty()
         {
-            let text = format!("column {} has this name, too; remove or rename one", first + 1);
+            let text = format!("column {} has the same name; remove or rename a column", first + 1);
             mistakes.at(&cell, &text);
             return None;
         }
@@ -105,7 +105,7 @@ impl Header {
 }
 
 /// What is said of a line whose last quotation mark opens a field.
-pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close it, or remove it";
+pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close or remove it";
 
 /// What to do about a first line that names none of the columns.
 fn no_header(names: &[String]) -> Option<String> {
@@ -117,7 +117,7 @@ fn no_header(names: &[String]) -> Option<String> {
     let other = single.and_then(|name| name.chars().find(|letter| [';', '\t'].contains(letter)));
     if let Some(other) = other {
         let other = if other == ';' { "semicolons" } else { "tabs" };
-        return Some(format!("the fields are separated by {other}; separate them by commas"));
+        return Some(format!("the fields are separated by {other}; use commas"));
     }
     let near = |name: &String| nearest(name, REQUIRED).is_some();
     (!names.iter().any(near)).then(|| {
@@ -133,9 +133,9 @@ fn is_known(name: &str) -> bool {
 
 fn missing(name: &str) -> String {
     let what = match name {
-        "replicate" => "the pass over all settings that the trial belongs to (1, 2, 3, ...)",
-        "workload" => "what was run",
-        "metric" => "what was measured",
+        "replicate" => "the replicate number of each trial (1, 2, 3, ...)",
+        "workload" => "the name of the workload",
+        "metric" => "the name of the metric",
         _ => "the numbers",
     };
     format!("no column `{name}`; add one with {what}")
@@ -144,16 +144,16 @@ fn missing(name: &str) -> String {
 /// Tells of an unknown column; returns the name that was probably meant.
 fn unknown(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
     if cell.text.is_empty() {
-        mistakes.at(cell, "the column has no name; name it, or remove it with its comma");
+        mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");
         return None;
     }
     let meant = nearest(cell.text, REQUIRED.into_iter().chain(OPTIONAL));
     let advice = match meant {
         Some(name) => format!("did you mean `{name}`?"),
         None => {
-            format!("name it `factor:{}` if it is a setting, else remove it", quoted(cell.text))
+            format!("rename it to `factor:{}` if it is a factor, or remove it", quoted(cell.text))
         }
     };
-    mistakes.at(cell, &format!("the column is not known; {advice}"));
+    mistakes.at(cell, &format!("unknown column; {advice}"));
     meant
 }

@@ -10,7 +10,7 @@ use super::table::Names;
 use crate::importers::mistakes::{Cell, Mistakes};
 use crate::importers::words::{advice, quoted};
 
-const NAME_IT: &str = "name what was measured, such as `duration_s`";
+const NAME_IT: &str = "write the name of the metric, such as `duration_s`";
 const WORDS: [&str; 3] = ["lower", "higher", "difference"];
 
 /// What follows the name.
@@ -94,7 +94,7 @@ impl Metrics {
         match (&declared.suffix, suffix) {
             (Some((first, line, text)), Some(second)) if *first != second => {
                 return Err(format!(
-                    "`{}` contradicts `{}` of line {line}; write the same in all rows",
+                    "`{}` contradicts `{}` in line {line}; write the same in all rows",
                     quoted(cell.text),
                     quoted(text)
                 ));
@@ -143,5 +143,5 @@ fn contradiction_to_known(name: &str, suffix: Option<Suffix>) -> Result<(), Stri
         return Ok(());
     }
     let right = if known.better == Better::Lower { "lower" } else { "higher" };
-    Err(format!("of `{name}`, {right} is better; write `{name}:{right}`, or use another name"))
+    Err(format!("for `{name}`, {right} is better; write `{name}:{right}`, or use another name"))
 }

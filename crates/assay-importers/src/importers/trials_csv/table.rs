@@ -84,7 +84,7 @@ pub(super) struct Row {
 impl Row {
     /// What one trial is known by, whatever was measured in it.
     pub(super) fn trial(&self) -> (usize, usize, u32, bool) {
-        (self.workload, self.arm, self.replicate, self.status == Status::LeadIn)
+        (self.workload, self.arm, self.replicate, self.status == Status::Warmup)
     }
 }
 
@@ -158,12 +158,12 @@ impl Table {
         let may = |wanted: Status| status.as_ref().is_none_or(|(status, _)| *status == wanted);
         let replicate = header
             .replicate
-            .and_then(|column| cells::replicate(&cell(column), may(Status::LeadIn), mistakes));
+            .and_then(|column| cells::replicate(&cell(column), may(Status::Warmup), mistakes));
         let order = match header.order {
             Some(column) => cells::order(&cell(column), mistakes).map(Some),
             None => Some(None),
         };
-        let advice = "name what was run, such as `build`";
+        let advice = "write the name of the workload, such as `build`";
         let workload = header.workload.and_then(|column| {
             cells::word(&cell(column), advice, mistakes).map(|name| self.workloads.add(name))
         });
@@ -205,8 +205,8 @@ impl Table {
             return;
         };
         let text = format!(
-            "more than {MOST_ARMS} combinations of levels; remove a column that is not a setting: this one has {} \
-             levels",
+            "more than {MOST_ARMS} combinations of levels; remove columns that are not factors \
+             (this column has {} levels)",
             most.levels.all.len()
         );
         mistakes.at(&header.cell(line, most.column, ""), &text);
@@ -226,11 +226,11 @@ fn has_right_length(
     } else if fields == wanted {
         return true;
     } else if fields < wanted {
-        format!("the row ends after {fields} of {wanted} fields; add what is missing")
+        format!("the row has {fields} of {wanted} fields; add the missing fields")
     } else {
         format!(
-            "the row has {fields} fields and the header {wanted}; write numbers without commas, \
-             and put text with a comma in quotation marks"
+            "the row has {fields} fields, but the header has {wanted}; write numbers without \
+             commas, and quote text that contains commas"
         )
     };
     mistakes.at(&header.cell(line, fields.min(wanted), ""), &text);

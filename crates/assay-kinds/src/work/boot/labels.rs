@@ -56,10 +56,10 @@ impl Labels {
             ))
         };
         let stored: Stored = serde_json::from_str(&text)
-            .map_err(|error| wrong(&format!("it is damaged ({error})")))?;
+            .map_err(|error| wrong(&format!("the file is damaged ({error})")))?;
         if stored.format != FORMAT {
             return Err(wrong(&format!(
-                "its format is {}; this version reads {FORMAT}",
+                "the file has format {}; this version reads format {FORMAT}",
                 outside::spelled(&stored.format)
             )));
         }
@@ -162,7 +162,7 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     };
     let lacks = |what: &str| {
         Failure::mistake(format!(
-            "the journal has no boot {what}; it contains {} (0 is the newest, -1 the one before)",
+            "no boot {what} in the journal; use {} (0 is the latest boot, -1 the previous boot)",
             boots.len()
         ))
     };
@@ -281,10 +281,7 @@ mod tests {
         assert_eq!(Labels::read(&fake, results).unwrap().0.len(), 1);
         fake.put("/home/a/assay/boots.json", r#"{"format": "assay-boots/2", "labels": {}}"#);
         let told = Labels::read(&fake, results).unwrap_err().message;
-        assert!(
-            told.contains("its format is assay-boots/2; this version reads assay-boots/1"),
-            "{told}"
-        );
+        assert!(told.contains("has format assay-boots/2; this version reads"), "{told}");
     }
 
     #[test]
@@ -294,7 +291,7 @@ mod tests {
         let boots = timeline::boots(&ids.each_ref().map(|id| entry(id)), None);
         assert_eq!(named(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
         assert!(named(Some("abcd"), &boots).unwrap_err().message.contains("matches several boots"));
-        assert!(named(Some("abc"), &boots).unwrap_err().message.contains("has no boot abc"));
-        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("it contains 2"));
+        assert!(named(Some("abc"), &boots).unwrap_err().message.contains("no boot abc"));
+        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("use 2"));
     }
 }

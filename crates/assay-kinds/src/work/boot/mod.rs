@@ -32,7 +32,7 @@ const BOUND: Time = Time(600_000_000_000);
 
 /// What boots are grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum By {
     /// The kernel that was started.
     #[default]
@@ -91,6 +91,9 @@ pub struct Asked {
     /// How many are read, the newest.
     #[serde(default = "usual_boots")]
     pub boots: u32,
+    /// Where boots are read instead of this machine's journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<String>,
 }
 
 const fn usual_boots() -> u32 {
@@ -109,40 +112,47 @@ static KEYS: Fields = Fields {
         field(
             "until_unit",
             Form::Text,
-            "systemd unit whose start to time as well",
+            "systemd unit whose start time Assay measures as well",
             "until_unit = \"ssh.service\"",
         ),
         field(
             "boots",
             Form::Whole { least: 1, most: MOST_BOOTS },
-            "number of latest boots to read",
+            "number of most recent boots to read",
             "boots = 20",
+        ),
+        field(
+            "journal",
+            Form::Text,
+            "journal to read instead of this machine's: a file from journalctl -o export or -o json, or a directory \
+             with a journal",
+            "journal = \"boots.export\"",
         ),
     ],
 };
 
 pub const WHOLE: Metric = phase(
     "boot_s",
-    "start-up time",
-    "kernel, initrd and userspace together, available on every machine",
+    "boot time",
+    "total time of kernel, initrd and userspace; available on every machine",
 );
 pub const USERSPACE: Metric = phase(
     "boot_userspace_s",
     "userspace",
-    "userspace, from the first program to the last startup job",
+    "userspace time, from the start of init to the last startup job",
 );
 
 /// The phases in the order of time.
 pub const PHASES: &[Metric] = &[
-    phase("boot_firmware_s", "firmware", "firmware, until the boot loader starts (UEFI)"),
-    phase("boot_loader_s", "loader", "boot loader, until the kernel starts (UEFI)"),
-    phase("boot_kernel_s", "kernel", "kernel, until the first program starts"),
-    phase("boot_initrd_s", "initrd", "initrd, until the switch to the root filesystem"),
+    phase("boot_firmware_s", "firmware", "firmware time, until the boot loader starts (UEFI)"),
+    phase("boot_loader_s", "loader", "boot loader time, until the kernel starts (UEFI)"),
+    phase("boot_kernel_s", "kernel", "kernel time, until the first program starts"),
+    phase("boot_initrd_s", "initrd", "initrd time, until the switch to the root filesystem"),
     USERSPACE,
 ];
 
 pub const UNTIL: Metric =
-    phase("boot_unit_s", "time until the unit", "time until the named unit has started");
+    phase("boot_unit_s", "time until the unit started", "time until the named unit has started");
 
 const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
     metric(name, Better::Lower, noun, summary)
@@ -151,11 +161,11 @@ const fn phase(name: &'static str, noun: &'static str, summary: &'static str) ->
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "boot",
-        summary: "boots of the machine, read from the systemd journal",
-        text: "Each trial is one boot. systemd writes its phases to the journal at the end of startup, on the kernel's \
-               monotonic clock; Assay does not use the wall clock. According to systemd's manual, a phase ends when \
-               services have started. They may still be working, the disk may be busy, and a unit may only have waited \
-               for another. Assay shows an unfinished boot but excludes it from every mean.",
+        summary: "boot times of the machine, from the systemd journal",
+        text: "Each trial is one boot. At the end of startup, systemd writes the time of each phase to the journal, \
+               measured with the kernel's monotonic clock. According to the systemd manual, services may still be busy \
+               at the end of startup, and a unit's start time may include waits for other units. Assay lists \
+               unfinished boots but excludes them from all means.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "boot = { group_by = \"kernel\" }";
@@ -165,15 +175,15 @@ impl Kind for Asked {
     const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
 
     fn sample() -> Self {
-        Self { group_by: By::default(), until_unit: None, boots: USUAL_BOOTS }
+        Self { group_by: By::default(), until_unit: None, boots: USUAL_BOOTS, journal: None }
     }
 }
 
 impl Asks for Asked {
     fn words(&self) -> String {
-        let until = self.until_unit.as_ref().map(|unit| format!(", the time until {unit}"));
+        let until = self.until_unit.as_ref().map(|unit| format!(", with the time until {unit}"));
         format!(
-            "the newest {} boots by {}{}",
+            "the latest {} boots by {}{}",
             self.boots,
             self.group_by.name(),
             until.unwrap_or_default()
@@ -194,7 +204,7 @@ impl Asks for Asked {
             to.key(
                 path,
                 format!(
-                    "boots are grouped by {}; nothing sets {name} before a boot",
+                    "boots are grouped by {}, but Assay cannot set {name} before a boot",
                     self.group_by.name()
                 ),
                 Some(
@@ -222,10 +232,6 @@ impl Asks for Asked {
     }
 
     fn records(&self) -> Option<&dyn Records> {
-        Some(self)
-    }
-
-    fn records_mut(&mut self) -> Option<&mut dyn Records> {
         Some(self)
     }
 }

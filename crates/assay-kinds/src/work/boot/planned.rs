@@ -23,8 +23,8 @@ pub struct Planned {
 
 impl Runs for Planned {
     fn words(&self) -> String {
-        let until = self.until.as_ref().map(|unit| format!(", and when {unit} had started"));
-        format!("boots as the systemd journal records them{}", until.unwrap_or_default())
+        let until = self.until.as_ref().map(|unit| format!(", with the time until {unit} started"));
+        format!("boots recorded in the systemd journal{}", until.unwrap_or_default())
     }
 
     fn touches(&self) -> Touch {
@@ -65,7 +65,7 @@ impl Runs for Planned {
         let words = ["journalctl", "MESSAGE_ID=b07a249cd024414a82dd00cd181378ff"];
         CommandLine {
             words: words.map(str::to_owned).to_vec(),
-            remarks: vec!["the units of the last boot: systemd-analyze blame".to_owned()],
+            remarks: vec!["for units of the last boot, run systemd-analyze blame".to_owned()],
         }
     }
 

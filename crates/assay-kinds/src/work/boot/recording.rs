@@ -8,44 +8,24 @@ use assay_system::system::System;
 
 use super::labels::{self, Labels};
 use super::source;
-use super::{Asked, Boot, By, MOST_BOOTS, USERSPACE, WHOLE, measured};
+use super::{Asked, Boot, By, USERSPACE, WHOLE, measured};
 use crate::work::Planned;
 use crate::work::check_option::Example;
-use crate::work::recorded::{
-    Record, RecordLabels, RecordOption, RecordOptions, Recorded, Recording, Records, Source,
-};
+use crate::work::recorded::{Record, RecordLabels, Recorded, Recording, Records, Source};
 
 /// What a boot is called.
 pub(super) static BOOTS: Recording = Recording {
     one: "boot",
     many: "boots",
     told_by: "the systemd journal",
-    cut_off: "it was cut off (crash, power or reset) before its start-up had finished: the journal \
-              kept nothing of it",
-    until: "For boots: a unit, whose start is timed as well.",
-    example: Example { line: "assay run boot", does: "the boots in systemd's journal" },
-    options: RecordOptions {
-        heading: "Boots",
-        by: RecordOption { name: "by", help: "Group boots by kernel, root_device or label" },
-        factors: By::words,
-        count: RecordOption { name: "boots", help: "Read the latest N boots" },
-        most: MOST_BOOTS as u32,
-        source: RecordOption {
-            name: "journal",
-            help: "Read this journal instead of the machine's: a file of journalctl -o export or -o json, or a \
-                   directory with a journal",
-        },
-        restarts: RecordOption {
-            name: "reboots",
-            help: "Reboot N times and record each boot (root); shows the plan without --yes",
-        },
-        sure: RecordOption { name: "yes", help: "Confirm --reboots" },
-    },
+    cut_off: "the boot ended (crash, power loss or reset) before startup finished; the journal has no record of its \
+              phases",
+    example: Example { line: "assay run boot", does: "analyze boots in the systemd journal" },
     labels: RecordLabels {
         give: labels::give,
         about: "labels for boots",
-        text: "Boots are not results but can have labels, for assay run boot --by label: boot is the running one, \
-               boot:-1 the one before it, boot:-9..-4 several. An empty label removes the label.",
+        text: "Boots can have labels, too, for assay run boot --set group_by=label: boot is the current boot, boot:-1 the \
+               previous one, boot:-9..-4 several boots. An empty label removes the label.",
         ids: "or boot, boot:-1, boot:-9..-4, boot:ID",
         examples: &["assay note boot:-9..-4 \"old disk\"", "assay note boot \"new disk\""],
     },
@@ -60,30 +40,16 @@ impl Records for Asked {
         self.group_by.name()
     }
 
-    fn group_by(&mut self, factor: &str) {
-        self.group_by = By::find(factor).unwrap_or(self.group_by);
-    }
-
     fn newest(&self) -> usize {
         usize::try_from(self.boots).unwrap_or(usize::MAX)
     }
 
-    fn take_newest(&mut self, count: u32) {
-        self.boots = count;
+    fn source(&self) -> Source {
+        self.journal.as_ref().map_or(Source::Own, |path| Source::At(path.into()))
     }
 
-    fn time_until(&mut self, what: &str) {
-        self.until_unit = Some(what.to_owned());
-    }
-
-    fn read(
-        &self,
-        system: &dyn System,
-        source: &Source,
-        most: usize,
-        results: Option<&Path>,
-    ) -> Outcome<Recorded> {
-        let mut told = source::read(system, source, most, self.until_unit.as_deref())?;
+    fn read(&self, system: &dyn System, most: usize, results: Option<&Path>) -> Outcome<Recorded> {
+        let mut told = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
         if let Some(results) = results {
             Labels::read(system, results)?.apply(&mut told.boots);
         }
@@ -132,14 +98,13 @@ mod tests {
     fn read(asked: &Asked, text: &str, results: Option<&Path>) -> (Recorded, Fake) {
         let fake = Fake::new();
         fake.put("/boots.json", text);
-        let source = Source::At("/boots.json".into());
-        (asked.read(&fake, &source, asked.newest(), results).unwrap(), fake)
+        let asked = Asked { journal: Some("/boots.json".to_owned()), ..asked.clone() };
+        (asked.read(&fake, asked.newest(), results).unwrap(), fake)
     }
 
     #[test]
     fn boots_are_records_with_their_group_and_what_they_measured() {
-        let mut asked = Asked::sample();
-        asked.group_by("root_device");
+        let asked = Asked { group_by: By::RootDevice, ..Asked::sample() };
         let (found, _) = read(&asked, KERNELS, None);
         let groups: Vec<&str> = found.records.iter().map(|own| own.group.as_str()).collect();
         assert_eq!(groups, ["/dev/nvme0n1"; 3]);
@@ -148,7 +113,7 @@ mod tests {
         let (container, _) = read(&asked, CONTAINER, None);
         let failed: Vec<bool> = container.records.iter().map(|own| own.measured.is_err()).collect();
         assert_eq!(failed, [false, true, false]);
-        asked.take_newest(1);
+        let asked = Asked { boots: 1, ..asked };
         let (newest, _) = read(&asked, KERNELS, None);
         assert_eq!((&newest.records[..], newest.older), (&found.records[2..], 2));
     }
@@ -167,14 +132,16 @@ mod tests {
 
     #[test]
     fn labels_that_are_kept_beside_results_are_groups() {
-        let mut asked = Asked::sample();
-        asked.group_by("label");
+        let asked = Asked {
+            group_by: By::Label,
+            journal: Some("/boots.json".to_owned()),
+            ..Asked::sample()
+        };
         let (found, fake) = read(&asked, KERNELS, None);
         let results = Path::new(RESULTS);
         let ids = [found.records[1].id.clone()];
         Labels::default().set(&fake, results, &ids, "new disk").unwrap();
-        let source = Source::At("/boots.json".into());
-        let labelled = asked.read(&fake, &source, 9, Some(results)).unwrap();
+        let labelled = asked.read(&fake, 9, Some(results)).unwrap();
         let groups: Vec<&str> = labelled.records.iter().map(|own| own.group.as_str()).collect();
         assert_eq!(groups, ["no label", "new disk", "no label"]);
         assert!(found.records.iter().all(|own| own.group == "no label"));

@@ -66,9 +66,7 @@ pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
     let found = own(system, 1, until)?;
     let boot = found.boots.into_iter().find(|boot| boot.id == id);
-    boot.ok_or_else(|| {
-        Failure::refused("the journal does not tell of the boot that this machine runs in")
-    })
+    boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
 }
 
 fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
@@ -76,13 +74,13 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
     let lacks = match (system.program(JOURNALCTL), there) {
         (None, _) => Some("this machine has no systemd journal (journalctl is not installed)"),
         (Some(_), false) => Some(
-            "this machine keeps no systemd journal (neither /var/log/journal nor /run/log/journal is there)",
+            "this machine has no systemd journal (neither /var/log/journal nor /run/log/journal exists)",
         ),
         (Some(_), true) => None,
     };
     if let Some(lacks) = lacks {
         return Err(Failure::refused(format!(
-            "{lacks}: {}; boots of another machine can be read with --journal FILE",
+            "{lacks}: {}; use --set journal=FILE to read the boots of another machine",
             first_program::words(system)
         )));
     }
@@ -90,19 +88,18 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
     let systemd_runs = system.status(Path::new(RUNNING)).is_ok();
     if found.boots.is_empty() && system.user().id != 0 && systemd_runs {
         return Err(Failure::refused(
-            "the journal shows nothing of any boot: only root and members of the groups systemd-journal \
-             and adm may read the system's journal; join one of them (sudo usermod -aG systemd-journal \
-             \"$USER\", then log in again), or say sudo assay run boot",
+            "cannot read the system journal: only root and the groups systemd-journal and adm have access; run sudo \
+             usermod -aG systemd-journal \"$USER\" and log in again, or run sudo assay run boot",
         ));
     }
     if found.boots.is_empty() {
         let why = if systemd_runs {
-            "the journal tells of no boot"
+            "the journal contains no boot"
         } else {
-            "systemd is not the first program here, and the journal tells of no boot"
+            "systemd is not the init process, and the journal contains no boot"
         };
         return Err(Failure::refused(format!(
-            "{why}: {}; boots of another machine can be read with --journal FILE",
+            "{why}: {}; use --set journal=FILE to read the boots of another machine",
             first_program::words(system)
         )));
     }
@@ -174,7 +171,7 @@ fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64)
         read.faults = read.faults.saturating_sub(1);
     }
     if told.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0 {
-        let last = told.complaint.lines().last().unwrap_or("it says nothing");
+        let last = told.complaint.lines().last().unwrap_or("no error message");
         return Err(Failure::refused(format!("journalctl cannot read the journal: {last}")));
     }
     Ok(read)
@@ -185,9 +182,9 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            Failure::mistake(format!("--journal {shown}: no such file or directory"))
+            Failure::mistake(format!("journal {shown}: no such file or directory"))
         }
-        _ => Failure::refused(format!("--journal {shown}: {error}")),
+        _ => Failure::refused(format!("journal {shown}: {error}")),
     })?;
     let place = path.to_string_lossy();
     let binary = match status.kind {
@@ -195,14 +192,14 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
         FileKind::File if begins_as_journal(system, path) => Some(["--file", &place]),
         FileKind::Directory | FileKind::File => None,
         _ => {
-            return Err(Failure::mistake(format!("--journal {shown}: not a file or directory")));
+            return Err(Failure::mistake(format!("journal {shown}: not a file or directory")));
         }
     };
     let found = match binary {
         Some(_) if system.program(JOURNALCTL).is_none() => {
             return Err(Failure::refused(format!(
-                "{shown} is a journal as systemd writes it, and journalctl is not installed here: export it \
-                 where it is (journalctl -D DIR -o export > boots.export), and name that file"
+                "cannot read the journal {shown}: journalctl is not installed; run journalctl -D DIR -o export > \
+                 boots.export on the other machine, and use that file"
             )));
         }
         Some(place) => by_journalctl(system, &place, most, until)?,
@@ -210,9 +207,9 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
     };
     if found.boots.is_empty() {
         return Err(Failure::mistake(format!(
-            "--journal {shown}: no boot is told in it{}; make it with: journalctl -o export > boots.export",
+            "journal {shown}: no boot in this file{}; create it with journalctl -o export > boots.export",
             if found.faults > 0 {
-                format!(" ({} entries could not be read)", found.faults)
+                format!(" ({} entries were unreadable)", found.faults)
             } else {
                 String::new()
             }
@@ -297,7 +294,7 @@ mod tests {
         assert!(failure.message.contains("0.467 s"), "{}", failure.message);
         fake.install("journalctl");
         let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
-        assert!(failure.message.contains("keeps no systemd journal"), "{}", failure.message);
+        assert!(failure.message.contains("has no systemd journal"), "{}", failure.message);
     }
 
     #[test]
@@ -323,8 +320,7 @@ mod tests {
     fn a_file_that_is_none_or_tells_nothing_is_the_users_mistake() {
         let fake = Fake::new();
         fake.put("/a.json", "{}\n");
-        for (path, told) in [("/none", "no such file"), ("/a.json", "1 entries could not be read")]
-        {
+        for (path, told) in [("/none", "no such file"), ("/a.json", "1 entries were unreadable")] {
             let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
             assert_eq!(failure.kind, Kind::Mistake);
             assert!(failure.message.contains(told), "{}", failure.message);
@@ -359,14 +355,10 @@ mod tests {
         for path in ["/flat", "/deep", "/file"] {
             let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
             assert_eq!(failure.kind, Kind::Refused, "{path}");
-            assert!(
-                failure.message.contains("journalctl is not installed here"),
-                "{}",
-                failure.message
-            );
+            assert!(failure.message.contains("journalctl is not installed"), "{}", failure.message);
         }
         let failure = read(&fake, &Source::At("/text".into()), 9, None).unwrap_err();
-        assert!(failure.message.contains("no boot is told in it"), "{}", failure.message);
+        assert!(failure.message.contains("no boot in this file"), "{}", failure.message);
         fake.install("journalctl");
         fake.put_told("journalctl", 0, EXPORTED, "");
         let found = read(&fake, &Source::At("/deep".into()), 2, None).unwrap();
@@ -385,15 +377,12 @@ mod tests {
     fn a_journal_that_tells_of_no_boot_is_refused_with_the_reason() {
         let fake = with_journal("");
         let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
-        assert!(told(&fake).starts_with("the journal tells of no boot: "), "{}", told(&fake));
+        assert!(told(&fake).starts_with("the journal contains no boot: "), "{}", told(&fake));
         fake.set_user(1000);
-        assert!(told(&fake).contains("members of the groups"), "{}", told(&fake));
+        assert!(told(&fake).contains("the groups systemd-journal"), "{}", told(&fake));
         fake.remove("/run/systemd/system");
         let other = told(&fake);
-        assert!(
-            other.starts_with("systemd is not the first program here, and the journal"),
-            "{other}"
-        );
+        assert!(other.starts_with("systemd is not the init process, and the journal"), "{other}");
         // Whoever may read it is not told of groups.
         let whole = with_journal(EXPORTED);
         whole.set_user(1000);
@@ -410,7 +399,10 @@ mod tests {
             this(&fake, None).map(|boot| boot.id)
         };
         assert_eq!(boot(6).unwrap(), all.boots[6].id);
-        assert!(boot(0).unwrap_err().message.contains("does not tell of the boot"), "it is older");
+        assert!(
+            boot(0).unwrap_err().message.contains("does not contain the current boot"),
+            "it is older"
+        );
     }
 
     #[test]
@@ -420,7 +412,7 @@ mod tests {
         let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
         assert_eq!(told(&fake), "journalctl cannot read the journal: last");
         fake.put_told("journalctl", 1, "", "");
-        assert!(told(&fake).ends_with("it says nothing"), "{}", told(&fake));
+        assert!(told(&fake).ends_with("no error message"), "{}", told(&fake));
         // With entries all the same, the code is of no interest.
         fake.put_told("journalctl", 1, EXPORTED, "some file is damaged");
         assert_eq!(read(&fake, &Source::Own, 9, None).unwrap().boots.len(), 7);
@@ -433,8 +425,8 @@ mod tests {
         let told = |path: &str| read(&fake, &Source::At(path.into()), 9, None).unwrap_err().message;
         assert!(told("/device").contains("not a file or directory"), "{}", told("/device"));
         let nothing = told("/none");
-        assert!(nothing.contains("no boot is told in it; make it with"), "{nothing}");
-        assert!(!nothing.contains("could not be read"), "{nothing}");
+        assert!(nothing.contains("no boot in this file; create it with"), "{nothing}");
+        assert!(!nothing.contains("unreadable"), "{nothing}");
     }
 
     #[test]

@@ -135,17 +135,17 @@ impl OfRow for Facts {
 const FIGURE: FactsFigure = FactsFigure {
     about: About {
         name: "boots",
-        summary: "boots in order of time, each with its phases",
-        text: "A row is a boot, the oldest on top. Its parts are firmware, loader, kernel, initrd and userspace, if \
-               the journal has them. A boot that did not finish has no parts. A step from one boot on is a change; \
-               other changes at the same time are not shown.",
+        summary: "phases of each boot, in time order",
+        text: "Each row is a boot, with the oldest on top. The segments are firmware, loader, kernel, initrd and \
+               userspace, if recorded in the journal. An unfinished boot has no segments. A step between two boots can \
+               have several causes; the figure does not show the cause.",
     },
     leads: true,
 };
 
 /// Why no rule of trust speaks of them.
 const RECORDED: &str =
-    "systemd wrote these times: Assay could not observe the boots and check them.";
+    "These times come from systemd; Assay did not observe the boots and cannot verify them.";
 
 impl Shows for Facts {
     const KEY: &'static str = "boots";
@@ -202,8 +202,8 @@ impl<'a> Group<'a> {
     /// How long they took, and how many there were.
     fn sentence(&self) -> Sentence {
         let own = |metric| self.number(metric).filter(|number| number.n > 0);
-        let whole = own(&WHOLE).map(|number| (number, "from the kernel's start"));
-        let told = whole.or_else(|| own(&USERSPACE).map(|number| (number, "of userspace")));
+        let whole = own(&WHOLE).map(|number| (number, "from kernel start"));
+        let told = whole.or_else(|| own(&USERSPACE).map(|number| (number, "in userspace")));
         let unfinished = match self.facts.unfinished.len() {
             0 => String::new(),
             1 => "; 1 more did not finish".to_owned(),
@@ -243,7 +243,7 @@ fn phases(groups: &[Group<'_>]) -> Part {
     let has = |wanted: &Metric| told.iter().any(|metric| metric.name == wanted.name);
     columns.extend(told.iter().map(|metric| {
         let is_whole = metric.name == WHOLE.name;
-        Column::new(if is_whole { "all from the kernel on" } else { metric.noun }, Unit::Seconds)
+        Column::new(if is_whole { "total from kernel start" } else { metric.noun }, Unit::Seconds)
     }));
     let row = |group: &Group<'_>| {
         let first = [Value::Words(group.name.clone()), count(group.facts.n)];
@@ -251,12 +251,12 @@ fn phases(groups: &[Group<'_>]) -> Part {
         first.into_iter().chain(means).map(Cell::from).collect::<Vec<Cell>>()
     };
     let mut remarks = vec![
-        "Geometric means of the finished boots, with 95% CIs from 3 boots on, by the kernel's clock; those of the \
-         parts do not add up to that of the whole."
+        "Geometric means of the finished boots, with 95% CIs for at least 3 boots. Because the means are geometric, \
+         the phases do not add up to the total."
             .to_owned(),
     ];
     if has(&USERSPACE) && !has(&WHOLE) {
-        let container = "A container has no kernel; its boot is userspace only.";
+        let container = "A container has no separate kernel, so Assay times only userspace.";
         remarks.push(container.to_owned());
     }
     let rows = groups.iter().map(row).collect();
@@ -268,9 +268,9 @@ fn count(of: usize) -> Value {
 }
 
 /// What systemd's own manual says of such times.
-const MEANT: &str = "From the start message of a unit to its started message. This includes waits for other units and \
-                     the disk; units start in parallel, and a service counts as started when systemd spawned it or \
-                     it said so. Units that began before the journal was open appear shorter.";
+const MEANT: &str = "Time between the starting and started messages of a unit, including waits for other units and the \
+                     disk. Units start in parallel. A service counts as started when systemd has spawned it or it \
+                     reports ready. Units that started before the journal appear shorter.";
 
 fn units(group: &Group<'_>) -> Part {
     let columns = vec![
@@ -294,14 +294,14 @@ fn unfinished(groups: &[Group<'_>]) -> Option<Part> {
         let own = group.facts.unfinished.iter();
         own.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
     });
-    list("did not finish, in no mean", each.collect())
+    list("unfinished boots, excluded from the means", each.collect())
 }
 
 fn notes(groups: &[Group<'_>]) -> Option<Part> {
     let each = groups
         .iter()
         .flat_map(|group| group.facts.notes.iter().map(|note| format!("{}: {note}.", group.name)));
-    list("about single boots", each.collect())
+    list("notes on individual boots", each.collect())
 }
 
 /// A list with a heading, where something stands in it.
@@ -322,7 +322,7 @@ fn chart(groups: &[Group<'_>]) -> Chart {
         figure: FIGURE.about.name.to_owned(),
         workload: workload.unwrap_or_default(),
         title: "phases of each boot, in time order".to_owned(),
-        description: "Each row is a boot, the oldest on top, with its parts in time order."
+        description: "Each row is a boot, with the oldest on top and its phases in time order."
             .to_owned(),
         axis: "time since the first recorded phase".to_owned(),
         metric: WHOLE.name.to_owned(),
@@ -429,7 +429,7 @@ mod tests {
     fn a_group_tells_its_slowest_units_and_what_did_not_finish() {
         let facts = told(CUT_OFF, |_| true);
         assert_eq!((facts.n, facts.unfinished.len(), facts.units.len()), (2, 1, MOST_UNITS));
-        assert!(facts.unfinished[0].reason.contains("cut off"), "{:?}", facts.unfinished);
+        assert!(facts.unfinished[0].reason.contains("was interrupted"), "{:?}", facts.unfinished);
         assert!(facts.units.is_sorted_by(|one, next| one.mean_s >= next.mean_s));
         let first = &facts.units[0];
         assert_eq!((&*first.name, first.n), ("e2scrub_reap.service", 2));
@@ -447,7 +447,7 @@ mod tests {
         assert_eq!(sentences[0].text, "boot: no boot finished; 1 more did not finish.");
         assert_eq!(sentences[0].about, none.subject());
         let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
-        assert_eq!(titles, ["phases", "did not finish, in no mean"]);
+        assert_eq!(titles, ["phases", "unfinished boots, excluded from the means"]);
         let Marks::Stacks { stacks, .. } = &charts[0].marks else { panic!("bars") };
         assert!(stacks.is_empty(), "of its boots no place in time is known");
     }
@@ -468,8 +468,8 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "host: 8 s from the kernel's start (3 boots, 95% CI 4 s to 16 s); 1 more did not finish.",
-                "container: 2 s of userspace (1 boot).",
+                "host: 8 s from kernel start (3 boots, 95% CI 4 s to 16 s); 1 more did not finish.",
+                "container: 2 s in userspace (1 boot).",
                 "none: no boot finished; 2 more did not finish.",
             ]
         );
@@ -497,7 +497,7 @@ mod tests {
         ]);
         let (host, container) = (group("host", 0), group("container", 0));
         let (titles, cells, remarks) = phases_of(&[&host, &container], &rows);
-        assert_eq!(titles, ["boots", "n", "userspace", "all from the kernel on"]);
+        assert_eq!(titles, ["boots", "n", "userspace", "total from kernel start"]);
         let [first, second] =
             [["host", "2", "4 s", "8 s (4 s to 16 s)"], ["container", "2", "2 s", "-"]];
         assert_eq!(cells, [first, second].concat());

@@ -82,7 +82,7 @@ const MIX: OwnParameter<Asked> = OwnParameter::new(
     [
         "mix",
         "direction: read or write",
-        "`read` or `write`; a volume may count credits for one or for both.",
+        "`read` or `write`; a volume may count credits for reads, writes or both.",
     ],
     "[\"read\", \"write\"]",
     true,
@@ -120,8 +120,7 @@ static KEYS: Fields = Fields {
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "time of a trial; 15 minutes by default; burst credits that last longer than two fifths of it are not used \
-             up",
+            "duration of a trial; 15 minutes by default; must be at least 2.5 times the burst duration",
             "runtime = \"1 h\"",
         ),
     ],
@@ -130,8 +129,8 @@ static KEYS: Fields = Fields {
 const FIRST: Metric = metric(
     "burst_iops",
     Better::Higher,
-    "first rate",
-    "burst IOPS before the rate dropped, or of the whole load if it did not drop",
+    "burst rate",
+    "burst IOPS before the rate dropped, or over the whole load if the rate did not drop",
 );
 
 const HELD: Metric = metric(
@@ -145,44 +144,45 @@ const BASE: Metric = metric(
     "burst_baseline_iops",
     Better::Higher,
     "baseline rate",
-    "baseline IOPS after the rate dropped; absent if it did not drop",
+    "baseline IOPS after the rate dropped; absent if the rate did not drop",
 );
 
 const CREDIT: Metric = metric(
     "burst_credits",
     Better::Higher,
     "burst credits",
-    "operations above the baseline rate until the rate dropped: the available credits",
+    "available credits: operations above the baseline rate until the rate dropped",
 );
 
 const REFILL: Metric = metric(
     "burst_refill_iops",
     Better::Higher,
     "credit refill rate",
-    "credits that idle time refills per second; absent if no pause showed a refill",
+    "credits refilled per second of idle time; absent if no refill was measured",
 );
 
 const BACK: Metric = metric(
     "burst_refill_s",
     Better::Lower,
-    "time to full credits",
-    "seconds of idle time until the credits are full; absent if no pause showed the refill rate",
+    "refill time",
+    "idle seconds until all credits are refilled; absent if no refill was measured",
 );
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "burst",
         summary: "burst credits of a cloud volume: burst duration, baseline rate and refill time",
-        text: "After an idle twentieth of the time, Assay loads the volume at random offsets as fast as possible for \
-               two fifths of the time. It detects a permanent drop by a quarter or more with change points over the \
-               seconds, allowing for autocorrelation. Operations above the baseline rate before the drop are the burst \
-               credits; divided by the rate difference, they give the burst duration. Three pauses follow, each twice \
-               as long as the previous one and followed by load until the credits are used up. Operations above the \
-               baseline rate after a pause are the refilled credits; a least-squares line through the origin gives the \
-               refill rate. CIs are 95%, from batches of seconds and from the disagreement between pauses. One size \
-               cannot show whether the volume limits operations or bytes; use two sizes as a factor. The test cannot \
-               detect credits that last less than 10 s, or more than two fifths of the time. Assay only reads a device \
-               unless --destroy names it; in a directory it writes a file once in advance and removes it.",
+        text: "The volume idles for 5% of the trial, then Assay loads it at random offsets as fast as possible for 40% \
+               of the trial. Assay detects a permanent rate drop of at least 25% by change-point analysis of the \
+               per-second rates, allowing for autocorrelation. Operations above the baseline rate before the drop are \
+               the burst credits; divided by the rate difference, they give the burst duration. Three idle periods \
+               follow, each twice as long as the previous one and followed by load until the credits are used up. \
+               Operations above the baseline rate after each idle period are refilled credits; a least-squares line \
+               through the origin gives the refill rate. The 95% CIs come from batches of seconds and from differences \
+               between idle periods. A single block size cannot show whether the volume limits operations or bytes; \
+               use two block sizes as a factor. The test cannot detect credits that last less than 10 s or more than \
+               40% of the trial. Assay only reads a device unless --destroy names the device; in a directory, it uses \
+               a temporary file.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "burst = { mix = \"write\", block_size = \"4 KiB\" }";
@@ -232,7 +232,7 @@ fn touch(mix: Way) -> Touch {
 impl kind::Asks for Asked {
     fn words(&self) -> String {
         format!(
-            "random {}s of {}, {} in flight, until the rate drops, and again after three pauses",
+            "random {}s of {}, queue depth {}, until the rate drops, and again after three idle periods",
             self.mix.name(),
             self.block_size,
             self.queue_depth

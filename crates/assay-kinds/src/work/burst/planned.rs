@@ -32,8 +32,8 @@ impl Runs for Planned {
     fn words(&self) -> String {
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
-            "random {}s of {}, {} in flight, {}, {way}: a load of two fifths of the time, then three rests with a \
-             load after each",
+            "random {}s of {}, queue depth {}, {}, {way}: load for 40% of the trial, then three idle periods, each \
+             followed by another load",
             self.mix.name(),
             Bytes(self.size_bytes),
             show::count(u64::from(self.in_flight())),
@@ -102,7 +102,8 @@ impl Runs for Planned {
         ];
         let remarks = vec![
             "the log shows where the rate drops".to_owned(),
-            "then sleep and repeat: operations above the baseline rate are the refill".to_owned(),
+            "then sleep and repeat; operations above the baseline rate measure the refill"
+                .to_owned(),
         ];
         CommandLine { words: words.to_vec(), remarks }
     }
@@ -115,15 +116,15 @@ fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
         return None;
     }
     let bucket = match detail.course() {
-        None => return Some(Err("too few seconds for a rate".to_owned())),
+        None => return Some(Err("the load was too short to determine a rate".to_owned())),
         Some(Course::Held { per_s, .. }) if metric == FIRST.name => return Some(Ok(per_s.value)),
         Some(Course::Held { seconds, .. }) => {
             let held = show::duration(seconds * 1e9);
-            return Some(Err(format!("the rate did not drop in {held}")));
+            return Some(Err(format!("the rate did not drop within {held}")));
         }
         Some(Course::Fell(bucket)) => bucket,
     };
-    let unseen = || detail.ended.clone().unwrap_or_else(|| "no rest shows the refill".to_owned());
+    let unseen = || detail.ended.clone().unwrap_or_else(|| "no refill was measured".to_owned());
     let found = match metric {
         _ if metric == FIRST.name => Some(bucket.burst_per_s),
         _ if metric == HELD.name => Some(bucket.burst_s),

@@ -162,7 +162,7 @@ impl Running<'_> {
         self.detail.first = self.seconds(left_ns)?;
         if self.detail.course().is_none() && !self.stopped {
             let time = show::duration(left_ns as f64);
-            return Err(format!("a load of {time} has fewer seconds than a rate needs"));
+            return Err(format!("a load of {time} is too short to determine a rate"));
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Running<'_> {
         let Some(pauses) = pauses(&bucket, left_ns as f64 / 1e9) else {
             let left = show::duration(left_ns as f64);
             self.detail.ended =
-                Some(format!("the {left} that were left are too few for rests that tell anything"));
+                Some(format!("the remaining {left} was too short to measure a refill"));
             return Ok(());
         };
         for pause in pauses {
@@ -286,7 +286,7 @@ impl Running<'_> {
     fn keep(&self) {
         let Some(keep) = self.run.keep else { return };
         let after = show::duration(self.spent_ns() as f64);
-        let ended = Some(format!("the program was ended after {after}, or a little later"));
+        let ended = Some(format!("Assay was killed after {after} or slightly later"));
         keep(&self.measured(Detail { ended, ..self.detail.clone() }));
     }
 
@@ -309,8 +309,8 @@ impl Running<'_> {
         let (bytes, rested) = (Bytes(self.filled_bytes), self.detail.before_ns as f64);
         (self.filled_bytes > 0).then(|| {
             format!(
-                "{bytes} were written before for a file of its own, and then {} were rested: credit that was \
-                 not back by then is missing in what the bucket held",
+                "Assay wrote a file of {bytes} before the trial, then idled for {}; the measured credits exclude any \
+                 credits that were not refilled by then",
                 show::duration(rested)
             )
         })
@@ -319,7 +319,7 @@ impl Running<'_> {
     fn ran(mut self) -> Ran {
         if self.stopped {
             let after = show::duration(self.spent_ns() as f64);
-            self.detail.ended = Some(format!("the user stopped it after {after}"));
+            self.detail.ended = Some(format!("the user stopped the trial after {after}"));
         }
         Ran {
             measured: self.measured(self.detail.clone()),

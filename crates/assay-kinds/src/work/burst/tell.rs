@@ -83,14 +83,14 @@ fn words(
     let of = format!("{what} of {}", Bytes(planned.size_bytes));
     let mut said = match course {
         Course::Held { per_s, seconds: held } => vec![format!(
-            "{of}: {} lasted for all of the {} of the load; the burst credits did not run out.",
+            "{of}: the rate of {} lasted for the entire load period ({}); the burst credits did not run out.",
             told(per_s, rate),
             seconds(*held)
         )],
         Course::Fell(bucket) => vec![fell(bucket, &of), back(bucket, ended)],
     };
     if matches!(course, Course::Held { .. }) {
-        said.extend(ended.map(|ended| format!("It ended early: {ended}.")));
+        said.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
     }
     if let Some([trial, trials]) = trial {
         said.push(format!("This is trial {trial} of {trials}."));
@@ -100,8 +100,8 @@ fn words(
 
 fn fell(bucket: &Bucket, of: &str) -> String {
     format!(
-        "{of}: the burst rate of {} lasted for {}, then the baseline rate is {}. The burst credits were {} beyond the \
-         baseline rate.",
+        "{of}: the burst rate of {} lasted for {}; after that, the baseline rate was {}. The burst credits were {} \
+         above the baseline rate.",
         told(&bucket.burst_per_s, rate),
         told(&bucket.burst_s, seconds),
         told(&bucket.baseline_per_s, rate),
@@ -111,19 +111,19 @@ fn fell(bucket: &Bucket, of: &str) -> String {
 
 fn back(bucket: &Bucket, ended: Option<&str>) -> String {
     let (Some(refill), Some(back)) = (&bucket.refill_per_s, &bucket.refill_s) else {
-        let why = ended.unwrap_or("no rest shows it");
+        let why = ended.unwrap_or("no refill was measured");
         return format!("The refill time is unknown: {why}.");
     };
     format!(
-        "A rest refills {}, so all credits are back after {}.",
+        "Idle time refills {}; a full refill takes {}.",
         told(refill, rate),
         told(back, seconds)
     )
 }
 
-const LEGEND: &str = "Lasted: operations above the baseline rate until it dropped, over the difference of both rates. \
-                      Credit: that amount. Refill: operations of the loads after rests above the baseline rate, per \
-                      second of rest. Intervals are 95% CIs.";
+const LEGEND: &str = "Duration: credits divided by the difference between the two rates. Credits: operations above \
+                      the baseline rate until the rate dropped. Refill: operations above the baseline rate after an \
+                      idle period, per idle second. Intervals are 95% CIs.";
 
 impl Shows for Facts {
     const KEY: &'static str = "burst";
@@ -132,12 +132,12 @@ impl Shows for Facts {
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
             Column::new("size", Unit::Bytes),
-            Column::new("first rate, /s", Unit::Count),
-            Column::new("held", Unit::Seconds),
-            Column::new("remains, /s", Unit::Count),
-            Column::new("credit", Unit::Count),
-            Column::new("comes back, /s", Unit::Count),
-            Column::new("all back after", Unit::Seconds),
+            Column::new("burst, /s", Unit::Count),
+            Column::new("duration", Unit::Seconds),
+            Column::new("baseline, /s", Unit::Count),
+            Column::new("credits", Unit::Count),
+            Column::new("refill, /s", Unit::Count),
+            Column::new("full refill", Unit::Seconds),
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         let counted = counted(all).map(|text| Sentence { about: all[0].subject(), text });
@@ -164,7 +164,7 @@ impl OfRow for Facts {
     fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
 
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("The duration of the burst is unknown.");
+        let unsaid = Some("The burst duration is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }
@@ -176,7 +176,7 @@ impl Facts {
         let rest = match &self.timeline {
             Course::Held { per_s, seconds: held } => [
                 own(*per_s),
-                Value::Words(format!("all of {}", seconds(*held))),
+                Value::Words(format!("at least {}", seconds(*held))),
                 Value::Nothing,
                 Value::Nothing,
                 Value::Nothing,
@@ -216,13 +216,13 @@ fn counted(all: &[&Facts]) -> Option<String> {
     let bytes = [one.ci95.map(|end| end * one_bytes), two.ci95.map(|end| end * two_bytes)];
     let (of_operations, of_bytes) = (meet(one.ci95, two.ci95), meet(bytes[0], bytes[1]));
     let sizes =
-        [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and of ");
+        [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and ");
     match (of_operations, of_bytes) {
         (true, false) => Some(format!(
-            "The burst credits count operations: operations of {sizes} have equal credits, within their 95% CIs."
+            "The volume counts operations: the burst credits for sizes of {sizes} are equal within their 95% CIs."
         )),
         (false, true) => Some(format!(
-            "The burst credits count bytes: operations of {sizes} have equal credits in bytes, within their 95% CIs."
+            "The volume counts bytes: the burst credits in bytes for sizes of {sizes} are equal within their 95% CIs."
         )),
         _ => None,
     }

@@ -85,7 +85,7 @@ static KEYS: Fields = Fields {
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "maximum time of a trial; Assay checks the data written by then; 10 minutes by default for fast",
+            "maximum duration of a trial; Assay then checks the data written so far; 10 minutes by default for fast",
             "runtime = \"5 min\"",
         ),
     ],
@@ -103,8 +103,8 @@ pub const HELD: Metric = metric(
     "capacity_usable_bytes",
     Better::Higher,
     "capacity",
-    "usable capacity, with a bound if sampled; absent if fake capacity was found but not located, or if memory may \
-     have served the reads",
+    "usable capacity, with a bound if sampled; absent if Assay could not locate its end or memory may have served the \
+     reads",
 )
 .amount();
 
@@ -128,18 +128,18 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "capacity",
         summary: "test for counterfeit capacity",
-        text: "Assay writes blocks whose 512-byte sectors contain the run, their position and a checksum. After all \
-               writes, Assay reads them past the page cache. A fast probe writes one block per stretch of the device \
-               twice, including the last one. Then it writes a contiguous zone at the start, longer than a stretch: \
-               wherever addresses wrap around, some block falls into that zone. A full probe writes everything, and a \
-               sample of it again. Assay rewrites wrong blocks and repeats the test with as much data in between \
-               before it counts them; then it locates the end of the usable capacity. A block with data of another \
-               position is a wrap; zeros or old data are lost writes; its first version is a lost rewrite; a few \
-               flipped bits are corruption. If memory may have served the reads, Assay reports that instead of a pass: \
-               for a loop device on the page cache, without direct I/O, or with an unknown host cache. A sample \
-               reports its bound. Assay overwrites a device, so name it with --destroy; in a directory it fills the \
-               free space except a fiftieth with a file and removes it. If the free space belongs to a counterfeit \
-               card, writing may destroy existing data on it.",
+        text: "Assay writes blocks whose 512-byte sectors contain a run ID, their position and a checksum, then reads \
+               the blocks with direct I/O. Fast mode divides the device into equal segments and writes one block per \
+               segment twice. Fast mode then writes a contiguous zone, longer than a segment, at the start, so that a \
+               wraparound anywhere overwrites at least one block. Full mode writes every block, and a sample of blocks \
+               twice. Before Assay counts a wrong block, it rewrites and retests the block, with the same amount of \
+               data written in between. Assay then locates the end of the usable capacity. Data from another offset \
+               indicates an address wraparound; zeros or old data indicate lost writes; the first version indicates a \
+               lost rewrite; a few flipped bits indicate corruption. The result is inconclusive if memory may have \
+               served the reads: on a loop device with a page cache, without direct I/O, or with an unknown host \
+               cache. A result from a sample includes a confidence bound. Assay overwrites a target device (requires \
+               --destroy). In a directory, Assay fills 98% of the free space with a temporary file. If the directory \
+               is on a counterfeit card, writing may destroy its existing data.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "capacity = { mode = \"fast\" }";
@@ -199,7 +199,7 @@ impl kind::Asks for Asked {
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         if !offer.area.written {
-            return Err("this would overwrite the whole target without permission".to_owned());
+            return Err("cannot overwrite the whole target: no consent given".to_owned());
         }
         let bytes = whole_blocks(offer.area.length);
         let between = offer.between.cloned();

@@ -7,8 +7,8 @@ use crate::work::check_option::{CheckOption, Example, Gate, Values};
 
 /// How its shipped study is asked for.
 pub(super) static OPTION: CheckOption = CheckOption {
-    help: "Detect fake capacity instead of measuring speed: fast takes minutes, full writes every block. Uses a \
-           device with --destroy, or the free space of a directory. Exit code 1: fake; 5: memory may have answered",
+    help: "Detect fake capacity instead of measuring speed: fast takes minutes, full writes every block. Uses a device \
+           with --destroy, or the free space of a directory. Exit code 1: fake; 5: inconclusive",
     values: Some(Values {
         names: "fast|full",
         set: |work, value| {
@@ -24,7 +24,7 @@ pub(super) static OPTION: CheckOption = CheckOption {
         },
         Example {
             line: "assay check --capacity=full --sustained /dev/sdX --destroy ID",
-            does: "every block; destroys all data",
+            does: "check every block; destroys all data",
         },
     ],
     goes_first: false,
@@ -33,13 +33,15 @@ pub(super) static OPTION: CheckOption = CheckOption {
     gates: &[
         Gate {
             is_met: |facts| Facts::of(facts).is_some_and(|own| own.verdict.is_short()),
-            failure: |names| Failure::gate(format!("{names} does not hold what it says")),
+            failure: |names| Failure::gate(format!("{names} does not have the claimed capacity")),
         },
         Gate {
-            is_met: |facts| Facts::of(facts).is_some_and(|own| own.verdict == Verdict::NotTold),
+            is_met: |facts| {
+                Facts::of(facts).is_some_and(|own| own.verdict == Verdict::Inconclusive)
+            },
             failure: |names| {
                 Failure::partial(format!(
-                    "no statement about {names}: memory may have answered for the medium"
+                    "inconclusive for {names}: memory may have served the reads"
                 ))
             },
         },

@@ -86,17 +86,17 @@ fn times(bytes: u64) -> String {
     if CapacityShape::of(bytes, false).full {
         return format!("about {} ({good}; {poor})", of(true));
     }
-    format!("fast about {}, full about {} ({good}; {poor})", of(false), of(true))
+    format!("quick: about {}, full: about {} ({good}; {poor})", of(false), of(true))
 }
 
 impl Runs for Planned {
     fn words(&self) -> String {
         let (shape, whole) = (self.shape(), Bytes(self.bytes));
         let how = if shape.full {
-            format!("writes every block of {whole}, then reads all, some of them twice")
+            format!("writes every block of {whole}, then reads all blocks, some of them twice")
         } else {
             format!(
-                "writes {} blocks of {whole} twice, one per stretch, then {} at the beginning, then reads them",
+                "writes {} blocks of {whole} twice (one per stretch), then {} at the start, and then reads all blocks",
                 show::count(shape.samples),
                 Bytes(shape.zone_bytes)
             )
@@ -113,7 +113,7 @@ impl Runs for Planned {
         let outcome = capacity(&job, &target(run), run.medium.law.as_ref(), run.stop);
         let outcome = outcome.map_err(|error| error.to_string())?;
         if outcome.first.all() == 0 && !outcome.stopped {
-            return Err("the time ended before Assay could read a block back".to_owned());
+            return Err("the trial ended before Assay could read back a block".to_owned());
         }
         let in_free_space = run.medium.file.is_some() && !is_device(run);
         Ok(ran(self, Detail { outcome, in_free_space }))
@@ -153,8 +153,8 @@ impl Runs for Planned {
             _ => vec![name, how.path],
         };
         let remarks = [
-            "f3probe needs a device and assumes that it wraps at a power of two",
-            "f3write fills a mounted filesystem; f3read then reads it",
+            "f3probe needs a device and assumes that addresses wrap around at a power of two",
+            "f3write fills a mounted filesystem; f3read then verifies it",
         ];
         CommandLine {
             words: words.into_iter().map(str::to_owned).collect(),
@@ -180,8 +180,8 @@ fn ran(planned: &Planned, detail: Detail) -> Ran {
         values.insert(HELD.name.to_owned(), held as f64);
     } else {
         let reason = found.not_told.map_or_else(
-            || "its capacity was not measured; run a full pass".to_owned(),
-            |reason| format!("cannot exclude memory: {reason}"),
+            || "the usable capacity was not measured; use --capacity=full".to_owned(),
+            |reason| format!("memory may have served the reads: {reason}"),
         );
         absent.insert(HELD.name.to_owned(), reason);
     }
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn a_terabyte_is_minutes_fast_and_hours_in_full() {
         let words = planned(false, 1_000_000_000_000).words();
-        let fast = words.split("fast about ").nth(1).unwrap().split(',').next().unwrap();
+        let fast = words.split("quick: about ").nth(1).unwrap().split(',').next().unwrap();
         assert!(fast.contains("min") && !fast.contains(" h"), "{words}");
-        let full = words.split("full about ").nth(1).unwrap();
+        let full = words.split("full: about ").nth(1).unwrap();
         assert!(full.contains(" h") || full.contains(" d"), "{words}");
     }
 
@@ -300,14 +300,14 @@ mod tests {
         let fast = planned(false, 64 * GIB).words();
         assert!(
             fast.starts_with(
-                "writes 2,048 blocks of 64 GiB twice, one per stretch, then 128 MiB at the beginning, then reads \
-                 them; fast about "
+                "writes 2,048 blocks of 64 GiB twice (one per stretch), then 128 MiB at the start, and then reads all blocks; \
+                 quick: about "
             ),
             "{fast}"
         );
         let full = planned(true, 8 << 20).words();
         assert!(
-            full.starts_with("writes every block of 8 MiB, then reads all, some of them twice; "),
+            full.starts_with("writes every block of 8 MiB, then reads all blocks, some "),
             "{full}"
         );
         assert!(
@@ -345,7 +345,7 @@ mod tests {
         assert!(stopped.stopped);
         // A block that takes longer than all of the time says nothing.
         let slow = on(area(8 << 20, true), &law(u64::MAX / 4, None), false, |run| planned.run(run));
-        assert!(slow.unwrap_err().contains("before Assay could read a block back"));
+        assert!(slow.unwrap_err().contains("before Assay could read back a block"));
     }
 
     #[test]

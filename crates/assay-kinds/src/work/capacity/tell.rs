@@ -123,11 +123,11 @@ impl Tells for Planned {
             return None;
         }
         let Some((_, found)) = self.look(measured, spoken) else {
-            return Some(Err("it was not examined".to_owned()));
+            return Some(Err("not tested".to_owned()));
         };
         let unknown = || match found.not_told {
-            Some(reason) => format!("cannot exclude memory: {reason}"),
-            None => "its capacity was not measured; run a full pass".to_owned(),
+            Some(reason) => format!("memory may have served the reads: {reason}"),
+            None => "the usable capacity was not measured; use --capacity=full".to_owned(),
         };
         Some(found.held_bytes.map(|bytes| bytes as f64).ok_or_else(unknown))
     }
@@ -149,10 +149,9 @@ fn held_of_several(looks: &[(&Detail, Told)]) -> Option<[u64; 2]> {
     (looks.len() > 1).then_some(ends)
 }
 
-const LEGEND: &str = "Claims: the stated size of the device, or the free space of a filesystem less a fiftieth; \
-                      wrong: 4 KiB blocks that differed from the written data, before a retry; capacity, of a \
-                      sample: 95% CI, and for passes that differ, the minimum and maximum. The row shows the worst \
-                      of several passes.";
+const LEGEND: &str = "Claimed: the reported size of the device, or 98% of the free space of a filesystem. Wrong: \
+                      number of 4 KiB blocks with wrong data before any retry. Usable: the 95% CI if Assay tested a \
+                      sample, or the range if the passes differ. The row shows the worst of several passes.";
 
 impl Shows for Facts {
     const KEY: &'static str = "capacity";
@@ -160,10 +159,10 @@ impl Shows for Facts {
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
-            Column::new("claims", Unit::Bytes),
-            Column::new("holds", Unit::Bytes),
+            Column::new("claimed", Unit::Bytes),
+            Column::new("usable", Unit::Bytes),
             Column::verdicts("verdict"),
-            Column::new("looked at", Unit::Count),
+            Column::new("tested", Unit::Count),
             Column::new("wrong", Unit::Count),
         ];
         let row = |own: &&Self| Row { of: own.subject(), cells: own.cells().to_vec() };
@@ -223,12 +222,12 @@ impl Facts {
 
     fn judgement(&self) -> Cell {
         let tone = match self.verdict {
-            Verdict::Holds => Tone::Good,
-            Verdict::Damaged | Verdict::Unsteady | Verdict::NotTold => Tone::Doubtful,
+            Verdict::Genuine => Tone::Good,
+            Verdict::Damaged | Verdict::Unstable | Verdict::Inconclusive => Tone::Doubtful,
             _ => Tone::Bad,
         };
         let words = match self.verdict {
-            Verdict::Holds if self.limit.scattered_95_bytes > 0 => "nothing wrong in the sample",
+            Verdict::Genuine if self.limit.scattered_95_bytes > 0 => "sample intact",
             verdict => verdict.words(),
         };
         Cell { value: Value::Words(words.to_owned()), tone }
@@ -284,9 +283,9 @@ mod tests {
         assert_eq!(held_with(&says("steal", true), clear()), "68719476736");
         for rule in ["cached", "device-bytes"] {
             let told = held_with(&says(rule, true), clear());
-            assert_eq!(told, "cannot exclude memory: loop0 delivered none of it");
+            assert_eq!(told, "memory may have served the reads: loop0 delivered none of it");
         }
-        assert!(held_with(&[], None).contains("the version that ran it did not look"));
+        assert!(held_with(&[], None).contains("created this result did not record"));
         let other = planned(clear()).as_judged("capacity_wrong_blocks", &good(), &[]);
         assert_eq!(other, None, "no rule changes what was counted");
     }
@@ -314,7 +313,7 @@ mod tests {
     fn a_look_is_shown_with_its_bound_and_its_judgement() {
         let plain = |text: &str| (text.to_owned(), Tone::Plain);
         let sample = facts(&[&good()]);
-        let verdict = ("nothing wrong in the sample".to_owned(), Tone::Good);
+        let verdict = ("sample intact".to_owned(), Tone::Good);
         assert_eq!(
             row(&sample),
             [
@@ -336,7 +335,7 @@ mod tests {
         );
         let unsteady = outcome(first, SeenCounts { as_written: 32, ..NONE });
         let unsteady = row(&facts(&[&measured(detail(unsteady))]));
-        assert_eq!(unsteady[1..3], [plain("-"), ("unsteady".to_owned(), Tone::Doubtful)]);
+        assert_eq!(unsteady[1..3], [plain("-"), ("unreliable".to_owned(), Tone::Doubtful)]);
     }
 
     #[test]
@@ -362,21 +361,21 @@ mod tests {
         let looks = [
             look(Verdict::Wraps, 8 << 30),
             look(Verdict::Wraps, 9 << 30),
-            look(Verdict::Holds, 64 << 30),
+            look(Verdict::Genuine, 64 << 30),
         ];
         assert_eq!(gravest(&looks), Some(0));
         let held = held_of_several(&looks);
         assert_eq!(held, Some([8 << 30, 64 << 30]));
         assert_eq!(
             of_several(&looks, held),
-            " This is the worst of 3 passes; they found capacities of 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
+            " This is the worst of 3 passes, which found capacities of 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
         );
         // One look is told as it is, and so are looks that agree.
         assert_eq!(
             (held_of_several(&looks[..1]), of_several(&looks[..1], None)),
             (None, String::new())
         );
-        let alike = [look(Verdict::Holds, 64 << 30), look(Verdict::Holds, 64 << 30)];
+        let alike = [look(Verdict::Genuine, 64 << 30), look(Verdict::Genuine, 64 << 30)];
         let held = held_of_several(&alike);
         assert_eq!((gravest(&alike), held), (Some(1), Some([64 << 30; 2])));
         assert_eq!(of_several(&alike, held), " All 2 passes agree.");

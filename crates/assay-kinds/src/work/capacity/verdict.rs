@@ -13,7 +13,7 @@ use super::{Detail, Limit};
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds what it says, as far as was looked.
-    Holds,
+    Genuine,
     /// It begins anew: addresses give what was written elsewhere.
     Wraps,
     /// It takes writes and forgets them.
@@ -27,9 +27,9 @@ pub enum Verdict {
     /// Bits came back turned: it is worn or faulty.
     Damaged,
     /// Blocks were wrong once and right when they were tried again.
-    Unsteady,
+    Unstable,
     /// Nothing was wrong, and memory may have answered for it.
-    NotTold,
+    Inconclusive,
 }
 
 impl Verdict {
@@ -44,9 +44,9 @@ impl Verdict {
     /// How much it says against a target: of several looks the gravest speaks.
     pub const fn gravity(self) -> u8 {
         match self {
-            Self::Holds => 0,
-            Self::NotTold => 1,
-            Self::Unsteady => 2,
+            Self::Genuine => 0,
+            Self::Inconclusive => 1,
+            Self::Unstable => 2,
             Self::Damaged => 3,
             Self::Wraps | Self::Drops | Self::Zeroes | Self::LosesRewrites | Self::Refuses => 4,
         }
@@ -55,15 +55,15 @@ impl Verdict {
     /// What stands in a table.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Holds => "holds what it says",
+            Self::Genuine => "genuine",
             Self::Wraps => "wraps",
             Self::Drops => "loses writes",
             Self::Zeroes => "returns zeros",
             Self::LosesRewrites => "loses rewrites",
-            Self::Refuses => "refuses",
-            Self::Damaged => "turns bits",
-            Self::Unsteady => "unsteady",
-            Self::NotTold => "not told from memory",
+            Self::Refuses => "I/O errors",
+            Self::Damaged => "flips bits",
+            Self::Unstable => "unreliable",
+            Self::Inconclusive => "inconclusive",
         }
     }
 }
@@ -91,11 +91,11 @@ pub struct Told {
 pub fn told(detail: &Detail, between: Option<&Between>) -> Told {
     let outcome = &detail.outcome;
     let mut verdict = verdict(outcome);
-    let unknown = "the version that ran it did not look what may answer for the medium";
+    let unknown = "the Assay version that created this result did not record whether memory could serve the reads";
     let reason = between.map_or(Some(unknown), Between::reason);
-    let not_told = reason.filter(|_| verdict == Verdict::Holds).map(str::to_owned);
+    let not_told = reason.filter(|_| verdict == Verdict::Genuine).map(str::to_owned);
     if not_told.is_some() {
-        verdict = Verdict::NotTold;
+        verdict = Verdict::Inconclusive;
     }
     let held = held(outcome, verdict, detail.in_free_space);
     let limit = Limit::of(outcome, detail.in_free_space);
@@ -103,7 +103,7 @@ pub fn told(detail: &Detail, between: Option<&Between>) -> Told {
     Told {
         verdict,
         held_ci95_bytes: match verdict {
-            Verdict::Holds => bound(outcome, &limit),
+            Verdict::Genuine => bound(outcome, &limit),
             _ if is_share => shares(outcome, verdict).1,
             _ => None,
         },
@@ -145,10 +145,10 @@ fn shares(outcome: &CapacityOutcome, verdict: Verdict) -> (u64, Option<[u64; 2]>
 fn verdict(outcome: &CapacityOutcome) -> Verdict {
     let SeenCounts { other, zero, foreign, older, flipped, failed, .. } = outcome.again;
     if outcome.first.wrong() == 0 {
-        return Verdict::Holds;
+        return Verdict::Genuine;
     }
     if outcome.again.wrong() == 0 {
-        return Verdict::Unsteady;
+        return Verdict::Unstable;
     }
     // A wrap shows itself only where something else was written meanwhile: one is enough.
     if other > 0 {
@@ -161,13 +161,13 @@ fn verdict(outcome: &CapacityOutcome) -> Verdict {
         (foreign, Verdict::Drops),
         (older, Verdict::LosesRewrites),
     ];
-    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unsteady, |(_, own)| own)
+    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, own)| own)
 }
 
 /// What is held, and whether that is only a share.
 fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Option<(u64, bool)> {
     let claimed = outcome.claimed_bytes;
-    if verdict == Verdict::Holds {
+    if verdict == Verdict::Genuine {
         return Some((claimed, false));
     }
     // Of what is worn or unsteady, and of what memory answers for, the size was not found.
@@ -204,7 +204,7 @@ fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::Wr
         Verdict::Refuses => seen == Seen::Failed,
         Verdict::LosesRewrites => seen == Seen::Older,
         Verdict::Damaged => matches!(seen, Seen::Flipped { .. }),
-        Verdict::Holds | Verdict::Unsteady | Verdict::NotTold => false,
+        Verdict::Genuine | Verdict::Unstable | Verdict::Inconclusive => false,
     };
     outcome.wrong.iter().find(|own| shows(own.seen)).copied()
 }
@@ -227,7 +227,7 @@ mod tests {
     fn nothing_is_said_of_what_was_wrong_once() {
         let first = counts(2000, SeenCounts { zero: 3, ..NONE });
         let found = told(&detail(outcome(first, counts(3, NONE))), CLEAR);
-        assert_eq!((found.verdict, found.held_bytes), (Verdict::Unsteady, None));
+        assert_eq!((found.verdict, found.held_bytes), (Verdict::Unstable, None));
         assert!(!found.verdict.is_short());
     }
 
@@ -290,7 +290,7 @@ mod tests {
         ];
         let wrong = seen.map(|seen| WrongBlock { at_bytes: 7, seen });
         for (again, verdict, is_short, shown) in [
-            (NONE, Verdict::Unsteady, false, None),
+            (NONE, Verdict::Unstable, false, None),
             (SeenCounts { flipped: 2, failed: 1, ..NONE }, Verdict::Damaged, false, Some(1)),
             (
                 SeenCounts { failed: 2, zero: 1, flipped: 1, ..NONE },
@@ -320,7 +320,7 @@ mod tests {
         // Whatever was tried again, what was right at first holds.
         let found =
             told(&detail(outcome(counts(2000, NONE), SeenCounts { zero: 9, ..NONE })), CLEAR);
-        assert_eq!(found.verdict, Verdict::Holds);
+        assert_eq!(found.verdict, Verdict::Genuine);
         assert_eq!((found.held_bytes, found.example), (Some(64 << 30), None));
         // A wrap is no larger than what is claimed.
         let first = counts(1, SeenCounts { other: 1, ..NONE });
@@ -364,14 +364,14 @@ mod tests {
     fn nothing_wrong_is_not_told_where_memory_may_have_answered() {
         let right = detail(outcome(counts(2048, NONE), NONE));
         let found = told(&right, CLEAR);
-        assert_eq!((found.verdict, found.not_told), (Verdict::Holds, None));
+        assert_eq!((found.verdict, found.not_told), (Verdict::Genuine, None));
         let [low, high] = found.held_ci95_bytes.unwrap();
         assert!(low < 64 << 30 && high == 64 << 30 && low + found.limit.scattered_95_bytes == high);
         let memory = Between::Memory("loop0 goes through it".to_owned());
         let unseen = Between::Unseen("a host serves it".to_owned());
         for between in [Some(&memory), Some(&unseen), None] {
             let found = told(&right, between);
-            assert_eq!((found.verdict, found.held_bytes), (Verdict::NotTold, None));
+            assert_eq!((found.verdict, found.held_bytes), (Verdict::Inconclusive, None));
             assert!(found.not_told.is_some() && !found.verdict.is_short());
             // What was wrong twice is wrong, whoever answered.
             let wrong = SeenCounts { zero: 9, ..NONE };

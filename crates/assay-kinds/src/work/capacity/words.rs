@@ -6,8 +6,8 @@ use assay_load::{CapacityOutcome, Seen, WrongBlock};
 use super::{Detail, Limit, Told, Verdict};
 
 /// What to do where memory may have answered.
-const WAY_ON: &str = "Test the drive on the computer it is plugged into, as a device, with direct I/O (this destroys \
-                      its data).";
+const WAY_ON: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
+                      (this destroys the data on the drive).";
 
 fn blocks(count: u64) -> String {
     if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }
@@ -42,44 +42,44 @@ pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
     let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
     let whose = if detail.in_free_space { "The free space" } else { "The device" };
     let claims = if detail.in_free_space {
-        format!("{claimed} are free")
+        format!("The filesystem reports {claimed} free")
     } else {
         format!("It claims {claimed}")
     };
     let looked_at = format!("{} of 4 KiB", blocks(first.all()));
     let (all, again) = (outcome.again.all(), outcome.again.wrong());
     match found.verdict {
-        Verdict::Holds if outcome.shape.full && !outcome.cut_short => format!(
-            "{whose} has its claimed capacity: Assay wrote all of {claimed} and read it back intact."
+        Verdict::Genuine if outcome.shape.full && !outcome.cut_short => format!(
+            "{whose} has the claimed capacity: Assay wrote all of {claimed} and read the data back intact."
         ),
-        Verdict::Holds => {
+        Verdict::Genuine => {
             let missed = found.limit.scattered_95_bytes;
             format!(
-                "All of the {looked_at} tested, of {claimed}, were intact: at most {} of it ({}) is bad (95% \
+                "All {looked_at} tested (of {claimed}) were intact: at most {} of the capacity ({}) is bad (95% \
                  confidence).",
                 at_most(missed as f64 / outcome.claimed_bytes.max(1) as f64),
                 size(missed)
             )
         }
-        Verdict::NotTold => format!(
-            "Inconclusive: memory may have answered ({}). All of the {looked_at} tested were intact, but the medium \
-             may not have been read. {WAY_ON}",
+        Verdict::Inconclusive => format!(
+            "Inconclusive: memory may have served the reads ({}). All {looked_at} tested were intact, but Assay may \
+             not have read the medium. {WAY_ON}",
             found.not_told.as_deref().unwrap_or("the source of the data is unknown")
         ),
-        Verdict::Unsteady => format!(
-            "{whose} is unreliable: of {looked_at}, {} were wrong, and intact when {} of them were rewritten; this \
-             does not show a false size, but do not trust the device.",
+        Verdict::Unstable => format!(
+            "{whose} is unreliable: {} of {looked_at} were wrong, but intact after Assay rewrote {}. This does \
+             not indicate a fake capacity, but do not trust the device.",
             show::count(first.wrong()),
             show::count(all)
         ),
         Verdict::Damaged => format!(
-            "{whose} flips bits: {} of {looked_at} had flipped bits, and {again} of {all} again after a rewrite; it \
-             is worn or faulty, and this does not show a false size.",
+            "{whose} flips bits: {} of {looked_at} had flipped bits, and {again} of {all} had flipped bits again \
+             after a rewrite. The device is worn or faulty; this does not indicate a fake capacity.",
             show::count(first.wrong())
         ),
         verdict => format!(
-            "{whose} does not have its claimed capacity. {claims}, {}{}; {again} of {all} wrong blocks were wrong \
-             again.",
+            "{whose} does not have the claimed capacity. {claims}, {}{}; {again} of {all} wrong blocks were wrong \
+             again after a rewrite.",
             how_much(found, outcome),
             example(verdict, found.example, outcome.refused.as_deref())
         ),
@@ -95,7 +95,7 @@ pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> S
     let count = looks.len();
     match held {
         Some([least, most]) if least < most => format!(
-            " This is the worst of {count} passes; they found capacities of {} to {}.",
+            " This is the worst of {count} passes, which found capacities of {} to {}.",
             sold(least),
             sold(most)
         ),
@@ -110,19 +110,19 @@ fn how_much(found: &Told, outcome: &CapacityOutcome) -> String {
     let what = if found.verdict == Verdict::LosesRewrites { "stores rewrites in" } else { "holds" };
     match (found.held_bytes, found.held_ci95_bytes) {
         (Some(_), Some([low, high])) => format!(
-            "and {what} between {} and {} of it (95% CI), with losses scattered over the device",
+            "but {what} {} to {} (95% CI), with losses scattered over the device",
             sold(low),
             sold(high)
         ),
-        (Some(bytes), None) => format!("and {what} about {}", sold(bytes)),
+        (Some(bytes), None) => format!("but {what} about {}", sold(bytes)),
         (None, _) if found.verdict == Verdict::Refuses => format!(
-            "and stopped answering after {} were written; its capacity is unknown",
+            "but stopped responding after {} of writes; the usable capacity is unknown",
             sold(outcome.written.0)
         ),
         (None, _) if outcome.shape.full && outcome.wraps_after_bytes.is_some() => {
-            "and mixes up its addresses; its capacity is unknown".to_owned()
+            "but maps addresses to wrong blocks; the usable capacity is unknown".to_owned()
         }
-        (None, _) => "and has less; run a full pass for the size".to_owned(),
+        (None, _) => "but has less; use --capacity=full to measure the usable capacity".to_owned(),
     }
 }
 
@@ -133,17 +133,17 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
     let place = show::count(at_bytes);
     match seen {
         Seen::Other { at_bytes, of_bytes } => format!(
-            ": byte {} returns what was written to byte {} (it wraps)",
+            ": byte {} returns the data written to byte {} (a wraparound)",
             show::count(at_bytes),
             show::count(of_bytes)
         ),
-        Seen::Zero => format!(": byte {place} returns zeros instead of what was written"),
+        Seen::Zero => format!(": byte {place} returns zeros instead of the written data"),
         Seen::Foreign => {
-            format!(": the write to byte {place} was lost, and the earlier data came back")
+            format!(": the write to byte {place} was lost, and a read returned the earlier data")
         }
         Seen::Older => format!(": byte {place} returns earlier data; a later write to it was lost"),
         Seen::Failed => {
-            format!(": byte {place} is refused ({})", refused.unwrap_or("an error"))
+            format!(": access to byte {place} failed ({})", refused.unwrap_or("I/O error"))
         }
         Seen::Flipped { .. } | Seen::AsWritten => format!(" ({})", verdict.words()),
     }
@@ -156,10 +156,10 @@ pub(super) fn limits(detail: &Detail, found: &Told) -> String {
     let share = |bytes: u64| at_most(bytes as f64 / claimed);
     let mut told = Vec::new();
     if outcome.cut_short {
-        told.push("The time ended before Assay tested all of it.".to_owned());
+        told.push("The trial ended before Assay had tested all blocks.".to_owned());
     }
     if found.not_told.is_some() {
-        told.push("So the smallest detectable loss is unknown.".to_owned());
+        told.push("The smallest detectable loss is therefore unknown.".to_owned());
     } else {
         would_have_found(outcome, &found.limit, &share, &mut told);
     }
@@ -180,8 +180,8 @@ fn would_have_found(
         told.push("Assay tested every block.".to_owned());
     } else {
         told.push(format!(
-            "The pass detects a false capacity that hides {} ({}) or more with 95% probability, and {} ({}) with \
-             99.9%; it always detects a single stretch of {} or more.",
+            "The test detects a missing capacity of {} ({}) with 95% probability, {} ({}) with 99.9%, and any \
+             contiguous stretch of {} with certainty.",
             share(limit.scattered_95_bytes),
             size(limit.scattered_95_bytes),
             share(limit.scattered_999_bytes),
@@ -189,9 +189,9 @@ fn would_have_found(
             size(limit.stretch_bytes)
         ));
         let wraps = if limit.wraps {
-            "It always detects a wrap onto the beginning."
+            "The test always detects a wraparound to the start of the device."
         } else {
-            "It detects a wrap by chance only."
+            "The test may miss a wraparound."
         };
         told.push(wraps.to_owned());
         told.push(format!(
@@ -200,17 +200,17 @@ fn would_have_found(
         ));
     }
     told.push(match limit.rewrites_95_bytes {
-        None => "No block was written twice, so the pass does not detect lost rewrites.".to_owned(),
+        None => "Assay did not write any block twice, so the test does not detect lost rewrites.".to_owned(),
         Some(0) => "Assay wrote every block twice.".to_owned(),
         Some(bytes) => format!(
-            "{} were written twice: the pass detects lost rewrites in {} ({}) or more of it with 95% probability.",
+            "Assay wrote {} twice: the test detects lost rewrites in {} ({}) of the capacity with 95% probability.",
             blocks(outcome.rewritten),
             share(bytes),
             size(bytes)
         ),
     });
     told.push(format!(
-        "A cache of {} or more inside the drive could have answered.",
+        "A drive cache of {} or more could have served the reads.",
         size(limit.cache_bytes)
     ));
 }
@@ -244,24 +244,25 @@ mod tests {
         let mut own = detail(outcome(good, NONE));
         assert_eq!(
             said(&own),
-            "All of the 2,560 blocks of 4 KiB tested, of 68.7 GB (64 GiB), were intact: at most 0.12% of it (76.6 \
+            "All 2,560 blocks of 4 KiB tested (of 68.7 GB (64 GiB)) were intact: at most 0.12% of the capacity (76.6 \
              MiB) is bad (95% confidence)."
         );
         own.outcome.shape.full = true;
-        let whole = "The device has its claimed capacity: Assay wrote all of 68.7 GB (64 GiB) and read it back intact.";
+        let whole = "The device has the claimed capacity: Assay wrote all of 68.7 GB (64 GiB) and read the data back \
+                     intact.";
         assert_eq!(said(&own), whole);
         own.outcome.cut_short = true;
-        assert!(said(&own).starts_with("All of the 2,560 blocks"), "{}", said(&own));
+        assert!(said(&own).starts_with("All 2,560 blocks"), "{}", said(&own));
         let between = Between::Memory("loop0 goes through the page cache".to_owned());
         let memory = answer(&own, &told(&own, Some(&between)));
         assert!(
-            memory.starts_with("Inconclusive: memory may have answered (loop0 goes through"),
+            memory.starts_with("Inconclusive: memory may have served the reads (loop0 goes"),
             "{memory}"
         );
         assert!(!memory.contains("holds"), "{memory}");
         own.outcome.cut_short = false;
         own.in_free_space = true;
-        assert!(said(&own).starts_with("The free space has its claimed"), "{}", said(&own));
+        assert!(said(&own).starts_with("The free space has the claimed"), "{}", said(&own));
     }
 
     #[test]
@@ -280,10 +281,7 @@ mod tests {
         let failed = SeenCounts { failed: 32, ..NONE };
         let (held, text) = of(failed, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
         assert_eq!(held, None);
-        assert!(
-            text.contains("and stopped answering after 268 MB (256 MiB) were written"),
-            "{text}"
-        );
+        assert!(text.contains("but stopped responding after 268 MB (256 MiB) of writes"), "{text}");
         // A bad block at the beginning of what works otherwise, and a border behind what works.
         let partly = SeenCounts { as_written: 1500, failed: 500, ..NONE };
         let (held, text) = of(partly, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
@@ -297,7 +295,7 @@ mod tests {
             let (held, text) =
                 of(first, again, other, &|own| own.wraps_after_bytes = Some(1 << 20));
             assert_eq!(held, size);
-            assert_eq!(text.contains("mixes up its addresses"), size.is_none(), "{text}");
+            assert_eq!(text.contains("maps addresses to wrong blocks"), size.is_none(), "{text}");
         }
     }
 }

@@ -205,15 +205,15 @@ impl<'a> Course<'a> {
     fn make(&mut self, tree: &Tree) -> Result<(), Break> {
         let (system, path) = (self.run.system, self.run.path);
         if tree::is_left(system, path)? {
-            self.aside("removing", &tree::removing(), None, self.run.stop)?;
+            self.aside("removing the tree:", &tree::removing(), None, self.run.stop)?;
         }
         if let Some(reason) = tree.lacks_room(system, path) {
             return Err(Break::Failed(reason));
         }
         let own = system.read_link(Path::new("/proc/self/exe"));
-        let own = own.map_err(|error| format!("cannot find this program: {error}"))?;
+        let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
         for line in tree.making(&own.display().to_string()) {
-            self.aside("making the tree:", &line, None, self.run.stop)?;
+            self.aside("creating the tree:", &line, None, self.run.stop)?;
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ impl<'a> Course<'a> {
         }
         let never = AtomicBool::new(false);
         let stop = if stopped { &never } else { self.run.stop };
-        self.aside("removing", &tree::removing(), stopped.then_some(LAST_CLEANUP), stop)
+        self.aside("removing the tree:", &tree::removing(), stopped.then_some(LAST_CLEANUP), stop)
     }
 
     /// The same reason, with the room that is left where that is none.
@@ -282,7 +282,7 @@ impl<'a> Course<'a> {
     /// The shell with nothing to do.
     fn start_shell(&mut self) -> Result<(), Break> {
         let executed = self.execute("", &How::silent(None, self.run.stop).counted())?;
-        fine(&executed, "the shell alone", false, None)?;
+        fine(&executed, "the empty shell command", false, None)?;
         self.tally.shell.add(&executed);
         self.tally.aside(&executed);
         Ok(())
@@ -402,12 +402,12 @@ fn fine(
                 format!(" within {}", Time(limit.as_nanos() as u64))
             });
             return Err(Break::Failed(format!(
-                "{what} did not end{limit} and was ended, with all that it had started"
+                "{what} did not finish{limit}; Assay killed it and its child processes"
             )));
         }
         Ending::Exited(_) | Ending::Signalled(_) if ignore_failure => return Ok(()),
-        Ending::Exited(code) => format!("ended with exit code {code}"),
-        Ending::Signalled(signal) => format!("was ended by signal {signal}"),
+        Ending::Exited(code) => format!("exited with code {code}"),
+        Ending::Signalled(signal) => format!("was killed by signal {signal}"),
     };
     Err(Break::Failed(format!("{what} {how}{}", said(&executed.complaint))))
 }
@@ -417,5 +417,5 @@ fn said(complaint: &str) -> String {
     let lines: Vec<&str> =
         complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");
-    if last.is_empty() { last } else { format!("; it said: {}", outside::spelled(&last)) }
+    if last.is_empty() { last } else { format!("; stderr: {}", outside::spelled(&last)) }
 }

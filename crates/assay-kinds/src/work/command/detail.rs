@@ -45,7 +45,7 @@ impl Written {
     pub(super) fn words(&self) -> Option<String> {
         let what = self.file.as_deref().unwrap_or("the command's output");
         let kept = show::bytes(KEPT_BYTES as u64);
-        self.is_cut.then(|| format!("Assay stores only the last {kept} of {what} per trial"))
+        self.is_cut.then(|| format!("Assay stored only the last {kept} of {what} per trial"))
     }
 }
 

@@ -14,7 +14,7 @@ const MINOR_FAULTS: Metric = metric(
     "minor_faults",
     Better::Lower,
     "minor page faults",
-    "page faults of a run and its children without a read from storage, mean of a trial's runs, without the shell's",
+    "page faults without storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
 
@@ -22,7 +22,7 @@ const MAJOR_FAULTS: Metric = metric(
     "major_faults",
     Better::Lower,
     "major page faults",
-    "page faults of a run and its children with a read from storage, mean of a trial's runs, without the shell's",
+    "page faults with storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic()
 .may_be_zero();
@@ -32,7 +32,7 @@ const VOLUNTARY: Metric = metric(
     "voluntary_switches",
     Better::Lower,
     "voluntary switches",
-    "voluntary context switches of a run and its children, mean of a trial's runs, without the shell's",
+    "voluntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
 
@@ -40,7 +40,7 @@ const INVOLUNTARY: Metric = metric(
     "involuntary_switches",
     Better::Lower,
     "involuntary switches",
-    "involuntary context switches of a run and its children, mean of a trial's runs, without the shell's",
+    "involuntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
 
@@ -48,23 +48,22 @@ const INSTRUCTIONS: Metric = metric(
     "instructions",
     Better::Lower,
     "instructions",
-    "instructions of a run and its children, mean of a trial's runs, without the shell's",
+    "instructions of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
 
 const CYCLES: Metric = metric(
     "cycles",
     Better::Lower,
-    "processor cycles",
-    "CPU cycles of a run and its children, mean of a trial's runs, without the shell's",
+    "CPU cycles",
+    "CPU cycles of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
 const CACHE_MISSES: Metric = metric(
     "cache_misses",
     Better::Lower,
     "cache misses",
-    "CPU cache misses (mostly of the last level) of a run and its children, mean of a trial's runs, without the \
-     shell's",
+    "CPU cache misses (usually last-level) of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
 /// All of them.
@@ -74,7 +73,7 @@ pub(super) const METRICS: &[Metric] =
 /// Why a metric is not there of trials that know nothing of it: results of older versions.
 pub(super) fn untold(metric: &str) -> Option<String> {
     let is_own = METRICS.iter().any(|own| own.name == metric);
-    is_own.then(|| "the Assay version that measured it did not count them".to_owned())
+    is_own.then(|| "not counted by the Assay version that ran the trial".to_owned())
 }
 
 /// The sum of an amount over all runs; absent as soon as one run does not tell it.
@@ -118,7 +117,7 @@ impl Events {
             Presence::Present((own - each(pick(&shell.happened), shell)).max(0.0))
         };
         let counted = |pick: fn(&Self) -> &Sum| {
-            let own = pick(self).clone().unwrap_or_else(|| Presence::absent("nothing was run"));
+            let own = pick(self).clone().unwrap_or_else(|| Presence::absent("no run took place"));
             let shells = pick(shell).clone().unwrap_or(Presence::Present(0));
             own.both(&shells, |own, shells| (each(*own, self) - each(*shells, shell)).max(0.0))
         };
@@ -149,12 +148,12 @@ fn worse(one: Option<Counting>, other: Option<Counting>) -> Option<Counting> {
 /// What is worth telling of how processors counted, the same words in every trial.
 pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str> {
     let outside = how.is_some_and(|how| !how.in_kernel).then_some(
-        "instructions, cycles and cache misses are those outside the kernel: inside they are \
-         counted for root, or with kernel.perf_event_paranoid at 1 or below",
+        "instructions, cycles and cache misses exclude the kernel; to include it, run as root or set \
+         kernel.perf_event_paranoid to 1 or lower",
     );
     let scaled = how.is_some_and(|how| how.share < WHOLE).then_some(
-        "instructions, cycles or cache misses were counted for a part of its time and scaled up: \
-         others use the counters, or they are on some of the processors only",
+        "instructions, cycles or cache misses were counted for part of the time and scaled up, because other programs \
+         use the counters or only some CPUs have them",
     );
     [outside, scaled].into_iter().flatten()
 }
@@ -252,10 +251,10 @@ mod tests {
         };
         let none = Events::default();
         assert_eq!(told(&[ALL, ALL], &none), "");
-        assert!(told(&[ALL, outside], &none).contains("outside the kernel"));
+        assert!(told(&[ALL, outside], &none).contains("exclude the kernel"));
         assert!(!told(&[ALL, outside], &none).contains("scaled up"));
         assert!(told(&[part, ALL], &none).contains("scaled up"));
-        assert!(told(&[ALL], &sum(&[run(1, 1, Some(outside))])).contains("outside the kernel"));
+        assert!(told(&[ALL], &sum(&[run(1, 1, Some(outside))])).contains("exclude the kernel"));
         assert_eq!(notes(None).count(), 0);
     }
 

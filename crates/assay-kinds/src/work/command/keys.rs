@@ -29,47 +29,47 @@ pub static KEYS: Fields = Fields {
         field(
             "conclude",
             Form::Text,
-            "shell line to run after each run, also after a failed one; untimed",
+            "shell line to run after each run, even if the run failed; untimed",
             "conclude = \"rm -rf tree\"",
         ),
         field(
             "input",
             Form::Text,
-            "file for standard input; nothing by default",
+            "file for standard input; empty by default",
             "input = \"words.txt\"",
         ),
         COLD.key(Form::Flag, "drop_caches = true"),
         SHELL.key(Form::Flag, "shell = false"),
-        field("ignore_failure", Form::Flag, "count failed runs too", "ignore_failure = true"),
+        field("ignore_failure", Form::Flag, "include failed runs", "ignore_failure = true"),
         field(
             "timeout",
             Form::Time { least: ONE_MS },
-            "kill a run and its children after this time; the trial fails",
+            "kill a run and its children after this time, and fail the trial",
             "timeout = \"10 min\"",
         ),
         field(
             "runs_per_trial",
             Form::Whole { least: 1, most: MOST_RUNS },
-            "runs per trial; by default as many as fit into its time",
+            "runs per trial; by default, as many as fit into the runtime",
             "runs_per_trial = 1",
         ),
         field(
             "runtime",
             Form::Time { least: Time(1) },
-            "time of a trial; no run starts after it, and at least one runs",
+            "duration of a trial; no run starts after this time, but at least one run always takes place",
             "runtime = \"1 s\"",
         ),
         field(
             "c_files",
             Form::Whole { least: 1, most: MOST_C_FILES },
-            "number of C files in a generated source tree, identical everywhere; Assay creates it in the target's \
-             directory per trial, reads every file before each run, runs the lines in it, and removes it",
+            "number of C files in a generated source tree, identical on all machines; for each trial, Assay creates \
+             the tree in the target's directory, reads every file before each run, and removes the tree",
             "c_files = 120",
         ),
         field(
             "source",
             Form::Text,
-            "directory to copy as the source tree; Assay only reads it",
+            "directory to copy as the source tree; Assay does not change it",
             "source = \"/usr/src/linux\"",
         ),
         field(
@@ -81,7 +81,7 @@ pub static KEYS: Fields = Fields {
         field(
             "pass_env",
             Form::Words,
-            "environment variables to pass, by name, in addition to PATH, HOME, LANG and the like",
+            "names of environment variables to pass, in addition to standard variables such as PATH, HOME and LANG",
             "pass_env = [\"CARGO_HOME\"]",
         ),
         field(
@@ -93,7 +93,7 @@ pub static KEYS: Fields = Fields {
         field(
             "trial_setup",
             Form::Text,
-            "shell line to run before the runs of each trial; untimed",
+            "shell line to run once per trial, before its runs; untimed",
             "trial_setup = \"./load-data --fresh\"",
         ),
         field(
@@ -103,15 +103,9 @@ pub static KEYS: Fields = Fields {
             "setup = \"./make-data\"",
         ),
         field(
-            "variables",
-            Form::Words,
-            "factors whose levels the command gets as environment variables, by name",
-            "variables = [\"THREADS\"]",
-        ),
-        field(
             "same_output",
             Form::FlagOrPath,
-            "require identical output, or an identical file or directory, of all runs; if outputs differ, Assay \
+            "require identical output, or an identical file or directory, from all runs; if outputs differ, Assay \
              withholds the verdict",
             "same_output = true",
         ),
@@ -131,20 +125,20 @@ pub static KEYS: Fields = Fields {
         field(
             "repository",
             Form::Text,
-            "git repository with the commits that the factor revision compares; Assay runs lines in a tree per commit \
-             below ASSAY_HOME, and only reads the repository",
+            "git repository with the commits that the factor revision compares; Assay runs lines in one tree per \
+             commit below ASSAY_HOME, and only reads the repository",
             "repository = \".\"",
         ),
         field(
             "build",
             Form::Text,
-            "shell line to run once in each of those trees, before the study; untimed",
+            "shell line to run once in the tree of each commit, before the study; untimed",
             "build = \"make -j4\"",
         ),
         field(
             "commits",
             Form::Texts,
-            "full commit hashes of those levels; by default Assay resolves them when the study begins",
+            "full commit hashes of the levels of revision; by default, Assay resolves them when the study starts",
             "commits = { old = \"0b7c25e5a1f70ba1eab9ec2d0d5a4cb4f9a9ce53\" }",
         ),
     ],
@@ -154,7 +148,7 @@ type Row = OwnParameter<Asked>;
 
 /// `command`: what is run, as a factor.
 const COMMAND: Row = Row::new(
-    ["command", "command to time, one line per level", "Each level replaces the line of `run`."],
+    ["command", "command to time, one line per level", "Each level replaces the line in `run`."],
     "[\"gzip -k file\", \"zstd -k file\"]",
     false,
     |own, text| {
@@ -168,7 +162,7 @@ const PREPARE: Row = Row::new(
     [
         "prepare",
         "shell line to run before each run; untimed",
-        "If the line fails, the trial fails.",
+        "If the line fails, Assay fails the trial.",
     ],
     "[\"rm -rf tree\", \"mkdir tree\"]",
     false,
@@ -183,8 +177,8 @@ const COLD: Row = Row::new(
     [
         "drop_caches",
         "drop the page cache before each run (as root)",
-        "`true` writes dirty data back and drops clean pages and names before each run; `false` leaves the cache as it \
-                   is.",
+        "`true` writes back dirty data and drops clean pages, dentries and inodes before each run; `false` leaves the \
+         cache unchanged.",
     ],
     "[false, true]",
     true,
@@ -198,7 +192,7 @@ const COLD: Row = Row::new(
 const SHELL: Row = Row::new(
     [
         "shell",
-        "run through the shell, with its startup time subtracted, or directly",
+        "run the command through a shell (startup time subtracted) or directly",
         "`true` runs lines through `sh -c`; `false` starts the program directly, with the line's words as arguments.",
     ],
     "[true, false]",
@@ -214,8 +208,8 @@ const OF_COMMIT: Row = Row::new(
     [
         REVISION,
         "commit to build and run",
-        "Each level is a git revision: a branch, a tag, a commit, HEAD~3. Assay checks it out below ASSAY_HOME and \
-         builds it once; it only reads the repository of `repository`.",
+        "Each level is a git revision: a branch, a tag or a commit, such as HEAD~3. Assay checks out and builds each \
+         revision once below ASSAY_HOME; it only reads the repository in `repository`.",
     ],
     "[\"main\", \"HEAD\"]",
     false,
@@ -225,8 +219,24 @@ const OF_COMMIT: Row = Row::new(
     },
 );
 
+/// `env:NAME`: any variable of the environment.
+const VARIABLE: Row = Row::new(
+    [
+        "env:NAME",
+        "environment variable of the command",
+        "Example: `env:THREADS`. Assay sets the variable to the level.",
+    ],
+    "[\"1\", \"4\"]",
+    false,
+    |own, text| {
+        own.levels.insert("env:NAME".to_owned(), text.to_owned());
+        Ok(())
+    },
+);
+
 /// Those of a study's factors that are parameters of commands.
-pub(super) const PARAMETERS: &[OwnParameter<Asked>] = &[COMMAND, PREPARE, COLD, SHELL, OF_COMMIT];
+pub(super) const PARAMETERS: &[OwnParameter<Asked>] =
+    &[COMMAND, PREPARE, COLD, SHELL, OF_COMMIT, VARIABLE];
 
 fn flag(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| format!("unknown value `{text}`; use true or false"))

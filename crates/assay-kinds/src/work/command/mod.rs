@@ -106,9 +106,6 @@ pub struct Asked {
     /// A line before the first run of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<String>,
-    /// Factors whose levels it gets as variables of its environment.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub variables: Vec<String>,
     /// What every run of all sides is to produce alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_output: Option<Produced>,
@@ -151,35 +148,35 @@ pub(super) const DURATION: Metric = metric(
     "duration_s",
     Better::Lower,
     "time",
-    "duration of a run, mean of a trial's runs, without shell startup",
+    "mean duration of the runs of a trial, excluding shell startup",
 );
 
 const SHORTEST: Metric = metric(
     "duration_min_s",
     Better::Lower,
     "shortest time",
-    "shortest run of a trial, without shell startup",
+    "shortest duration of a run in a trial, excluding shell startup",
 );
 
 const LONGEST: Metric = metric(
     "duration_max_s",
     Better::Lower,
     "longest time",
-    "longest run of a trial, without shell startup",
+    "longest duration of a run in a trial, excluding shell startup",
 );
 
 const USER: Metric = metric(
     "user_s",
     Better::Lower,
     "user time",
-    "user CPU time of a run and its children, mean of a trial's runs, without the shell's",
+    "user CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
 const SYSTEM: Metric = metric(
     "system_s",
     Better::Lower,
     "system time",
-    "system CPU time of a run and its children, mean of a trial's runs, without the shell's",
+    "system CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
 const PEAK_MEMORY: Metric = metric(
@@ -227,7 +224,6 @@ impl Asked {
             jobs: None,
             trial_setup: None,
             setup: None,
-            variables: Vec::new(),
             same_output: None,
             commands: BTreeMap::new(),
             parse: Vec::new(),
@@ -260,9 +256,9 @@ impl Asked {
         let level = self
             .levels
             .get(REVISION)
-            .ok_or_else(|| format!("the revision of {repository} to run is missing"))?;
+            .ok_or_else(|| format!("no revision of {repository} to run"))?;
         let commit = self.commits.get(level).ok_or_else(|| {
-            format!("found no commit of {repository} for {}", outside::spelled(level))
+            format!("no commit in {repository} matches {}", outside::spelled(level))
         })?;
         Ok(Some(Revision::new(repository, self.build.as_deref(), commit)))
     }
@@ -299,8 +295,9 @@ impl Asked {
 
     /// Variables with the levels that they have.
     fn given(&self) -> BTreeMap<String, String> {
-        let of = |name: &String| Some((name.clone(), self.levels.get(name)?.clone()));
-        self.variables.iter().filter_map(of).collect()
+        let of =
+            |(name, level): (&String, &String)| Some((variable(name)?.to_owned(), level.clone()));
+        self.levels.iter().filter_map(of).collect()
     }
 
     fn tree(&self) -> Option<Tree> {
@@ -322,7 +319,7 @@ impl Asked {
             reads::complain(reading, &path, to);
             for name in reading.metrics() {
                 if known.contains(&name) && !to.is_wrong(&path) {
-                    let hint = "give one of them a name: name = \"...\"".to_owned();
+                    let hint = "rename one of the metrics: name = \"...\"".to_owned();
                     to.value(&path, format!("two metrics have the name {name}"), Some(hint));
                 }
                 known.push(name);
@@ -331,7 +328,7 @@ impl Asked {
         if let Some(Produced::At(file)) = &self.same_output
             && (file.starts_with('-') || file.contains('\0'))
         {
-            let hint = "use for example same_output = \"out\"".to_owned();
+            let hint = "example: same_output = \"out\"".to_owned();
             let message = "same_output must be true, or the path of a file or directory".to_owned();
             to.value(&format!("{path}/same_output"), message, Some(hint));
         }
@@ -355,18 +352,6 @@ impl Asked {
                 format!("{} is not a level of the factor command", outside::spelled(name));
             to.key(&format!("{path}/commands"), message, Some(hint));
         }
-        let is_set = |name: &String| line::is_variable(name) && !is_secret(name);
-        if let Some(name) = self.variables.iter().find(|name| !is_set(name)) {
-            let hint = "use names of factors that are valid variable names, such as \"THREADS\"";
-            let message =
-                format!("`{}` is not a variable that a command can get", outside::spelled(name));
-            to.value(&format!("{path}/variables"), message, Some(hint.to_owned()));
-        } else if let Some(name) =
-            self.variables.iter().find(|name| !study.factors.contains_key(*name))
-        {
-            let hint = format!("add it below [factors]: {name} = [\"1\", \"2\"]");
-            to.value(&format!("{path}/variables"), format!("unknown factor {name}"), Some(hint));
-        }
     }
 
     /// What must hold of revisions.
@@ -379,14 +364,14 @@ impl Asked {
             // A word of lines may be called so, too.
             if said.is_some() || (levels.is_some() && !kind::Asks::takes(self, REVISION, study)) {
                 let hint = "add repository = \".\"".to_owned();
-                let message = "the repository of the revisions is missing".to_owned();
+                let message = "revision needs a repository".to_owned();
                 to.key(&named, message, Some(hint));
             }
             return;
         }
         let Some(levels) = levels else {
             let hint = "add it below [factors]: revision = [\"main\", \"HEAD\"]".to_owned();
-            let message = "the repository has no revision to compare".to_owned();
+            let message = "repository needs the factor revision".to_owned();
             to.key(&format!("{path}/repository"), message, Some(hint));
             return;
         };
@@ -410,24 +395,24 @@ impl Asked {
     /// What must hold between the keys of a tree.
     fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         if self.c_files.is_some() && self.source.is_some() {
-            let hint = "remove one of the two".to_owned();
+            let hint = "remove c_files or source".to_owned();
             let message = "the tree is set twice: by c_files and by source".to_owned();
             to.key(&format!("{path}/c_files"), message, Some(hint));
         }
         let relative = self.source.as_deref().is_some_and(|source| !source.starts_with('/'));
         if relative && !to.is_wrong(&format!("{path}/source")) {
             let hint = "use an absolute path".to_owned();
-            let message =
-                "the lines run in another directory, so a relative source does not work".to_owned();
+            let message = "source must not be relative, because the lines run in another directory"
+                .to_owned();
             to.value(&format!("{path}/source"), message, Some(hint));
         }
         let said = self.names_jobs() || study.factors.contains_key("command");
         if self.jobs.is_some() && !said && !to.is_wrong(&format!("{path}/jobs")) {
-            let hint = "use for example run = \"make -j{jobs}\"".to_owned();
+            let hint = "example: run = \"make -j{jobs}\"".to_owned();
             to.key(&format!("{path}/jobs"), "no line contains {jobs}".to_owned(), Some(hint));
         }
         if self.jobs.is_some() && study.factors.contains_key(JOBS) {
-            let hint = "remove one of the two".to_owned();
+            let hint = "remove the key or the factor".to_owned();
             let message = "jobs is set twice: as a key and as a factor".to_owned();
             to.key(&format!("{path}/jobs"), message, Some(hint));
         }
@@ -459,20 +444,26 @@ impl Asked {
     }
 }
 
+/// The environment variable that a factor sets: `env:NAME`.
+fn variable(factor: &str) -> Option<&str> {
+    let is_set = |name: &&str| line::is_variable(name) && !is_secret(name);
+    factor.strip_prefix("env:").filter(is_set)
+}
+
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "command",
         summary: "repeated runs of any program",
-        text: "Assay runs a program in the target's directory until the trial's time is over, and compares the mean \
-               duration of a trial's runs. The program has no terminal. Assay discards its output unless `parse` or \
-               `same_output` need it. Each run starts after all children of the previous run have ended. Metrics that \
-               `parse` reads from the output have the prefix reported_; verdicts use the first one. Assay stores the \
-               last 64 KiB of that output per trial. It counts page faults and context switches per run, and \
-               instructions, cycles and cache misses if the kernel supports it. `{replicate}` and `{trial}` in a line \
-               expand to their numbers. Under sudo, the program runs as the calling user, unless --as-root is set. It \
-               gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, TMPDIR, TZ and the variables \
-               in `pass_env`. Assay records the names per trial, never the values. It adds a variable of random \
-               length, because the environment's size shifts the stack and affects timing.",
+        text: "Assay runs a program repeatedly in the target's directory until the trial ends, and compares mean \
+               durations. The program has no terminal. Assay discards the output unless `parse` or `same_output` needs \
+               it. Each run starts after all children of the previous run end. Metrics that `parse` reads from the \
+               output have the prefix reported_; verdicts use the first metric. Assay stores the last 64 KiB of the \
+               program's output per trial. Assay counts page faults and context switches per run, and instructions, \
+               cycles and cache misses if supported by the kernel. In a command line, `{replicate}` and `{trial}` \
+               expand to the current numbers. Under sudo, the program runs as the calling user unless --as-root is \
+               set. The program gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, TMPDIR, TZ \
+               and the variables in `pass_env`. Assay records the names of the variables, never the values. Assay adds \
+               a variable of random length, because the environment size affects timing.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "command = { run = \"tar xf archive.tar\" }";
@@ -508,10 +499,10 @@ impl kind::Asks for Asked {
         let is_factor = study.factors.contains_key("command");
         if self.run.is_empty() && !is_factor && !to.is_wrong(&format!("{path}/run")) {
             let hint = "add run = \"...\", or make command a factor".to_owned();
-            to.key(path, "command has nothing to run".to_owned(), Some(hint));
+            to.key(path, "command needs a line to run".to_owned(), Some(hint));
         }
         if !self.run.is_empty() && is_factor {
-            let hint = "remove one of the two".to_owned();
+            let hint = "remove run or the factor".to_owned();
             let message = "the command is set twice: by run and by the factor command".to_owned();
             to.key(&format!("{path}/run"), message, Some(hint));
         }
@@ -526,7 +517,7 @@ impl kind::Asks for Asked {
         {
             let hint = "use variable names, such as \"CARGO_HOME\"".to_owned();
             let name = outside::spelled(name);
-            let message = format!("`{name}` is not a variable that a command can get");
+            let message = format!("`{name}` is not a valid environment variable name");
             to.value(&format!("{path}/pass_env"), message, Some(hint));
         }
         self.complain_of_tree(path, study, to);
@@ -542,8 +533,8 @@ impl kind::Asks for Asked {
     fn takes(&self, factor: &str, study: &InStudy<'_>) -> bool {
         let levels = ["command", "prepare"].into_iter().filter_map(|name| study.factors.get(name));
         let varied = levels.flatten().map(String::as_str);
-        let given = self.variables.iter().any(|name| name == factor);
-        given || self.lines().chain(varied).any(|text| line::names(text, factor))
+        variable(factor).is_some()
+            || self.lines().chain(varied).any(|text| line::names(text, factor))
     }
 
     fn may_tell(&self, metric: &str) -> bool {

@@ -15,8 +15,8 @@ use crate::work::{self};
 
 /// What no line of hyperfine says.
 const NOT_SAID: &[&str] = &[
-    "hyperfine runs one command after the other, so drift looks like a difference",
-    "peak of memory, and bytes from and to storage",
+    "hyperfine runs the commands in sequence, so drift can look like a difference between commands",
+    "peak memory, and bytes read from and written to storage",
 ];
 
 /// A command, as it will be run: the levels of its arm are in its lines.
@@ -96,7 +96,7 @@ impl Planned {
 impl Runs for Planned {
     fn words(&self) -> String {
         let way = if self.shell {
-            "through the shell, its start-up subtracted"
+            "through the shell, with shell startup subtracted"
         } else {
             "without a shell"
         };
@@ -104,22 +104,22 @@ impl Runs for Planned {
         let count = match self.runs_per_trial {
             Some(1) => "one run".to_owned(),
             Some(runs) => format!("{} runs", show::count(runs)),
-            None => "repeated until the time ends".to_owned(),
+            None => "repeated until the end of the trial".to_owned(),
         };
         let aside = |text: &Option<String>, when: &str| {
-            text.as_ref().map_or_else(String::new, |text| format!(", {when} `{text}`"))
+            text.as_ref().map_or_else(String::new, |text| format!(", {when}: `{text}`"))
         };
         let [before, after] =
-            [aside(&self.prepare, "each time after"), aside(&self.conclude, "each time before")];
-        let setup = aside(&self.trial_setup, "each trial after");
+            [aside(&self.prepare, "before each run"), aside(&self.conclude, "after each run")];
+        let setup = aside(&self.trial_setup, "before each trial");
         let given = self.variables.iter().map(|(name, level)| format!(", {name}={level}"));
         let given = given.collect::<String>();
-        let told = self.parse.iter().map(|reading| format!(", reading {}", reading.words()));
+        let told = self.parse.iter().map(|reading| format!(", parsing {}", reading.words()));
         let told = told.collect::<String>();
         let same = self.same_output.as_ref().and_then(Produced::words);
-        let same = same.map_or_else(String::new, |what| format!(", {what} the same in all runs"));
+        let same = same.map_or_else(String::new, |what| format!(", requiring identical {what}"));
         let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
-            format!(" in {}, every file of which is read before", tree.words())
+            format!(" in {}, after Assay reads every file", tree.words())
         });
         let commit = self.revision.as_ref().map_or_else(String::new, |own| own.words());
         let own = self.quoted();
@@ -183,15 +183,14 @@ impl Runs for Planned {
             words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
         }
         let mut remarks = vec![match &self.revision {
-            Some(own) => format!("run it in {}/{},{}", how.path, own.tree, own.words()),
-            None => format!("run it in {}", how.path),
+            Some(own) => format!("run this line in {}/{},{}", how.path, own.tree, own.words()),
+            None => format!("run this line in {}", how.path),
         }];
         for (name, level) in &self.variables {
-            remarks.push(format!("set {name}={level} before it"));
+            remarks.push(format!("set {name}={level} first"));
         }
-        remarks.extend(
-            self.trial_setup.as_ref().map(|line| format!("run `{line}` before each call of it")),
-        );
+        remarks
+            .extend(self.trial_setup.as_ref().map(|line| format!("run `{line}` before each call")));
         if !self.parse.is_empty() {
             remarks.push("hyperfine does not read numbers from a program's output".to_owned());
         }
@@ -201,7 +200,7 @@ impl Runs for Planned {
         }
         words.push(self.in_tree(&self.run));
         if let Some(timeout) = self.timeout_ns {
-            remarks.push(format!("the run limit is {}: hyperfine has no limit", Time(timeout)));
+            remarks.push(format!("hyperfine has no timeout (here {})", Time(timeout)));
         }
         CommandLine { words, remarks }
     }

@@ -20,14 +20,14 @@ pub static READS: Fields = Fields {
         one_of(
             "regex",
             Form::Text,
-            "regular expression for a line of the output; its groups are the numbers, and their names the metrics; the \
+            "regular expression for an output line; its groups are the numbers, named groups name the metrics, and the \
              last match counts",
             "pattern = '(?<ops>[0-9.]+) ops/s'",
         ),
         one_of(
             "json_pointer",
             Form::Text,
-            "JSON pointer to a number in the output; the last document that has it counts",
+            "JSON pointer to a number in the output; if several documents contain it, the last counts",
             "json_pointer = \"/result/p99\"",
         ),
         field(
@@ -36,17 +36,17 @@ pub static READS: Fields = Fields {
             "name of the metric; by default its group or key",
             "name = \"p99\"",
         ),
-        field("unit", Form::Text, "unit, which becomes part of the name", "unit = \"ops/s\""),
+        field("unit", Form::Text, "unit; becomes part of the name", "unit = \"ops/s\""),
         field(
             "better",
             Form::Word(|| vec!["higher", "lower"]),
-            "better direction; for a format, of numbers whose names do not show it",
+            "better direction; with format, only for metrics whose direction is unknown",
             "better = \"higher\"",
         ),
         field(
             "file",
             Form::Text,
-            "file that the program writes in each run; standard output by default",
+            "file that the program writes during each run; standard output by default",
             "file = \"result.json\"",
         ),
     ],
@@ -62,32 +62,32 @@ pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
     };
     if let Some(format) = own.format.as_ref().filter(|format| !FORMATS.contains(&format.as_str())) {
         let message = format!("unknown format \"{}\"", outside::spelled(format));
-        value("format", message, "see assay list importers; a table of trials does not work here");
+        value("format", message, "see assay list importers; tables of trials are not supported");
     }
     if let Some(Err(error)) = own.regex.as_deref().map(compiled) {
-        value("regex", error, "use for example regex = '(?<ops>[0-9.]+) ops/s'");
+        value("regex", error, "example: regex = '(?<ops>[0-9.]+) ops/s'");
     }
     if own.json_pointer.as_ref().is_some_and(|json| !json.is_empty() && !json.starts_with('/')) {
-        let message = "a JSON pointer begins with /".to_owned();
+        let message = "a JSON pointer must begin with /".to_owned();
         value("json_pointer", message, "write for example: json_pointer = \"/result/p99\"");
     }
     if own.format.is_none() && own.better.is_none() {
-        let message = "the better direction is missing".to_owned();
+        let message = "no direction of the metric".to_owned();
         value("better", message, "add better = \"higher\" or better = \"lower\"");
     }
     let told = [("name", own.name.is_some()), ("unit", own.unit.is_some())];
     if let Some((key, _)) = told.iter().find(|(_, is_there)| *is_there && own.format.is_some()) {
-        value(key, format!("a format determines its {key}"), &format!("remove {key}"));
+        value(key, format!("a format sets {key} itself"), &format!("remove {key}"));
     }
     if own.name.as_ref().is_some_and(|name| slug(name).is_empty()) {
         value("name", "a name needs letters".to_owned(), "write for example: name = \"p99\"");
     }
     if own.name.is_some() && own.metrics().len() > 1 {
-        let message = "one name stands for several groups".to_owned();
-        value("name", message, "remove name: the groups have names");
+        let message = "name does not work with several groups".to_owned();
+        value("name", message, "remove name, and name the groups in the pattern");
     }
     if own.file.as_ref().is_some_and(|from| from.starts_with('-') || from.contains('\0')) {
-        let message = "from must be the path of a file".to_owned();
+        let message = "file must be the path of a file".to_owned();
         value("file", message, "write for example: file = \"result.json\"");
     }
 }

@@ -39,7 +39,7 @@ impl Revision {
             // It is made once, before the study.
             format!(", built by `{line}`")
         });
-        format!(" in a tree of the commit {} of {}{built}", self.commit, self.repository)
+        format!(" in a tree of commit {} of {}{built}", self.commit, self.repository)
     }
 }
 
@@ -73,9 +73,9 @@ mod tests {
             commits: [("main".to_owned(), commit.clone())].into(),
             ..Asked::new("true")
         };
-        assert!(asked.planned().unwrap_err().contains("the revision of /r"));
+        assert!(asked.planned().unwrap_err().contains("no revision of /r"));
         asked.levels.insert(REVISION.to_owned(), "other".to_owned());
-        assert!(asked.planned().unwrap_err().contains("found no commit of /r for other"));
+        assert!(asked.planned().unwrap_err().contains("no commit in /r matches other"));
         asked.levels.insert(REVISION.to_owned(), "main".to_owned());
         let planned = asked.planned().unwrap();
         assert_eq!(planned.revision, Some(Box::new(Revision::new("/r", None, &commit))));

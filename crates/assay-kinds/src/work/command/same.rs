@@ -16,7 +16,7 @@ impl Produced {
     pub(super) fn words(&self) -> Option<String> {
         match self {
             Self::Printed(false) => None,
-            Self::Printed(true) => Some("its output".to_owned()),
+            Self::Printed(true) => Some("output".to_owned()),
             Self::At(path) => Some(path.clone()),
         }
     }
@@ -28,11 +28,9 @@ impl Produced {
 pub(super) fn reading(path: &str) -> String {
     let path = shell_words::quote(path);
     format!(
-        "if test -d {path}; then cd {path} && names=$(find .) && \
-         sums=$(find . -type f -exec sha256sum {{}} +) && \
-         printf '%s\\n' \"$names\" \"$sums\" | LC_ALL=C sort; \
-         elif test -e {path} && test ! -f {path}; then printf '%s is no file\\n' {path} >&2; false; \
-         else cat -- {path}; fi"
+        "if test -d {path}; then cd {path} && names=$(find .) && sums=$(find . -type f -exec sha256sum {{}} +) && \
+         printf '%s\\n' \"$names\" \"$sums\" | LC_ALL=C sort; elif test -e {path} && test ! -f {path}; then printf '%s \
+         is not a file\\n' {path} >&2; false; else cat -- {path}; fi"
     )
 }
 

@@ -174,11 +174,11 @@ impl Tally {
         for Own { metric, sum, runs } in mem::take(&mut self.own) {
             let mean = sum / runs as f64;
             if runs != self.detail.runs {
-                absent.insert(metric.name.clone(), "not every run of a trial told it".to_owned());
+                absent.insert(metric.name.clone(), "missing in some runs of a trial".to_owned());
             } else if mean.is_finite() {
                 values.insert(metric.name.clone(), mean);
             } else {
-                absent.insert(metric.name.clone(), "its mean is no finite number".to_owned());
+                absent.insert(metric.name.clone(), "the mean is not finite".to_owned());
             }
             self.detail.told.push(metric);
         }
@@ -231,8 +231,7 @@ impl Tally {
     fn seconds(&self, ns: f64) -> Presence<f64> {
         if ns <= 0.0 || ns < SMALLEST_SHARE * self.shell_ns() {
             return Presence::absent(
-                "a run takes no longer than the shell's own start: measure it without the shell \
-                 (shell = false, --no-shell)",
+                "a run takes no longer than the shell's startup; run the command without the shell (--set shell=false)",
             );
         }
         Presence::Present(ns / 1e9)
@@ -242,7 +241,7 @@ impl Tally {
     fn values(&self) -> Told {
         let runs = self.detail.runs.max(1) as f64;
         let each = |sum: &Sum| {
-            let sum = sum.clone().unwrap_or_else(|| Presence::absent("nothing was run"));
+            let sum = sum.clone().unwrap_or_else(|| Presence::absent("no run took place"));
             sum.map(|sum| sum as f64 / runs)
         };
         // Seconds of a run without what the shell took; the two are told apart by ticks and may cross.
@@ -250,7 +249,7 @@ impl Tally {
             (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
         };
         let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
-        let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("nothing was run"));
+        let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("no run took place"));
         let known = [
             (DURATION, self.seconds(self.duration_ns())),
             (SHORTEST, self.seconds(shortest)),
@@ -268,22 +267,22 @@ impl Tally {
     fn notes(&self) -> Vec<String> {
         let short = self.detail.shell_ns.is_some() && self.duration_ns() < SHORT_NS;
         let short = short.then_some(
-            "a run is so short that the shell's own start is much of it: without the shell \
-             (shell = false, --no-shell) the time is more exact",
+            "shell startup is a large part of such a short run; for a more precise time, run without the shell (--set \
+             shell=false)",
         );
         let left = (self.detail.left_running > 0)
-            .then_some("it left processes running, which were ended before the next run");
+            .then_some("the command left processes running, which Assay killed");
         let aside_left = self.aside_left.then_some(
-            "a line beside its runs (setup, prepare, cleanup) left processes running, which were ended: what \
-             is to go on meanwhile belongs into the command",
+            "a setup, prepare or cleanup line left processes running, which Assay killed; start background processes \
+             in the command",
         );
         let peak = self.detail.peak_by.map(|by| match by {
             PeakBy::Cgroup => {
-                "the peak of memory is that of its control group: pages of files that it read are in it"
+                "peak memory is that of the control group, which includes cached file pages"
             }
-            PeakBy::Sampled => "the peak of memory was sampled: a short one may have been missed",
+            PeakBy::Sampled => "peak memory was sampled, so short peaks may be missing",
             PeakBy::LargestProcess => {
-                "the peak of memory is that of its largest process: the whole could not be looked at"
+                "peak memory is that of the largest process; the total is unavailable"
             }
         });
         let cut = self.detail.written.iter().filter_map(Written::words);
@@ -395,7 +394,7 @@ mod tests {
         assert_eq!(ran.measured.absent["cache_misses"], "no counters");
         assert_eq!(detail.counting, None);
         assert_eq!(ran.measured.notes.len(), 1, "{:?}", ran.measured.notes);
-        assert!(ran.measured.notes[0].contains("its control group"));
+        assert!(ran.measured.notes[0].contains("the control group"));
     }
 
     #[test]
@@ -410,8 +409,8 @@ mod tests {
         );
         assert_eq!((ran.measured.values["user_s"], ran.measured.values["system_s"]), (0.0, 0.0));
         let notes = ran.measured.notes.join("; ");
-        assert!(notes.contains("so short") && notes.contains("left processes running"), "{notes}");
-        assert!(!notes.contains("a line beside its runs"), "{notes}");
+        assert!(notes.contains("a short") && notes.contains("left processes running"), "{notes}");
+        assert!(!notes.contains("a setup, prepare or cleanup line"), "{notes}");
     }
 
     #[test]
@@ -421,7 +420,7 @@ mod tests {
         tally.aside(&executed(5, 0, 0));
         tally.add(&executed(20, 0, 0));
         let ran = tally.ran(&planned(false), 0, false);
-        assert!(ran.measured.notes[0].starts_with("a line beside its runs"), "{ran:?}");
+        assert!(ran.measured.notes[0].starts_with("a setup, prepare or cleanup line"), "{ran:?}");
         assert_eq!(Detail::of(&ran.measured).unwrap().left_running, 0);
     }
 
@@ -468,7 +467,7 @@ mod tests {
         assert_eq!(ran.measured.values["duration_s"], 0.002);
         let detail = Detail::of(&ran.measured).unwrap();
         assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
-        assert!(!ran.measured.notes.join("; ").contains("so short"), "{:?}", ran.measured.notes);
+        assert!(!ran.measured.notes.join("; ").contains("a short"), "{:?}", ran.measured.notes);
     }
 
     /// Means over runs; what one of them did not tell is absent, and says so.
@@ -491,7 +490,7 @@ mod tests {
         }
         let ran = tally.ran(&planned(false), 0, false);
         assert_eq!(ran.measured.values["reported_b"], 15.0);
-        assert!(ran.measured.absent["reported_a"].contains("not every run"));
+        assert!(ran.measured.absent["reported_a"].contains("missing in some runs"));
         let detail = Detail::of(&ran.measured).unwrap();
         let names: Vec<&str> = detail.told.iter().map(|own| own.name.as_str()).collect();
         assert_eq!(names, ["reported_b", "reported_a"]);

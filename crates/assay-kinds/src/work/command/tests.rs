@@ -121,7 +121,7 @@ fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     let planned = asked.planned().unwrap();
     let told = planned.value("duration_s", &ran.measured).unwrap().unwrap_err();
-    assert!(told.contains("--no-shell"), "{told}");
+    assert!(told.contains("--set shell=false"), "{told}");
     assert!(planned.value("user_s", &ran.measured).unwrap().is_ok());
 }
 
@@ -147,7 +147,7 @@ fn a_run_that_fails_is_named_with_what_it_said_and_cleaned_up_after() {
     fake.put_executions("sh -c work", [took(MS), took(MS), took(MS), fails, took(MS)]);
     let asked = Asked { conclude: Some("after".to_owned()), ..Asked::new("work") };
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
-    assert_eq!(told, "run 4 of `work` ended with exit code 3; it said: a; no \\u{1b}[31mroom");
+    assert_eq!(told, "run 4 of `work` exited with code 3; stderr: a; no \\u{1b}[31mroom");
     assert_eq!(fake.executed().last().unwrap(), "sh -c after");
 }
 
@@ -169,7 +169,7 @@ fn a_run_that_does_not_end_fails_its_trial_whatever_is_ignored() {
     let timeout = Some("2 s".parse().unwrap());
     let asked = Asked { ignore_failure: true, timeout, ..Asked::new("work") };
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
-    assert!(told.starts_with("run 1 of `work` did not end within 2 s"), "{told}");
+    assert!(told.starts_with("run 1 of `work` did not finish within 2 s"), "{told}");
 }
 
 #[test]
@@ -420,7 +420,7 @@ fn a_shell_that_fails_is_told() {
     let fake = fake();
     fake.put_executions("sh -c ", [ended(Ending::Exited(127), "no such file")]);
     let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
-    assert_eq!(told, "the shell alone ended with exit code 127; it said: no such file");
+    assert_eq!(told, "the empty shell command exited with code 127; stderr: no such file");
 }
 
 #[test]
@@ -430,14 +430,14 @@ fn of_what_a_program_said_the_last_six_lines_are_told() {
         fake.put_executions("sh -c work", [ended(Ending::Exited(1), complaint)]);
         trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err()
     };
-    assert_eq!(told(""), "run 1 of `work` ended with exit code 1");
-    assert_eq!(told(" \n\n"), "run 1 of `work` ended with exit code 1");
-    let all = "run 1 of `work` ended with exit code 1; it said: 2; 3; 4; 5; 6; 7";
+    assert_eq!(told(""), "run 1 of `work` exited with code 1");
+    assert_eq!(told(" \n\n"), "run 1 of `work` exited with code 1");
+    let all = "run 1 of `work` exited with code 1; stderr: 2; 3; 4; 5; 6; 7";
     assert_eq!(told("1\n2\n 3 \n4\n\n5\n6\n7\n"), all);
     let fake = fake();
     fake.put_executions("sh -c work", [ended(Ending::Signalled(11), "")]);
     let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
-    assert_eq!(told, "run 1 of `work` was ended by signal 11");
+    assert_eq!(told, "run 1 of `work` was killed by signal 11");
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn lines_around_a_run_that_fail_fail_the_trial_whatever_is_ignored() {
             ..Asked::new("work")
         };
         let told = trial(&fake, &asked, 100 * MS).unwrap_err();
-        assert_eq!(told, format!("{name} `{line}` ended with exit code 2"));
+        assert_eq!(told, format!("{name} `{line}` exited with code 2"));
         // What was prepared is cleaned up; what could not be is not run.
         let (_, runs) = starts_and_runs(&fake);
         assert_eq!(runs, usize::from(name == "conclude"), "{name}");
@@ -489,7 +489,7 @@ fn a_tree_of_somebody_else_is_left_where_it_is() {
     let fake = with_tree();
     fake.put("/home/me/assay-tree/their-own", "");
     let told = trial(&fake, &in_tree(), MS).unwrap_err();
-    assert!(told.contains("is not from Assay; move it away"), "{told}");
+    assert!(told.contains("was not created by Assay; move it away"), "{told}");
     assert!(fake.executed().is_empty());
 }
 
@@ -498,7 +498,7 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
     let words = |asked: Asked| asked.planned().unwrap().words();
     assert_eq!(
         words(Asked::new("work")),
-        "`work`, through the shell, its start-up subtracted, repeated until the time ends"
+        "`work`, through the shell, with shell startup subtracted, repeated until the end of the trial"
     );
     let asked = Asked {
         prepare: Some("a".to_owned()),
@@ -511,8 +511,8 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
     };
     assert_eq!(
         words(asked),
-        "`work` in a copy of /src, every file of which is read before, each time after `a`, each time before \
-         `b`, without a shell, with an empty page cache, 1,500 runs"
+        "`work` in a copy of /src, after Assay reads every file, before each run: `a`, after each run: `b`, without a \
+         shell, with an empty page cache, 1,500 runs"
     );
     assert!(words(Asked { runs_per_trial: Some(1), ..Asked::new("work") }).ends_with(", one run"));
     assert_eq!(
@@ -552,7 +552,7 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
     };
     let plain = how(Asked::new("work"));
     assert_eq!(plain.words, ["hyperfine", "--min-runs", "2", "work"]);
-    assert_eq!(plain.remarks, ["run it in /home/me"]);
+    assert_eq!(plain.remarks, ["run this line in /home/me"]);
     let tree = how(Asked {
         drop_caches: true,
         prepare: Some("make clean".to_owned()),
@@ -579,7 +579,7 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
             "cd assay-tree && make"
         ]
     );
-    assert_eq!(tree.remarks[1], "the run limit is 2 s: hyperfine has no limit");
+    assert_eq!(tree.remarks[1], "hyperfine has no timeout (here 2 s)");
 }
 
 #[test]
@@ -685,7 +685,7 @@ fn a_run_whose_number_is_not_there_fails_its_trial_with_the_line() {
     let told = trial(&fake, &reading("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap_err();
     assert_eq!(
         told,
-        "run 2 of `work`: no line of it matches `([0-9]+) ops/s`; its last line is `no room`"
+        "run 2 of `work`: no line matches `([0-9]+) ops/s`; the last line is `no room`"
     );
 }
 
@@ -702,12 +702,12 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     // What lies there before a run, and is the same after it, is of another run.
     fake.put("/home/me/a b.json", "{\"a\": 3}");
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
-    assert!(told.contains("it did not write a b.json"), "{told}");
+    assert!(told.contains("the command did not write a b.json"), "{told}");
     // What is no file may never end.
     asked.parse[0].file = Some("out".to_owned());
     fake.put("/home/me/out/in", "");
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
-    assert!(told.contains("out is no file"), "{told}");
+    assert!(told.contains("out is not a readable file"), "{told}");
 }
 
 /// A shell warns of a locale that is not installed: what counts is its exit code.
@@ -722,7 +722,7 @@ fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does
     assert_eq!(value(&trial(&fake, &asked, 1000 * MS).unwrap(), "reported_a"), 3.0);
     fake.put_executions("sh -c cat -- a.json", [failed]);
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
-    assert!(told.contains("exit code 1; it said: cannot change locale"), "{told}");
+    assert!(told.contains("code 1; stderr: cannot change locale"), "{told}");
 }
 
 /// Nobody typed the line that reads it.
@@ -738,8 +738,7 @@ fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
     fake.put_executions(&format!("sh -c {}", same::reading("/dev/zero")), [failed]);
     assert_eq!(
         trial(&fake, &at("/dev/zero"), 1000 * MS).unwrap_err(),
-        "run 1 of `work`: reading /dev/zero for same_output ended with exit code 1; it said: /dev/zero is no \
-         file"
+        "run 1 of `work`: reading /dev/zero for same_output exited with code 1; stderr: /dev/zero is no file"
     );
     fake.put_executions(&format!("sh -c {}", same::reading("out")), [took(MS)]);
     assert!(trial(&fake, &at("out"), 1000 * MS).is_ok());

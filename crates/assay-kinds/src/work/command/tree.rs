@@ -118,5 +118,5 @@ pub(super) fn is_left(system: &dyn System, target: &Path) -> Result<bool, String
     if system.status(&place.join(MARK)).is_ok() {
         return Ok(true);
     }
-    Err(format!("{} already exists and is not from Assay; move it away", place.display()))
+    Err(format!("{} already exists and was not created by Assay; move it away", place.display()))
 }

@@ -145,7 +145,7 @@ impl Asks for Asked {
             return Err(ONLY_READ.to_owned());
         }
         if offer.engine.name == Engine::Simulated {
-            return Err("a simulated drive keeps nothing that could be lost".to_owned());
+            return Err("a simulated drive stores no data that could be lost".to_owned());
         }
         let planned = self.0.planned(offer.area.length)?;
         Ok((Planned(planned).into(), None))
@@ -225,7 +225,7 @@ fn in_machines(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     // Of the target nothing was touched, and nothing there was timed.
     let mut ran =
-        untimed(detail, elapsed_ns, "a virtual machine says nothing of how fast this one is");
+        untimed(detail, elapsed_ns, "the speed of a virtual machine is not representative");
     ran.measured.notes.extend(starts.told());
     Ok(ran)
 }
@@ -238,7 +238,7 @@ fn plugged(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
     let ground = Ground { system: run.system, path: run.path, device, area, notes, stop: run.stop };
     let detail = own.plugged(ground, run.time_ns, run.seed)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    Ok(untimed(detail, elapsed_ns, "what it was went with the power"))
+    Ok(untimed(detail, elapsed_ns, "the power cut destroyed the timing data"))
 }
 
 /// A trial of which no time is told, nor what moved in it.

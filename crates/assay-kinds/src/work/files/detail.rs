@@ -46,7 +46,7 @@ impl Phase {
     /// It was not come to.
     fn each_ns(&self) -> Result<f64, String> {
         if self.operations == 0 || self.elapsed_ns == 0 {
-            return Err(format!("no file came to {}", self.act.name()));
+            return Err(format!("the phase {} processed no file", self.act.name()));
         }
         Ok(self.elapsed_ns as f64 / self.operations as f64)
     }
@@ -59,7 +59,7 @@ impl Detail {
     /// It was not come to.
     pub fn rate(&self, act: FileAct) -> Result<f64, String> {
         let phase = self.phases.iter().find(|phase| phase.act == act);
-        let phase = phase.ok_or_else(|| format!("no file came to {}", act.name()))?;
+        let phase = phase.ok_or_else(|| format!("the phase {} processed no file", act.name()))?;
         phase.each_ns().map(|ns| 1e9 / ns)
     }
 

@@ -20,7 +20,7 @@ pub const FILES: Metric = metric(
     "files_per_s",
     Better::Higher,
     "files per second",
-    "files per second through create, stat, read, rename and delete, with their syncs",
+    "files per second through all phases (create, stat, read, rename and delete), including syncs",
 );
 
 const fn files(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
@@ -43,8 +43,7 @@ const CREATE: Of = Of {
 
 const STAT: Of = Of {
     act: FileAct::Stat,
-    rate: files("stat_per_s", "files looked at per second", "files per second with stat")
-        .of_reads(),
+    rate: files("stat_per_s", "stat calls per second", "stat calls per second").of_reads(),
     half: time("stat_p50_ns", "median time to stat", "median time to stat a file").of_reads(),
     tail: time("stat_p99_ns", "p99 time to stat", "p99 time to stat a file").of_reads(),
 };

@@ -51,13 +51,13 @@ impl Asked {
     fn obstacle(&self) -> Option<String> {
         if matches!(self.pattern, Pattern::Spaced | Pattern::Stride) {
             return Some(format!(
-                "files are accessed in sequential or random order, not {}",
+                "files support pattern sequential or random, not {}",
                 self.pattern.name()
             ));
         }
         let least = [(self.threads, "threads"), (self.directories, "directories")];
         least.into_iter().find(|(number, _)| *number > self.files).map(|(number, what)| {
-            format!("{number} {what} need at least as many files, not {}", self.files)
+            format!("{number} {what} need at least {number} files, not {}", self.files)
         })
     }
 }
@@ -67,12 +67,11 @@ impl Kind for Asked {
         name: "files",
         summary: "small files: create, stat, read, rename and delete in a directory tree",
         text: "Assay creates a directory tree in a new directory, then creates, stats, reads, renames and deletes its \
-               files. Each step is a phase over all files, with a separate rate and latencies. The trial's seed \
-               determines names, orders and contents in advance; each thread has separate files. A change counts as \
-               complete after a filesystem sync at the end of its phase, unless fsync is set. Reads come from the page \
-               cache, because the files are new, unless drop_caches is set. If a filesystem is too slow, Assay shrinks \
-               the tree or ends a phase at its share of the trial's time; the result reports it. Assay removes the \
-               directory afterwards.",
+               files. Each step is a separate phase over all files, with its own rate and latencies. The trial's seed \
+               determines names, order and contents; each thread has separate files. Unless fsync is set, a change \
+               counts as complete after the filesystem sync at the end of its phase. The page cache serves reads of \
+               the new files unless drop_caches is set. If a filesystem is too slow, Assay shrinks the tree or ends a \
+               phase early, and reports this in the result. Assay removes the directory afterwards.",
     };
     const KEYS: &'static Fields = &Fields { label: "files", rows: parameters::KEYS };
     const EXAMPLE: &'static str =

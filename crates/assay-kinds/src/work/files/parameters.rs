@@ -44,7 +44,7 @@ asked! {
         #[serde(default = "usual_directories")]
         directories: u32 = USUAL_DIRECTORIES => {
             key: "directories",
-            words: "number of directories, with equally many files each",
+            words: "number of directories; each contains the same number of files",
             form: numbers_to(MOST_FILES),
             example: "directories = 100",
             factor: choice(
@@ -58,7 +58,7 @@ asked! {
         #[serde(default = "one")]
         tree_depth: u32 = 1 => {
             key: "tree_depth",
-            words: "depth of the directory tree, with the files at the lowest level",
+            words: "depth of the directory tree, whose lowest level contains the files",
             form: numbers_to(MOST_LEVELS),
             example: "tree_depth = 2",
             factor: choice(
@@ -133,7 +133,7 @@ asked! {
             form: Form::Flag,
             example: "drop_caches = true",
             factor: work(
-                "`true` writes dirty data back and drops clean pages and names; `false` leaves the cache as it is.",
+                "`true` writes back dirty data and drops clean pages, dentries and inodes; `false` keeps the cache.",
                 "[false, true]",
                 |own, text| Ok(own.drop_caches = word(text, "true or false")?),
             ),
@@ -143,7 +143,7 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             key: "runtime",
-            words: "maximum time of a trial; Assay shrinks a tree that does not fit",
+            words: "maximum duration of a trial; Assay shrinks a tree that would take longer",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"20 s\"",
         }
@@ -183,7 +183,7 @@ fn is_no(value: &bool) -> bool {
 fn set_file_size(own: &mut Asked, text: &str) -> Result<(), String> {
     let size: Bytes = text.parse()?;
     if size > LARGEST {
-        return Err(format!("a file has at most {LARGEST}, not {size}"));
+        return Err(format!("a file size must be at most {LARGEST}, not {size}"));
     }
     own.file_size = size;
     Ok(())

@@ -16,8 +16,8 @@ const BONNIE_UNIT: u32 = 1024;
 
 /// What no line of bonnie++ says.
 const NOT_SAID: &[&str] = &[
-    "bonnie++ prints only the longest latency, and no rate of phases under half a second",
-    "renaming; stat of files with content, separate from reading",
+    "bonnie++ prints only the maximum latency, and no rates for phases under half a second",
+    "bonnie++ does not measure renames, or stat separately from reads",
     "bonnie++ syncs all filesystems (sync), not only the measured one",
 ];
 
@@ -85,11 +85,11 @@ impl Planned {
             Pattern::Random | Pattern::Stride | Pattern::Spaced => "in random order",
         };
         let sync = match self.fsync {
-            FileSync::None => "nothing synced",
+            FileSync::None => "no sync",
             FileSync::EachPhase => "synced after each phase",
             FileSync::EachFile => "each file synced after writing",
         };
-        let cache = if self.cold { "an empty page cache before each phase" } else { "cached" };
+        let cache = if self.cold { "page cache dropped before each phase" } else { "cached" };
         format!(
             "{}{}: create, stat, read, rename and delete{} {order}; {sync}; {cache}",
             self.files_words(),
@@ -159,11 +159,11 @@ impl Runs for Planned {
         let asked = self.files_words();
         if ["files", "directories"].into_iter().any(is_level) {
             return Some(format!(
-                "{asked}: a file takes {cost} here, so a phase may end before it processed all"
+                "{asked}: each file takes {cost}, so a phase may end before it has processed all files"
             ));
         }
         *self = self.with_files(fit);
-        Some(format!("{} instead of {asked}: a file takes {cost} here", self.files_words()))
+        Some(format!("{} instead of {asked}, because each file takes {cost}", self.files_words()))
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
@@ -173,17 +173,17 @@ impl Runs for Planned {
         let words = ["bonnie++", "-q", "-d", how.path, "-s", "0", "-n", &tree];
         let mut words = words.map(str::to_owned).to_vec();
         words.extend((self.fsync == FileSync::EachFile).then(|| "-b".to_owned()));
-        let mut remarks = vec![format!("as root add -u root; {} files there", {
+        let mut remarks = vec![format!("as root, add -u root; bonnie++ uses {} files", {
             show::count(u64::from(thousands) * u64::from(BONNIE_UNIT))
         })];
         if self.threads > 1 {
-            remarks.push("bonnie++ has one thread here".to_owned());
+            remarks.push("bonnie++ uses one thread".to_owned());
         }
         if self.levels > 1 {
-            remarks.push("its directories are next to each other".to_owned());
+            remarks.push("bonnie++ creates all directories at one level".to_owned());
         }
         if self.cold {
-            remarks.push("the page cache is not emptied between its phases".to_owned());
+            remarks.push("bonnie++ does not drop the page cache between phases".to_owned());
         }
         CommandLine { words, remarks }
     }

@@ -103,7 +103,7 @@ impl<'a> Place<'a> {
         let removed = self.system.remove_work_directory(&self.made);
         removed.map_err(|error| {
             let path = self.made.path.display();
-            format!("cannot remove {path}: {error}; the next run in {} tries again", {
+            format!("cannot remove {path}: {error}; the next run in {} will retry", {
                 run.path.display()
             })
         })?;
@@ -169,7 +169,7 @@ fn failed(planned: &Planned, run: &Run<'_>, error: LoadError) -> String {
     let LoadError::File { act, file, of, source, room } = error else { return error.to_string() };
     let doing = match act {
         FileAct::Create => "creating",
-        FileAct::Stat => "looking at",
+        FileAct::Stat => "reading the metadata of",
         FileAct::Read => "reading",
         FileAct::Rename => "renaming",
         FileAct::Delete => "deleting",
@@ -178,15 +178,15 @@ fn failed(planned: &Planned, run: &Run<'_>, error: LoadError) -> String {
     let path = run.path.display();
     match room {
         Some(Room { files: Some(0), .. }) => format!(
-            "{number}: the filesystem of {path} has no free inode; use fewer than {} files, or create it with more \
-             inodes",
+            "{number}: the filesystem of {path} has no free inodes; use fewer than {} files, or create the filesystem \
+             with more inodes",
             show::count(u64::from(planned.files))
         ),
         Some(Room { bytes, .. }) if bytes < NO_ROOM_BYTES => {
             format!("{number}: {path} is full ({} free)", show::bytes(bytes))
         }
         Some(Room { bytes, .. }) => {
-            format!("{number}: {source}, though {} are free in {path}", show::bytes(bytes))
+            format!("{number}: {source}, although {path} has {} free", show::bytes(bytes))
         }
         None => format!("{number}: {source}"),
     }
@@ -239,7 +239,10 @@ fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
             Presence::Present(done.latency_ns.value_at_quantile(q) as f64)
         } else {
             let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
-            Presence::absent(format!("needs {needed} files per trial, had {}", show::count(had)))
+            Presence::absent(format!(
+                "needs {needed} files per trial, but had only {}",
+                show::count(had)
+            ))
         };
         (metric, value)
     };

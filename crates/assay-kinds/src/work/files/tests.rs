@@ -61,8 +61,8 @@ fn a_phase_that_was_not_come_to_has_no_rate() {
     let mut stopped = measured([400, 100, 200, 100, 200]);
     Detail::of_mut(&mut stopped).unwrap().phases.truncate(3);
     let value = |metric: &str| planned().value(metric, &stopped).unwrap();
-    assert_eq!(value("rename_per_s"), Err("no file came to rename".to_owned()));
-    assert_eq!(value("files_per_s"), Err("no file came to rename".to_owned()));
+    assert_eq!(value("rename_per_s"), Err("the phase rename processed no file".to_owned()));
+    assert_eq!(value("files_per_s"), Err("the phase rename processed no file".to_owned()));
     assert_eq!(value("read_per_s"), Ok(5e6));
 }
 
@@ -90,13 +90,13 @@ fn a_tree_that_takes_too_long_is_made_smaller_unless_it_is_a_level() {
     assert_eq!(
         told.as_deref(),
         Some(
-            "2,000 files of 4 KiB in 20 directories instead of 10,000 files of 4 KiB in 100 directories: a \
-             file takes 10 ms here"
+            "2,000 files of 4 KiB in 20 directories instead of 10,000 files of 4 KiB in 100 directories, because each \
+             file takes 10 ms"
         )
     );
     let mut level = planned();
     let told = level.drain_within(10_000_000, 20_000_000_000, &|name| name == "files").unwrap();
-    assert!(told.contains("may end before it processed all"), "{told}");
+    assert!(told.contains("may end before it has processed all"), "{told}");
     assert_eq!(level, planned());
 }
 
@@ -127,9 +127,9 @@ fn trees_that_cannot_be_say_why() {
     let told = |own: Asked| own.obstacle();
     assert_eq!(told(Asked::sample()), None);
     let few = Asked { files: 10, ..Asked::sample() };
-    assert_eq!(told(few).unwrap(), "100 directories need at least as many files, not 10");
+    assert_eq!(told(few).unwrap(), "100 directories need at least 100 files, not 10");
     let crowded = Asked { files: 3, directories: 1, threads: 4, ..Asked::sample() };
-    assert_eq!(told(crowded).unwrap(), "4 threads need at least as many files, not 3");
+    assert_eq!(told(crowded).unwrap(), "4 threads need at least 4 files, not 3");
     let spread = Asked { pattern: Pattern::Spaced, ..Asked::sample() };
     assert!(told(spread).unwrap().contains("not spaced"));
 }

@@ -11,10 +11,10 @@ use crate::work::{self, Judged, Measured};
 pub(super) const TREE_CUT: OwnRule = OwnRule {
     about: About {
         name: "truncated-tree",
-        summary: "a phase of small files ended before it reached all of them",
-        text: "Each phase has a share of a trial's time and starts no file after it. A phase that runs out of time \
-               has the rate of fewer files than requested. If the create phase ends early, all later phases use the \
-               smaller tree. Give the workload more time, or fewer files.",
+        summary: "a phase of small files ended before it processed all files",
+        text: "Each phase has a share of a trial's time. The rate of a phase that runs out of time covers fewer files \
+               than requested. If the create phase ends early, all later phases use the smaller tree. Increase the \
+               runtime of the workload, or use fewer files.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic],
@@ -28,13 +28,13 @@ fn doubt(work: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
     let worst = cut.iter().min_by_key(|phase| phase.operations)?;
     Some(Doubt {
         what: format!(
-            "the time for {} was over after {} of {} files",
+            "{} ended after {} of {} files",
             doing(worst.act),
             show::count(worst.operations),
             show::count(asked)
         ),
         trials: cut.len(),
-        why: "give it more time, or fewer files".to_owned(),
+        why: "use a longer runtime, or fewer files".to_owned(),
         invalid: false,
     })
 }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn what_was_not_come_to_is_told() {
         let found = left(&[0, 9_000, 2_000]).unwrap();
-        assert_eq!(found.what, "the time for creating was over after 1,000 of 10,000 files");
-        assert_eq!((found.trials, found.why.as_str()), (2, "give it more time, or fewer files"));
+        assert_eq!(found.what, "creating ended after 1,000 of 10,000 files");
+        assert_eq!((found.trials, found.why.as_str()), (2, "use a longer runtime, or fewer files"));
     }
 }

@@ -64,8 +64,9 @@ fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
 fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
     if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
-        let message = "ramp_time without runtime: the budget sets both".to_owned();
-        let hint = "add runtime = \"10 s\", or leave ramp_time out".to_owned();
+        let message =
+            "ramp_time requires runtime; without runtime, the time budget sets both".to_owned();
+        let hint = "add runtime = \"10 s\", or remove ramp_time".to_owned();
         to.key(&format!("{path}/ramp_time"), message, Some(hint));
     }
 }
@@ -75,7 +76,7 @@ fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let (told, unread) = (wrong("operations"), wrong("pattern"));
     if io.ramp_time.is_some() && io.operations.is_some() && !wrong("ramp_time") {
-        let message = "ramp_time with operations: each operation counts".to_owned();
+        let message = "ramp_time does not work with operations".to_owned();
         to.key(&format!("{path}/ramp_time"), message, Some("remove ramp_time".to_owned()));
     }
     if !told && !unread && goes_spread(io, study) {
@@ -96,13 +97,13 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
         None => {
-            let message = "pattern spaced needs the number of operations".to_owned();
+            let message = "pattern spaced requires operations".to_owned();
             let hint = format!("add operations = 100 (at most {most})");
             to.value(&format!("{path}/pattern"), message, Some(hint));
         }
         Some(count) if count > MOST_SAMPLES => {
             let message = format!(
-                "operations: pattern spaced takes at most {most}, because Assay stores each"
+                "operations: pattern spaced allows at most {most} operations, because Assay stores each operation"
             );
             to.value(&format!("{path}/operations"), message, None);
         }
@@ -112,7 +113,7 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
         let path = format!("{path}/{key}");
         if number != 1 && !to.is_wrong(&path) {
             let message =
-                format!("{key}: pattern spaced runs one operation at a time, so only 1 is valid");
+                format!("{key}: pattern spaced runs one operation at a time, so {key} must be 1");
             to.value(&path, message, Some(format!("remove {key}")));
         }
     }
@@ -132,25 +133,25 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     };
     if rate && think {
         let message =
-            "think_time with arrival_rate: starts follow the schedule, without think time"
-                .to_owned();
-        to.value(&at("think_time"), message, Some("remove one of them".to_owned()));
+            "think_time does not work with arrival_rate, which sets the start times".to_owned();
+        to.value(&at("think_time"), message, Some("remove think_time or arrival_rate".to_owned()));
     }
     if rate && spread {
         let message =
-            "arrival_rate with pattern spaced: each operation starts when the previous one completes".to_owned();
+            "arrival_rate does not work with pattern spaced, which runs one operation at a time"
+                .to_owned();
         let key = if told { "arrival_rate" } else { "pattern" };
-        to.value(&at(key), message, Some("take pattern = \"random\"".to_owned()));
+        to.value(&at(key), message, Some("use pattern = \"random\"".to_owned()));
     }
     if arrivals && !rate {
-        let message = "arrival_process without arrival_rate: no schedule exists".to_owned();
+        let message = "arrival_process requires arrival_rate".to_owned();
         to.value(&at("arrival_process"), message, Some("add arrival_rate = \"5000/s\"".to_owned()));
     }
     if let (Some(think), Some(time)) = (io.think_time, io.runtime)
         && think >= time
         && !to.is_wrong(&format!("{path}/think_time"))
     {
-        let message = format!("think_time: a pause of {think} is as long as the trial of {time}");
+        let message = format!("think_time {think} must be shorter than runtime {time}");
         to.value(&format!("{path}/think_time"), message, None);
     }
 }
@@ -158,8 +159,7 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
 /// Operations that do not fit into the area.
 fn size(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let Some(area) = study.area else { return };
-    let message =
-        |size: Bytes| format!("an operation of {size} does not fit into an area of {area}");
+    let message = |size: Bytes| format!("block_size {size} is larger than the area of {area}");
     let levels = study.factors.get("block_size");
     for (index, level) in levels.into_iter().flatten().enumerate() {
         let largest = level.parse::<Size>().ok().map(|size| size.largest());

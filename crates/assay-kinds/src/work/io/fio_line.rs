@@ -14,10 +14,10 @@ const PAGE: u64 = 4096;
 
 /// What no line can say.
 pub const NOT_SAID: &[&str] = &[
-    "one line is one trial: fio knows no order of trials, no replicates and no intervals",
-    "fio makes a missing file by itself; Assay writes the whole area with random bytes first",
-    "the seeds differ, so the offsets do too",
-    "with io_uring Assay registers buffers and file, as fio does with --fixedbufs --registerfiles",
+    "one command line is one trial: fio has no trial order, replicates or CIs",
+    "fio creates a missing file itself; Assay first writes random bytes to the whole area",
+    "the seeds differ, so the offsets differ, too",
+    "with io_uring, Assay registers buffers and files, as fio does with --fixedbufs --registerfiles",
 ];
 
 /// The line for reads and writes. The simulated drive has no counterpart: the file then stands for a
@@ -105,11 +105,11 @@ fn unmixed(mix: Mix) -> Option<&'static str> {
     let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| mix.percent(class));
     match (trims, zeroes) {
         (0, 0) => None,
-        (100, 0) => Some("fio trims block devices alone, and no files"),
-        (0, 100) => Some("fio knows no zeroing: this line writes zeros, and carries them"),
+        (100, 0) => Some("fio trims only block devices, not files"),
+        (0, 100) => Some("fio does not support write-zeroes; this line writes zeros as data"),
         _ => Some(
-            "fio mixes no trims and no zeroing with other operations: of the mix this line has the \
-             reads and writes alone, or its trims where there are none",
+            "fio cannot mix trims or write-zeroes with other operations; this line contains only the reads and writes, \
+             or only the trims",
         ),
     }
 }
@@ -270,67 +270,62 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
             remarks.push(text.to_owned());
         }
     };
-    add(io.engine == Engine::Simulated, "fio has no simulated drive: FILE stands for a real one");
+    add(io.engine == Engine::Simulated, "fio has no simulated drive; replace FILE by a real drive");
     add(
         engine == Engine::Psync && io.queue_depth > 1,
-        "psync keeps one operation in flight in each thread, whatever --iodepth says",
+        "psync ignores --iodepth: each thread has one operation in flight",
     );
     add(
         io.mix == Mix::Rewrite,
-        "fio knows no rewrite: this reads and writes equal shares of blocks, but never writes back \
-         the block that it read",
+        "fio has no rewrite; this line reads and writes equal shares of blocks, but does not write back the blocks \
+         that it read",
     );
-    add(
-        io.pin,
-        "threads are pinned: tell fio which processors there are, with --cpus_allowed=LIST \
-         --cpus_allowed_policy=split",
-    );
+    add(io.pin, "to pin threads, add --cpus_allowed=LIST --cpus_allowed_policy=split");
     add(
         io.pattern == Pattern::Spaced,
-        "fio takes steps of one length; Assay goes to the nearest block before each place",
+        "fio uses a fixed step; Assay rounds each offset down to a block",
     );
     add(
         io.pattern == Pattern::Stride,
-        "fio meets the same blocks again after each pass; Assay begins each pass one block further",
+        "fio repeats the same blocks in each pass; Assay starts each pass one block further",
     );
     add(
         matches!(io.distribution, Access::Zipf(_) | Access::Pareto(_)),
-        "fio scatters ranks by a hash, so that some blocks have several and some have none; in Assay each \
-         block has one",
+        "fio scatters ranks with a hash, so some blocks have several ranks and others none; in Assay, each block has \
+         one rank",
     );
     add(
         io.rw_split == Apart::Halves,
-        "fio reads and writes all of the file in one job: two jobs with an offset each have a half each",
+        "one fio job reads and writes the whole file; to use halves, run two jobs with different offsets",
     );
     add(
         io.mix.carries() && matches!(io.sync, WriteSync::EachWrite | WriteSync::EachNth(_)),
-        "Assay counts the fdatasync into the latency of its write; fio reports it apart",
+        "Assay includes the fdatasync in the latency of its write; fio reports it separately",
     );
     add(
         io.mix.carries() && matches!(io.sync, WriteSync::Fsync(_)),
-        "Assay counts the fsync into the latency of its write; fio reports it apart",
+        "Assay includes the fsync in the latency of its write; fio reports it separately",
     );
     add(
         io.arrival_rate.is_some(),
-        "fio's latencies count from submission, as service times do here: what waited for a slot while the \
-         drive stood still is not in them",
+        "fio measures latency from submission, like Assay's service time, so it excludes the wait for a free slot",
     );
     add(
         io.arrival_rate
             .is_some_and(|rate| !rate.per_s().is_multiple_of(u64::from(io.threads).max(1))),
-        "fio's rate is that of a thread, in whole operations: all together come to a few more",
+        "fio's rate is per thread, in whole operations, so the total rate is slightly higher",
     );
     add(
         io.think_time.is_some() && io.queue_depth > 1,
-        "fio pauses the whole thread after each operation; Assay pauses the one place in flight",
+        "fio pauses the whole thread after each operation; Assay pauses only one slot of the queue",
     );
     add(
         io.mix.carries() && io.duplicates != Duplicates::NONE,
-        "fio repeats a buffer that it wrote before; Assay copies pieces of 4 KiB of 256 blocks",
+        "fio repeats a previously written buffer; Assay copies 4 KiB pieces from 256 blocks",
     );
     add(
         verify::stamps(io),
-        "fio has a header of its own in each block; where two writes were in flight Assay takes either",
+        "fio writes its own header into each block; if two writes overlapped in flight, Assay accepts either",
     );
     remarks.extend(unmixed(io.mix).map(str::to_owned));
     remarks.extend(note.map(str::to_owned));
@@ -431,7 +426,7 @@ mod tests {
         let rewrites = io(|io| (io.pattern, io.mix) = (Pattern::Sequential, Mix::Rewrite));
         let found = line(&rewrites, &how("a"));
         assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
-        assert!(found.remarks[0].contains("fio knows no rewrite"), "{:?}", found.remarks);
+        assert!(found.remarks[0].contains("fio has no rewrite"), "{:?}", found.remarks);
         let spread = io(|io| {
             (io.pattern, io.block_size, io.operations) =
                 (Pattern::Spaced, Bytes(1 << 20).into(), Some(16));
@@ -440,7 +435,7 @@ mod tests {
         let text = found.words.join(" ");
         assert!(text.contains("--rw=read:3m "), "{text}");
         assert!(text.contains("--size=64m --runtime=10s --io_size=16m --group"), "{text}");
-        assert!(found.remarks[0].contains("steps of one length"), "{:?}", found.remarks);
+        assert!(found.remarks[0].contains("a fixed step"), "{:?}", found.remarks);
     }
 
     #[test]
@@ -458,11 +453,11 @@ mod tests {
         let text = found.words.join(" ");
         assert!(text.contains("--rate_iops=2500 --rate_process=linear"), "{text}");
         assert_eq!(found.remarks.len(), 1, "{:?}", found.remarks);
-        assert!(found.remarks[0].contains("count from submission"));
+        assert!(found.remarks[0].contains("from submission"));
         let found = rate(3, Mix::Shares { read_percent: 70 }, Arrivals::Poisson);
         let text = found.words.join(" ");
         assert!(text.contains("--rate_iops=1167,500 --rate_process=poisson"), "{text}");
-        assert!(found.remarks[1].contains("a few more"), "{:?}", found.remarks);
+        assert!(found.remarks[1].contains("slightly higher"), "{:?}", found.remarks);
         let rests = io(|io| {
             (io.queue_depth, io.think_time) = (1, Some(assay_base::quantity::Time(1_500_000)));
         });
@@ -486,14 +481,17 @@ mod tests {
         assert!(words.contains("--refill_buffers --dedupe_percentage=30 --fdatasync=8"), "{words}");
         assert!(remarks.contains("256 blocks") && remarks.contains("fdatasync"), "{remarks}");
         let (words, remarks) = line_of("trim");
-        assert!(words.contains("--rw=randtrim ") && remarks.contains("devices alone"), "{words}");
+        assert!(
+            words.contains("--rw=randtrim ") && remarks.contains("only block devices"),
+            "{words}"
+        );
         assert!(!words.contains("fdatasync") && !words.contains("buffers"), "{words}");
         let (words, remarks) = line_of("zero");
         assert!(words.contains("--rw=randwrite ") && words.contains("--zero_buffers"), "{words}");
-        assert!(remarks.contains("no zeroing"), "{remarks}");
+        assert!(remarks.contains("support write-zeroes"), "{remarks}");
         let (words, remarks) = line_of("read/60:write/30:trim/10");
         assert!(words.contains("--rw=randrw --rwmixread=67 "), "{words}");
-        assert!(remarks.contains("mixes no trims"), "{remarks}");
+        assert!(remarks.contains("cannot mix trims"), "{remarks}");
         assert!(!remarks_of_reads().contains("trims"));
     }
 
@@ -548,7 +546,7 @@ mod tests {
             assert!(words.contains(part), "{part}: {words}");
         }
         assert!(
-            found.remarks.iter().any(|remark| remark.contains("by a hash")),
+            found.remarks.iter().any(|remark| remark.contains("with a hash")),
             "{:?}",
             found.remarks
         );
@@ -568,7 +566,7 @@ mod tests {
         });
         let found = line(&apart, &how("a"));
         assert!(found.words.contains(&"--bs=4k,8k".to_owned()), "{:?}", found.words);
-        assert!(found.remarks.iter().any(|remark| remark.contains("a half each")));
+        assert!(found.remarks.iter().any(|remark| remark.contains("to use halves")));
         // What has none of it is told as ever.
         assert!(line(&reads(), &how("a")).remarks.is_empty());
     }

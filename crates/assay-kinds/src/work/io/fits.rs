@@ -30,28 +30,27 @@ pub(super) fn unfit(
 /// Why these reads and writes cannot be done anywhere.
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     if io.pattern != Pattern::Random && !io.distribution.is_uniform() {
-        let message =
-            format!("distribution: only pattern random has one, not {}", io.pattern.name());
+        let message = format!("distribution requires pattern random, not {}", io.pattern.name());
         let hint = "remove distribution, or use pattern = \"random\"";
         return Some(unfit("distribution", message, Some(hint)));
     }
     if io.pattern == Pattern::Spaced && io.block_size.one().is_none() {
         return Some(unfit(
             "block_size",
-            "block_size: pattern spaced has operations of one size",
+            "block_size: pattern spaced requires a single size",
             None,
         ));
     }
     if io.pattern == Pattern::Spaced && io.rw_split != Apart::None {
-        let message = "rw_split: pattern spaced has only one sequence";
+        let message = "rw_split does not work with pattern spaced";
         return Some(unfit("rw_split", message, Some("remove rw_split")));
     }
     if io.mix == Mix::Rewrite && io.block_size.is_by_direction() {
-        let message = "block_size: a rewrite reads and writes one block, of one size";
+        let message = "block_size: a rewrite requires the same size for reads and writes";
         return Some(unfit("block_size", message, None));
     }
     if io.mix == Mix::Rewrite && io.rw_split != Apart::None {
-        let message = "rw_split: a rewrite reads and writes one block";
+        let message = "rw_split does not work with mix rewrite";
         return Some(unfit("rw_split", message, Some("remove rw_split")));
     }
     no_stride(io)
@@ -62,13 +61,13 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
         return None;
     }
     let Some(stride) = io.stride else {
-        let message = "pattern stride needs the distance between block starts";
+        let message = "pattern stride requires stride";
         return Some(unfit("pattern", message, Some("add stride = \"1 MiB\"")));
     };
     if stride >= io.block_size.largest() {
         return None;
     }
-    let message = format!("stride: {stride} is shorter than an operation of {}", io.block_size);
+    let message = format!("stride {stride} is smaller than block_size {}", io.block_size);
     Some(unfit("stride", message, None))
 }
 
@@ -76,12 +75,12 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
 pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
     if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
         let area = Bytes(area_bytes);
-        return Some(format!("align: multiples of {align} leave only one offset in {area}"));
+        return Some(format!("align {align} leaves only one offset in an area of {area}"));
     }
     let stride = io.strides()?;
     let own = area_bytes / u64::from(io.threads).max(1);
     (stride.0 > own)
-        .then(|| format!("a stride of {stride} exceeds the {} of each thread", Bytes(own)))
+        .then(|| format!("stride {stride} exceeds the area of {} per thread", Bytes(own)))
 }
 
 /// An arm, and which level of which factor it has.
@@ -200,9 +199,9 @@ mod tests {
             sequential,
             &[("distribution", &["uniform", "pareto:0.2"])],
             "factors/distribution/1",
-            "only pattern random",
+            "requires pattern random",
         );
-        one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "needs the distance");
+        one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "requires stride");
         one(
             |io| io.stride = Some(Bytes(1 << 20)),
             &[],
@@ -215,11 +214,11 @@ mod tests {
         };
         one(aligned, &[], "io/align", "requires random offsets");
         let rewrite: fn(&mut Asked) = |io| (io.mix, io.rw_split) = (Mix::Rewrite, Apart::Halves);
-        one(rewrite, &[], "io/rw_split", "a rewrite");
+        one(rewrite, &[], "io/rw_split", "mix rewrite");
         let stride: fn(&mut Asked) = |io| {
             (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(512)));
         };
-        one(stride, &[], "io/stride", "512 B is shorter");
+        one(stride, &[], "io/stride", "512 B is smaller");
         let spread: fn(&mut Asked) = |io| {
             (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
         };
@@ -227,17 +226,17 @@ mod tests {
             spread,
             &[("block_size", &["4 KiB", "4KiB/50:8KiB/50"])],
             "factors/block_size/1",
-            "one size",
+            "single size",
         );
         let halves: fn(&mut Asked) = |io| {
             (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
             (io.mix, io.rw_split) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
         };
-        one(halves, &[], "io/rw_split", "one sequence");
+        one(halves, &[], "io/rw_split", "pattern spaced");
         let directions: fn(&mut Asked) = |io| {
             (io.mix, io.block_size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
         };
-        one(directions, &[], "io/block_size", "one block");
+        one(directions, &[], "io/block_size", "same size");
     }
 
     #[test]
@@ -250,10 +249,10 @@ mod tests {
         };
         assert!(too_long(&io, 4 << 20).is_none());
         let told = too_long(&io, 3 << 20).unwrap();
-        assert!(told.contains("exceeds the 768 KiB"), "{told}");
+        assert!(told.contains("exceeds the area of 768 KiB"), "{told}");
         assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
         let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::some() };
         assert!(too_long(&aligned, 1 << 20).is_none());
-        assert!(too_long(&aligned, 1 << 19).unwrap().contains("only one offset in 512 KiB"));
+        assert!(too_long(&aligned, 1 << 19).unwrap().contains("in an area of 512 KiB"));
     }
 }

@@ -115,10 +115,10 @@ impl Asked {
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "io",
-        summary: "reads and writes of blocks",
-        text: "Assay reads, writes, rewrites, trims or zeroes blocks in an area of the target. The workload sets \
-               order, queue depth, and one block size or a mix. With several sizes, a rate counts the bytes of each \
-               operation, and one distribution contains all latencies.",
+        summary: "block reads and writes",
+        text: "Assay reads, writes, rewrites, trims or zeroes blocks in an area of the target. The workload sets the \
+               access pattern, the queue depth, and one or several block sizes. With several sizes, bandwidth counts \
+               the bytes of each operation, and the latency distribution covers all sizes.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str =

@@ -22,8 +22,8 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     let is_zero = io.compressibility == Content::Zero && !varies("compressibility");
     let message = match (is_fresh, is_zero) {
         (true, false) => return,
-        (true, true) => "duplicates: blocks of zeros are all alike".to_owned(),
-        (false, _) => format!("duplicates: no block of {} has new data", io.mix.words()),
+        (true, true) => "duplicates has no effect on blocks of zeros".to_owned(),
+        (false, _) => format!("duplicates has no effect on {}", io.mix.words()),
     };
     to.key(&format!("{path}/duplicates"), message, Some("remove duplicates".to_owned()));
 }
@@ -40,7 +40,7 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
             let is_whole = io.block_size.is_multiple_of(SECTOR);
             (!is_whole).then(|| {
                 format!(
-                    "trims and zeroing need multiples of 512 B; the operation has {}",
+                    "trims and zeroing need multiples of 512 B; block_size is {}",
                     io.block_size
                 )
             })
@@ -138,7 +138,7 @@ mod tests {
     fn what_takes_away_is_never_done_to_what_is_only_read() {
         for mix in ["trim", "zero", "read/99:trim/1", "read/99:zero/1"] {
             let told = planned(&io(mix), false, &Clears::default()).unwrap_err();
-            assert!(told.contains("only read"), "{mix}: {told}");
+            assert!(told.contains("no consent given"), "{mix}: {told}");
             let touch = io(mix).touches();
             assert!(touch.writes.is_some() && touch.clears, "{mix}");
             // What is trimmed must be there, trial after trial.
@@ -187,12 +187,12 @@ mod tests {
         let duplicates = "30%".parse().unwrap();
         for mix in ["read", "rewrite", "trim"] {
             let own = Asked { duplicates, ..io(mix) };
-            assert!(heard(&own, "queue_depth")[0].contains("has new data"), "{mix}");
+            assert!(heard(&own, "queue_depth")[0].contains("has no effect"), "{mix}");
             assert!(heard(&own, "mix").is_empty(), "{mix}");
             assert!(heard(&io(mix), "queue_depth").is_empty(), "{mix}");
         }
         let zeros = Asked { duplicates, compressibility: Content::Zero, ..io("write") };
-        assert!(heard(&zeros, "queue_depth")[0].contains("all alike"));
+        assert!(heard(&zeros, "queue_depth")[0].contains("blocks of zeros"));
         assert!(heard(&zeros, "compressibility").is_empty());
         assert!(heard(&Asked { duplicates, ..io("70/30") }, "queue_depth").is_empty());
     }

@@ -31,19 +31,19 @@ const MOST_THREADS: u32 = 1024;
 parameters! {
     /// Order of the offsets.
     pattern: Pattern = Pattern::Random => {
-        words: "access pattern: order of the offsets",
+        words: "access pattern: the order of the offsets",
         form: Form::Word(|| vec!["sequential", "random", "stride", "spaced"]),
         need: Need::UnlessFactor,
         example: "pattern = \"random\"",
         background: {
             need: Need::Always,
             form: Form::Word(|| vec!["sequential", "random", "stride"]),
-            summary: "access pattern: order of the offsets",
+            summary: "access pattern: the order of the offsets",
         },
         factor: work(
-            "`sequential`; `random`, distributed by `distribution`; `stride`: sequential with gaps, where `stride` is \
-             the distance between block starts. At the end of the area, `stride` restarts one block further, and so \
-             reaches every block. `spaced`: as many evenly spaced blocks as `operations`, in ascending order.",
+            "`sequential`; `random`, with the distribution set by `distribution`; `stride`: sequential with gaps; the \
+             key `stride` sets the distance between block starts. At the end of the area, the pattern restarts one \
+             block further to reach every block. `spaced`: `operations` evenly spaced blocks in order.",
             "[\"sequential\", \"random\"]",
             |io, text| Ok(io.pattern = word(text, "sequential, random, stride or spaced")?),
         ),
@@ -53,7 +53,7 @@ parameters! {
     /// `read`, `write`, reads and writes in percent (`70/30`), `rewrite`, `trim`, `zero`, or shares of reads,
     /// writes, trims and zeroing.
     mix: Mix = Mix::READS => {
-        words: "read/write mix: shares of reads, writes, trims and zeroing, or rewrite",
+        words: "read/write mix: shares of reads, writes, trims and write-zeroes, or rewrite",
         form: Form::Mix,
         need: Need::UnlessFactor,
         example: "mix = \"70/30\"",
@@ -64,10 +64,10 @@ parameters! {
         },
         factor: work(
             "`read`, `write`, two percentages that add up to 100 (`70/30`), or `rewrite`: read, change and write back \
-             each block, counted once. `trim` discards blocks of a device and punches holes into a file; `zero` writes \
-             zeros without transferring data. Both destroy data and need the same consent as writes; Assay rewrites \
-             the area before each of their trials. `read/60:write/30:trim/10` mixes them: Assay draws each operation \
-             by these shares.",
+             each block, counted as one operation. `trim` discards blocks of a device or punches holes in a file; \
+             `zero` zeroes blocks without transferring data (write-zeroes). Both destroy data and need the same \
+             consent as writes; Assay rewrites the area before each such trial. `read/60:write/30:trim/10` mixes \
+             operations: Assay draws each operation at random with these shares.",
             "[\"read\", \"write\", \"70/30\"]",
             |io, text| Ok(io.mix = text.parse()?),
         ),
@@ -75,15 +75,15 @@ parameters! {
 
     /// Bytes of one operation, or sizes with the share that each has.
     block_size: Size = Bytes(4096).into() => {
-        words: "block size, or several sizes with their share of the operations",
+        words: "block size, or several sizes with their shares of the operations",
         form: Form::Sizes { least: Bytes(1), most: size::LARGEST },
         need: Need::UnlessFactor,
         example: "block_size = \"4 KiB\"",
         background: { need: Need::Always, example: "block_size = \"1 MiB\"", },
         factor: choice::<Asked>(
-            "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70%, 64 KiB 30%`; \
-             or sizes per direction: `read 4 KiB; write 64 KiB`. With several sizes, the smallest aligns random \
-             offsets, latencies cover all sizes, and rates count the bytes of each operation.",
+            "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70%, 64 KiB 30%`; or \
+             sizes per direction: `read 4 KiB; write 64 KiB`. With several sizes, random offsets are multiples of the \
+             smallest size, latencies cover all sizes, and bandwidth counts the bytes of each operation.",
             "[\"4 KiB\", \"64 KiB\", \"1 MiB\"]",
             |io, text| Ok(io.block_size = text.parse()?),
         )
@@ -138,15 +138,15 @@ parameters! {
     /// Which bytes are written.
     #[serde(default)]
     compressibility: Content = Content::Random => {
-        words: "data to write, and its compressible share",
+        words: "compressible share of the written data, or like:DIR",
         form: Form::Content,
         example: "compressibility = \"50%\"",
-        background: { example: "compressibility = \"random\"", },
+        background: { example: "compressibility = \"0%\"", },
         factor: work(
-            "`random`: incompressible; `zero`: fully compressible; or the compressible share of each block, such as \
-             `50%`: the last half of every 4 KiB is zeros, the rest random. Reads get the same data: Assay fills the \
-             area with it, and refills it after a workload with other data.",
-            "[\"random\", \"50%\", \"zero\"]",
+            "`0%`: random data; `100%`: zeros; at `50%`, the second half of every 4 KiB is zeros, the first half random. \
+             With --set, like:DIR measures the compressibility of the files below DIR. For reads, Assay fills the area \
+             with the same kind of data, and refills the area after a workload with other data.",
+            "[\"0%\", \"50%\", \"100%\"]",
             |io, text| Ok(io.compressibility = text.parse()?),
         ),
         job: |io, job| job.content = io.compressibility,
@@ -161,9 +161,9 @@ parameters! {
         example: "duplicates = \"30%\"",
         background: {},
         factor: work(
-            "Whole percent: the probability that a written block of 4 KiB duplicates one of 256 blocks. All threads of \
-             a trial share these blocks, other trials have different ones, and each is equally likely. Every other \
-             block is unique. Compressibility applies to duplicates too. The data for reads has no duplicates.",
+            "Integer percentage: the probability that a written 4 KiB block is a copy of one of 256 blocks, each \
+             equally likely. All threads of a trial share these blocks; each trial uses different blocks. All other \
+             blocks are unique. Compressibility applies to duplicates, too. Data for reads has no duplicates.",
             "[\"0%\", \"30%\"]",
             |io, text| Ok(io.duplicates = text.parse()?),
         ),
@@ -182,10 +182,10 @@ parameters! {
         background: {},
         factor: work(
             "`none`: when the kernel completes it; `fdatasync`: after an fdatasync per write; `fdatasync:8`: an \
-             fdatasync after every eighth write of a thread, whose latency covers both (2 to 1000000). At a higher \
-             queue depth, that fdatasync covers its own write and all completed writes. `fsync` and `fsync:8`: the \
-             same with fsync, which writes all metadata. `o_dsync` and `o_sync`: each write completes when its data, \
-             or data and all metadata, are on the medium, as with the open(2) flag.",
+             fdatasync after every eighth write of a thread, included in the latency of that write (2 to 1000000). At \
+             a higher queue depth, the fdatasync covers its own write and all completed writes. `fsync` and `fsync:8`: \
+             the same with fsync, which also writes all metadata. `o_dsync` and `o_sync`: each write completes when \
+             its data (`o_sync`: and all metadata) is on the medium, as with the open(2) flags.",
             "[\"none\", \"fdatasync\", \"fdatasync:8\", \"fsync\", \"o_dsync\", \"o_sync\"]",
             |io, text| Ok(io.sync = text.parse()?),
         ),
@@ -216,10 +216,10 @@ parameters! {
         background: {},
         factor: work(
             "Operations start at this rate even if earlier ones have not completed; `queue_depth` limits each thread. \
-             Assay reports two latencies: *response* from the intended start, as a user sees it, and *service* from \
-             submission, as `latency`. After the trial, Assay issues overdue operations for at most a quarter of its \
-             time. The rest counts as never issued, with the time waited so far. A thread sleeps until 50 us before a \
-             start; from 20,000 starts per second and thread on, it uses a whole CPU.",
+             Assay reports two times: *response* time from the intended start, as a user sees it, and *service* time \
+             from submission (the `latency` metrics). After the trial, Assay issues overdue operations for at most a \
+             quarter of the trial duration. The rest count as never issued, with their wait up to that point. A thread \
+             sleeps until 50 us before a start; at 20,000 or more starts/s per thread, it uses a whole CPU.",
             "[\"1000/s\", \"2000/s\", \"4000/s\"]",
             rate::set,
         )
@@ -233,12 +233,13 @@ parameters! {
     /// How the intended starts of a rate are spread.
     #[serde(default, skip_serializing_if = "is_usual")]
     arrival_process: Arrivals = Arrivals::Fixed => {
-        words: "arrival process of the starts; fixed by default",
+        words: "arrival process of the operations; fixed by default",
         form: Form::Word(|| vec!["fixed", "poisson"]),
         example: "arrival_process = \"poisson\"",
         background: {},
         factor: work(
-            "`fixed`: at equal intervals; `poisson`: at random, like many independent users. Requires `arrival_rate`.",
+            "`fixed`: equal intervals; `poisson`: random intervals, like many independent users. Requires \
+             `arrival_rate`.",
             "[\"fixed\", \"poisson\"]",
             |io, text| Ok(io.arrival_process = word(text, "fixed or poisson")?),
         ),
@@ -248,12 +249,12 @@ parameters! {
     /// Time that a slot rests between its operations, in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     think_time: Option<Time> = None => {
-        words: "think time between completion and the next operation of a slot",
+        words: "think time between an operation's completion and the next operation of its queue slot",
         form: Form::Time { least: Time(1000) },
         example: "think_time = \"1 ms\"",
         background: {},
         factor: work(
-            "A time with its unit; each slot of the queue depth pauses this long. Latency excludes it.",
+            "A time with its unit. Each queue slot pauses this long after an operation. Latency excludes think time.",
             "[\"100 us\", \"1 ms\"]",
             |io, text| Ok(io.think_time = Some(text.parse()?)),
         ),
@@ -266,7 +267,7 @@ parameters! {
     /// Operations in flight of which so many have completed before any is looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch_complete_min: Option<u32> = None => {
-        words: "minimum completions per wait; more than 1 saves CPU time but increases latency; 1 by default",
+        words: "minimum completions per wait; values above 1 save CPU time but increase latency; 1 by default",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
         example: "batch_complete_min = 32",
         job: wait::tell,
@@ -278,14 +279,14 @@ parameters! {
     /// What the queues of `io_uring` are polled for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Poll> = None => {
-        words: "polling of io_uring, instead of system calls and interrupts",
+        words: "io_uring polling, instead of system calls and interrupts",
         form: Form::Word(|| vec!["none", "sqpoll", "iopoll"]),
         example: "poll = \"sqpoll\"",
         factor: choice(
             "`none`: a thread submits with system calls and sleeps until a completion; `sqpoll`: a kernel thread per \
              queue polls for submissions (SQPOLL) and sleeps after an idle second; Assay reports its CPU time; \
-             `iopoll`: the waiting thread polls the device (IOPOLL), which requires direct reads and writes and a \
-             device with poll queues. Any of these levels, also `none`, selects `io_uring` unless you set the engine.",
+             `iopoll`: the waiting thread polls the device (IOPOLL), which requires direct I/O and a device with poll \
+             queues. Any of these levels, including `none`, selects `io_uring` unless you set the engine.",
             "[\"none\", \"sqpoll\", \"iopoll\"]",
             |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
         ),
@@ -303,20 +304,20 @@ parameters! {
         example: "pin = true",
         factor: choice(
             "`true`: Assay pins the first thread to the first CPU that this process may use, the second to the second, \
-             and so on. More threads than CPUs wrap around, and trial notes report it. `false`: the kernel schedules \
-             them.",
+             and so on. If there are more threads than CPUs, the assignment wraps around, and the trial notes report \
+             this. `false`: the kernel places the threads.",
             "[false, true]",
             |io, text| Ok(io.pin = word(text, "true or false")?),
         ),
         job: |io, job| job.pin = io.pin,
-        told: |io| io.pin.then(|| "each thread pinned to a CPU".to_owned()),
+        told: |io| io.pin.then(|| "threads pinned to CPUs".to_owned()),
         kept: pin,
     }
 
     /// Time that is counted; a share of the budget where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     runtime: Option<Time> = None => {
-        words: "measurement window of a trial; a share of the budget by default",
+        words: "measurement window of a trial; by default, a share of the budget",
         form: Form::Time { least: Time(1) },
         example: "runtime = \"10 s\"",
     }
@@ -348,11 +349,11 @@ parameters! {
         example: "distribution = \"zipf:1.2\"",
         background: {},
         factor: work::<Asked>(
-            "`uniform`: all blocks equally; `zipf:1.2`: the block of rank k in proportion to 1/k^1.2; `pareto:0.2`: \
-             80% of the operations on 20% of the blocks, recursively, as in fio; `zoned:80/20:20/80`: 80% of the \
-             operations on the first 20% of the area, uniform within each zone; `zoned:50/5:30/15:20/80`: the same \
-             with several consecutive zones. zipf and pareto scatter the ranks over the area, differently per trial, \
-             and include every block.",
+            "`uniform`: all blocks equally likely; `zipf:1.2`: the block of rank k with a probability proportional to \
+             1/k^1.2; `pareto:0.2`: 80% of the operations on 20% of the blocks, recursively, as in fio; \
+             `zoned:80/20:20/80`: 80% of the operations on the first 20% of the area, uniform within each zone; \
+             `zoned:50/5:30/15:20/80`: several consecutive zones. With zipf and pareto, Assay scatters the ranks over \
+             all blocks of the area, differently in each trial.",
             "[\"uniform\", \"zipf:1.2\", \"zoned:80/20:20/80\"]",
             |io, text| Ok(io.distribution = text.parse()?),
         )
@@ -376,7 +377,7 @@ parameters! {
             |io, text| Ok(io.align = Some(text.parse()?)),
         ),
         job: |io, job| job.align_bytes = io.align.unwrap_or_default().0,
-        told: |io| io.aligned().map(|bytes| format!("at multiples of {bytes}")),
+        told: |io| io.aligned().map(|bytes| format!("aligned to {bytes}")),
         fio: fio_line::align,
         kept: align,
     }
@@ -394,28 +395,27 @@ parameters! {
             |io, text| Ok(io.stride = Some(text.parse()?)),
         ),
         job: |io, job| job.stride_bytes = io.stride.unwrap_or_default().0,
-        told: |io| io.strides().map(|bytes| format!("a block each {bytes}")),
+        told: |io| io.strides().map(|bytes| format!("one block per {bytes}")),
         kept: stride,
     }
 
     /// What reads and writes share of their places.
     #[serde(default, skip_serializing_if = "is_usual")]
     rw_split: Apart = Apart::None => {
-        words: "separation of reads and writes in a mix",
+        words: "separation of reads and writes in a mixed workload",
         form: Form::Word(|| vec!["none", "positions", "halves"]),
         example: "rw_split = \"halves\"",
         background: {},
         factor: work(
-            "`none`: each operation continues where the previous one ended, of either type; `positions`: reads and \
-             writes have separate positions in the same area, as in fio; `halves`: reads use the first half of the \
-             area and writes the second.",
+            "`none`: reads and writes share one position; `positions`: reads and writes have separate positions in the \
+             same area, as in fio; `halves`: reads use the first half of the area and writes the second.",
             "[\"none\", \"halves\"]",
             |io, text| Ok(io.rw_split = word(text, "none, positions or halves")?),
         ),
         job: |io, job| job.apart = io.rw_split,
         told: |io| match io.rw_split {
             Apart::None => None,
-            Apart::Positions => Some("reads and writes each in their own sequence".to_owned()),
+            Apart::Positions => Some("separate positions for reads and writes".to_owned()),
             Apart::Halves => Some("reads in the first half of the area, writes in the second".to_owned()),
         },
         kept: rw_split,
@@ -424,7 +424,7 @@ parameters! {
     /// Whether what was written is read again and compared.
     #[serde(default, skip_serializing_if = "is_usual")]
     verify: bool = false => {
-        words: "read back and verify all written data after each trial, outside its time",
+        words: "read back and verify all written data after each trial, outside the measured time",
         form: Form::Flag,
         example: "verify = true",
         told: |io| verify::stamps(io).then(|| "verified".to_owned()),
@@ -579,8 +579,8 @@ mod tests {
             (Pattern::Sequential, false, false),
         ] {
             let words = of(pattern).words();
-            assert_eq!(words.contains("at multiples of 8 KiB"), multiples, "{words}");
-            assert_eq!(words.contains("a block each 64 KiB"), gaps, "{words}");
+            assert_eq!(words.contains("aligned to 8 KiB"), multiples, "{words}");
+            assert_eq!(words.contains("one block per 64 KiB"), gaps, "{words}");
             assert_eq!(of(pattern).is_shaped(), multiples || gaps, "{words}");
         }
     }

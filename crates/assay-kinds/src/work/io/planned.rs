@@ -164,7 +164,7 @@ impl Runs for Planned {
     /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
     fn words(&self) -> String {
         if self.is_only_watched() {
-            return "nothing ran: Assay observed the production workload".to_owned();
+            return "Assay only observed the production workload".to_owned();
         }
         let mix = operations::planned_words(self.mix);
         let sync = operations::sync_words(self.sync, " with");
@@ -250,7 +250,7 @@ impl Runs for Planned {
         if ["queue_depth", "threads"].into_iter().any(is_level) {
             // The trial ends late instead.
             return Some(format!(
-                "one operation takes {ms:.1} ms here: {asked} in flight may end after the trial's time"
+                "one operation takes {ms:.1} ms, so {asked} operations in flight may not complete within the trial"
             ));
         }
         if self.threads > 1 && self.queue_depth == 1 {
@@ -259,7 +259,8 @@ impl Runs for Planned {
             self.queue_depth = (affordable / self.threads).max(1);
         }
         Some(format!(
-            "depth {} of {asked}: one operation takes {ms:.1} ms here, more would not drain in time",
+            "queue depth {} instead of {asked}: one operation takes {ms:.1} ms, so a deeper queue would not complete \
+             in time",
             self.in_flight()
         ))
     }
@@ -322,7 +323,7 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     let needed = io.block_size.largest().0 * u64::from(io.threads) * parts;
     if offer.area.length < needed {
         return Some(format!(
-            "the area of {} is smaller than one operation of {}",
+            "the area ({}) is too small: {} are needed for one block per thread; increase area.size",
             Bytes(offer.area.length),
             Bytes(needed)
         ));
@@ -342,11 +343,11 @@ fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         return None;
     }
     if offer.engine.name == Engine::Simulated {
-        return Some("a simulated drive stores no data to read back".to_owned());
+        return Some("verify: a simulated drive stores no data".to_owned());
     }
     if !offer.area.start.is_multiple_of(verify::SECTOR_BYTES) {
         return Some(format!(
-            "verified data need whole sectors of {}, but the area starts within one",
+            "verify: the area must start at a multiple of the sector size ({})",
             Bytes(verify::SECTOR_BYTES)
         ));
     }
@@ -359,14 +360,14 @@ fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
     if !io.direct {
         return None;
     }
-    let needs = format!("direct I/O here needs multiples of {}", Bytes(unit));
+    let needs = format!("direct I/O requires multiples of {}", Bytes(unit));
     if !io.block_size.is_multiple_of(unit) {
-        return Some(format!("{needs}; the operation has {}", io.block_size));
+        return Some(format!("{needs}, but block_size is {}", io.block_size));
     }
     let stride = io.strides().map(|own| ("stride", own));
-    let align = io.aligned().map(|own| ("key align", own));
+    let align = io.aligned().map(|own| ("align", own));
     let (name, own) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
-    Some(format!("{needs}; the {name} has {own}"))
+    Some(format!("{needs}, but {name} is {own}"))
 }
 
 /// Why evenly spaced places cannot be gone to one after another.
@@ -375,7 +376,7 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
         return None;
     }
     let Some(places) = io.operations else {
-        return Some("pattern spaced needs a number of operations".to_owned());
+        return Some("pattern spaced requires operations".to_owned());
     };
     if io.in_flight() > 1 {
         return Some("pattern spaced runs one operation at a time".to_owned());
@@ -383,7 +384,7 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
     let blocks = area_bytes / io.block_size.largest().0.max(1);
     (blocks < places).then(|| {
         format!(
-            "the area of {} has {} blocks of {}, too few for {} operations",
+            "the area of {} has only {} blocks of {}, too few for {} operations",
             Bytes(area_bytes),
             show::count(blocks),
             io.block_size,
@@ -417,7 +418,7 @@ pub(super) fn kind(engine: Engine, law: Option<assay_load::Law>) -> Result<Engin
         (Some(law), _) => Ok(EngineKind::Simulated(law)),
         (None, Engine::Psync) => Ok(EngineKind::Psync),
         (None, Engine::IoUring) => Ok(EngineKind::IoUring),
-        (None, Engine::Simulated) => Err("the simulated drive has no law".to_owned()),
+        (None, Engine::Simulated) => Err("the simulated drive has no model".to_owned()),
         (None, Engine::None) => Err("there is nothing to run".to_owned()),
     }
 }

@@ -28,8 +28,8 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
 pub(super) fn told(io: &Asked) -> Option<String> {
     match io.polled() {
         Poll::None => None,
-        Poll::Sqpoll => Some("submission polled for by the kernel".to_owned()),
-        Poll::Iopoll => Some("completions polled for".to_owned()),
+        Poll::Sqpoll => Some("submission polled by the kernel (SQPOLL)".to_owned()),
+        Poll::Iopoll => Some("polled completions (IOPOLL)".to_owned()),
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn fio(io: &Asked) -> Vec<String> {
 fn misfit(io: &Asked) -> Option<Unfit> {
     let poll = io.polled();
     if poll != Poll::None && io.engine == AskedEngine::Psync {
-        let message = "poll: only io_uring supports polling, psync does not";
+        let message = "poll requires engine io_uring, not psync";
         return Some(unfit("engine", message, Some("use engine = \"io_uring\"")));
     }
     if poll != Poll::Iopoll {
@@ -56,7 +56,7 @@ fn misfit(io: &Asked) -> Option<Unfit> {
         let message = "poll: iopoll needs direct I/O";
         return Some(unfit("direct", message, Some("use direct = true")));
     }
-    let message = "poll: iopoll supports only reads and writes: no sync, no trim, no zeroing";
+    let message = "poll: iopoll supports only reads and writes, without sync, trim or zeroing";
     if io.sync != WriteSync::None {
         return Some(unfit("sync", message, Some("remove sync")));
     }
@@ -101,8 +101,8 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
             return Some("poll: a simulated drive has no queues to poll".to_owned());
         }
         _ => {
-            let why = offer.engine.note.as_deref().unwrap_or("it is unavailable here");
-            return Some(format!("poll: only io_uring supports polling; {why}"));
+            let why = offer.engine.note.as_deref().unwrap_or("io_uring is unavailable");
+            return Some(format!("poll requires io_uring: {why}"));
         }
     }
     if poll != Poll::Iopoll {
@@ -120,12 +120,12 @@ pub(super) fn taken(share: f64) -> String {
     /// A thread that polls takes more, where it is counted.
     const COUNTED: f64 = 0.001;
     if share < COUNTED {
-        return "the processor time of the threads of the kernel that submit is in none of these numbers: \
-                this kernel does not count it for the process (Linux 5.12 does)"
+        return "CPU time excludes the kernel's submission threads, which this kernel does not attribute to the process \
+                (Linux 5.12 and later do)"
             .to_owned();
     }
     format!(
-        "threads of the kernel, those that submit among them, took {} of the processor time that is told",
+        "kernel threads, including submission threads, used {} of the reported CPU time",
         show::percent(100.0 * share)
     )
 }
@@ -182,13 +182,13 @@ mod tests {
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
         let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
-        one(&psync, &[], "io/poll", "psync does not");
-        one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "psync does not");
+        one(&psync, &[], "io/poll", "not psync");
+        one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "not psync");
         one(&Asked { direct: false, ..polls(Poll::Iopoll) }, &[], "io/poll", "needs direct I/O");
         let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Iopoll) };
-        one(&synced, &[], "io/poll", "no sync");
+        one(&synced, &[], "io/poll", "without sync");
         let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Iopoll) };
-        one(&trims, &[], "io/poll", "no sync");
+        one(&trims, &[], "io/poll", "without sync");
     }
 
     fn planned(
@@ -247,11 +247,11 @@ mod tests {
         };
         for (poll, word) in [(Poll::Sqpoll, "--sqthread_poll=1"), (Poll::Iopoll, "--hipri=1")] {
             assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
-            assert!(told(&polls(poll)).unwrap().contains("polled for"));
+            assert!(told(&polls(poll)).unwrap().contains("polled"));
         }
         for none in [Asked::some(), polls(Poll::None)] {
             assert!(job(&none) == Poll::None && fio(&none).is_empty() && told(&none).is_none());
         }
-        assert!(taken(0.42).contains("42") && taken(0.0).contains("none of these numbers"));
+        assert!(taken(0.42).contains("42") && taken(0.0).contains("CPU time excludes"));
     }
 }

@@ -87,10 +87,10 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
 /// What is told of it in a list of what is run.
 pub(super) fn told(io: &Asked) -> Option<String> {
     let words = match io.arrival_process {
-        Arrivals::Fixed => "at even distances",
-        Arrivals::Poisson => "at random distances (Poisson)",
+        Arrivals::Fixed => "at equal intervals",
+        Arrivals::Poisson => "at random intervals (Poisson)",
     };
-    io.arrival_rate.map(|rate| format!("{} per second {words}", show::count(rate.0)))
+    io.arrival_rate.map(|rate| format!("{} starts per second {words}", show::count(rate.0)))
 }
 
 /// What later is late, in words.

@@ -61,8 +61,8 @@ fn words(recorded: &Recorded) -> String {
     let missing = match recorded.dropped {
         0 => String::new(),
         lost => format!(
-            " Another {} ({}) are counted and not in the recording: they came faster than they were read, or only the \
-             kernel's own counters have them.",
+            " The recording lacks another {} requests ({}), which arrived faster than Assay could read them or appear \
+             only in the kernel's counters.",
             show::count(lost),
             show::share(recorded.missing())
         ),
@@ -100,41 +100,41 @@ fn class_words(name: &str, of: &OfClass, all: u64) -> String {
     if of.bytes == 0 {
         return format!("{share} {name}");
     }
-    let half = |size: u64| format!(", half below {}", show::bytes(size.saturating_mul(2)));
+    let half = |size: u64| format!(", median below {}", show::bytes(size.saturating_mul(2)));
     let size = match of.sizes.len() {
         1 => format!(", {} each", show::bytes(of.bytes / of.requests.max(1))),
         _ => of.median_size().map_or_else(String::new, half),
     };
     let order = show::share(of.in_order as f64 / of.requests.max(1) as f64);
     format!(
-        "{share} {name}{size}, {order} of them in order, {} touched",
+        "{share} {name}{size}, {order} sequential, working set {}",
         show::bytes(of.touched_bytes)
     )
 }
 
 const LEGEND: [&str; 4] = [
-    "In order: begins where one of the last 64 of its class ended. Touched: bytes of the units of the device (at \
-     least 4 KiB) that anything of the class touched. Again: bytes of requests that began in a unit that the class \
-     had touched before.",
-    "In flight: the mean over the recording (Little: time from arrival to end, summed, over the span). Bursts: \
-     variance over mean of how many arrive in a tenth of a second; 1 of independent arrivals, more of bursts.",
-    "Waited for: requests that the kernel marks as such (REQ_SYNC); ahead: read ahead of who may want them.",
-    "The recording has times, classes, places and sizes; no names and no contents.",
+    "Sequential: requests that start where one of the last 64 requests of the class ended. Working set: bytes of all \
+     device units (at least 4 KiB) that the class accessed. Reused: share of the bytes in requests that start in a \
+     previously accessed unit.",
+    "In flight: the mean over the recording (Little's law). Bursts: variance divided by mean of the arrivals per 0.1 \
+     s; 1 for independent arrivals, higher for bursty arrivals.",
+    "Sync: requests that the kernel marks as synchronous (REQ_SYNC). Ahead: read-ahead requests.",
+    "The recording contains times, classes, offsets and sizes, but no file names or data.",
 ];
 
 const FIGURE: FactsFigure = FactsFigure {
     about: About {
-        name: "requests",
-        summary: "recorded requests by class: rates, working set, sizes, distances, order, re-use, bursts",
-        text: "For a result of `assay watch --record-trace`: arrivals and touched bytes over time, shares of sizes \
-               and distances in powers of two, sequential requests, re-use within a class, and bursts of arrivals. \
-               With more than six classes, the figure shows those with the most requests.",
+        name: "trace",
+        summary: "recorded requests by class: rates, working set, sizes, distances, sequential share, reuse, bursts",
+        text: "For a result of `assay watch --record-trace`: arrivals and working set over time, sizes and distances \
+               in powers of two, sequential requests, reuse within a class, and bursts of arrivals. The figure shows \
+               the six classes with the most requests.",
     },
     leads: true,
 };
 
 impl Shows for Facts {
-    const KEY: &'static str = "requests";
+    const KEY: &'static str = "trace";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
@@ -208,12 +208,12 @@ impl Facts {
             Column::new("per second", Unit::Grade),
             Column::new("bytes", Unit::Bytes),
             Column::new("mean size", Unit::Bytes),
-            Column::new("in order", Unit::Share),
-            Column::new("touched", Unit::Bytes),
-            Column::new("again", Unit::Share),
+            Column::new("sequential", Unit::Share),
+            Column::new("working set", Unit::Bytes),
+            Column::new("reused", Unit::Share),
             Column::new("in flight", Unit::Grade),
             Column::new("bursts", Unit::Grade),
-            Column::new("waited for", Unit::Share),
+            Column::new("sync", Unit::Share),
             Column::new("ahead", Unit::Share),
             Column::new("failed", Unit::Count),
         ];
@@ -255,8 +255,8 @@ impl Facts {
     fn distances(&self) -> Part {
         let mut part = part("distances", self.shares("from", |of| &of.distances));
         part.remarks = vec![
-            "From the end of the request before it to its beginning, in either direction, in the order in which \
-             requests of a class ended; 0 B: none between them."
+            "Distance from the end of the previous completed request of the class to the start of the request, in \
+             either direction; 0 B: sequential."
                 .to_owned(),
         ];
         part
@@ -344,10 +344,10 @@ mod tests {
             text.starts_with("Recorded 81 requests of sda in 2 s: 74.1% read, 4 KiB each"),
             "{text}"
         );
-        assert!(text.contains("24.7% write, 4 KiB each, 0% of them in order"), "{text}");
-        assert!(text.contains("1.23% flush") && !text.contains("not in the recording"), "{text}");
+        assert!(text.contains("24.7% write, 4 KiB each, 0% sequential"), "{text}");
+        assert!(text.contains("1.23% flush") && !text.contains("The recording lacks"), "{text}");
         let lost = facts(19).text;
-        assert!(lost.contains("Another 19 (19%) are counted and not in the recording"), "{lost}");
+        assert!(lost.contains("The recording lacks another 19 requests (19%)"), "{lost}");
     }
 
     #[test]

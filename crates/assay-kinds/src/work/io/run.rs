@@ -123,7 +123,7 @@ fn workers(outcome: &Outcome) -> Option<String> {
     }
     (share >= TOLD_SHARE).then(|| {
         format!(
-            "workers of the kernel took {} of the processor time: operations were passed on to them",
+            "kernel workers used {} of the CPU time, because io_uring passed operations to kernel workers",
             show::percent(100.0 * share)
         )
     })

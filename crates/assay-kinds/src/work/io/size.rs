@@ -138,7 +138,7 @@ impl FromStr for Size {
         let (reads, writes) =
             (reads.trim().strip_prefix("read "), writes.trim().strip_prefix("write "));
         let (Some(reads), Some(writes)) = (reads, writes) else {
-            return Err(format!("`{text}`: use for example read 4 KiB; write 64 KiB"));
+            return Err(format!("`{text}`: use a form such as read 4 KiB; write 64 KiB"));
         };
         let (reads, writes) = (shares(reads)?, shares(writes)?);
         // Where both are alike they are not two.
@@ -169,8 +169,7 @@ fn shares(text: &str) -> Result<Vec<Part>, String> {
 }
 
 fn part(text: &str) -> Result<Part, String> {
-    let advice =
-        || format!("`{text}` is not a size with its share; use for example 4KiB/70:64KiB/30");
+    let advice = || format!("`{text}` is not a size with a share; example: 4KiB/70:64KiB/30");
     let (bytes, percent) = text.split_once('/').ok_or_else(advice)?;
     let percent = percent.trim().parse::<u8>().ok().filter(|percent| (1..=100).contains(percent));
     Ok(Part { bytes: within(bytes)?, percent: percent.ok_or_else(advice)? })
@@ -181,7 +180,7 @@ fn within(text: &str) -> Result<Bytes, String> {
     if (Bytes(1)..=LARGEST).contains(&bytes) {
         return Ok(bytes);
     }
-    Err(format!("an operation has {} to {LARGEST}, not {bytes}", Bytes(1)))
+    Err(format!("block_size must be {} to {LARGEST}, not {bytes}", Bytes(1)))
 }
 
 impl TryFrom<String> for Size {
@@ -230,9 +229,9 @@ mod tests {
             ("4KiB/70:4096B/30", "duplicate size 4 KiB"),
             ("4 KiB, 8 KiB", ""),
             ("70%", "not a unit"),
-            ("4KiB/0:8KiB/100", "is not a size with its share"),
+            ("4KiB/0:8KiB/100", "is not a size with a share"),
             ("4KiB/50:2GiB/50", "1 B to 1 GiB, not 2 GiB"),
-            ("4KiB/50.5:8KiB/49.5", "is not a size with its share"),
+            ("4KiB/50.5:8KiB/49.5", "is not a size with a share"),
             ("read 4 KiB", ""),
             ("read 4 KiB; 8 KiB", "read 4 KiB; write 64 KiB"),
             ("4 XB", ""),

@@ -22,31 +22,36 @@ pub const SECTOR_BYTES: u64 = 512;
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.compressibility != Content::Random {
-        let text = format!("verified data need random content, not {}", io.compressibility);
+        let text = format!(
+            "verification requires random data (compressibility 0%), not {}",
+            io.compressibility
+        );
         return told("compressibility", text, "remove compressibility");
     }
     if io.duplicates != Duplicates::NONE {
-        let text = "verified data cannot have duplicate blocks".to_owned();
+        let text = "verification does not support duplicate blocks".to_owned();
         return told("duplicates", text, "remove duplicates");
     }
     if io.mix.clears() {
-        let text = "verified data cannot be trimmed or zeroed".to_owned();
+        let text = "verification does not support trims or zeroing".to_owned();
         return told("mix", text, "use mix = \"write\"");
     }
     let Some(size) = io.block_size.one() else {
-        let text = "verified data need one block size".to_owned();
+        let text = "verification requires a single block size".to_owned();
         return told("block_size", text, "use block_size = \"4 KiB\"");
     };
     if !size.0.is_multiple_of(SECTOR_BYTES) {
         let sector = Bytes(SECTOR_BYTES);
         let text =
-            format!("verified data need whole sectors of {sector}; the operation has {size}");
+            format!("verification requires whole sectors of {sector}, but block_size is {size}");
         return told("block_size", text, "use block_size = \"4 KiB\"");
     }
     let steps = [("align", io.align, "remove align"), ("stride", io.stride, "remove stride")];
     let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
     let (key, _, hint) = steps.into_iter().find(|(_, step, _)| reaches(*step))?;
-    let text = format!("verified blocks cannot overlap, but {key} is not a multiple of {size}");
+    let text = format!(
+        "verification requires blocks that do not overlap, but {key} is not a multiple of {size}"
+    );
     told(key, text, hint)
 }
 
@@ -109,8 +114,8 @@ pub fn faults(found: &Verified) -> String {
 /// A wrong block in words: where, what is wrong, what should stand there and what does.
 pub fn example(wrong: &WrongData) -> String {
     let what = match (wrong.fault, wrong.bits) {
-        (Fault::Flipped, Some(1)) => "1 bit is turned".to_owned(),
-        (Fault::Flipped, Some(bits)) => format!("{bits} bits are turned"),
+        (Fault::Flipped, Some(1)) => "1 bit is flipped".to_owned(),
+        (Fault::Flipped, Some(bits)) => format!("{bits} bits are flipped"),
         (fault, _) => fault_words(fault).to_owned(),
     };
     let write = |own: &Stood| {
@@ -118,18 +123,18 @@ pub fn example(wrong: &WrongData) -> String {
         let (number, thread) = (own.operation.saturating_add(1), own.thread.saturating_add(1));
         format!("operation {} of thread {thread}", show::count(number))
     };
-    let expected = wrong.expected.as_ref().map(|own| format!("; {} belongs there", write(own)));
+    let expected = wrong.expected.as_ref().map(|own| format!("; expected {}", write(own)));
     let found = wrong.found.as_ref().map(|own| {
         let is_astray = own.of_bytes != wrong.at_bytes;
         let place = if is_astray {
-            format!(", which belongs to byte {}", show::count(own.of_bytes))
+            format!(" for byte {}", show::count(own.of_bytes))
         } else {
             String::new()
         };
-        format!("; {} lies there{place}", write(own))
+        format!("; found {}{place}", write(own))
     });
     format!(
-        "at byte {} {what}{}{}",
+        "at byte {}, {what}{}{}",
         show::count(wrong.at_bytes),
         expected.unwrap_or_default(),
         found.unwrap_or_default()
@@ -139,13 +144,13 @@ pub fn example(wrong: &WrongData) -> String {
 /// What is wrong, after a place.
 const fn fault_words(fault: Fault) -> &'static str {
     match fault {
-        Fault::Torn => "parts of different writes lie in one block",
-        Fault::Stale => "an older write lies there, and the last one is lost",
-        Fault::Misplaced => "what belongs elsewhere lies there",
-        Fault::Zeroed => "there are zeros",
-        Fault::Flipped => "bits are turned",
-        Fault::Foreign => "there is what no write of the run put there",
-        Fault::Unreadable => "nothing can be read",
+        Fault::Torn => "the block contains parts of different writes",
+        Fault::Stale => "the block contains an older write, and the last write is lost",
+        Fault::Misplaced => "the block contains data for another place",
+        Fault::Zeroed => "the block contains zeros",
+        Fault::Flipped => "bits are flipped",
+        Fault::Foreign => "the block contains data that this run did not write",
+        Fault::Unreadable => "the block is unreadable",
     }
 }
 
@@ -153,27 +158,25 @@ const fn fault_words(fault: Fault) -> &'static str {
 pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
     let mut told = Vec::new();
     if found.cut_short {
-        told.push(format!("it was ended after {} blocks", show::count(found.read)));
+        told.push(format!("the verification stopped after {} blocks", show::count(found.read)));
     }
     if found.ambiguous > 0 {
         told.push(format!(
-            "of {} blocks one write or another may stand, because it is not known which of them came last: \
-             either was taken",
+            "for {} blocks with overlapping writes, the last write is unknown, so Assay accepted any of these writes",
             show::count(found.ambiguous)
         ));
     }
     if let Some(settled) = found.settled {
         told.push(format!(
-            "the run was ended from outside: it is known of {} operations that they had been carried out, \
-             and what came behind them may stand or not; {} blocks hold some of it; where power was lost, \
-             what a cache had not written down yet may be gone",
+            "the run was killed: {} operations are known to have completed; later operations, which affected {} \
+             blocks, may or may not have completed; after a power loss, cached data may be missing",
             show::count(settled),
             show::count(found.unconfirmed)
         ));
     }
     if !is_direct {
         told.push(
-            "the page cache was asked to forget and may have answered: what lies on the medium is not known"
+            "the page cache may have served the reads although Assay dropped it; the data on the medium is unknown"
                 .to_owned(),
         );
     }
@@ -201,22 +204,19 @@ mod tests {
     fn a_wrong_block_is_one_sentence() {
         assert_eq!(
             example(&wrong(Fault::Stale)),
-            "at byte 8,192 an older write lies there, and the last one is lost; operation 5,000 of thread 1 \
-             belongs there; operation 12 of thread 1 lies there"
+            "at byte 8,192, the block contains an older write, and the last write is lost; expected operation 5,000 of \
+             thread 1; found operation 12 of thread 1"
         );
         let found = Some(Stood { thread: 1, operation: 0, of_bytes: 4096 });
         let told = example(&WrongData { found, ..wrong(Fault::Misplaced) });
-        assert!(
-            told.ends_with("operation 1 of thread 2 lies there, which belongs to byte 4,096"),
-            "{told}"
-        );
+        assert!(told.ends_with("found operation 1 of thread 2 for byte 4,096"), "{told}");
         let bare = WrongData { expected: None, found: None, ..wrong(Fault::Flipped) };
-        assert_eq!(example(&bare), "at byte 8,192 3 bits are turned");
+        assert_eq!(example(&bare), "at byte 8,192, 3 bits are flipped");
         let one = WrongData { bits: Some(1), ..bare };
-        assert_eq!(example(&one), "at byte 8,192 1 bit is turned");
+        assert_eq!(example(&one), "at byte 8,192, 1 bit is flipped");
         let (thread, operation) = (u32::MAX, u64::MAX);
         let found = Some(Stood { thread, operation, of_bytes: 0 });
-        assert!(example(&WrongData { found, ..bare }).ends_with("which belongs to byte 0"));
+        assert!(example(&WrongData { found, ..bare }).ends_with("for byte 0"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
 }
 
 pub(super) fn told(io: &Asked) -> Option<String> {
-    several(io).map(|count| format!("{count} completions waited for at once (longer latencies)"))
+    several(io).map(|count| format!("waits for {count} completions at once (higher latencies)"))
 }
 
 pub(super) fn fio(io: &Asked) -> Vec<String> {
@@ -37,14 +37,14 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
         let message = format!(
             "batch_complete_min: {count} operations cannot complete at once at queue depth {depth}"
         );
-        to.value(&own, message, Some("use a queue_depth of at least this number".to_owned()));
+        to.value(&own, message, Some("increase queue_depth to at least this number".to_owned()));
     }
     let varied = |key: &str| study.factors.contains_key(key);
     let is_paced =
         io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
     if is_paced && !to.is_wrong(&own) {
-        let message = "batch_complete_min does not work with arrival_rate or think_time: each completion needs \
-                       immediate handling";
+        let message = "batch_complete_min does not work with arrival_rate or think_time, which need each completion \
+                       immediately";
         to.value(&own, message.to_owned(), Some("remove batch_complete_min".to_owned()));
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         let several = waits(64, 32);
         assert_eq!(job(&several), 32);
         assert_eq!(fio(&several), ["--iodepth_batch_complete_min=32"]);
-        assert!(told(&several).unwrap().contains("longer latencies"));
+        assert!(told(&several).unwrap().contains("higher latencies"));
         for one in [Asked::some(), waits(64, 1)] {
             assert!(job(&one) == 1 && fio(&one).is_empty() && told(&one).is_none());
         }

@@ -76,7 +76,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
         let seen = own.iter().filter(|(_, arrived)| *arrived).count();
         if (seen as f64) < LEAST_LOADED * own.len() as f64 || own.is_empty() {
             return Err(format!(
-                "the load stalled: bytes went {way} in {seen} of {} half seconds",
+                "the load stalled: data moved {way} in only {seen} of {} half-second intervals",
                 own.len()
             ));
         }
@@ -101,7 +101,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
     let intended = run.job.time_ns / probe_ns.max(1);
     if (in_window as f64) < LEAST_SENT * intended as f64 || in_window < FEWEST {
         return Err(format!(
-            "the probe stalled: {in_window} of {intended} datagrams were sent in time"
+            "the probe stalled: Assay sent only {in_window} of {intended} datagrams on time"
         ));
     }
     let mut latencies = histogram()?;
@@ -119,7 +119,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
         // What came back until the end was answered: the others were dropped on the way.
         let who =
             if silent_since >= FEWEST { "the peer was lost" } else { "the link drops too much" };
-        return Err(format!("{who}: {lost} of {sent} datagrams did not come back"));
+        return Err(format!("{who}: {lost} of {sent} datagrams were not returned"));
     }
     let [up, down] = rates;
     Ok((PhaseDetail { run, sent, lost, up, down }, latencies))
@@ -202,7 +202,7 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
     all.extend(mean(&added).map(|mean| (ADDED, Presence::Present(mean))));
     all.extend(mean(&trips).map(|mean| (TRIPS_PER_MINUTE, Presence::Present(mean))));
     for load in Load::ALL.into_iter().filter(|load| of_load(*load).is_none()) {
-        let reason = format!("the study has no phase {}", load.name());
+        let reason = format!("the study does not have the phase {}", load.name());
         all.extend(metrics::of_phase(load).map(|own| (own, Presence::absent(reason.clone()))));
     }
     let worst = tails.into_iter().reduce(|one, other| one.both(&other, |a, b| a.max(*b)));
@@ -220,7 +220,7 @@ fn quantile(latencies: &Histogram<u64>, q: f64) -> Presence<f64> {
         return Presence::Present(latencies.value_at_quantile(q) as f64);
     }
     let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
-    Presence::absent(format!("needs {needed} probes per trial, had {}", show::count(had)))
+    Presence::absent(format!("needs {needed} probes per trial, but had only {}", show::count(had)))
 }
 
 /// Rows per second of the run, a class a phase: every probe that came back, the ramp's included.

@@ -15,9 +15,9 @@ pub(super) const LOSSY: OwnRule = OwnRule {
     about: About {
         name: "packet-loss",
         summary: "many latency probes were lost",
-        text: "Latency and grade of a link use only the datagrams that came back. A short queue that drops a tenth or \
-               more has low latency but is not a good link: dropped data are sent again. Use a lower rate, or give the \
-               queue more bytes.",
+        text: "The latency and grade of a link use only the returned datagrams. A short queue that drops 10% or more \
+               has low latency but does not make a good link, because TCP resends dropped data. Use a lower rate or a \
+               larger queue.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],
@@ -30,12 +30,12 @@ fn doubt(_: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
     let worst = lost.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
     Some(Doubt {
         what: format!(
-            "up to {} of the datagrams were lost in phase {}",
+            "up to {} of the datagrams in phase {} were lost",
             show::percent(100.0 * share(worst)),
             worst.run.job.load.name()
         ),
         trials: lost.len(),
-        why: "latency covers only datagrams that came back".to_owned(),
+        why: "latency covers only returned datagrams".to_owned(),
         invalid: false,
     })
 }
@@ -91,10 +91,10 @@ mod tests {
     #[test]
     fn what_did_not_come_back_is_told() {
         let found = lost(&[0, 47, 20]).unwrap();
-        assert_eq!(found.what, "up to 24% of the datagrams were lost in phase up");
+        assert_eq!(found.what, "up to 24% of the datagrams in phase up were lost");
         assert_eq!(
             (found.trials, found.why.as_str()),
-            (2, "latency covers only datagrams that came back")
+            (2, "latency covers only returned datagrams")
         );
     }
 }

@@ -25,38 +25,37 @@ pub struct Of {
 pub const ADDED: Metric = metric(
     "added_latency_ns",
     Better::Lower,
-    "latency that load adds",
-    "median round trip under load minus that of the idle link, mean of the directions loaded alone; at least 0.1 ms, \
-     the resolution",
+    "added latency under load",
+    "median round-trip time under load minus the idle median, mean of upload and download; at least 0.1 ms",
 );
 pub const ADDED_TAIL: Metric = metric(
     "added_latency_p95_ns",
     Better::Lower,
-    "p95 of the latency that load adds",
-    "p95 round trip under load minus the median of the idle link, of the worse direction; at least 0.1 ms",
+    "p95 added latency under load",
+    "p95 round-trip time under load minus the idle median, in the worse direction; at least 0.1 ms",
 );
 const TRIPS: Metric = metric(
     "round_trips_per_min",
     Better::Higher,
     "round trips per minute under load",
-    "60 s over the median round trip, mean of the directions loaded alone (RPM): about 100 is poor",
+    "60 s divided by the median round-trip time, mean of upload and download (RPM); about 100 is poor",
 );
 pub const UP_RATE: Metric = rate(
     "up_bits_per_s",
-    "rate up",
-    "bits per second that reached the peer, loaded up alone, ramp included",
+    "upload rate",
+    "upload rate at the peer in bits per second, including the ramp",
 );
 const DOWN_RATE: Metric = rate(
     "down_bits_per_s",
-    "rate down",
-    "bits per second from the peer, loaded down alone, ramp included",
+    "download rate",
+    "download rate in bits per second, including the ramp",
 );
 const BOTH_UP: Metric =
-    rate("both_up_bits_per_s", "rate up of both", "bits per second up with both directions loaded");
+    rate("both_up_bits_per_s", "bidirectional upload rate", "upload rate under bidirectional load");
 const BOTH_DOWN: Metric = rate(
     "both_down_bits_per_s",
-    "rate down of both",
-    "bits per second down with both directions loaded",
+    "bidirectional download rate",
+    "download rate under bidirectional load",
 );
 
 const fn rate(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
@@ -109,31 +108,31 @@ macro_rules! phase {
         Of {
             half: time(
                 concat!($name, "_rtt_p50_ns"),
-                concat!("median round trip ", $how),
-                concat!("median round trip, ", $how),
+                concat!("median round-trip time ", $how),
+                concat!("median round-trip time ", $how),
             ),
             tail: time(
                 concat!($name, "_rtt_p95_ns"),
-                concat!("p95 round trip ", $how),
-                concat!("p95 round trip, ", $how),
+                concat!("p95 round-trip time ", $how),
+                concat!("p95 round-trip time ", $how),
             ),
             far: time(
                 concat!($name, "_rtt_p99_ns"),
-                concat!("p99 round trip ", $how),
-                concat!("p99 round trip, ", $how),
+                concat!("p99 round-trip time ", $how),
+                concat!("p99 round-trip time ", $how),
             ),
             most: time(
                 concat!($name, "_rtt_max_ns"),
-                concat!("longest round trip ", $how),
-                concat!("slowest probe, ", $how),
+                concat!("maximum round-trip time ", $how),
+                concat!("maximum round-trip time ", $how),
             ),
             added,
             added_tail,
             lost: metric(
                 concat!($name, "_lost_share"),
                 Better::Lower,
-                concat!("probes lost ", $how),
-                concat!("share of lost probes, ", $how),
+                concat!("probe loss ", $how),
+                concat!("share of lost probes ", $how),
             ),
         }
     }};
@@ -144,23 +143,23 @@ macro_rules! phase {
             [
                 Some(time(
                     concat!($name, "_added_ns"),
-                    concat!("latency added ", $how),
-                    concat!("median round trip minus that of the idle link, ", $how),
+                    concat!("added latency ", $how),
+                    concat!("median round-trip time minus the idle median ", $how),
                 )),
                 Some(time(
                     concat!($name, "_added_p95_ns"),
-                    concat!("p95 latency added ", $how),
-                    concat!("p95 round trip minus the median of the idle link, ", $how),
+                    concat!("p95 added latency ", $how),
+                    concat!("p95 round-trip time minus the idle median ", $how),
                 )),
             ]
         )
     };
 }
 
-const IDLE: Of = phase!("idle", "of the idle link", [None, None]);
-const UP: Of = phase!("up", "loaded up");
-const DOWN: Of = phase!("down", "loaded down");
-const BOTH: Of = phase!("both", "loaded both ways");
+const IDLE: Of = phase!("idle", "on the idle link", [None, None]);
+const UP: Of = phase!("up", "under upload");
+const DOWN: Of = phase!("down", "under download");
+const BOTH: Of = phase!("both", "under bidirectional load");
 
 const fn some(metric: Option<Metric>) -> Metric {
     match metric {

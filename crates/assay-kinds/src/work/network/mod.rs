@@ -28,7 +28,7 @@ pub use parameters::Asked;
 pub use planned::Planned;
 
 /// The peer of the laboratory, as study files name it.
-pub const LAB: &str = "lab";
+pub const LAB: &str = "local";
 /// Of a quick look; as many probes as the 95th percentile needs, and some more.
 const QUICK_PHASE: Time = Time(2_500_000_000);
 const QUICK_PROBE: Time = Time(8_000_000);
@@ -77,13 +77,10 @@ impl Asked {
     /// Why it cannot be done.
     fn obstacle(&self) -> Option<String> {
         if !self.phases.contains(&Load::Idle) {
-            return Some("added latency needs an idle baseline: add idle to the phases".into());
+            return Some("added latency requires an idle phase; add idle to phases".into());
         }
         if self.phases.len() < 2 {
-            return Some(
-                "an idle link alone shows no added latency: add up, down or both to the phases"
-                    .into(),
-            );
+            return Some("added latency requires load; add up, down or both to phases".into());
         }
         if !self.shaper.is_none() && self.interface.is_none() {
             return Some("shaper needs an interface, such as interface = \"eth0\"".into());
@@ -96,13 +93,13 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "network",
         summary: "latency of a network link, idle and under load",
-        text: "Assay sends datagrams at a steady pace to a peer (`assay peer` on the other end), which returns them. \
-               One phase measures the idle link. Further phases load it with TCP streams up, down, and both ways. \
-               Assay fixes the number of streams and their congestion control, because an algorithm that limits \
-               queueing would hide a deep buffer. Only probes within the window of arriving data count. Assay reports \
-               their loss and the achieved rate with the latency. A trial fails if the load stops, a probe stalls or \
-               the peer is lost. With `peer = \"lab\"`, as set by `--scratch`, Assay creates and removes three network \
-               namespaces with a slow link and a deep buffer.",
+        text: "Assay sends datagrams at a fixed rate to a peer (`assay peer` on the other end), which returns them. \
+               One phase measures the idle link. Further phases load the link with TCP streams: upload, download, and \
+               both. Assay fixes the number of streams and their congestion control, because an algorithm that limits \
+               queueing would hide a deep buffer. Assay counts only probes sent while load data arrives. Assay reports \
+               latency together with probe loss and the achieved rates. A trial fails if the load stops, the probe \
+               stalls or the peer does not respond. With `peer = \"lab\"`, as set by `--scratch`, Assay creates and \
+               removes three network namespaces with a slow link and a deep buffer.",
     };
     const KEYS: &'static Fields = &Fields { label: "network", rows: parameters::KEYS };
     const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";

@@ -36,7 +36,7 @@ asked! {
             example: "peer = \"192.168.1.2:7710\"",
             factor: work(
                 "`HOST:PORT`, with an IPv6 address in brackets; or `lab` for temporary local namespaces. Both ends \
-                 need the same token: ASSAY_PEER_TOKEN, or the file that ASSAY_PEER_TOKEN_FILE names.",
+                 need the same token, in ASSAY_PEER_TOKEN or in the file named by ASSAY_PEER_TOKEN_FILE.",
                 "[\"192.168.1.2:7710\"]",
                 set_peer,
             ),
@@ -46,7 +46,7 @@ asked! {
         #[serde(default = "usual_streams")]
         streams: u32 = USUAL_STREAMS => {
             key: "streams",
-            words: "TCP streams per direction that load the link",
+            words: "number of TCP streams per direction that load the link",
             form: Form::Whole { least: 1, most: MOST_STREAMS as u64 },
             example: "streams = 16",
             factor: work(
@@ -65,7 +65,7 @@ asked! {
             example: "congestion_control = \"cubic\"",
             factor: work(
                 "The kernel's name, such as `cubic`, `reno` or `bbr`; Assay sets and verifies it per stream. BBR \
-                 itself limits queueing and so hides a deep buffer.",
+                 limits queueing itself and therefore hides a deep buffer.",
                 "[\"cubic\", \"bbr\"]",
                 set_congestion,
             ),
@@ -75,7 +75,7 @@ asked! {
         #[serde(default = "all_phases")]
         phases: Vec<Load> = all_phases() => {
             key: "phases",
-            words: "directions of load, one after the other; always include idle",
+            words: "load phases, in order; always include idle",
             form: Form::Names(|| vec!["idle", "up", "down", "both"]),
             example: "phases = [\"idle\", \"up\"]",
         }
@@ -93,7 +93,7 @@ asked! {
         #[serde(default = "usual_probe")]
         probe_interval: Time = USUAL_PROBE => {
             key: "probe_interval",
-            words: "time between two probe datagrams",
+            words: "interval between probe datagrams",
             form: Form::Time { least: Time(5_000_000) },
             example: "probe_interval = \"20 ms\"",
         }
@@ -103,7 +103,7 @@ asked! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {
             key: INTERFACE,
-            words: "interface to shape (outgoing traffic)",
+            words: "interface whose outgoing traffic Assay shapes",
             form: Form::Text,
             example: "interface = \"eth0\"",
             factor: choice(
@@ -117,15 +117,15 @@ asked! {
         #[serde(default = "unshaped", skip_serializing_if = "Shaper::is_none")]
         shaper: Shaper = Shaper::NONE => {
             key: SHAPER,
-            words: "outgoing rate limit of the interface, which moves the queue here and shortens it (as root)",
+            words: "outgoing rate limit of the interface, which moves the queue from the modem to this machine and \
+                    shortens it (as root)",
             form: Form::Text,
             example: "shaper = \"95%\"",
             factor: choice(
                 "`none`; a share of the measured upload rate, such as `95%`; or a rate such as `4 Mbit/s`. Assay uses \
-                 cake if the kernel has it, otherwise HTB with fq_codel, otherwise TBF with a queue of 20 ms in bytes. \
-                 A leading word selects one: `cake 95%`, `fq_codel 95%`, `tbf 95%`, and `deep 95%` for a plain \
-                 rate limit with a queue of 750 ms. Assay sets it before a trial, verifies it after the trial, and \
-                 removes it.",
+                 cake if the kernel has it, otherwise HTB with fq_codel, otherwise TBF with a 20 ms queue. A prefix \
+                 selects the method: `cake:95%`, `fq_codel:95%`, `tbf:95%`, or `deep:95%` for a plain rate limit with \
+                 a queue of 750 ms. Assay sets the limit before each trial, then verifies and removes it.",
                 "[\"none\", \"80%\", \"95%\"]",
                 set_shaper,
             )
@@ -168,7 +168,7 @@ fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {
     });
     if port.is_none() {
         return Err(format!(
-            "`{text}` is not a peer address; use for example 192.168.1.2:{}, or lab",
+            "`{text}` is not a peer address; example: 192.168.1.2:{}, or lab",
             protocol::PORT
         ));
     }
@@ -197,7 +197,7 @@ fn written(text: &str) -> Option<String> {
 fn set_interface(own: &mut Asked, text: &str) -> Result<(), String> {
     let fits = |sign: char| sign.is_ascii_graphic() && !['/', ':', '%'].contains(&sign);
     if !(1..=15).contains(&text.len()) || !text.chars().all(fits) || text.starts_with('-') {
-        return Err(format!("`{text}` is not an interface name; ip link lists them"));
+        return Err(format!("`{text}` is not an interface name; use one from `ip link`"));
     }
     own.interface = Some(text.to_owned());
     Ok(())

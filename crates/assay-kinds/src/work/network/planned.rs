@@ -27,8 +27,8 @@ const SHORTEST_NS: u64 = 2_000_000_000;
 
 /// What no such line says.
 const NOT_SAID: &[&str] = &[
-    "flent and ping do not report whether the load was active while they measured",
-    "how the way out was shaped: assay plan --commands has those lines with the levels",
+    "flent and ping do not report whether the load was active during the whole measurement",
+    "for shaping commands, see the levels in assay plan --commands",
 ];
 
 /// A loaded link, as it will be run.
@@ -69,7 +69,7 @@ impl Planned {
             format!("; {interface} limited to {}{}", self.shaper, rate.unwrap_or_default())
         });
         format!(
-            "link to {peer}: {} for {} each, {} TCP streams per direction ({}), a probe every {}{}",
+            "link to {peer}: {}, {} each, {} TCP streams per direction ({}), a probe every {}{}",
             phases.join(", "),
             Time(self.phase_ns),
             self.streams,
@@ -133,9 +133,7 @@ impl Planned {
         let ran = self.load(run, &[job])?;
         let up = ran.phases.first().map_or(BitRate(0), |run| carried(&run.up_bytes, job.ramp_ns));
         if up.0 == 0 && !ran.stopped {
-            return Err(
-                "the link carries no upload: no byte of its load reached the peer".to_owned()
-            );
+            return Err("no upload data reached the peer".to_owned());
         }
         let bits = MILLION * 8 * 1_000_000_000;
         Ok(bits / on_the_wire(up).0.max(1))
@@ -154,8 +152,8 @@ impl Planned {
 /// What to do where nobody named a peer.
 pub(super) fn no_peer() -> String {
     format!(
-        "a link needs a peer; start `assay peer --listen ADDRESS:{port}` on another machine and use --set \
-         peer=ADDRESS:{port}, or try --scratch",
+        "no peer; start `assay peer --listen ADDRESS:{port}` on another machine and use --set peer=ADDRESS:{port}, or \
+         try --scratch",
         port = protocol::PORT
     )
 }
@@ -239,7 +237,7 @@ impl Runs for Planned {
         self.rate = Some(BitRate(rate.0 / 1000 * 1000));
         (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {
             format!(
-                "the measured capacity of the link is {} up, headers included: shares refer to it",
+                "shares refer to the measured upload capacity of {}, including headers",
                 BitRate(rate.0 / 1000 * 1000)
             )
         })
@@ -269,7 +267,7 @@ impl Runs for Planned {
         let line = format!("upload_streams={streams}");
         let words = ["flent", "tcp_nup", "-l", &seconds, "-H", host, "--test-parameter", &line];
         let mut remarks = vec![
-            "netserver of netperf runs on the other end, and the probe is ping".to_owned(),
+            "run netserver (netperf) on the other end; the probe is ping".to_owned(),
             format!(
                 "congestion control: sysctl net.ipv4.tcp_congestion_control={}",
                 self.congestion
@@ -279,12 +277,12 @@ impl Runs for Planned {
             && let Some(first) = shaped.shaper.candidates(shaped.base).first()
         {
             let acts = first.acts(shaped.namespace.as_deref(), &shaped.interface);
-            remarks.extend(acts.iter().map(|act| format!("before it: {act}")));
+            remarks.extend(acts.iter().map(|act| format!("first: {act}")));
         }
         if self.shaper.is_share() && self.rate.is_none() {
             let interface = self.interface.as_deref().unwrap_or_default();
             remarks.push(format!(
-                "before it: limit {interface} to {} of the link's measured upload capacity (tc qdisc)",
+                "first, limit {interface} to {} of the measured upload capacity of the link (tc qdisc)",
                 self.shaper
             ));
         }

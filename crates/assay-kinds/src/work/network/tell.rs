@@ -24,29 +24,29 @@ pub(super) static SHOWN: ShownNumbers =
 
 static OVER_THE_PHASES: OwnFigure = OwnFigure {
     about: About {
-        name: "links",
-        summary: "round trips over time while a link is idle, loaded up, down and both ways",
-        text: "One line per configuration, from its first complete trial: the mean round trip of each second. Shading \
-               marks the phases and their ramps, which Assay does not count. A figure below shows the data that the \
-               streams moved in each second.",
+        name: "network",
+        summary: "round-trip times of a link that is idle or under upload, download or bidirectional load",
+        text: "Each line shows the mean round-trip time per second in the first complete trial of a configuration. \
+               Shading marks the phases and their ramps; Assay excludes the ramps. A second figure shows the data \
+               that the streams moved in each second.",
     },
     known_by: ADDED.name,
     timeline: Timeline {
-        along: "seconds of the phases",
+        along: "time over all phases, seconds",
         reading: "One line per configuration, from its first complete trial, with a point per second. Shading marks \
-                  the phases; the ramp at the beginning of each is not counted.",
+                  the phases; the ramp at the start of each phase is excluded.",
         figures: &[
             TimelineFigure {
                 name: "latency",
-                title: "round trips over time",
-                values: "mean round trip",
+                title: "round-trip times over time",
+                values: "mean round-trip time",
                 metric: "latency_mean_ns",
                 amount: DrawnAmount::MeanLatency,
                 phases: &[phase(Load::Idle), phase(Load::Up), phase(Load::Down), phase(Load::Both)],
             },
             TimelineFigure {
                 name: "rate",
-                title: "data that the streams moved over time",
+                title: "data moved by the streams over time",
                 values: "data moved",
                 metric: UP_RATE.name,
                 amount: DrawnAmount::Bits,
@@ -85,8 +85,8 @@ fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
     let up = of(Load::Up);
     let up = [
         ("up max", up.most, Unit::Nanoseconds),
-        ("rate up", UP_RATE, Unit::BitsPerS),
-        ("up lost", up.lost, Unit::Share),
+        ("upload", UP_RATE, Unit::BitsPerS),
+        ("up loss", up.lost, Unit::Share),
     ];
     let up = up.map(|(title, metric, unit)| (title.to_owned(), metric, unit));
     trips.chain(up.into_iter().filter(|_| loads.contains(&Load::Up))).collect()
@@ -106,9 +106,9 @@ fn number(row: &NumberedRow<'_>, metric: &Metric) -> Option<f64> {
 
 fn legend() -> String {
     format!(
-        "Round trips of datagrams: p50 and p95. The added latency is against the idle link; the rate counts data that \
-         reached the peer under upload load alone, and the loss counts the datagrams of that phase. Grade, by the \
-         mean of the latency that up and down add: {SCALE}."
+        "Round-trip times of datagrams: p50 and p95. Added latency is relative to the idle link. The upload rate and \
+         the loss come from the upload phase. The grade depends on the mean added latency of upload and download: \
+         {SCALE}."
     )
 }
 
@@ -127,8 +127,8 @@ fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
     Some(BestRow {
         of: best.of.clone(),
         text: format!(
-            "has the highest rate ({rate} up) of those that add less than {} to p95 of the round trips up. To make it \
-             permanent:",
+            "has the highest upload rate ({rate}) of the configurations that add less than {} to the p95 round-trip \
+             time under upload. To make it permanent:",
             show::duration(SHORT_NS)
         ),
         lines: best.lasting.to_vec(),
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!(
             headings,
             [
-                "grade", "added", "idle p50", "idle p95", "up p50", "up p95", "up max", "rate up",
-                "up lost"
+                "grade", "added", "idle p50", "idle p95", "up p50", "up p95", "up max", "upload",
+                "up loss"
             ]
         );
         assert_eq!(
@@ -213,13 +213,13 @@ mod tests {
         assert_eq!(found.of.arm["shaper"], "95%");
         assert_eq!(
             found.text,
-            "has the highest rate (4.5 Mbit/s up) of those that add less than 30 ms to p95 of the round trips up. To \
-             make it permanent:"
+            "has the highest upload rate (4.5 Mbit/s) of the configurations that add less than 30 ms to the p95 \
+             round-trip time under upload. To make it permanent:"
         );
         assert_eq!(found.lines, lines);
         // What is not shaped is nothing to choose, and neither is what bloats.
         assert_eq!(best(&numbers(vec![row("none", &short, &[])])), None);
-        assert_eq!(best(&numbers(vec![row("deep 95%", &none, &lines)])), None);
+        assert_eq!(best(&numbers(vec![row("deep:95%", &none, &lines)])), None);
         assert_eq!(best(&numbers(vec![row("95%", &of(30e6, 4e6), &lines)])), None);
     }
 

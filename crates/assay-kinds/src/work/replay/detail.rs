@@ -151,7 +151,7 @@ impl Fidelity {
             }
             (apart(played.bytes, recorded.bytes) > MOST_BYTES_SHARE).then(|| {
                 let [played, recorded] = [played, recorded].map(|count| Bytes(count.bytes));
-                format!("{played} were replayed of {recorded} ({name})")
+                format!("{played} of {recorded} ({name}) were replayed")
             })
         });
         let rest = [self.timing(), self.pacing(), self.places(), self.lacking()];
@@ -172,14 +172,14 @@ impl Fidelity {
         if self.recorded_ns > 0 && apart(self.replayed_ns, self.recorded_ns) > MOST_DURATION_SHARE {
             let [played, recorded] =
                 [self.replayed_ns, self.recorded_ns].map(|span| show::duration(span as f64));
-            return Some(format!("it took {played} instead of {recorded}"));
+            return Some(format!("the replay took {played} instead of {recorded}"));
         }
         self.lateness()
     }
 
     fn lateness(&self) -> Option<String> {
         let late = self.late_share.filter(|share| *share > MOST_LATE_SHARE)?;
-        Some(format!("{} of the starts were late", show::share(late)))
+        Some(format!("{} of the requests started late", show::share(late)))
     }
 
     /// Paced: where it was not the recorded gaps that were waited.
@@ -187,7 +187,7 @@ impl Fidelity {
         let added = self.dependent?.added_share;
         if added > MOST_ADDED_SHARE {
             return Some(format!(
-                "late starts added {} of the time of waiting requests",
+                "late starts added {} to the waiting time of dependent requests",
                 show::share(added)
             ));
         }
@@ -198,7 +198,7 @@ impl Fidelity {
         let changed = self.adjusted.distances_changed;
         (changed > MOST_JUMPS_CHANGED).then(|| {
             format!(
-                "{}: {} of the steps from one request to the next have another length",
+                "{}: {} of the distances between consecutive requests changed",
                 self.placing.words(),
                 show::share(changed)
             )

@@ -92,13 +92,12 @@ const fn usual_depth() -> u32 {
 const CLOCK: OwnParameter<Asked> = OwnParameter::new(
     [
         "timing",
-        "start of requests: open (as recorded), dependent (after their predecessors) or closed (as fast as possible)",
-        "`open`: at the recorded times, scaled, regardless of the target. Assay then reports two latencies, *response* \
-         from the intended start and *service* from submission. `dependent`: after the same delay as in the recording, \
-         counted from the completion that it plausibly waited for, so a faster target gets more load. Assay guesses \
-         that completion: the latest one of the same type (reads, or changes) at most 100 ms before, one request per \
-         completion, otherwise the start of the previous request. `closed`: in the recorded order, each as soon as a \
-         slot is free.",
+        "start of requests: open (as recorded), dependent (after predecessors) or closed (as fast as possible)",
+        "`open`: at the recorded times, scaled, regardless of the target. Assay then reports *response* time from the \
+         intended start and *service* time from submission. `dependent`: each request starts at its recorded delay \
+         after the completion that it probably waited for, so a faster target gets more load. Assay infers this \
+         completion: the latest of the same type (reads, or changes) in the previous 100 ms, for one request only; \
+         otherwise, the previous start. `closed`: in recorded order, each request as soon as a slot is free.",
     ],
     "[\"open\", \"dependent\", \"closed\"]",
     true,
@@ -112,8 +111,8 @@ const SCALE: OwnParameter<Asked> = OwnParameter::new(
     [
         "speed",
         "replay speed relative to the recording",
-        "`2x` replays it in half the time, `0.5x` in twice the time; from 0.01x to 100x. It has no effect with timing \
-         closed.",
+        "`2x` replays the trace in half the time, `0.5x` in twice the time; from 0.01x to 100x. Has no effect with \
+         timing closed.",
     ],
     "[\"1x\", \"2x\", \"4x\"]",
     true,
@@ -147,7 +146,7 @@ static KEYS: Fields = Fields {
         field(
             "trace_length",
             Form::Time { least: Time(1_000_000) },
-            "length of the trace to replay, from its start; all of it by default",
+            "length of the trace to replay, from its start; the whole trace by default",
             "trace_length = \"60 s\"",
         ),
         field(
@@ -165,7 +164,7 @@ static KEYS: Fields = Fields {
         field(
             "source",
             Form::Own(&source::FORM),
-            "trace identity; Assay sets it when it resolves the study, and then replays no other trace",
+            "trace identity; Assay sets this key when it resolves the study, and then accepts no other trace",
             source::KEY_EXAMPLE,
         ),
     ],
@@ -175,15 +174,15 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "replay",
         summary: "replay of a recorded trace",
-        text: "One thread replays the trace of `assay watch DEVICE --record-trace NAME`, each request with its time, \
-               type, size and offset. Flushes become fdatasync; a forced write (FUA) becomes a write followed by \
-               fdatasync, counted once; written data are random. Offsets do not change if the area is as large as the \
-               recorded device. They are shifted if the area fits all touched blocks, and otherwise folded modulo the \
-               area in whole MiB. Assay rounds offsets and sizes outwards for direct I/O. Before the clock starts, it \
-               loads at most 8 million requests, using 64 bytes of memory each (92 if paced). Each class (reads, \
-               writes, flushes, trims, zeroings) and all together get rows and a verdict, by mean response or, without \
-               a clock, mean latency. Assay reports replay fidelity with the numbers, and rule `replay-mismatch` \
-               invalidates numbers of an unfaithful replay.",
+        text: "One thread replays a trace from `assay watch DEVICE --record-trace NAME`, each request with its \
+               recorded time, type, size and offset. Flushes become fdatasync; a forced write (FUA) becomes a write \
+               followed by fdatasync, counted once; written data is random. Offsets do not change if the area is as \
+               large as the recorded device. Otherwise, Assay shifts the offsets if the area fits all accessed blocks; \
+               if not, Assay folds the offsets modulo the area in whole MiB. Assay rounds offsets and sizes outwards \
+               for direct I/O. Before the replay starts, Assay loads at most 8 million requests, using 64 bytes of \
+               memory each (92 with timing dependent). Each class (reads, writes, flushes, trims, write-zeroes) and \
+               the total have their own rows and verdicts. Verdicts compare the mean response time with timing open, \
+               otherwise the mean latency. Rule `replay-mismatch` invalidates numbers of an inaccurate replay.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =
@@ -224,11 +223,11 @@ fn touch(source: Option<&Source>, direct: bool) -> Touch {
 /// When and how fast, in words.
 fn pace_words(clock: Clock, scale: Scale) -> String {
     match clock {
-        Clock::Open if scale == Scale::ONE => "at its recorded times".to_owned(),
-        Clock::Open => format!("at its recorded times, {scale} as fast"),
-        Clock::Dependent if scale == Scale::ONE => "each after what it waited for".to_owned(),
-        Clock::Dependent => format!("each after what it waited for, {scale} as fast"),
-        Clock::Closed => "as fast as it goes".to_owned(),
+        Clock::Open if scale == Scale::ONE => "at the recorded times".to_owned(),
+        Clock::Open => format!("at the recorded times, {scale} as fast"),
+        Clock::Dependent if scale == Scale::ONE => "each request after its predecessor".to_owned(),
+        Clock::Dependent => format!("each request after its predecessor, {scale} as fast"),
+        Clock::Closed => "as fast as possible".to_owned(),
     }
 }
 
@@ -241,9 +240,9 @@ impl Asked {
 
 impl kind::Asks for Asked {
     fn words(&self) -> String {
-        let span = self.trace_length.map_or_else(String::new, |span| format!("its first {span}, "));
+        let span = self.trace_length.map_or_else(String::new, |span| format!("the first {span}, "));
         format!(
-            "the recorded load {}, {span}{}, at most {} in flight",
+            "replay of trace {}, {span}{}, at most {} in flight",
             self.trace,
             pace_words(self.timing, self.speed),
             self.queue_depth

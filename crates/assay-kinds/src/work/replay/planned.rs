@@ -61,8 +61,8 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
         return Err(format!("the trace {} was not loaded", asked.trace));
     };
     if asked.timing == Clock::Dependent && source.queued_ns == 0 {
-        return Err("the trace has no end times (no fio log has), so dependencies are unknown; use timing = \"open\" or \
-                    \"closed\""
+        return Err("the trace has no completion times (like all fio logs), so dependencies are unknown; use timing = \
+                    \"open\" or \"closed\""
             .to_owned());
     }
     if source.changes() && !offer.area.written {
@@ -77,13 +77,13 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
     let alignment = offer.direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
     let unit_bytes = alignment.max(SECTOR);
     if !offer.area.start.is_multiple_of(unit_bytes) {
-        return Err(format!("the area does not begin at a multiple of {}", Bytes(unit_bytes)));
+        return Err(format!("the area does not start at a multiple of {}", Bytes(unit_bytes)));
     }
     let placing = Placing::of(source, offer.area.length, unit_bytes)?;
     let memory = slot_bytes(source, unit_bytes).saturating_mul(u64::from(asked.queue_depth));
     if memory > MOST_MEMORY {
         return Err(format!(
-            "{} requests of up to {} in flight need {} of memory; the maximum is {}; use a smaller queue_depth",
+            "{} requests of up to {} in flight need {} of memory, more than the limit of {}; use a smaller queue_depth",
             asked.queue_depth,
             Bytes(source.largest_bytes),
             Bytes(memory),
@@ -103,7 +103,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
     };
     let is_slow = offer.engine.name == Engine::Psync && asked.queue_depth > 1;
     let note = is_slow.then(|| {
-        "without io_uring Assay replays one request at a time, so later ones wait".to_owned()
+        "without io_uring, Assay replays one request at a time, so other requests wait".to_owned()
     });
     Ok((planned, note))
 }
@@ -130,7 +130,7 @@ impl Runs for Planned {
     fn words(&self) -> String {
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
-            "{} requests of {} recorded in {} ({}), {}, at most {} in flight, {}, {}, {way}",
+            "{} requests of {}, recorded in {} ({}), {}, at most {} in flight, {}, {}, {way}",
             show::count(self.source.requests()),
             self.source.device,
             show::duration(self.source.length_ns as f64),
@@ -167,7 +167,7 @@ impl Runs for Planned {
     fn lacks(&self, class: &Class) -> Option<String> {
         let is_of = |act: &Act| io::class_name(act.class()) == class.key;
         let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
-        (!has).then(|| format!("the trace has no {}", class.words))
+        (!has).then(|| format!("the trace contains no {}", class.words))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -222,19 +222,23 @@ impl Runs for Planned {
             format!("--direct={}", u8::from(self.direct)),
         ];
         let mut remarks = vec![
-            format!("the log: assay export {0} --format fio-iolog > {0}.log", self.source.id),
-            "fio replays recorded offsets, without folding them".to_owned(),
+            format!(
+                "to create the log: assay export {0} --format fio-iolog > {0}.log",
+                self.source.id
+            ),
+            "fio replays recorded offsets and does not fold them into the area".to_owned(),
         ];
         if self.clock == Clock::Dependent {
-            remarks.push("fio starts each at its recorded time, without dependencies".to_owned());
+            remarks
+                .push("fio starts requests at recorded times and ignores dependencies".to_owned());
         }
         if !self.source.parts.is_empty() {
-            remarks.push("fio has one target for all devices of its log".to_owned());
+            remarks.push("fio uses one target for all devices of the log".to_owned());
         }
         CommandLine { words, remarks }
     }
 
     fn not_said(&self) -> &'static [&'static str] {
-        &["zeroing without data has no line in such a log"]
+        &["a fio log cannot contain write-zeroes"]
     }
 }

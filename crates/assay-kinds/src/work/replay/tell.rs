@@ -45,9 +45,9 @@ impl Tells for Planned {
 /// What was played, in a sentence.
 fn words(own: &Fidelity, trials: usize) -> String {
     let of = if trials > 1 {
-        format!("the trial with the lowest fidelity (of {trials})")
+        format!("the trial with the lowest fidelity of {trials}")
     } else {
-        "its trial".to_owned()
+        "the trial".to_owned()
     };
     let sum = |count: fn(&Beside) -> u64| {
         let all = own.requests.values().map(count);
@@ -58,21 +58,21 @@ fn words(own: &Fidelity, trials: usize) -> String {
     let timing = own.ks_distance.map_or_else(String::new, |distance| {
         let behind = own.max_delay_ns.unwrap_or_default();
         format!(
-            ", KS distance of arrivals {distance:.3}, at most {} late",
+            ", KS distance of arrival times {distance:.3}, at most {} late",
             show::duration(behind as f64)
         )
     });
     let pacing = own.dependent.as_ref().map_or_else(String::new, pacing_words);
     let changed = [
         (own.skipped, "cannot be replayed"),
-        (own.adjusted.rounded, "were rounded to what direct I/O needs"),
+        (own.adjusted.rounded, "were rounded for direct I/O"),
         (own.adjusted.clipped, "were clipped"),
     ];
     let changed = changed.iter().filter(|(count, _)| *count > 0);
     let changed = changed
         .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
     format!(
-        "Replay by {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
+        "Replay in {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|one| one.replayed.operations),
         sum(|one| one.recorded.operations),
         own.placing.words()
@@ -83,21 +83,21 @@ fn words(own: &Fidelity, trials: usize) -> String {
 fn pacing_words(own: &Paced) -> String {
     let [recorded, played] = own.gap_ns.map(show::duration);
     format!(
-        ", {} of them after the end of another one, {played} after it on average (recorded: {recorded})",
+        ", {} of them after the end of a predecessor, with a mean delay of {played} (recorded: {recorded})",
         show::count(own.after_end)
     )
 }
 
-const LEGEND: &str = "Recorded and replayed, of the trial with the lowest fidelity per row. Rule unfaithful states \
-                      its objections separately.";
+const LEGEND: &str = "For each row, recorded and replayed requests of the trial with the lowest fidelity. Rule \
+                      replay-mismatch reports deviations separately.";
 
 const FIGURE: FactsFigure = FactsFigure {
     about: About {
-        name: "played",
-        summary: "a recorded trace and its replay, by kind of request",
-        text: "Shows the row of each workload with the lowest fidelity: starts over time, delay against the clock, \
-               sizes, and distances between requests, for the three most frequent kinds. Overlapping lines and bars \
-               mean a faithful replay.",
+        name: "replay",
+        summary: "a recorded trace and its replay, by request class",
+        text: "For each workload, the row with the lowest fidelity: starts over time, delay behind the schedule, \
+               sizes, and distances between requests, for the three most frequent classes. In an accurate replay, the \
+               recorded and replayed lines and bars overlap.",
     },
     leads: false,
 };
@@ -111,7 +111,7 @@ impl Shows for Facts {
         let columns = vec![
             Column::new("requests", Unit::Words),
             Column::new("recorded", Unit::Count),
-            Column::new("played", Unit::Count),
+            Column::new("replayed", Unit::Count),
             Column::new("recorded bytes", Unit::Bytes),
             Column::new("replayed bytes", Unit::Bytes),
         ];
@@ -149,10 +149,10 @@ fn charts(all: &[&Facts], rows: &dyn Rows) -> Vec<Chart> {
 /// Times of the recording and of the play.
 fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
     let columns = vec![
-        Column::new("play", Unit::Words),
+        Column::new("replay", Unit::Words),
         Column::new("recorded", Unit::Nanoseconds),
-        Column::new("played", Unit::Nanoseconds),
-        Column::new("KS distance of arrivals", Unit::Share),
+        Column::new("replayed", Unit::Nanoseconds),
+        Column::new("KS distance", Unit::Share),
         Column::new("late", Unit::Share),
         Column::new("in flight, recorded", Unit::Grade),
         Column::new("in flight, replayed", Unit::Grade),
@@ -171,11 +171,11 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
         cells.into_iter().map(Cell::from).collect()
     };
     Part {
-        title: "times of the replay".to_owned(),
+        title: "replay timing".to_owned(),
         body: Body::Table { columns, rows: all.iter().map(row).collect() },
         remarks: vec![
-            "Distance of starts: Kolmogorov's, between the recorded and the replayed starts. Late: more than 1 ms, or \
-             never. In flight, on average: it depends on the target and is not a fault of the replay."
+            "KS distance: between recorded and replayed start times. Late: requests that started more than 1 ms late \
+             or never started. The mean number in flight depends on the target and is not a deviation."
                 .to_owned(),
         ],
     }
@@ -184,8 +184,8 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
 /// What waited for what in paced plays, where there are any.
 fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
     let columns = vec![
-        Column::new("play", Unit::Words),
-        Column::new("after an end", Unit::Count),
+        Column::new("replay", Unit::Words),
+        Column::new("after a completion", Unit::Count),
         Column::new("gap, recorded", Unit::Nanoseconds),
         Column::new("gap, replayed", Unit::Nanoseconds),
         Column::new("added", Unit::Share),
@@ -206,13 +206,13 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
     };
     let rows: Vec<Vec<Cell>> = all.iter().filter_map(row).collect();
     (!rows.is_empty()).then(|| Part {
-        title: "waits in paced replays".to_owned(),
+        title: "waits in replays with timing = \"dependent\"".to_owned(),
         body: Body::Table { columns, rows },
         remarks: vec![
-            "Dependencies are inferred: a request waits for the latest end of its kind (reads, or writes and other \
-             changes) at most 100 ms before it; the others start at their recorded distance from the previous start. \
-             Added: the share of the time of waiting requests that late starts add. Overtaken: started after a \
-             request that came later in the recording, which happens on a target of another speed."
+            "Dependencies are inferred: a request waits for the latest completion of its type (reads, or writes and \
+             other changes) at most 100 ms earlier; other requests start at their recorded distance from the previous \
+             start. Added: wait added by late starts. Overtaken: requests that started after a request that comes \
+             later in the recording, because the speed of the target differs."
                 .to_owned(),
         ],
     })

@@ -153,7 +153,7 @@ fn each_class_has_its_own_rates_and_what_was_not_recorded_is_lacking() {
     assert_eq!(lacking(&planned), Vec::<String>::new());
     planned.source.acts[Act::Discard as usize] = Moved::default();
     planned.source.acts[Act::Write as usize] = Moved::default();
-    assert_eq!(lacking(&planned), ["the trace has no trims"]);
+    assert_eq!(lacking(&planned), ["the trace contains no trims"]);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_paced_play_that_starts_late_is_other_work() {
         (own.text.clone(), Facts::exhibit(&[&own], &Bare).parts.len())
     };
     let (text, parts) = exhibit(&measured);
-    assert!(text.contains(" of them after the end of another one, ") && parts == 2, "{text}");
+    assert!(text.contains(" of them after the end of a predecessor, ") && parts == 2, "{text}");
     let (text, parts) = exhibit(&played(&asked(Clock::Open), DEVICE_BYTES, FAST).1);
     assert!(!text.contains("after the end") && parts == 1, "{text}");
 }
@@ -238,7 +238,7 @@ fn a_recording_without_ends_is_not_played_paced() {
         || requests().map(|own| BlockRequest { ended_ns: own.arrived_ns.unwrap(), ..own });
     let of = |clock| Asked { source: Some(source_of(at_once(), None)), ..asked(clock) };
     let told = planned_in(&of(Clock::Dependent), area(DEVICE_BYTES)).unwrap_err();
-    assert!(told.contains("no end times") && told.contains("\"open\""), "{told}");
+    assert!(told.contains("no completion times") && told.contains("\"open\""), "{told}");
     assert!(planned_in(&of(Clock::Closed), area(DEVICE_BYTES)).is_ok());
     // By its own clock it is played, and how many were under way is not told.
     let (planned, measured) = played(&of(Clock::Open), DEVICE_BYTES, FAST);
@@ -253,7 +253,7 @@ fn what_is_folded_is_called_so() {
     let (planned, measured) = played(&asked(Clock::Open), 16 * MIB, FAST);
     assert!(planned.words().contains("offsets folded into 16 MiB"), "{}", planned.words());
     let told = doubt(&planned, &measured).unwrap().what;
-    assert!(told.contains("folded") && told.contains("another length"), "{told}");
+    assert!(told.contains("folded") && told.contains("consecutive requests changed"), "{told}");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn what_only_reads_touches_nothing_and_what_is_not_known_may_do_anything() {
     assert_eq!((touched.reads, touched.writes, touched.clears), (true, None, false));
     let unwritten = Area { written: false, ..area(DEVICE_BYTES) };
     assert!(planned_in(&read, unwritten).is_ok());
-    assert!(planned_in(&asked(Clock::Open), unwritten).unwrap_err().contains("only read"));
+    assert!(planned_in(&asked(Clock::Open), unwritten).unwrap_err().contains("no consent given"));
     let unknown = Asked { source: None, ..read }.touches();
     assert!(unknown.writes.is_some() && unknown.clears);
 }
@@ -328,7 +328,7 @@ fn a_source_reads_as_it_is_written_and_what_is_none_is_refused() {
         assert!(told.is_err(), "{to}");
     }
     let told = "evening".parse::<Source>().unwrap_err();
-    assert!(told.contains("leave source out"), "{told}");
+    assert!(told.contains("remove source"), "{told}");
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn requests_without_an_arrival_or_a_place_are_counted_and_left_out() {
     for request in &wrong {
         scan.add(BEGUN_NS, request);
     }
-    assert!(scan.finish("evening", &"ab".repeat(32)).unwrap_err().contains("no request of sda"));
+    assert!(scan.finish("evening", &"ab".repeat(32)).unwrap_err().contains("requests to sda"));
 }
 
 /// Whatever a recording says, it is played inside of the area or refused.
@@ -395,11 +395,11 @@ fn a_row_tells_its_least_faithful_trial() {
     };
     let told = facts(&[Some(&faithful), Some(&other), None]).unwrap();
     assert_eq!((told.trials, told.fidelity.faults().is_empty()), (2, false));
-    assert!(told.text.contains("the trial with the lowest fidelity (of 2)"), "{}", told.text);
+    assert!(told.text.contains("the trial with the lowest fidelity of 2"), "{}", told.text);
     let told = facts(&[Some(&faithful)]).unwrap();
     for words in [
-        "Replay by its trial: 6,000 of 6,000 requests in ",
-        ", KS distance of arrivals 0.000, at most 0",
+        "Replay in the trial: 6,000 of 6,000 requests in ",
+        ", KS distance of arrival times 0.000, at most 0",
         "; offsets as recorded.",
     ] {
         assert!(told.text.contains(words), "{words}: {}", told.text);

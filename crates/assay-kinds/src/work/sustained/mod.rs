@@ -56,14 +56,14 @@ static KEYS: Fields = Fields {
     rows: &[field(
         "runtime",
         Form::Time { least: Time(1) },
-        "time of a trial; 5 minutes by default; a cache that does not fill in that time stays undetected",
+        "duration of a trial; 5 minutes by default; Assay cannot detect a cache that does not fill in this time",
         "runtime = \"10 min\"",
     )],
 };
 
 /// `assay check --sustained`.
 static OPTION: CheckOption = CheckOption {
-    help: "Measure sustained writes instead of speed: where the rate drops, and to what",
+    help: "Measure sustained writes instead of speed: when the rate drops, and how far",
     values: None,
     examples: &[],
     // What others wrote would lie in the cache already.
@@ -75,14 +75,14 @@ pub const SUSTAINED: Metric = metric(
     "sustained_bytes_per_s",
     Better::Higher,
     "sustained write rate",
-    "write bandwidth after the last change of the rate",
+    "write bandwidth after the last rate change",
 );
 
 const BURST: Metric = metric(
     "burst_bytes_per_s",
     Better::Higher,
     "initial write rate",
-    "write bandwidth before the first change of the rate",
+    "write bandwidth before the first rate change",
 );
 
 // Bytes, and yet of the nature of a rate: where a rate falls is found by rates.
@@ -90,33 +90,33 @@ const FALL: Metric = metric(
     "fall_after_bytes",
     Better::Higher,
     "bytes before the drop",
-    "bytes written before the rate dropped permanently; absent if it did not drop, or only gradually",
+    "bytes written before the rate dropped permanently; absent if the rate did not drop, or only gradually",
 );
 
 const CACHE: Metric = metric(
     "fast_cache_bytes",
     Better::Higher,
     "fast cache",
-    "the same, if confirmed as a cache: slow at every position, and fast again after an idle period",
+    "bytes written before the drop, if confirmed as a cache: slow at every position, and fast again after an idle \
+     period",
 );
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "sustained",
-        summary: "sustained writes: where the rate drops, and to what",
-        text: "Assay writes random data sequentially, 1 MiB per operation at queue depth 8, from start to end of the \
-               target and again from the start, until the time is over. It times slices of equal size; if direct I/O \
-               is refused, it syncs each slice within its time. Otherwise slices of 8 MiB and more follow each other \
-               without a break for about a second. Assay records the idle time between them and reports it above 5% \
-               (rule `write-gaps`). A level ends where the rate changes by a quarter or more. Assay finds these change \
-               points by binary segmentation that allows for autocorrelated slices. The CI of their position covers \
-               all splits that explain the series nearly as well. A rate is the bytes of its slices over their time; \
-               its CI comes from ten batches. The sustained rate is the rate after the last change. If the rate \
-               dropped permanently, Assay uses the last seventh of the time to rewrite the first positions, at once \
-               and after an idle period. Only a target that is slow at once and fast after the idle period has a fast \
-               cache. A disk is slow on its inner tracks, and other load comes and goes. Assay overwrites a device, so \
-               name it with --destroy; in a directory it fills the free space except a fiftieth with a file and \
-               removes it.",
+        summary: "sustained writes: when the rate drops, and how far",
+        text: "Assay writes random data sequentially, 1 MiB per operation at queue depth 8, to the whole target \
+               repeatedly, until the trial ends. Assay times slices of equal size. Without direct I/O, it syncs each \
+               slice and includes the sync in its time; otherwise, Assay writes slices of 8 MiB or more back to back, \
+               in runs of about a second. Assay records the idle time between slices and flags more than 5% (rule \
+               `write-gaps`). A change point is a rate change of 25% or more, found by binary segmentation that allows \
+               for autocorrelated slices. The CI of the position covers all splits that explain the series nearly as \
+               well. Each rate is the total bytes of its slices divided by their total time; the CI comes from ten \
+               batches of slices. The sustained rate is the rate after the last change point. If the rate dropped \
+               permanently, Assay uses the last seventh of the trial to rewrite the first positions, immediately and \
+               after an idle period. A target that is slow immediately but fast after the idle period has a fast \
+               cache; slow inner tracks or other load do not cause this pattern. Assay overwrites a target device \
+               (requires --destroy). In a directory, Assay fills 98% of the free space with a temporary file.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "sustained = { runtime = \"5 min\" }";
@@ -168,7 +168,7 @@ impl kind::Asks for Asked {
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         if !offer.area.written {
-            return Err("this would overwrite the whole target without permission".to_owned());
+            return Err("cannot overwrite the whole target: no consent given".to_owned());
         }
         let planned = Planned {
             engine: offer.engine.name,

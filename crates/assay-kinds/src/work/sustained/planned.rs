@@ -27,7 +27,7 @@ impl Runs for Planned {
     fn words(&self) -> String {
         let how = if self.synced { "each slice synced" } else { "direct" };
         format!(
-            "random data written to {} in one piece, 1 MiB at a time, {DEPTH} in flight, {}, {how}",
+            "sequential writes of random data to {}, 1 MiB per operation, {DEPTH} in flight, {}, {how}",
             Bytes(self.bytes),
             self.engine
         )
@@ -95,7 +95,7 @@ fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
         return None;
     }
     let Some(course) = course(detail) else {
-        return Some(Err("the time was over before a slice was written".to_owned()));
+        return Some(Err("the trial ended before Assay had written a slice".to_owned()));
     };
     let rate = |level: Option<&super::Level>| level.map(|own| Ok(own.rate_bytes_per_s));
     if metric == SUSTAINED.name {
@@ -114,7 +114,7 @@ fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
     }
     let Some(fall) = course.fall() else {
         let rested = course.rests.map_or_else(String::new, |rests| {
-            format!("; but the drive rested between its slices for {} of the time", rests.percent())
+            format!(", but the drive was idle between slices for {} of the time", rests.percent())
         });
         let written = Bytes(course.written_bytes);
         return Err(format!("the rate did not drop permanently in {written}{rested}"));
@@ -123,5 +123,5 @@ fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
         return Ok(fall.from_bytes as f64);
     }
     let cache = course.fast_cache_bytes().map(|bytes| bytes as f64);
-    cache.ok_or_else(|| "the rate dropped, but nothing shows that a cache was full".to_owned())
+    cache.ok_or_else(|| "the rate dropped, but a full cache was not confirmed".to_owned())
 }

@@ -19,11 +19,11 @@ pub(super) const RESTED: OwnRule = OwnRule {
     about: About {
         name: "write-gaps",
         summary: "a continuous write paused for more than 5% of the time",
-        text: "Assay records the gaps between the slices of a long write. A drive may free space during a gap, so its \
-               rate drops later than under a continuous write, or not at all. The rate of the slices alone is then \
-               above that of the whole write. Short slices pause most: use a larger area, or a target with direct \
-               I/O, which needs no sync per slice. Assay does not judge results of versions that did not record the \
-               gaps.",
+        text: "Assay records the gaps between the slices of a long write. During a gap, a drive may free cache space, \
+               so its rate drops later than under a continuous write, or not at all. The rate of the slices is then \
+               higher than the rate of the whole write. Short slices cause the most gaps; use a larger area, or a \
+               target with direct I/O, which needs no sync per slice. Assay does not judge results of versions that \
+               did not record the gaps.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],
@@ -62,9 +62,9 @@ fn doubt(_: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
     let rested: Vec<Rests> = details.filter_map(rests).collect();
     let most = rested.iter().max_by(|one, other| one.share.total_cmp(&other.share))?;
     Some(Doubt {
-        what: format!("the drive paused between its slices for {} of the time", most.percent()),
+        what: format!("the drive was idle between slices for {} of the time", most.percent()),
         trials: rested.len(),
-        why: "the rate may drop later then, or not at all".to_owned(),
+        why: "so the rate may drop later, or not at all".to_owned(),
         invalid: false,
     })
 }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_rule_tells_the_trial_that_rested_most() {
         let found = said(&[Some(100_000_000), Some(0), Some(800_000_000)]).unwrap();
-        assert_eq!(found.what, "the drive paused between its slices for 67% of the time");
+        assert_eq!(found.what, "the drive was idle between slices for 67% of the time");
         assert_eq!(found.trials, 2);
     }
 

@@ -118,12 +118,12 @@ impl Several {
     fn words(&self) -> String {
         let Self { trial, trials, fell, .. } = self;
         let (why, fell) = match fell {
-            0 => ("the slowest at the end", "in none of them".to_owned()),
-            fell => ("the worst", format!("in {fell} of them")),
+            0 => ("the slowest trial at the end", "in no trial".to_owned()),
+            fell => ("the worst", format!("in {fell} trials")),
         };
         let [least, most] = self.trials_bytes_per_s.map(show::rate);
         let row = self.sustained_bytes_per_s.map_or_else(String::new, |number| {
-            format!("The sustained rate of all is {}; ", show::rate(number))
+            format!("The sustained rate over all trials is {}; ", show::rate(number))
         });
         let single = if row.is_empty() { "Single trials" } else { "single trials" };
         format!(
@@ -133,15 +133,14 @@ impl Several {
     }
 }
 
-const LEGEND: &str = "From: bytes written before the rate changed to this one; the CI of the position contains all \
-                      splits that explain the course nearly as well. Rate: bytes over their time; its CI is that of \
-                      the same ratio, over ten batches. Of several trials the table shows the worst: one with a drop \
-                      before one without, then the slowest at the end.";
+const LEGEND: &str = "From: bytes written before the change to this rate; the CI covers all change points that \
+                      explain the series nearly as well. Rate: bytes divided by time, with a CI from ten batches. If \
+                      there are several trials, the table shows the worst: a trial with a drop, or else the slowest \
+                      trial at the end.";
 
 /// How the line of rests is read.
-const OF_RESTS: &str = "With pauses: all bytes over the time of slices and pauses together, if the drive paused \
-                        between its slices for more than 5% of it; a drop may come later then, or not at all. In the \
-                        figure of its seconds the slices follow each other without the pauses.";
+const OF_RESTS: &str = "With gaps: all bytes divided by the time of slices and gaps, shown if gaps took more than 5% \
+                        of the time. With such gaps, the rate may drop later or not at all. The figure omits gaps.";
 
 impl Shows for Facts {
     const KEY: &'static str = "sustained";
@@ -185,7 +184,7 @@ impl OfRow for Facts {
     }
 
     fn resting(&mut self) -> Option<Resting<'_>> {
-        let unsaid = Some("Its sustained rate is unknown.");
+        let unsaid = Some("The sustained rate is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }
@@ -211,7 +210,7 @@ impl Facts {
     fn of_rests(&self) -> Option<Row> {
         let rests = self.timeline.rests?;
         let cells = [
-            Value::Words(format!("with its pauses, {} of the time", rests.percent())),
+            Value::Words(format!("with gaps, {} of the time", rests.percent())),
             Value::Nothing,
             Value::Number(rests.whole_bytes_per_s),
             Value::Nothing,
@@ -243,12 +242,12 @@ fn heat(
     fell: bool,
 ) -> Option<String> {
     if let Some(text) = throttled {
-        return Some(format!("It throttled: {text}."));
+        return Some(format!("Thermal throttling: {text}."));
     }
     let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
     Some(match near_limit.filter(|_| fell)? {
         Presence::Present(NearLimit { name, most_mc, limit_mc }) => format!(
-            "No thermal throttling seen: {name} had {} \u{b0}C at its end, and slows down from {} \u{b0}C on.",
+            "No thermal throttling detected: {name} reached {} \u{b0}C at the end and throttles at {} \u{b0}C.",
             degrees(*most_mc),
             degrees(*limit_mc)
         ),
@@ -278,14 +277,14 @@ pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
     told.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
     if course.fall().is_some() {
         told.push(
-            course.again.as_ref().map_or_else(
-                || "This run does not show the reason for the drop.".to_owned(),
-                cause,
-            ),
+            course
+                .again
+                .as_ref()
+                .map_or_else(|| "The reason for the drop is unknown.".to_owned(), cause),
         );
     }
     if let Some(ended) = ended {
-        told.push(format!("It ended early: {ended}."));
+        told.push(format!("The trial ended early: {ended}."));
     }
     told.join(" ")
 }
@@ -295,7 +294,7 @@ fn seen(course: &Course) -> String {
     let written = show::bytes(course.written_bytes);
     if let Some([first, last]) = &course.declines {
         return format!(
-            "Its rate decreases gradually over {written}: {} in the first fifth of it, {} in the last.",
+            "The write rate decreases gradually over {written}: from {} in the first fifth to {} in the last fifth.",
             of_rated(first),
             of_rated(last)
         );
@@ -304,24 +303,24 @@ fn seen(course: &Course) -> String {
     let (Some(first), Some(fall)) = (course.levels.first(), course.fall()) else {
         let changed = match course.levels.len() {
             0 | 1 => "",
-            _ => " It changed, but did not drop permanently.",
+            _ => " The rate changed, but did not drop permanently.",
         };
         let at_last = if changed.is_empty() { "" } else { " at the end" };
         let unseen = match course.rests {
-            Some(_) => " without pauses.".to_owned(),
-            None => format!("; the rate did not drop in {written}."),
+            Some(_) => ", excluding idle gaps.".to_owned(),
+            None => format!("; the rate did not drop within {written}."),
         };
-        return format!("It writes {last}{at_last}{unseen}{changed}");
+        return format!("The write rate is {last}{at_last}{unseen}{changed}");
     };
     let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
     let place = place.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
     let more = if course.last() == Some(fall) {
         String::new()
     } else {
-        format!(" At the end it is {last}.")
+        format!(" At the end, the rate is {last}.")
     };
     format!(
-        "It writes {} at first and {} after {}{place}: the rate dropped there, and did not recover in {written}.{more}",
+        "The write rate is {} at first and dropped to {} after {}{place}; it did not recover within {written}.{more}",
         of_level(first),
         of_level(fall),
         show::bytes(fall.from_bytes)
@@ -333,13 +332,13 @@ fn rested(course: &Course, rests: &Rests) -> String {
     let percent = rests.percent();
     let written = show::bytes(course.written_bytes);
     let fall = if course.fell() {
-        "so without pauses its rate may drop sooner".to_owned()
+        "so the rate may drop sooner under a continuous write".to_owned()
     } else {
-        format!("so a drop may come only after more than {written}, or not at all")
+        format!("so the rate may drop after more than {written}, or not at all")
     };
     let whole = show::rate(rests.whole_bytes_per_s);
     format!(
-        "The drive paused between its slices for {percent} of the time, {fall}; over all of it, it wrote {whole}."
+        "The drive was idle between slices for {percent} of the time, {fall}; including the gaps, the rate was {whole}."
     )
 }
 
@@ -349,15 +348,17 @@ fn cause(again: &Again) -> String {
     let rest = show::duration(again.rest_ns as f64);
     match (again.slow_at_once, again.back_after_rest) {
         (true, true) => format!(
-            "A fast cache was full: rewrites of the beginning ran at {at_once} at once, and at {rested} after a rest \
-             of {rest}."
+            "A fast cache had filled up: rewrites of the first positions ran at {at_once} immediately, and at {rested} \
+             after {rest} of idle time."
         ),
         (true, false) => format!(
-            "Rewrites of the beginning ran at {at_once} at once, and at {rested} after a rest of {rest}: the reason \
-             for the drop is unknown."
+            "The reason for the drop is unknown: rewrites of the first positions ran at {at_once} immediately, and at \
+             {rested} after {rest} of idle time."
         ),
         (false, _) => {
-            format!("Rewrites of the beginning ran at {at_once} at once: no fast cache was full.")
+            format!(
+                "No fast cache had filled up: rewrites of the first positions ran at {at_once} immediately."
+            )
         }
     }
 }
@@ -400,12 +401,12 @@ mod tests {
         let fell = told(&[(0, 400.0), (300, 50.0)], None);
         assert_eq!(
             fell,
-            "It writes 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s) at first and 50 MiB/s (95% CI 45 MiB/s to 55 MiB/s) \
-             after 300 MiB (95% CI 299 MiB to 301 MiB): the rate dropped there, and did not recover in 900 MiB. This \
-             run does not show the reason for the drop."
+            "The write rate is 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s) at first and dropped to 50 MiB/s (95% CI 45 \
+             MiB/s to 55 MiB/s) after 300 MiB (95% CI 299 MiB to 301 MiB); it did not recover within 900 MiB. The \
+             reason for the drop is unknown."
         );
         let folds = told(&[(0, 400.0), (300, 50.0), (600, 100.0)], None);
-        assert!(folds.contains("At the end it is 100 MiB/s (95% CI 90"), "{folds}");
+        assert!(folds.contains("At the end, the rate is 100 MiB/s (95% CI 90"), "{folds}");
         assert!(!CACHE_WORDS.iter().any(|word| folds.contains(word)), "{folds}");
     }
 
@@ -413,12 +414,12 @@ mod tests {
     fn what_did_not_fall_says_so() {
         assert_eq!(
             told(&[(0, 400.0)], None),
-            "It writes 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s); the rate did not drop in 900 MiB."
+            "The write rate is 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s); the rate did not drop within 900 MiB."
         );
         let back = told(&[(0, 400.0), (300, 50.0), (600, 390.0)], None);
-        assert!(back.ends_with("It changed, but did not drop permanently."), "{back}");
+        assert!(back.ends_with("The rate changed, but did not drop permanently."), "{back}");
         assert!(
-            back.starts_with("It writes 390 MiB/s")
+            back.starts_with("The write rate is 390 MiB/s")
                 && back.contains(" at the end; the rate did not drop"),
             "{back}"
         );
@@ -427,9 +428,9 @@ mod tests {
         let disk =
             Course { written_bytes: 900 * MIB, levels, declines: sinks, rests: None, again: None };
         assert_eq!(
-            words(&disk, Some("the user stopped it after 3 s")),
-            "Its rate decreases gradually over 900 MiB: 200 MiB/s in the first fifth of it, 100 MiB/s in the last. It \
-             ended early: the user stopped it after 3 s."
+            words(&disk, Some("the user stopped the trial after 3 s")),
+            "The write rate decreases gradually over 900 MiB: from 200 MiB/s in the first fifth to 100 MiB/s in \
+             the last fifth. The trial ended early: the user stopped the trial after 3 s."
         );
     }
 
@@ -446,18 +447,18 @@ mod tests {
         let cache = of(true, true);
         assert!(
             cache.ends_with(
-                "A fast cache was full: rewrites of the beginning ran at 49 MiB/s at once, and at 390 MiB/s after \
-                 a rest of 15 s."
+                "A fast cache had filled up: rewrites of the first positions ran at 49 MiB/s immediately, and at 390 \
+                 MiB/s after 15 s of idle time."
             ),
             "{cache}"
         );
         for (slow, back) in [(true, false), (false, true), (false, false)] {
             let other = of(slow, back);
-            assert!(!other.contains("A fast cache was full"), "{other}");
-            assert!(other.contains("Rewrites of the beginning"), "{other}");
+            assert!(!other.contains("A fast cache had filled up"), "{other}");
+            assert!(other.contains("rewrites of the first positions"), "{other}");
         }
-        assert!(of(true, false).ends_with("the reason for the drop is unknown."));
-        assert!(of(false, true).ends_with("no fast cache was full."));
+        assert!(of(true, false).contains("The reason for the drop is unknown:"));
+        assert!(of(false, true).contains("No fast cache had filled up:"));
     }
 
     #[test]
@@ -466,19 +467,19 @@ mod tests {
             NearLimit { name: "nvme0 Composite".to_owned(), most_mc: 61_000, limit_mc: 82_000 };
         let near = Presence::Present(near);
         let said = heat(Some("the CPU throttled once for heat"), Some(&near), false);
-        assert_eq!(said.as_deref(), Some("It throttled: the CPU throttled once for heat."));
+        assert_eq!(said.as_deref(), Some("Thermal throttling: the CPU throttled once for heat."));
         assert_eq!(
             heat(None, Some(&near), true).as_deref(),
             Some(
-                "No thermal throttling seen: nvme0 Composite had 61 \u{b0}C at its end, and slows down \
-                 from 82 \u{b0}C on."
+                "No thermal throttling detected: nvme0 Composite reached 61 \u{b0}C at the end and throttles at 82 \
+                 \u{b0}C."
             )
         );
         assert_eq!(heat(None, Some(&near), false), None, "nothing fell");
         assert_eq!(heat(None, None, true), None, "nobody looked");
-        let none = Presence::absent("the kernel shows no temperature sensor here");
+        let none = Presence::absent("the kernel reports no temperature sensor");
         let told = heat(None, Some(&none), true).unwrap();
-        assert!(told.ends_with("is unknown: the kernel shows no temperature sensor here."));
+        assert!(told.ends_with("is unknown: the kernel reports no temperature sensor."));
     }
 
     #[test]
@@ -504,7 +505,7 @@ mod tests {
         assert_eq!(table.rows.len(), 2);
         assert!(table.rows.iter().all(|row| row.of == facts.subject()));
         assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
-        assert_eq!(facts.resting().unwrap().unsaid, Some("Its sustained rate is unknown."));
+        assert_eq!(facts.resting().unwrap().unsaid, Some("The sustained rate is unknown."));
     }
 
     /// Writing of so many MiB per second, a hundred slices a rate, each a little off.
@@ -534,7 +535,7 @@ mod tests {
     fn where_it_hardly_rested_nothing_is_said_of_it() {
         let [quiet, older] =
             [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
-        assert!(quiet.text.contains("the rate did not drop in 6.25 GiB."), "{}", quiet.text);
+        assert!(quiet.text.contains("the rate did not drop within 6.25 GiB."), "{}", quiet.text);
         assert_eq!((&quiet.text, &quiet.timeline), (&older.text, &older.timeline));
         let Exhibit { table, remarks, .. } = Facts::exhibit(&[&quiet], &Bare);
         assert_eq!((table.rows.len(), remarks.len()), (1, 1));
@@ -568,6 +569,6 @@ mod tests {
         };
         let (even, fell) = (measured(&[400]), measured(&[400, 200]));
         let told = facts(&[&fell, &even], &[near(61_000), near(50_000)]).text;
-        assert!(told.contains("had 61 \u{b0}C at its end"), "{told}");
+        assert!(told.contains("reached 61 \u{b0}C at the end"), "{told}");
     }
 }

@@ -212,7 +212,7 @@ impl Writing<'_> {
         self.kept_ns = spent_ns;
         let Some(keep) = self.run.keep else { return };
         let after = show::duration(spent_ns as f64);
-        let ended = Some(format!("the program was ended after {after}, or a little later"));
+        let ended = Some(format!("Assay was killed after {after} or slightly later"));
         keep(&self.measured(Detail { ended, ..self.detail.clone() }));
     }
 
@@ -345,7 +345,7 @@ impl Writing<'_> {
         let usual_ns = all().sum::<u64>() / (all().count() as u64).max(1);
         if cut_ns > HUNG * usual_ns {
             self.detail.ended = Some(format!(
-                "the time cut its last slice off: {} of {} were written in {}",
+                "the trial ended within the last slice: {} of {} were written in {}",
                 Bytes(written),
                 Bytes(bytes),
                 show::duration(cut_ns as f64)
@@ -372,7 +372,7 @@ impl Writing<'_> {
     fn ran(mut self) -> Ran {
         if self.stopped {
             let after = show::duration(self.spent_ns() as f64);
-            self.detail.ended = Some(format!("the user stopped it after {after}"));
+            self.detail.ended = Some(format!("the user stopped the trial after {after}"));
         }
         Ran {
             measured: self.measured(self.detail.clone()),
@@ -460,7 +460,7 @@ mod tests {
         let seen = std::sync::Mutex::new(Vec::new());
         let keep = |measured: &Measured| {
             let own = Detail::of(measured).unwrap();
-            assert!(own.ended.as_ref().unwrap().starts_with("the program was ended after"));
+            assert!(own.ended.as_ref().unwrap().starts_with("Assay was killed after"));
             seen.lock().unwrap().push((own.slices_ns.clone(), measured.claims.write.bytes));
         };
         let ran = kept(20_000_000, 22, false, Some(&keep));
@@ -475,7 +475,7 @@ mod tests {
     fn a_stop_is_told() {
         let ran = written(20_000_000, 10, true);
         assert!(ran.stopped && ran.measured.elapsed_ns < SECOND);
-        assert!(detail(&ran).ended.as_ref().unwrap().starts_with("the user stopped it after"));
+        assert!(detail(&ran).ended.as_ref().unwrap().starts_with("the user stopped the trial"));
     }
 
     #[test]

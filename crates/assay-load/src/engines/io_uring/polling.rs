@@ -21,12 +21,12 @@ pub(super) fn ring(
     entries: [u32; 2],
 ) -> Result<(io_uring::IoUring, Option<&'static str>), LoadError> {
     let (what, ring) = match job.poll {
-        Poll::None => ("an io_uring", super::ring(entries)),
+        Poll::None => ("io_uring", super::ring(entries)),
         Poll::Sqpoll => (
-            "an io_uring that a thread of the kernel submits for (before Linux 5.13 that takes root)",
+            "io_uring with a kernel submission thread (needs root before Linux 5.13)",
             unpinned(job, || for_submission(entries)),
         ),
-        Poll::Iopoll => ("an io_uring that is polled", for_completion(entries)),
+        Poll::Iopoll => ("io_uring with polled completions", for_completion(entries)),
     };
     ring.map_err(|source| LoadError::Setup { what, source })
 }
@@ -82,7 +82,7 @@ fn for_completion(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'
             |builder: &mut Builder| {
                 builder.setup_iopoll();
             },
-            Some("the kernel lacks deferred completions (6.1); plain ones are used."),
+            Some("the kernel lacks deferred task work (6.1); Assay uses the default."),
         ),
     ];
     first_of(&attempts, entries)
@@ -117,11 +117,11 @@ pub(super) fn note(poll: Poll) -> Option<String> {
     match poll {
         Poll::None => None,
         Poll::Sqpoll => Some(format!(
-            "a thread of the kernel polls for what is to be submitted (SQPOLL), one for each queue; it \
-             sleeps after {IDLE_MS} ms without any."
+            "one kernel thread per queue polls for submissions (SQPOLL) and sleeps after {IDLE_MS} \
+             ms without a submission."
         )),
         Poll::Iopoll => Some(
-            "completions are polled for (IOPOLL): each thread takes a whole processor while it waits."
+            "Assay polls for completions (IOPOLL): each thread uses a whole CPU while it waits."
                 .to_owned(),
         ),
     }
@@ -146,8 +146,8 @@ impl IoUring<'_> {
         match done.first() {
             Some(done) if done.result == -libc::EOPNOTSUPP => Err(LoadError::Unavailable {
                 engine: ENTRY.name,
-                reason: "completions cannot be polled for here: that takes direct I/O, a file system that \
-                         knows it, and a device with a queue for it"
+                reason: "cannot poll for completions; this needs direct I/O, a filesystem with \
+                         polling support, and a device with polled queues"
                     .to_owned(),
             }),
             // Whatever else it may be is told by the run.

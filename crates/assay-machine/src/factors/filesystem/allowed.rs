@@ -53,10 +53,10 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
         return Err(elsewhere(word));
     }
     if !word.starts_with('-') {
-        return Err(format!("{word} belongs to no option"));
+        return Err(format!("{word} does not belong to an option"));
     }
     let Some((name, takes, joined)) = options.iter().find_map(|known| reads(*known, word)) else {
-        return Err(format!("a study may not give {word}"));
+        return Err(format!("a study cannot use the option {word}"));
     };
     if matches!(takes, Takes::Nothing) {
         return Ok(1);
@@ -94,11 +94,11 @@ fn key(option: &str, keys: &[&str], part: &str) -> Result<(), String> {
     if keys.contains(&key.strip_prefix('^').unwrap_or(key)) {
         return Ok(());
     }
-    Err(format!("a study may not give {option} {part}; after {option} come {}", keys.join(", ")))
+    Err(format!("a study cannot use {option} {part}; use {option} with {}", keys.join(", ")))
 }
 
 fn elsewhere(word: &str) -> String {
-    format!("{word} names a file or a device: nothing but the target may be named or written")
+    format!("{word} names a file or a device; options must not contain a path")
 }
 
 /// Options of a mount, mount(8)'s own and those of file systems, that name another device or file,
@@ -136,7 +136,7 @@ pub(super) fn mount_fault(options: &str) -> Option<String> {
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "_-".contains(sign);
         // Keys with a dot are mount(8)'s own: X-mount.mkdir, verity.hashdevice.
         if NOT_MOUNTED_WITH.contains(&key) || !key.chars().all(plain) || key.is_empty() {
-            return Some(format!("a study may not mount with {option}"));
+            return Some(format!("a study cannot use the mount option {option}"));
         }
         option.contains(['/', '"', '\\']).then(|| elsewhere(option))
     })
@@ -185,69 +185,69 @@ mod tests {
     #[test]
     fn other_devices_files_and_labels_are_refused() {
         let rows = [
-            ("ext4", "-L mine", "may not give -L"),
-            ("ext4", "-Lmine", "may not give -Lmine"),
-            ("ext4", "-qL mine", "may not give -qL"),
-            ("ext4", "-vL mine", "may not give -vL"),
-            ("ext4", "-J device=UUID=1234", "may not give -J device=UUID=1234"),
-            ("ext4", "-J size=4,device=LABEL=x", "may not give -J device=LABEL=x"),
-            ("ext4", "-Jdevice=UUID=1234", "may not give -J device"),
-            ("ext4", "-E offset=4096", "may not give -E offset=4096; after -E come stride"),
-            ("ext4", "-E stride=1,lazy_itable_init=1", "may not give -E lazy_itable_init=1"),
-            ("ext4", "-E discard", "may not give -E discard"),
-            ("ext4", "-O journal_dev", "may not give -O journal_dev"),
-            ("ext4", "-O FEATURE_I3", "may not give -O FEATURE_I3"),
-            ("ext4", "-d files", "may not give -d"),
-            ("ext4", "-z undo", "may not give -z"),
-            ("ext4", "-l list", "may not give -l"),
-            ("ext4", "-n", "may not give -n"),
-            ("ext4", "-S", "may not give -S"),
-            ("ext4", "-t ext2", "may not give -t"),
+            ("ext4", "-L mine", "cannot use the option -L"),
+            ("ext4", "-Lmine", "cannot use the option -Lmine"),
+            ("ext4", "-qL mine", "cannot use the option -qL"),
+            ("ext4", "-vL mine", "cannot use the option -vL"),
+            ("ext4", "-J device=UUID=1234", "cannot use -J device=UUID=1234"),
+            ("ext4", "-J size=4,device=LABEL=x", "cannot use -J device=LABEL=x"),
+            ("ext4", "-Jdevice=UUID=1234", "cannot use -J device"),
+            ("ext4", "-E offset=4096", "cannot use -E offset=4096; use -E with stride"),
+            ("ext4", "-E stride=1,lazy_itable_init=1", "cannot use -E lazy_itable_init=1"),
+            ("ext4", "-E discard", "cannot use -E discard"),
+            ("ext4", "-O journal_dev", "cannot use -O journal_dev"),
+            ("ext4", "-O FEATURE_I3", "cannot use -O FEATURE_I3"),
+            ("ext4", "-d files", "cannot use the option -d"),
+            ("ext4", "-z undo", "cannot use the option -z"),
+            ("ext4", "-l list", "cannot use the option -l"),
+            ("ext4", "-n", "cannot use the option -n"),
+            ("ext4", "-S", "cannot use the option -S"),
+            ("ext4", "-t ext2", "cannot use the option -t"),
             ("ext4", "-b", "-b needs a value"),
             ("ext4", "-b -E", "-b needs a value"),
-            ("ext4", "-b 4096 1000", "1000 belongs to no option"),
-            ("ext4", "-b 4096 -- x", "may not give --"),
+            ("ext4", "-b 4096 1000", "1000 does not belong to an option"),
+            ("ext4", "-b 4096 -- x", "cannot use the option --"),
             ("ext4", "-T /etc/x", "/etc/x names a file"),
             ("ext4", "-b/dev/sda", "/dev/sda names a file"),
-            ("xfs", "-L mine", "may not give -L"),
+            ("xfs", "-L mine", "cannot use the option -L"),
             ("xfs", "-l logdev=/dev/x", "logdev=/dev/x names a file"),
-            ("xfs", "-l size=64m,logdev=x", "may not give -l logdev=x"),
-            ("xfs", "-r rtdev=x", "may not give -r rtdev=x"),
-            ("xfs", "-d name=x", "may not give -d name=x"),
-            ("xfs", "-d agcount=4,file,name=x", "may not give -d file"),
-            ("xfs", "-p proto", "may not give -p"),
-            ("xfs", "-c options=x", "may not give -c"),
-            ("xfs", "-N", "may not give -N"),
+            ("xfs", "-l size=64m,logdev=x", "cannot use -l logdev=x"),
+            ("xfs", "-r rtdev=x", "cannot use -r rtdev=x"),
+            ("xfs", "-d name=x", "cannot use -d name=x"),
+            ("xfs", "-d agcount=4,file,name=x", "cannot use -d file"),
+            ("xfs", "-p proto", "cannot use the option -p"),
+            ("xfs", "-c options=x", "cannot use the option -c"),
+            ("xfs", "-N", "cannot use the option -N"),
             ("btrfs", "-m raid1 -d raid1 /dev/loop5", "/dev/loop5 names a file"),
-            ("btrfs", "-m raid1 -d raid1 loop5", "loop5 belongs to no option"),
-            ("btrfs", "--rootdir files", "may not give --rootdir"),
-            ("btrfs", "--rootdir=files", "may not give --rootdir=files"),
-            ("btrfs", "--root files", "may not give --root"),
-            ("btrfs", "-r files", "may not give -r"),
-            ("btrfs", "-L mine", "may not give -L"),
-            ("btrfs", "--label mine", "may not give --label"),
-            ("btrfs", "--label=mine", "may not give --label=mine"),
-            ("btrfs", "--lab=mine", "may not give --lab=mine"),
-            ("btrfs", "-ML mine", "may not give -ML"),
+            ("btrfs", "-m raid1 -d raid1 loop5", "loop5 does not belong to an option"),
+            ("btrfs", "--rootdir files", "cannot use the option --rootdir"),
+            ("btrfs", "--rootdir=files", "cannot use the option --rootdir=files"),
+            ("btrfs", "--root files", "cannot use the option --root"),
+            ("btrfs", "-r files", "cannot use the option -r"),
+            ("btrfs", "-L mine", "cannot use the option -L"),
+            ("btrfs", "--label mine", "cannot use the option --label"),
+            ("btrfs", "--label=mine", "cannot use the option --label=mine"),
+            ("btrfs", "--lab=mine", "cannot use the option --lab=mine"),
+            ("btrfs", "-ML mine", "cannot use the option -ML"),
             ("btrfs", "--csum=", "--csum needs a value"),
-            ("btrfs", "--mixed=x", "may not give --mixed=x"),
-            ("btrfs", "-O list-all", "may not give -O list-all"),
-            ("f2fs", "-l mine", "may not give -l"),
-            ("f2fs", "-c loop5", "may not give -c"),
+            ("btrfs", "--mixed=x", "cannot use the option --mixed=x"),
+            ("btrfs", "-O list-all", "cannot use -O list-all"),
+            ("f2fs", "-l mine", "cannot use the option -l"),
+            ("f2fs", "-c loop5", "cannot use the option -c"),
             ("f2fs", "-c/dev/loop5", "-c/dev/loop5 names a file"),
-            ("f2fs", "-t 1", "may not give -t"),
-            ("f2fs", "-il mine", "may not give -il"),
-            ("vfat", "-n MINE", "may not give -n"),
-            ("vfat", "-C", "may not give -C"),
-            ("vfat", "-an MINE", "may not give -an"),
-            ("vfat", "-m message", "may not give -m"),
-            ("vfat", "-l list", "may not give -l"),
-            ("vfat", "--offset=8", "may not give --offset=8"),
-            ("vfat", "--mbr=y", "may not give --mbr=y"),
-            ("exfat", "-L mine", "may not give -L"),
-            ("exfat", "--volume-label=mine", "may not give --volume-label=mine"),
-            ("ntfs3", "-L mine", "may not give -L"),
-            ("ntfs3", "-F", "may not give -F"),
+            ("f2fs", "-t 1", "cannot use the option -t"),
+            ("f2fs", "-il mine", "cannot use the option -il"),
+            ("vfat", "-n MINE", "cannot use the option -n"),
+            ("vfat", "-C", "cannot use the option -C"),
+            ("vfat", "-an MINE", "cannot use the option -an"),
+            ("vfat", "-m message", "cannot use the option -m"),
+            ("vfat", "-l list", "cannot use the option -l"),
+            ("vfat", "--offset=8", "cannot use the option --offset=8"),
+            ("vfat", "--mbr=y", "cannot use the option --mbr=y"),
+            ("exfat", "-L mine", "cannot use the option -L"),
+            ("exfat", "--volume-label=mine", "cannot use the option --volume-label=mine"),
+            ("ntfs3", "-L mine", "cannot use the option -L"),
+            ("ntfs3", "-F", "cannot use the option -F"),
         ];
         for (name, line, expected) in rows {
             let reason = told(name, line).unwrap_or_else(|| panic!("{name} {line} is allowed"));
@@ -259,12 +259,12 @@ mod tests {
     #[test]
     fn a_line_that_no_program_takes_is_known_without_the_file_system() {
         let rows = [
-            ("-L mine", "may not give -L"),
-            ("--label=mine", "may not give --label=mine"),
+            ("-L mine", "cannot use the option -L"),
+            ("--label=mine", "cannot use the option --label=mine"),
             ("-m raid1 -d raid1 /dev/loop5", "/dev/loop5 names a file"),
-            ("-m raid1 -d raid1 loop5", "loop5 belongs to no option"),
-            ("-b 4096 -O ^has_journal -L mine", "may not give -L"),
-            ("--offset=8", "may not give --offset=8"),
+            ("-m raid1 -d raid1 loop5", "loop5 does not belong to an option"),
+            ("-b 4096 -O ^has_journal -L mine", "cannot use the option -L"),
+            ("--offset=8", "cannot use the option --offset=8"),
         ];
         for (line, expected) in rows {
             let reason = fault_of_all(FILE_SYSTEMS, line).unwrap();
@@ -292,10 +292,9 @@ mod tests {
         // The log's options of one program are the bad blocks of another.
         assert_eq!(
             missing("-l size=64m", ""),
-            "mkfs.vfat: a study may not give -l (it may give -a -b -D -f -F -h -i --invariant -M \
-             -r -R -s -S)"
+            "mkfs.vfat: a study cannot use the option -l (allowed: -a -b -D -f -F -h -i --invariant -M -r -R -s -S)"
         );
-        assert_eq!(missing("-F 32", "loop"), "a study may not mount with loop");
+        assert_eq!(missing("-F 32", "loop"), "a study cannot use the mount option loop");
         assert!(missing("-F 32", "noatime").contains("not installed"));
     }
 

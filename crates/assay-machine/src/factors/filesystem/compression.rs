@@ -22,15 +22,15 @@ impl Factor for Compression {
     fn about(&self) -> &About {
         &About {
             name: "compression",
-            summary: "compression of a filesystem's files",
+            summary: "compression of files by the filesystem",
             text: "`none`, `lzo`, `zlib:1` to `zlib:9`, `zstd:1` to `zstd:15`, and on newer kernels `zstd:-15` to \
                    `zstd:-1`; `zlib` and `zstd` mean level 3. Assay mounts btrfs with compress-force, so btrfs tries \
                    to compress every block. With compress, as in most fstab files, btrfs stops compressing a file \
-                   after the first incompressible blocks. To measure that, use mount_options = [\"compress=zstd:3\"]. \
-                   Assay verifies the algorithm in the kernel's list of mounts. Rule `compressed` compares the bytes \
-                   on the device with the compressible share of the `content`. Direct I/O bypasses compression before \
-                   Linux 6.14 and uses the page cache since. To measure compressed files, use direct = false and sync \
-                   = \"fdatasync\". Requires the factor filesystem.",
+                   after the first incompressible blocks. To measure that behavior, use mount_options = \
+                   [\"compress=zstd:3\"]. Assay verifies the algorithm in the kernel's mount table. Rule `compressed` \
+                   compares the bytes written to the device with the compressible share set by `compressibility`. \
+                   Before Linux 6.14, direct I/O bypasses compression; since then, it uses the page cache. To measure \
+                   compressed files, use direct = false and sync = \"fdatasync\". Requires the factor filesystem.",
         }
     }
 
@@ -87,16 +87,14 @@ pub(super) fn option(level: &str) -> Option<String> {
 pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Option<String> {
     if level != NONE && kind.name != BTRFS {
         let name = kind.name;
-        return Some(format!(
-            "compression = {level}: Assay cannot set compression of {name}; use {BTRFS}"
-        ));
+        return Some(format!("compression = {level}: {name} does not support it; use {BTRFS}"));
     }
     let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
     let beside = mount_options.split(',').map(name).find(|name| BESIDE.contains(&name.as_str()))?;
     Some(match beside.as_str() {
         "compress" | "compress-force" => {
             format!(
-                "mount_options contain {beside}, and the factor compression is {level}; use only one of them"
+                "mount_options contain {beside}, and the factor compression is {level}; set only one"
             )
         }
         _ if level == NONE => return None,
@@ -138,11 +136,11 @@ mod tests {
         assert_eq!(fault(ext4, "none", "noatime"), None);
         assert_eq!(
             fault(ext4, "lzo", "").unwrap(),
-            "compression = lzo: Assay cannot set compression of ext4; use btrfs"
+            "compression = lzo: ext4 does not support it; use btrfs"
         );
         let told = |options: &str| fault(btrfs, "lzo", options).unwrap();
-        assert!(told("noatime,compress=zstd").contains("use only one of them"));
-        assert!(told("compress").contains("use only one of them"));
+        assert!(told("noatime,compress=zstd").contains("set only one"));
+        assert!(told("compress").contains("set only one"));
         assert!(told("nodatasum").starts_with("nodatasum disables compression"));
         assert_eq!(fault(btrfs, "none", "nodatasum"), None);
     }

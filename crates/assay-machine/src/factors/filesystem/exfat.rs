@@ -7,7 +7,7 @@ use super::allowed::Takes::{Nothing, Value};
 
 pub(super) static EXFAT: FileSystem = FileSystem {
     name: "exfat",
-    summary: "the filesystem of large memory cards, for files of any size",
+    summary: "the filesystem of large memory cards, without a 4 GiB file size limit",
     program: "mkfs.exfat",
     package: "exfatprogs",
     smallest: Bytes(1 << 20),

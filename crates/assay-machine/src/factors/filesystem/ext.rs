@@ -10,7 +10,7 @@ use super::allowed::{
 
 pub(super) static EXT2: FileSystem = FileSystem {
     name: "ext2",
-    summary: "the second extended filesystem: no journal",
+    summary: "the second extended filesystem, without a journal",
     program: "mkfs.ext2",
     package: "e2fsprogs",
     smallest: Bytes(2 << 20),

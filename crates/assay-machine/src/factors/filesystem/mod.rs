@@ -91,11 +91,11 @@ impl Factor for Kind {
             name: "filesystem",
             summary: "filesystem under test",
             text: "`ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. Assay creates it on the target device, \
-                   whose data are lost, and mounts it in a temporary directory. Assay recreates it per replicate, or \
-                   once per study (`fresh`). It discards no blocks and leaves no background initialization. btrfs \
-                   writes files with checksums through the page cache (Linux 6.15 to 7.2); with `mount_options = \
-                   [\"nodatacow\"]` it uses direct I/O like the others. Each level needs mkfs.NAME and kernel support; \
-                   Assay excludes levels without them and reports the reason.",
+                   whose data are lost, and mounts it in a temporary directory. Assay recreates the filesystem per \
+                   replicate, or once per study if `recreate_per = \"study\"`. Assay discards no blocks and prevents \
+                   background initialization. btrfs writes files with checksums through the page cache (Linux 6.15 to \
+                   7.2); with `mount_options = [\"nodatacow\"]`, it uses direct I/O like the other filesystems. Each \
+                   level needs mkfs.NAME and kernel support; Assay excludes and reports unavailable levels.",
         }
     }
 
@@ -124,10 +124,10 @@ impl Factor for MkfsOptions {
     fn about(&self) -> &About {
         &About {
             name: "mkfs_options",
-            summary: "options of mkfs",
+            summary: "mkfs options",
             text: "As on the command line, such as `-b 4096 -O ^has_journal`, or `defaults`. Requires the factor \
-                   filesystem; if that has several levels, list the valid combinations. Assay refuses options that \
-                   name another device or file, or set the label.",
+                   filesystem; if filesystem has several levels, list the valid combinations. Assay refuses options \
+                   that name another device or file, or set the label.",
         }
     }
 
@@ -151,7 +151,7 @@ impl Factor for MkfsOptions {
             return allowed::fault_of_all(FILE_SYSTEMS, level)
                 .map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")));
         }
-        Err(format!("`{level}` is not an option; use for example -O ^has_journal, or {DEFAULTS}"))
+        Err(format!("`{level}` is not an option; example: -O ^has_journal, or {DEFAULTS}"))
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
@@ -165,8 +165,8 @@ impl Factor for MountOptions {
             name: "mount_options",
             summary: "mount options of the filesystem",
             text: "As in fstab, such as `noatime,data=writeback`, or `defaults`. Requires the factor filesystem. After \
-                   mounting, Assay verifies the options in the kernel's list of mounts. Assay refuses options that \
-                   name another device or file.",
+                   mounting, Assay verifies the options in the kernel's mount table. Assay refuses options that name \
+                   another device or file.",
         }
     }
 

@@ -7,7 +7,7 @@ use super::allowed::Takes::{Nothing, Value};
 
 pub(super) static NTFS: FileSystem = FileSystem {
     name: "ntfs3",
-    summary: "NTFS, by the kernel's own driver",
+    summary: "NTFS with the kernel's own driver",
     program: "mkfs.ntfs",
     package: "ntfs-3g",
     smallest: Bytes(8 << 20),

@@ -57,17 +57,17 @@ impl Profile {
         let entry = table.iter().rev().find(|entry| entry.mount.point == point);
         let source = entry.and_then(|own| devices::name_at(system, Path::new(&own.mount.source)));
         let pool = source.and_then(|name| devices::pool_of(system, &name));
-        let pool = pool.ok_or("sysfs does not show its btrfs")?;
+        let pool = pool.ok_or("sysfs does not list this btrfs filesystem")?;
         let devices = sysfs::names(system, &pool.join("devices")).len();
         if devices != members {
-            return Err(format!("{members} devices requested, the btrfs has {devices}"));
+            return Err(format!("{members} devices requested, btrfs uses {devices}"));
         }
         let data = sysfs::names(system, &pool.join("allocation/data"));
         let found: Vec<&str> =
             data.iter().map(String::as_str).filter(|n| find(n).is_some()).collect();
         if found != [self.name] {
             let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
-            return Err(format!("data profile {} requested, the btrfs has {found}", self.name));
+            return Err(format!("data profile {} requested, btrfs uses {found}", self.name));
         }
         Ok(())
     }
@@ -81,9 +81,9 @@ impl Factor for BtrfsProfile {
             name: "btrfs_profile",
             summary: "btrfs data profile on several devices",
             text: "`single`, `raid0`, `raid1`, `raid1c3`, `raid1c4`, `raid10`, `raid5` or `raid6`, on all members of \
-                   the target; `defaults` is the default of mkfs.btrfs on the first member alone. Metadata is always \
-                   raid1, so only the data profile differs. Requires the factor filesystem, and works with btrfs only. \
-                   Assay verifies in sysfs the devices and that all data have this profile.",
+                   the target; `defaults` is the default profile of mkfs.btrfs on the first member only. The metadata \
+                   profile is always raid1. Requires the factor filesystem, with btrfs. Assay verifies in sysfs that \
+                   btrfs uses all devices and that all data have this profile.",
         }
     }
 
@@ -114,6 +114,6 @@ impl Factor for BtrfsProfile {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("told of a file system when it stands")
+        Presence::absent("read only from a mounted filesystem")
     }
 }

@@ -7,7 +7,7 @@ use super::allowed::Takes::{Nothing, Value};
 
 pub(super) static VFAT: FileSystem = FileSystem {
     name: "vfat",
-    summary: "the filesystem of memory cards that every machine reads",
+    summary: "the filesystem of memory cards, readable on every operating system",
     program: "mkfs.vfat",
     package: "dosfstools",
     smallest: Bytes(1 << 20),

@@ -130,7 +130,7 @@ impl Volume {
         let FileSystem { program, options, .. } = self.kind;
         if let Some(fault) = allowed::fault(self.kind, &self.mkfs_options) {
             let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
-            return Some(format!("{program}: {} (it may give {})", fault.reason, names.join(" ")));
+            return Some(format!("{program}: {} (allowed: {})", fault.reason, names.join(" ")));
         }
         if self.profile.is_some() && self.kind.name != "btrfs" {
             let (name, factor) = (self.kind.name, BtrfsProfile.about().name);
@@ -141,7 +141,7 @@ impl Volume {
         let twice = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
         if self.profile.is_some() && self.own_options().iter().any(twice) {
             return Some(format!(
-                "{program}: the factor {} says -d and -m",
+                "{program}: the factor {} sets -d and -m; remove these options",
                 BtrfsProfile.about().name
             ));
         }

@@ -192,7 +192,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             && space.available_bytes < bytes
         {
             return Err(Failure::refused(format!(
-                "{} has {} free, the loop device's file needs {}; free space there, or use another ASSAY_HOME",
+                "{} has {} free, but the loop device's file needs {}; free some space, or use another ASSAY_HOME",
                 room.display(),
                 Bytes(space.available_bytes >> 20 << 20),
                 Bytes(bytes)
@@ -227,7 +227,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                 Err(error) => return Err(cannot(&attach, &error)),
             }
         }
-        Err(Failure::refused("other processes take every free loop device first; try again"))
+        Err(Failure::refused("other processes took every free loop device; try again"))
     }
 
     /// Notes which device it became, where the kernel numbers its disks.
@@ -269,8 +269,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         let name = format!("zram{number}");
         let mark = Mark::read(system, &name).map_err(|error| cannot(&add, &error))?;
         let Some(sequence) = mark.and_then(|mark| mark.sequence) else {
-            let why = "this kernel does not number its disks (Linux 5.15 does), so Assay cannot identify its own zram \
-                       device";
+            let why = "cannot identify a new zram device: this kernel has no disk sequence numbers; use Linux 5.15 or \
+                       later";
             return Err(Failure::refused(why));
         };
         let undo = Undo::Zram { number, sequence: Some(sequence) };

@@ -360,7 +360,7 @@ fn no_setting_of_a_stranger_is_changed_whatever_names_it() {
         for level in &levels {
             let done = guard.set(level).map_err(|failure| failure.message);
             assert_eq!(done.is_err(), known, "{level:?}");
-            assert!(done.err().is_none_or(|told| told.contains("loop0 is gone")));
+            assert!(done.err().is_none_or(|told| told.contains("loop0 was replaced")));
         }
         assert_eq!(fake.acted().len() == before, known);
     }
@@ -464,10 +464,10 @@ fn a_setting_that_never_comes_back_names_the_way_out() {
     fake.set_manner(SWAPPINESS, Manner::Rises);
     let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
     let refused = guard.set(&plain(SWAPPINESS, "70")).unwrap_err();
-    assert!(refused.message.starts_with("cannot restore its value"), "{refused}");
+    assert!(refused.message.starts_with("cannot restore the original value"), "{refused}");
     guard.set(&plain(CLUSTER, "5")).unwrap();
     let failure = guard.finish().unwrap_err();
-    assert!(failure.message.contains("restart the machine"), "{failure}");
+    assert!(failure.message.contains("or reboot"), "{failure}");
     assert_eq!(fake.read_text(Path::new(CLUSTER)).unwrap(), "3\n", "the other one is back");
     fake.put("/proc/sys/kernel/random/boot_id", "2222\n");
     put_back(&fake);

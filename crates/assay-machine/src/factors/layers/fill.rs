@@ -37,8 +37,7 @@ fn wanted(level: &str) -> Result<Option<f64>, String> {
     if level == NONE {
         return Ok(None);
     }
-    let wrong =
-        || format!("`{level}` is not a share from 1% to 99%; use for example 80%, or {NONE}");
+    let wrong = || format!("`{level}` is not a share from 1% to 99%; example: 80%, or {NONE}");
     let share = level.parse::<Percent>().map_err(|_| wrong())?.fraction();
     if (0.01..=0.99).contains(&share) { Ok(Some(share)) } else { Err(wrong()) }
 }
@@ -47,12 +46,12 @@ impl Factor for Level {
     fn about(&self) -> &About {
         &About {
             name: FILL,
-            summary: "used share of the filesystem, filled up by a file",
-            text: "A share such as `80%`, or `none` to leave it as is. Assay adds a file that takes the missing space, \
-                   removes the file afterwards, and touches no other file. A level below the present usage is \
-                   impossible. On the machine's own filesystem, Assay leaves a twentieth and 4 GiB free or refuses the \
-                   level. Assay allocates the space without writing it. The filesystem thus searches for free blocks \
-                   as if full, but the drive does not notice. Works with ext2 to ext4, xfs, btrfs, f2fs, vfat and \
+            summary: "used share of the filesystem",
+            text: "A percentage such as `80%`, or `none` to leave the filesystem unchanged. Assay allocates a file \
+                   that fills the filesystem to this share, removes the file afterwards, and touches no other file. A \
+                   level must exceed the current usage. On the root filesystem, Assay refuses levels that leave less \
+                   than 5% or 4 GiB free. Assay allocates the file without writing to it, so only the filesystem's \
+                   block allocation is affected, not the drive. Works with ext2 to ext4, xfs, btrfs, f2fs, vfat and \
                    exfat. Needs root.",
         }
     }
@@ -75,8 +74,8 @@ impl Factor for Level {
 
     fn not_live(&self, _: &str) -> Option<&'static str> {
         Some(
-            "it takes space that running programs may need; compare it under a generated load, for example with assay \
-             run fill-level",
+            "the fill file takes space that running programs may need; compare it under a generated load, for example \
+             with assay run fill-level",
         )
     }
 
@@ -174,17 +173,17 @@ impl Filler {
         if space.available_bytes <= left {
             let now = Percent((taken(*space) * 100.0).round());
             return Err(format!(
-                "fill {level}: the filesystem of {shown} is already {now} full; use a higher level, or another \
+                "fill_level {level}: the filesystem of {shown} is already {now} full; use a higher level, or another \
                  directory"
             ));
         }
         let stays =
             if *is_root { ROOT_BYTES.max(space.total_bytes / ROOT_SHARE) } else { OTHER_BYTES };
         if left < stays {
-            let why = if *is_root { ", because the machine runs on it" } else { "" };
+            let why = if *is_root { " on the root filesystem" } else { "" };
             return Err(format!(
-                "fill {level} would leave {} of the filesystem of {shown}, but {} must stay free{why}; use a lower \
-                 level, or a directory on another drive",
+                "fill_level {level} would leave {} of the filesystem of {shown} free, but {} must stay free{why}; use \
+                 a lower level, or a directory on another drive",
                 Bytes(left >> 20 << 20),
                 Bytes(stays >> 20 << 20)
             ));
@@ -212,7 +211,7 @@ impl Recipe for Filler {
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Directory(directory)] = below else {
-            return Err(Failure::refused("fill needs a directory as target"));
+            return Err(Failure::refused("fill_level needs a directory as the target"));
         };
         let system = builder.system();
         let own = system
@@ -230,7 +229,7 @@ impl Recipe for Filler {
             let Undo::File { path } = undo else { continue };
             match system.status(path) {
                 Ok(found) if found.kind == FileKind::File => {}
-                Ok(_) => return Err(format!("{} is not a file anymore", path.display())),
+                Ok(_) => return Err(format!("{} is no longer a file", path.display())),
                 Err(error) => return Err(format!("{}: {error}", path.display())),
             }
         }
@@ -248,7 +247,7 @@ impl Recipe for Filler {
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         ByHand {
             typed: self.typed(below),
-            why: "assay fills a filesystem only to measure it; keep this share free",
+            why: "assay fills filesystems only for measurements; keep this share free",
             lasting: None,
         }
     }
@@ -273,7 +272,7 @@ mod tests {
             assert_eq!(Level.judge(level), Ok(()), "{level}");
         }
         for level in ["0%", "100%", "full", "80", ""] {
-            assert!(Level.judge(level).unwrap_err().contains("use for example 80%"), "{level}");
+            assert!(Level.judge(level).unwrap_err().contains("example: 80%"), "{level}");
         }
         let none = Levels::from([(FILL.to_owned(), NONE.to_owned())]);
         assert!(Fill.recipe(&Wish::of(&none)).is_none());
@@ -294,7 +293,7 @@ mod tests {
         // 5% of 100 GiB are a twentieth, and more than 4 GiB; of 40 GiB they are less.
         assert!(full.bytes(&place(90 * GIB, 100 * GIB + 20, true)).is_ok());
         let told = full.bytes(&place(30 * GIB, 40 * GIB, true)).unwrap_err();
-        assert!(told.contains("4 GiB must stay free, because the machine runs on it"), "{told}");
+        assert!(told.contains("4 GiB must stay free on the root filesystem"), "{told}");
         assert!(full.bytes(&place(30 * GIB, 40 * GIB, false)).is_ok(), "it is another one");
         let told = Filler { share: 0.99 }.bytes(&place(GIB, GIB, false)).unwrap_err();
         assert!(told.contains("16 MiB must stay free; use a lower level"), "{told}");

@@ -342,8 +342,8 @@ pub fn one(noun: &str) -> String {
 
 /// That there are too few devices for what joins them.
 pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
-    let devices = if here == 1 { "is one device".to_owned() } else { format!("are {here}") };
+    let devices = if here == 1 { "is only one".to_owned() } else { format!("are only {here}") };
     format!(
-        "{name} needs {least} devices, here {devices}; use members = {least} in the study, or give as many"
+        "{name} needs {least} devices, but there {devices}; set members = {least} in the study, or give {least} devices"
     )
 }

@@ -70,7 +70,7 @@ impl Recipe for OverZeros {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        let why = "assay creates loop devices only to measure them";
+        let why = "assay creates loop devices only for measurements";
         ByHand { typed: self.typed(below), why, lasting: None }
     }
 }

@@ -117,18 +117,18 @@ struct StripeCache;
 /// Whether the members are brought in line meanwhile.
 struct Sync;
 
-const NOT_TOLD: &str = "told of an array when it stands";
+const NOT_TOLD: &str = "read only from an existing array";
 
 impl Factor for Level {
     fn about(&self) -> &About {
         &About {
             name: "raid",
-            summary: "RAID level of several devices",
-            text: "An md array on all members of the target, whose data are lost: `raid0`, `raid1`, `raid5`, `raid6` \
-                   or `raid10`; `none` uses the first member alone. Assay creates it with mdadm and --assume-clean, so \
-                   no initial resync disturbs the measurement (raid_resync adds one). Assay verifies level, chunk and \
-                   members in sysfs, and that no member is missing or resyncing. It needs the study key members, or \
-                   several devices behind the target, and a kernel with md.",
+            summary: "RAID level",
+            text: "`raid0`, `raid1`, `raid5`, `raid6` or `raid10`: an md array on all members, which destroys their \
+                   data; `none` uses only the first member. Assay runs mdadm with --assume-clean, so no initial resync \
+                   disturbs the measurement (raid_resync adds one). Assay verifies the level, chunk size and members \
+                   in sysfs, and that no member is missing or resyncing. Requires the study key members or a target \
+                   with several devices.",
         }
     }
 
@@ -163,9 +163,9 @@ impl Factor for Chunk {
     fn about(&self) -> &About {
         &About {
             name: "raid_chunk",
-            summary: "chunk size: contiguous bytes per member",
-            text: "A power of two of at least 4 KiB, such as `64 KiB`, or `defaults` (512 KiB). A full stripe has one \
-                   chunk per member without parity. Requires the factor raid; raid1 has no chunks.",
+            summary: "RAID chunk size: contiguous bytes per member",
+            text: "A power of two of at least 4 KiB, such as `64 KiB`, or `defaults` (512 KiB). A full stripe is one \
+                   chunk on each member, minus the parity chunks. Requires the factor raid; raid1 has no chunks.",
         }
     }
 
@@ -200,10 +200,10 @@ impl Factor for Bitmap {
     fn about(&self) -> &About {
         &About {
             name: "raid_bitmap",
-            summary: "write-intent bitmap of the array",
-            text: "`internal` stores it on the members: extra writes, but a much shorter resync after a power loss. \
-                   `none` disables it. `defaults` is `none` for every size. Requires the factor raid; raid0 has no \
-                   bitmap.",
+            summary: "write-intent bitmap of the RAID array",
+            text: "`internal` stores the bitmap on the members: extra writes, but a much shorter resync after a power \
+                   loss. `none` disables the bitmap. `defaults` is `none` for every size. Requires the factor raid; \
+                   raid0 has no bitmap.",
         }
     }
 
@@ -229,9 +229,9 @@ impl Factor for StripeCache {
     fn about(&self) -> &About {
         &About {
             name: "raid_stripe_cache",
-            summary: "stripe cache of an array with parity",
-            text: "A whole number of stripes from 17 to 32768, or `defaults` (256); each has one page per member. \
-                   Requires the factor raid, with raid5 or raid6.",
+            summary: "stripe cache of an array with parity, in stripes",
+            text: "A whole number of stripes from 17 to 32768, or `defaults` (256); each stripe takes one page per \
+                   member. Requires the factor raid, with raid5 or raid6.",
         }
     }
 
@@ -266,10 +266,9 @@ impl Factor for Sync {
             name: "raid_resync",
             summary: "initial resync of a new array, and its maximum rate",
             text: "`none` or `defaults`: Assay assumes identical members. A rate such as `100 MB/s`: the initial \
-                   resync runs during the trials, with at most that many bytes per member and second \
-                   (md/sync_speed_max). Other load slows it down. A trial fails if it outlasts the resync; use a lower \
-                   rate or larger members. The probe array-sync reports the resync rate. Requires the factor raid; \
-                   raid0 has no resync.",
+                   resync runs during the trials, at up to this rate per member (md/sync_speed_max). Other load slows \
+                   the resync down. A trial fails if the resync finishes early; use a lower rate or larger members. \
+                   The probe raid-resync reports the rate. Requires the factor raid; raid0 has no resync.",
         }
     }
 
@@ -357,7 +356,7 @@ impl Array {
             return lacks("stripe cache");
         }
         if self.sync_kib_per_s.is_some() && *name == "raid0" {
-            return lacks("synchronisation");
+            return lacks("resync");
         }
         None
     }
@@ -401,7 +400,7 @@ impl Array {
         };
         let speed = now("sync_speed_max")?;
         if speed.split_whitespace().next() != Some(wanted.to_string().as_str()) {
-            return Err(format!("sync_speed_max {wanted} requested, the array has {speed}"));
+            return Err(format!("sync_speed_max {wanted} requested, the array uses {speed}"));
         }
         // Parity is computed onto the last member as onto one that was replaced.
         let goes_on = ["resync", "recover"].contains(&action.as_str());
@@ -436,7 +435,7 @@ impl Array {
         };
         let is = |file: &str, wanted: &str| match now(file)? {
             found if found == wanted => Ok(()),
-            found => Err(format!("{file} {wanted} requested, the array has {found}")),
+            found => Err(format!("{file} {wanted} requested, the array uses {found}")),
         };
         is("level", self.way.name)?;
         is("raid_disks", &members.to_string())?;
@@ -451,7 +450,7 @@ impl Array {
             let bitmap = now("bitmap/location")?;
             if (bitmap != NONE) != self.bitmap {
                 let asked = if self.bitmap { INTERNAL } else { NONE };
-                return Err(format!("bitmap {asked} requested, the array has {bitmap}"));
+                return Err(format!("bitmap {asked} requested, the array uses {bitmap}"));
             }
         }
         let state = now("array_state")?;
@@ -494,7 +493,7 @@ impl Recipe for Array {
         let needed = self.chunk.map_or(PAGE_BYTES, |chunk| chunk.0) + OWN_BYTES;
         if smallest < needed {
             let (needed, smallest) = (Bytes(needed), Bytes(smallest));
-            return Some(format!("{name} needs members of {needed}, one has {smallest}"));
+            return Some(format!("{name} needs members of {needed}, but one has {smallest}"));
         }
         kernel_lacks(system, name, self.way.module)
             .then(|| format!("this kernel has no {name} (md)"))
@@ -561,7 +560,7 @@ impl Recipe for Array {
         acts.extend(self.settings("mdN"));
         ByHand {
             typed: Typed { acts, out: FREE.into() },
-            why: "assay creates arrays only to measure them; resync a permanent array first",
+            why: "assay creates arrays only for measurements; resync a permanent array first",
             lasting: Some((
                 "mdadm --detail --scan >> /etc/mdadm/mdadm.conf".to_owned(),
                 "the line that identifies the array at boot",
@@ -626,9 +625,9 @@ mod tests {
         let told = |levels: &[(&str, &str)], below: &[u64]| missing(levels, below, &bare).unwrap();
         assert_eq!(
             told(&[("raid", "raid6")], &four[..3]),
-            "raid6 needs 4 devices, here are 3; use members = 4 in the study, or give as many"
+            "raid6 needs 4 devices, but there are only 3; set members = 4 in the study, or give 4 devices"
         );
-        assert!(told(&[("raid", "raid5")], &four[..1]).contains("here is one device"));
+        assert!(told(&[("raid", "raid5")], &four[..1]).contains("there is only one"));
         assert_eq!(
             told(&[("raid", "raid5")], &four),
             "mdadm is not installed; install the package mdadm"
@@ -642,13 +641,13 @@ mod tests {
         assert_eq!(missing(&[("raid", "raid5")], &four, &bare), None);
         assert_eq!(
             told(&[("raid", "raid5"), ("raid_chunk", "1 MiB")], &[1 << 30, 1 << 20, 1 << 30]),
-            "raid5 needs members of 2 MiB, one has 1 MiB"
+            "raid5 needs members of 2 MiB, but one has 1 MiB"
         );
         for (level, option, value, what) in [
             ("raid1", "raid_chunk", "64 KiB", "raid1 has no chunks"),
             ("raid0", "raid_bitmap", "internal", "raid0 has no bitmap"),
             ("raid10", "raid_stripe_cache", "4096", "raid10 has no stripe cache"),
-            ("raid0", "raid_resync", "100 MB/s", "raid0 has no synchronisation"),
+            ("raid0", "raid_resync", "100 MB/s", "raid0 has no resync"),
         ] {
             let found = told(&[("raid", level), (option, value)], &four);
             assert!(found.starts_with(what), "{found}");

@@ -156,7 +156,7 @@ impl Stack {
             Ok([base]) => Ok(base),
             Err(bases) => {
                 let count = bases.len();
-                Err(Failure::refused(format!("trials need one device, not {count}")))
+                Err(Failure::refused(format!("trials need exactly one device, not {count}")))
             }
         }
     }

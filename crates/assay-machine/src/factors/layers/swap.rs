@@ -77,8 +77,8 @@ fn wanted(level: &str) -> Result<Option<Wanted>, String> {
         (ZRAM, own) => Ok(Some(Wanted::Zram(known(own.unwrap_or(USUAL_ALGORITHM))?))),
         (ZSWAP, own) => Ok(Some(Wanted::Zswap(own.map(known).transpose()?))),
         _ => Err(format!(
-            "unknown swap `{level}`; use {NONE}, {FILE}, {ZRAM} or {ZSWAP}, the last two also with an algorithm, such \
-             as {ZRAM}:lz4"
+            "unknown swap type `{level}`; use {NONE}, {FILE}, {ZRAM} or {ZSWAP}, optionally with an algorithm, such as \
+             {ZRAM}:lz4"
         )),
     }
 }
@@ -96,12 +96,12 @@ impl Factor for Kind {
         &About {
             name: SWAP,
             summary: "swap type",
-            text: "`none`: memory-limited workloads get no swap, even if the machine has some. `file`: a swap file in \
+            text: "`none`: memory-limited workloads cannot swap, even if the machine has swap. `file`: a swap file in \
                    the target's directory, which must be on a disk (not in memory, on btrfs or on a network). `zram`: \
                    a zram device with lzo-rle or the named algorithm, such as `zram:lz4`. `zswap`: a swap file behind \
-                   zswap, with the present compressor or a named one, such as `zswap:lzo`. Each gets the highest \
-                   priority, so the kernel does not use the machine's own swap. zswap is off except at its own level; \
-                   removing the swap file empties it. Needs root.",
+                   zswap, with the current compressor or the named one, such as `zswap:lzo`. Each swap area has the \
+                   highest priority, so the kernel does not use the machine's own swap. Assay disables zswap for all \
+                   other levels. Needs root.",
         }
     }
 
@@ -143,8 +143,8 @@ impl Factor for Size {
         &About {
             name: "swap_size",
             summary: "swap size",
-            text: "Before compression, such as `512 MiB`; 1 GiB by default. A file takes the whole size on disk at \
-                   once; a zram device takes memory only for stored pages. Requires the factor swap.",
+            text: "Before compression, such as `512 MiB`; 1 GiB by default. A swap file takes its whole size on disk \
+                   immediately; a zram device takes memory only for stored pages. Requires the factor swap.",
         }
     }
 
@@ -169,7 +169,7 @@ impl Factor for Size {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("it is the size of swap that the study makes")
+        Presence::absent("Assay reads the size only for swap areas that it created")
     }
 }
 
@@ -178,8 +178,8 @@ impl Factor for Pool {
         &About {
             name: "zswap_max_pool",
             summary: "maximum share of memory for zswap",
-            text: "Whole percent, such as `20%`, or `current`; sets `max_pool_percent` of zswap. Pages beyond it go to \
-                   the swap file. Requires the factor swap.",
+            text: "Integer percentage, such as `20%`, or `current`; sets `max_pool_percent` of zswap. When the pool is \
+                   full, pages go to the swap file. Requires the factor swap.",
         }
     }
 
@@ -213,10 +213,10 @@ impl Factor for Allocator {
         &About {
             name: "zswap_allocator",
             summary: "memory allocator of zswap",
-            text: "`zbud` stores two compressed pages per page, `z3fold` three, `zsmalloc` as many as fit; or \
-                   `current`. Sets `zpool` of zswap, which kernels since Linux 6.18 lack (they use zsmalloc). With \
-                   zbud, the default of many distributions, a page that compresses to slightly more than half takes a \
-                   whole page. Requires the factor swap.",
+            text: "`zbud` stores up to two compressed pages per page, `z3fold` up to three, `zsmalloc` as many as fit; \
+                   or `current`. Sets `zpool` of zswap; Linux 6.18 and later always use zsmalloc and lack this \
+                   setting. With zbud, the default of many distributions, a page that compresses to slightly more than \
+                   half takes a whole page. Requires the factor swap.",
         }
     }
 
@@ -326,8 +326,8 @@ impl Area {
             system.space(&directory).ok().filter(|space| space.available_bytes < self.size.0);
         if let Some(space) = room {
             return Err(Failure::refused(format!(
-                "{} has {} free, and the swap file needs {}; free some space there, or use another directory or a \
-                 smaller swap_size",
+                "{} has {} free, but the swap file needs {}; free some space, use another directory, or use a smaller \
+                 swap_size",
                 directory.display(),
                 Bytes(space.available_bytes >> 20 << 20),
                 self.size
@@ -351,7 +351,7 @@ fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     let (filesystem, shown) = (entry.mount.filesystem.as_str(), directory.display());
     if MEMORY.contains(&filesystem) {
         return Err(format!(
-            "{shown} is in memory ({filesystem}), and swap there frees none; use a directory on a disk"
+            "{shown} is in memory ({filesystem}), so swapping to it would free no memory; use a directory on a disk"
         ));
     }
     if !ABLE.contains(&filesystem) {
@@ -372,11 +372,11 @@ impl Recipe for Area {
     fn words(&self) -> String {
         match &self.wanted {
             Wanted::File => format!("a swap file of {}", self.size),
-            Wanted::Zram(algorithm) => format!("{} of zram ({algorithm}) as swap", self.size),
+            Wanted::Zram(algorithm) => format!("{} of swap on zram ({algorithm})", self.size),
             Wanted::Zswap(Some(own)) => {
-                format!("zswap ({own}) before a swap file of {}", self.size)
+                format!("zswap ({own}) with a swap file of {}", self.size)
             }
-            Wanted::Zswap(None) => format!("zswap before a swap file of {}", self.size),
+            Wanted::Zswap(None) => format!("zswap with a swap file of {}", self.size),
         }
     }
 
@@ -399,7 +399,7 @@ impl Recipe for Area {
             Wanted::Zswap(_)
                 if self.allocator.is_some() && lacks(&format!("{PARAMETERS}/{ALLOCATOR}")) =>
             {
-                let what = "this kernel's zswap has one allocator (zsmalloc, since Linux 6.18)";
+                let what = "zswap has only the allocator zsmalloc since Linux 6.18";
                 Some(what.to_owned())
             }
             _ => None,
@@ -408,7 +408,7 @@ impl Recipe for Area {
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Directory(directory)] = below else {
-            let why = "swap needs a directory on a disk as target";
+            let why = "swap needs a directory on a disk as the target";
             return Err(Failure::refused(why));
         };
         self.set_zswap(builder)?;
@@ -429,7 +429,7 @@ impl Recipe for Area {
         let on = Act::SwapOn { path: area.clone(), priority: MOST_SWAP_PRIORITY };
         builder.act(Undo::Swap { path: area.clone() }, &on)?;
         if !swaps::has(builder.system(), &area).unwrap_or(false) {
-            return Err(Failure::refused(format!("{on}: the kernel does not show it")));
+            return Err(Failure::refused(format!("{on}: the swap area is not in /proc/swaps")));
         }
         Ok(Base::Directory(directory.clone()))
     }
@@ -439,7 +439,7 @@ impl Recipe for Area {
             let Undo::Swap { path } = undo else { continue };
             match swaps::has(system, path) {
                 Ok(true) => {}
-                Ok(false) => return Err(format!("{} is not swap anymore", path.display())),
+                Ok(false) => return Err(format!("{} is no longer in use as swap", path.display())),
                 Err(error) => return Err(format!("{}: {error}", swaps::TABLE)),
             }
         }
@@ -486,8 +486,8 @@ impl Recipe for Area {
             Wanted::File => Kept::default(),
             Wanted::Zram(algorithm) => {
                 let text = format!(
-                    "# Written by assay advise apply {id}; assay advise undo {id} takes it away.\n[zram0]\nzram-size = {}\n\
-                     compression-algorithm = {algorithm}\n",
+                    "# Written by assay advise apply {id}; assay advise undo {id} removes it.\n[zram0]\nzram-size = \
+                     {}\ncompression-algorithm = {algorithm}\n",
                     self.size.0 >> 20
                 );
                 let path = Path::new(GENERATOR).join(format!("61-assay-{id}.conf"));
@@ -527,12 +527,12 @@ impl Recipe for Area {
                     allocator.unwrap_or_default(),
                     percent.unwrap_or_default()
                 );
-                (line, "for the kernel's command line, with a swap file in /etc/fstab")
+                (line, "for the kernel command line, with a swap file in /etc/fstab")
             }
         };
         ByHand {
             typed: self.typed(below),
-            why: "assay adds swap only to measure it",
+            why: "assay adds swap only for measurements",
             lasting: Some(lasting),
         }
     }
@@ -589,7 +589,7 @@ mod tests {
             Swap.recipe(&Wish::of(&levels)).unwrap().missing(&fake, &[])
         };
         assert_eq!(missing("zram:lz4"), None);
-        let told = "this kernel's zram has no zstd: it has lzo, lz4";
+        let told = "this kernel's zram does not support zstd; use one of lzo, lz4";
         assert_eq!(missing("zram:zstd").as_deref(), Some(told));
     }
 
@@ -605,7 +605,7 @@ mod tests {
             Swap.recipe(&Wish::of(&Levels::from(levels))).unwrap().missing(&fake, &[])
         };
         assert_eq!(missing("current"), None);
-        assert!(missing("zbud").unwrap().contains("has one allocator"));
+        assert!(missing("zbud").unwrap().contains("has only the allocator"));
         fake.put("/sys/module/zswap/parameters/zpool", "zbud\n");
         assert_eq!(missing("zbud"), None);
     }

@@ -16,7 +16,7 @@ use crate::factors::{Factor, Role, View, one_amount};
 /// The level that makes none.
 const NONE: &str = "none";
 /// The level of the size that is that of what lies below.
-const AS_BELOW: &str = "as-below";
+const AS_BELOW: &str = "as-target";
 /// What the kernel's versions have had.
 pub(super) const ALGORITHMS: [&str; 7] =
     ["lzo-rle", "lzo", "lz4", "lz4hc", "zstd", "deflate", "842"];
@@ -38,12 +38,11 @@ impl Factor for Algorithm {
         &About {
             name: "zram",
             summary: "compression algorithm of a zram device that replaces the target",
-            text: "`none`: trials use the target. Otherwise Assay adds a zram device for the trials or the study's \
-                   other layers, and does not touch the target. Use an algorithm that this kernel's zram lists: \
-                   `lzo-rle`, `lzo`, `lz4`, `lz4hc`, `zstd`, `deflate` or `842`. Assay sets it before the size and \
-                   verifies it. The device uses the machine's memory, up to its full size if nothing compresses. Assay \
-                   refuses a size above the free memory. The metric `compression_ratio` comes from mm_stat. The rates \
-                   measure memory and CPU, not a drive.",
+            text: "`none`: trials use the target. Otherwise, Assay creates a zram device for the trials or other \
+                   layers and does not touch the target. Algorithms, if the kernel supports them: `lzo-rle`, `lzo`, \
+                   `lz4`, `lz4hc`, `zstd`, `deflate` or `842`. Assay verifies that the kernel uses the algorithm. \
+                   Incompressible data can fill the full size in memory. Assay refuses a size above the free memory. \
+                   The metric `compression_ratio` comes from mm_stat. The rates measure memory and CPU, not a drive.",
         }
     }
 
@@ -80,13 +79,13 @@ impl Factor for Size {
         &About {
             name: "zram_size",
             summary: "size of the zram device",
-            text: "Before compression, such as `512 MiB`, or `as-below` (default): the size of the device below. \
+            text: "The uncompressed size, such as `512 MiB`, or `as-target` (default): the size of the device below. \
                    Requires the factor zram.",
         }
     }
 
     fn example(&self) -> &'static str {
-        "[\"as-below\", \"512 MiB\"]"
+        "[\"as-target\", \"512 MiB\"]"
     }
 
     fn role(&self) -> Role {
@@ -115,7 +114,7 @@ impl Factor for Size {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("it is the size of a device that the study makes")
+        Presence::absent("Assay reads the size only for zram devices that it created")
     }
 }
 
@@ -188,7 +187,7 @@ impl Recipe for Wanted {
             return None;
         }
         Some(format!(
-            "a zram device of {} may take as much memory, and {} are free; use a smaller zram_size, or a smaller area",
+            "a zram device of {} may use that much memory, but only {} are free; use a smaller zram_size or area",
             Bytes(bytes),
             Bytes(free >> 20 << 20)
         ))
@@ -209,14 +208,14 @@ impl Recipe for Wanted {
         let name = &device.extent.device;
         let own = |undo: &Undo| undo.takes_away(system, name);
         if !made.undo.iter().any(own) {
-            return Err(format!("{} is gone", device.file().display()));
+            return Err(format!("{} was removed", device.file().display()));
         }
         let file = sysfs::block(name).join("comp_algorithm");
         let now = sysfs::parsed(sysfs::text(system, &file), sysfs::chosen);
         let bytes = devices::size_of(system, name);
         match now.value() {
             Some(now) if *now != self.algorithm => {
-                Err(format!("{name} compresses by {now}, not by {}", self.algorithm))
+                Err(format!("{name} compresses with {now}, not with {}", self.algorithm))
             }
             _ if bytes != device.extent.range.end => Err(format!("{name} has {}", Bytes(bytes))),
             Some(_) => Ok(()),
@@ -238,7 +237,7 @@ impl Recipe for Wanted {
         let line = format!("[zram0] zram-size = {size} compression-algorithm = {algorithm}");
         ByHand {
             typed: self.typed(below),
-            why: "assay creates zram devices only to measure them",
+            why: "assay creates zram devices only for measurements",
             lasting: Some((line, "for /etc/systemd/zram-generator.conf, one line each")),
         }
     }
@@ -257,7 +256,8 @@ pub(super) fn lacks(system: &dyn System, algorithm: &str) -> Option<String> {
     let known = algorithms(system)?;
     let is_there = known.iter().any(|own| own == algorithm);
     let known = known.join(", ");
-    (!is_there).then(|| format!("this kernel's zram has no {algorithm}: it has {known}"))
+    (!is_there)
+        .then(|| format!("this kernel's zram does not support {algorithm}; use one of {known}"))
 }
 
 /// Algorithms of this kernel, where some device tells them.
@@ -297,14 +297,13 @@ mod tests {
         fake.put("/sys/class/block/zram0/comp_algorithm", "[lzo-rle] lzo lz4 \n");
         assert_eq!(
             missing(&fake, "zstd", 1 << 30).unwrap(),
-            "this kernel's zram has no zstd: it has lzo-rle, lzo, lz4"
+            "this kernel's zram does not support zstd; use one of lzo-rle, lzo, lz4"
         );
         fake.put("/proc/meminfo", "MemTotal: 4000000 kB\nMemAvailable: 1048576 kB\n");
         assert_eq!(missing(&fake, "lz4", 800 << 20), None);
         assert_eq!(
             missing(&fake, "lz4", 1 << 30).unwrap(),
-            "a zram device of 1 GiB may take as much memory, and 1 GiB are free; use a smaller \
-             zram_size, or a smaller area"
+            "a zram device of 1 GiB may use that much memory, but only 1 GiB are free; use a smaller zram_size or area"
         );
     }
 
@@ -312,7 +311,7 @@ mod tests {
     fn levels_say_what_to_write() {
         assert!(Algorithm.judge("none").is_ok() && Algorithm.judge("lz4").is_ok());
         assert!(Algorithm.judge("gzip").unwrap_err().contains("lzo-rle, lzo, lz4"));
-        assert!(Size.judge("512 MiB").is_ok() && Size.judge("as-below").is_ok());
+        assert!(Size.judge("512 MiB").is_ok() && Size.judge("as-target").is_ok());
         for wrong in ["512", "4 KiB", "1048577 B", "large"] {
             assert!(Size.judge(wrong).is_err(), "{wrong}");
         }

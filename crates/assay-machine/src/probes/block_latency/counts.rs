@@ -96,7 +96,7 @@ impl BlockLatency {
         } else {
             let disk = |name: &String| {
                 let known = self.devices.keys().find(|disk| is_on(name, disk));
-                known.ok_or_else(|| format!("{name} was not watched"))
+                known.ok_or_else(|| format!("{name} was not observed"))
             };
             devices.iter().map(disk).collect::<Result<_, _>>()?
         };

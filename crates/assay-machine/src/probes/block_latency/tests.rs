@@ -199,7 +199,7 @@ fn simulated_targets_and_those_without_devices_are_absent() {
     let reason = |seen: Presence<BlockLatency>| seen.reason().unwrap().to_owned();
     assert_eq!(reason(trial(&mut tracer, &fake, &Site::simulated("x"))), "simulated");
     let none = reason(trial(&mut tracer, &fake, &site(&[])));
-    assert_eq!(none, "no block device is known below the target");
+    assert_eq!(none, "no known block device below the target");
     assert_eq!(reason(trial(&mut tracer, &fake, &site(&["sdz"]))), "sdz does not exist");
     assert!(fake.traced().is_empty());
 }

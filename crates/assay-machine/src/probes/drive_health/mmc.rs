@@ -22,7 +22,7 @@ pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
     let used = life.value().and_then(|text| used_percent(text));
     let spare = spare.value().and_then(|text| hexadecimal(text)).filter(|level| *level > 0);
     if used.is_none() && spare.is_none() {
-        return Presence::absent("SD cards and old MMC cards do not report their health");
+        return Presence::absent("SD cards and old MMC devices do not report their health");
     }
     let worn = spare.map(|level| level >= SPARE_URGENT);
     let beyond = used.map(|percent| percent > 100);

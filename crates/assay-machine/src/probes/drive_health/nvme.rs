@@ -32,7 +32,7 @@ const COUNTERS: [(&str, usize, usize); 11] = [
 /// What a log says.
 pub fn health(page: &[u8]) -> Presence<Health> {
     if page.len() < PAGE_BYTES || page.iter().all(|byte| *byte == 0) {
-        return Presence::absent("its health log is empty");
+        return Presence::absent("the health log is empty");
     }
     let kelvin = number(page, 1, 2) as i64;
     let counters: BTreeMap<String, u64> =

@@ -28,7 +28,7 @@ const ATTRIBUTES: [(u64, &str, u32); 5] = [
 const WEAR: [u64; 3] = [231, 233, 177];
 const WRITTEN: u64 = 241;
 /// What is said of a drive that `-n standby` leaves alone.
-pub const ASLEEP: &str = "it sleeps, and Assay does not wake it";
+pub const ASLEEP: &str = "the drive is asleep, and Assay does not wake it";
 /// Bytes written and wear in the device statistics log: page and offset (ACS-4, 9.5).
 const WRITTEN_BLOCKS: (u64, u64) = (1, 24);
 const USED: (u64, u64) = (7, 8);
@@ -63,7 +63,7 @@ pub fn read(system: &dyn System, device: &Path, way: &[&str]) -> Presence<Health
 
 fn parse(text: &str) -> Presence<Health> {
     let Ok(told) = serde_json::from_str::<Value>(text) else {
-        return Presence::absent("smartctl did not answer in JSON (version 7 or later does)");
+        return Presence::absent("smartctl printed no JSON; install version 7 or later");
     };
     let health = if told["nvme_smart_health_information_log"].is_object() {
         nvme(&told)
@@ -77,10 +77,10 @@ fn parse(text: &str) -> Presence<Health> {
 /// Why smartctl tells nothing of a drive.
 fn lacking(told: &Value) -> String {
     if told["smart_support"]["available"] == false {
-        return "the drive has no SMART".to_owned();
+        return "the drive does not support SMART".to_owned();
     }
     if told["smart_support"]["enabled"] == false {
-        return "SMART is switched off in the drive".to_owned();
+        return "SMART is disabled on the drive".to_owned();
     }
     let mut texts = Vec::new();
     for message in told["smartctl"]["messages"].as_array().into_iter().flatten() {
@@ -92,7 +92,7 @@ fn lacking(told: &Value) -> String {
     }
     if text.is_empty() {
         let status = &told["smartctl"]["exit_status"];
-        return format!("smartctl reports no attributes of it (exit status {status})");
+        return format!("smartctl reports no attributes (exit status {status})");
     }
     text
 }
@@ -265,15 +265,15 @@ mod tests {
     #[test]
     fn what_cannot_be_told_says_why() {
         let reason = |text: &str| parse(text).reason().unwrap().to_owned();
-        assert_eq!(reason(ASLEEP_TOLD), "it sleeps, and Assay does not wake it");
+        assert_eq!(reason(ASLEEP_TOLD), "the drive is asleep, and Assay does not wake it");
         let without = r#"{"smart_support":{"available":false},"smartctl":{"exit_status":4}}"#;
-        assert_eq!(reason(without), "the drive has no SMART");
+        assert_eq!(reason(without), "the drive does not support SMART");
         let off = r#"{"smart_support":{"available":true,"enabled":false}}"#;
-        assert_eq!(reason(off), "SMART is switched off in the drive");
+        assert_eq!(reason(off), "SMART is disabled on the drive");
         // So `-b exit` ends where the checksum of the attributes is wrong.
         let damaged =
             r#"{"smartctl":{"exit_status":4},"smart_support":{"available":true,"enabled":true}}"#;
-        assert!(reason(damaged).contains("no attributes of it (exit status 4)"));
+        assert!(reason(damaged).contains("no attributes (exit status 4)"));
         assert!(reason("smartctl 6.6\nno json\n").contains("version 7"));
     }
 
@@ -283,6 +283,6 @@ mod tests {
         let told = read(&fake, Path::new("/dev/sda"), &[]);
         assert_eq!(told.reason(), Some("smartctl is not installed (package smartmontools)"));
         fake.install(PROGRAM);
-        assert!(read(&fake, Path::new("/dev/sdz"), &[]).reason().unwrap().contains("not there"));
+        assert!(read(&fake, Path::new("/dev/sdz"), &[]).reason().unwrap().contains("not found"));
     }
 }

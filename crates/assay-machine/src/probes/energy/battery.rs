@@ -25,11 +25,11 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
         }
         if is_plugged_in(system) || text("status").is_some_and(|status| status == "Charging") {
             return Presence::absent(format!(
-                "{name}: the machine is on mains, not on its battery"
+                "{name}: the machine runs on mains power, not on battery"
             ));
         }
         let Some(left) = left_joules(system, &folder) else {
-            return Presence::absent(format!("{name} does not report its charge"));
+            return Presence::absent(format!("{name} does not report the charge"));
         };
         // Of two batteries one is used after the other: that one stands still is no error.
         let counter = Counter { joules: left, range_joules: None, most_watts: 0.0, falls: true };

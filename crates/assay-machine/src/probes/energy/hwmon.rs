@@ -50,7 +50,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     let why = if powers.is_empty() {
         String::new()
     } else {
-        format!("{} reports momentary power, not the energy of a trial", powers.join(", "))
+        format!("{} reports only instantaneous power, not energy", powers.join(", "))
     };
     Presence::from_option((!counters.is_empty()).then_some(counters), why)
 }

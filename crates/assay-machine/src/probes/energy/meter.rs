@@ -14,7 +14,7 @@ const MOST_SECONDS: f64 = 1e11;
 /// Lines that must lie in a span: fewer say little of what happened in it.
 const FEWEST_SAMPLES: usize = 3;
 /// What is said of a file without such a line.
-const NO_LINE: &str = "no line with a time and watts, such as 2026-07-30T12:00:00Z,4.2";
+const NO_LINE: &str = "no line has a time and watts, such as 2026-07-30T12:00:00Z,4.2";
 /// Words of columns that are no power in watts.
 const NO_WATTS: [&str; 9] =
     ["apparent", "reactive", "factor", "hour", "wh", "kwh", "va", "var", "energy"];
@@ -118,7 +118,7 @@ fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
         // A line before the header, or a second column whose name says nothing against it.
         None if lower.len() < 2 => Ok(None),
         None if lower.len() == 2 && time == 0 && !is_no_power(&lower[1]) => Ok(None),
-        None => Err(format!("no column in watts among {}; name it power", cells.join(", "))),
+        None => Err(format!("no power column among {}; name the column power", cells.join(", "))),
     }
 }
 
@@ -170,19 +170,19 @@ pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, Strin
     let seconds = |ns: u64| ns as f64 / 1e9;
     if first.at_ns > from_ns.saturating_add(allowed_ns) {
         let late = seconds(first.at_ns - from_ns);
-        return Err(format!("the meter's file starts {late:.1} s after the trial"));
+        return Err(format!("the meter's file starts {late:.1} s after the trial started"));
     }
     if last.at_ns.saturating_add(allowed_ns) < to_ns {
         let early = seconds(to_ns - last.at_ns);
         return Err(format!(
-            "the meter's file ends {early:.1} s before the trial; its program must write each line immediately"
+            "the meter's file ends {early:.1} s before the trial's end; make the meter flush each line"
         ));
     }
     let inside = samples.iter().filter(|sample| (from_ns..=to_ns).contains(&sample.at_ns)).count();
     if inside < FEWEST_SAMPLES {
         return Err(format!(
-            "the meter's file has {inside} of the {FEWEST_SAMPLES} required lines in the trial; write more often, or \
-             use longer trials"
+            "the meter's file has {inside} lines during the trial, fewer than the required {FEWEST_SAMPLES}; write \
+             more often, or use longer trials"
         ));
     }
     let longest_ns = LONGEST_GAP_NS.max(usual_distance_ns(samples).saturating_mul(5));
@@ -195,7 +195,7 @@ pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, Strin
         let gap_ns = pair[1].at_ns - pair[0].at_ns;
         if gap_ns > longest_ns {
             let gap = seconds(gap_ns);
-            return Err(format!("the meter's file has a gap of {gap:.1} s in the trial"));
+            return Err(format!("the meter's file has a gap of {gap:.1} s during the trial"));
         }
         joules += seconds(to - from) * (at(pair, from) + at(pair, to)) / 2.0;
     }

@@ -90,12 +90,12 @@ fn counter(system: &dyn System, zone: &Zone) -> Result<Counter, String> {
     let joules = match system.read_text(&zone.path.join("energy_uj")) {
         Ok(text) => {
             let micro: u64 =
-                text.trim().parse().map_err(|_| format!("{}: no number", zone.name))?;
+                text.trim().parse().map_err(|_| format!("{}: not a number", zone.name))?;
             micro as f64 / 1e6
         }
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(format!(
-                "powercap: only root may read the counters; run sudo chmod a+r {ROOT}/{}:*/energy_uj",
+                "powercap: only root can read the counters; run sudo chmod a+r {ROOT}/{}:*/energy_uj",
                 zone.control
             ));
         }

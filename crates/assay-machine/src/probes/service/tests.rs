@@ -25,7 +25,7 @@ fn the_slow_one_is_named_by_the_median_of_the_others() {
     let found = slowest(&three).unwrap();
     assert_eq!((found.device.as_str(), found.class, found.is_slow), ("sdc", "write", true));
     assert_eq!((found.mean_ns, found.others_ns, found.ratio), (38.0 * MS, 9.5 * MS, 4.0));
-    assert_eq!(found.words(), "sdc, 38 ms a write, 4 times the median of the others");
+    assert_eq!(found.words(), "sdc, 38 ms per write, 4 times the median of the others");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
         replicates: 9,
         trials: 5 * arms.len(),
         screen: None,
-        end: Some(RaceEnd::Close),
+        end: Some(RaceEnd::WithinZone),
         winner: Some(arms[0].clone()),
         trust: Some(Trust::Trusted),
         winner_ratio: Some(1.0 / 0.96),
@@ -115,11 +115,11 @@ fn a_race_is_drawn_by_who_left_when_and_leads_its_page() {
     let figures = drawn(&evidence);
     let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
     let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
-    assert_eq!(names, ["won", "left in", "left", "baseline, which never leaves"]);
+    assert_eq!(names, ["won", "remaining", "eliminated", "baseline (never eliminated)"]);
     // One of the eight has no number, and so no place.
     assert_eq!(figure.marks(), 7);
     let left = &figure.series[2].marks.points()[0];
-    assert!(left.interval.is_some() && left.text.contains("left after replicate"), "{}", left.text);
+    assert!(left.interval.is_some() && left.text.contains("eliminated after"), "{}", left.text);
     assert!(figure.series[0].marks.points()[0].interval.is_none());
     assert_eq!(ordered(&evidence).0.first().map(|lead| lead.id.clone()), Some(figure.id.clone()));
 }
@@ -144,11 +144,11 @@ fn no_other_figure_sets_the_settings_of_a_race_side_by_side() {
 fn a_race_without_runners_has_no_figure_and_no_table() {
     let mut evidence = evidence();
     let told = |found: &Findings| text::render(&document::with(found, Detail::Usual), 80, false);
-    assert!(told(&evidence.findings).contains("of the winner's"));
+    assert!(told(&evidence.findings).contains("vs. winner"));
     evidence.findings.race.as_mut().unwrap().entries.clear();
     assert!(drawn(&evidence).is_empty());
     let told = told(&evidence.findings);
-    assert!(!told.contains("of the winner's") && !told.contains("is better"), "{told}");
+    assert!(!told.contains("vs. winner") && !told.contains("is better"), "{told}");
 }
 
 /// The last three left before it, with a level.
@@ -190,7 +190,7 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
         full.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert!(!told(&evidence.findings).contains("screen"));
-    assert!(!html::page(&evidence, Place::Alone).contains("the screen before the race"));
+    assert!(!html::page(&evidence, Place::Alone).contains("screen before the race"));
     screened(evidence.findings.race.as_mut().unwrap());
     let figures = drawn(&evidence);
     let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
@@ -200,14 +200,14 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
     let text = told(&evidence.findings);
     for words in [
         "The screen ignores interactions",
-        "left in the screen",
+        "eliminated in the screen",
         "0.800, 0.780 to 0.820",
-        "left: no trial counted",
+        "eliminated: no valid trial",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let page = html::page(&evidence, Place::Alone);
-    assert!(page.contains("the screen before the race"));
+    assert!(page.contains("screen before the race"));
     assert!(page.contains("The screen ignores interactions"));
     let stored = serde_json::to_string(&evidence.findings).unwrap();
     let again: Findings = serde_json::from_str(&stored).unwrap();

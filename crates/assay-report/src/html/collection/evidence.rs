@@ -87,8 +87,8 @@ fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
         ("claimed", Some(claims.join("; ")).filter(|told| !told.is_empty())),
         ("price", price),
         ("published in", source.map(|own| format!("{} (article {})", own.title, own.article))),
-        ("whose figure", source.map(|own| own.kind.clone())),
-        ("measured by", row.foreign.then(|| "somebody other than the contributor".to_owned())),
+        ("source", source.map(|own| own.kind.clone())),
+        ("measured by", row.foreign.then(|| "someone other than the contributor".to_owned())),
         ("filesystem", text(&row.filesystem)),
         ("machine", text(&row.machine)),
         ("target", identity.map(|own| own.target.clone())),
@@ -196,7 +196,7 @@ fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
     Some(Figure {
         id: format!("{id}-latency"),
         title: format!("{title}: latency by cumulative share of operations"),
-        description: "Each nine has the same width. A row has four quantiles of each workload."
+        description: "Each additional nine has equal width. A row has four quantiles per workload."
             .to_owned(),
         ..curves(lines)?
     })

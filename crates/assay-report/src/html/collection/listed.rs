@@ -143,8 +143,8 @@ pub(super) fn spread(device: &Group<'_>) -> Markup {
                 caption.unseen { (title) }
                 thead { tr {
                     th scope="col" { "number" } th.n scope="col" { "measured" }
-                    th.n scope="col" { "least" }
-                    th.n scope="col" { "most" } th.n scope="col" { "largest over smallest" }
+                    th.n scope="col" { "min" }
+                    th.n scope="col" { "max" } th.n scope="col" { "max/min" }
                 } }
                 tbody { @for (index, spread) in &told { tr {
                     th scope="row" { (NUMBERS[*index].title) }
@@ -156,8 +156,8 @@ pub(super) fn spread(device: &Group<'_>) -> Markup {
             }
         }
         p.note {
-            "Duplicates count once, and invalid rows do not count."
-            @if published > 0 { " Published rows count." }
+            "Duplicates count once; invalid rows are excluded."
+            @if published > 0 { " Published rows are included." }
         }
     }
 }

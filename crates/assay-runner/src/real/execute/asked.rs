@@ -40,7 +40,7 @@ pub struct Asked {
 impl Asked {
     pub fn new(execution: &Execution<'_>) -> io::Result<Self> {
         let Some(program) = execution.words.first().filter(|program| !program.is_empty()) else {
-            let message = "no program given; give the program and its arguments";
+            let message = "no program given; specify the program and its arguments";
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         };
         let account = execution.caller.map(|caller| account(&passwords(), caller.user));
@@ -88,23 +88,25 @@ impl Asked {
             ),
             (Step::Program, _) => format!("cannot start `{program}`: {error}"),
             (Step::Directory, ErrorKind::NotFound) => {
-                format!("the directory {directory} does not exist; create it, or use another")
+                format!(
+                    "the directory {directory} does not exist; create the directory or use another"
+                )
             }
             (Step::Directory, _) => format!(
                 "the directory {directory} is inaccessible to {who}: {error}; use another directory"
             ),
             (Step::Input, _) => format!(
-                "{input}, the input of `{program}`, cannot be opened by {who}: {error}; give a readable file"
+                "{input}, the input of `{program}`, is inaccessible to {who}: {error}; use a readable file"
             ),
             (Step::Terminal, _) => format!(
-                "{input} is a terminal, which measured programs do not get; give a file that `{program}` can read"
+                "{input} is a terminal, which a measured program cannot use; give a file that `{program}` can read"
             ),
             (Step::Owner, _) => format!(
-                "cannot start `{program}` as {who}: {error}; run it as root, or as the user that you are"
+                "cannot start `{program}` as {who}: {error}; run assay as root, or start the program as yourself"
             ),
             (Step::Process | Step::Group, _) => {
                 format!(
-                    "cannot create a process for `{program}`: {error}; end others and try again"
+                    "cannot create a process for `{program}`: {error}; end other processes and try again"
                 )
             }
         };
@@ -124,7 +126,7 @@ fn absent(program: &str, directory: &Path) -> io::Error {
     let why = if !program.contains('/') {
         "no such program in PATH; check its name, install it, or give its full path".to_owned()
     } else if directory.join(program).exists() {
-        "its interpreter or loader is missing (first line of a script, or program loader); install it".to_owned()
+        "its interpreter (first line of the script) or loader is missing; install the missing program".to_owned()
     } else {
         format!("no such file relative to {}; check its path", directory.display())
     };
@@ -223,7 +225,7 @@ fn assignment((mut name, value): (OsString, OsString)) -> io::Result<CString> {
 fn text(text: OsString) -> io::Result<CString> {
     CString::new(text.into_vec()).map_err(|error| {
         let message =
-            "an argument, path or variable of the program contains a zero byte; remove it";
+            "an argument, path or variable of the program contains a zero byte; remove the byte";
         io::Error::new(ErrorKind::InvalidInput, format!("{message} ({error})"))
     })
 }

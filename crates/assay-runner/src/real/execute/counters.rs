@@ -71,14 +71,14 @@ fn there(opened: io::Result<Counter>) -> Presence<Counter> {
 fn why(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP) => {
-            "the CPU has no such counter here: virtual machines often have none".to_owned()
+            "the CPU does not provide this counter (common in virtual machines)".to_owned()
         }
         Some(Errno::ACCESS | Errno::PERM) => {
             "the kernel denies counters to this user; run as root, or set kernel.perf_event_paranoid to 2 (a container \
              may still forbid them)"
                 .to_owned()
         }
-        Some(Errno::NOSYS) => "this kernel has no counters (CONFIG_PERF_EVENTS)".to_owned(),
+        Some(Errno::NOSYS) => "this kernel lacks counters (CONFIG_PERF_EVENTS)".to_owned(),
         _ => format!("cannot open a counter: {error}"),
     }
 }
@@ -114,11 +114,11 @@ fn whole(read: Count, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
     let share = running_ns as f64 / enabled_ns.max(1) as f64;
     if running_ns == 0 || share < LEAST_SHARE {
         return Presence::absent(
-            "the counter ran for less than half of its time: others use it, or only some CPUs have it",
+            "the counter ran for less than half of the time: other programs use it, or only some CPUs have it",
         );
     }
     if never_zero && count == 0 {
-        return Presence::absent("the counter counts nothing here");
+        return Presence::absent("the counter does not work on this machine");
     }
     let scaled = u128::from(count) * u128::from(enabled_ns) / u128::from(running_ns);
     let count = u64::try_from(scaled).unwrap_or(u64::MAX);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_program_without_instructions_was_not_counted_and_one_without_misses_may_be() {
-        assert!(reason(&told(0, 100, 100)).contains("counts nothing"));
+        assert!(reason(&told(0, 100, 100)).contains("does not work"));
         let none = Count { count: 0, enabled_ns: MS, running_ns: MS };
         assert_eq!(whole(none, MS, false), Presence::Present(Whole { count: 0, share: 1.0 }));
     }

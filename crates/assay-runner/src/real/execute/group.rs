@@ -79,7 +79,7 @@ pub fn why_impossible() -> String {
         || "run as root, or boot with cgroup_enable=memory".to_owned(),
         |place| format!("echo +memory > {}", place.directory.join(PASSED_ON).display()),
     );
-    format!("cannot create a control group with the memory controller here: {help}")
+    format!("cannot create a control group with the memory controller; {help}")
 }
 
 /// A control group of this process's own.
@@ -124,7 +124,9 @@ impl Group {
     fn begins_anew(&self) -> io::Result<()> {
         let left = number(&self.directory.join(self.place.version.files().now));
         if left.is_none_or(|left| left > MOST_LEFT_BYTES) {
-            return Err(io::Error::other("it contains memory of the previous program"));
+            return Err(io::Error::other(
+                "the control group still contains memory of the previous program",
+            ));
         }
         self.peak.write_all_at(b"0", 0)
     }
@@ -155,7 +157,7 @@ impl Group {
 
 /// A group whose memory is limited.
 #[derive(Debug)]
-#[must_use = "the limit would apply to the next program"]
+#[must_use = "the memory limit would also apply to the next program"]
 pub struct Limited<'a> {
     group: &'a Group,
     /// Kills before.
@@ -188,7 +190,7 @@ impl Limited<'_> {
     pub fn kills(&self) -> Presence<u64> {
         match self.kills.zip(self.group.kills()) {
             Some((before, after)) => Presence::Present(after.saturating_sub(before)),
-            None => Presence::absent("this kernel does not count them per control group"),
+            None => Presence::absent("this kernel does not count memory kills per control group"),
         }
     }
 

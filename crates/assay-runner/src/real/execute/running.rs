@@ -114,9 +114,7 @@ impl<'a> Running<'a> {
         let (complaint, heard) = (complaint.text(), output.heard());
         let bytes = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
             Some(bytes) => Presence::Present(which(bytes)),
-            None => {
-                Presence::absent("the kernel hides them for some of its processes; run as root")
-            }
+            None => Presence::absent("the kernel hides the bytes of some processes; run as root"),
         };
         Ok(Executed {
             ending,
@@ -131,7 +129,7 @@ impl<'a> Running<'a> {
             complaint,
             left_running,
             heard,
-            memory_kills: Presence::absent("no limit of memory was set"),
+            memory_kills: Presence::absent("no memory limit was set"),
         })
     }
 
@@ -269,7 +267,7 @@ impl<'a> Running<'a> {
         });
         let program = self.execution.words.first().map_or("", String::as_str);
         io::Error::other(format!(
-            "{shown}, started by `{program}`, does not end{why}; end it first"
+            "{shown}, started by `{program}`, does not exit{why}; end the process first"
         ))
     }
 
@@ -310,7 +308,8 @@ impl<'a> Running<'a> {
     fn own_ending(&self) -> io::Result<Ending> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let status = waitid(WaitId::PidFd(self.launched.handle.as_fd()), options)?;
-        let status = status.ok_or_else(|| io::Error::other("a program that has ended runs"))?;
+        let status = status
+            .ok_or_else(|| io::Error::other("the kernel gives no exit status of the program"))?;
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Ok(Ending::Exited(code)),
             (None, Some(signal)) => Ok(Ending::Signalled(signal)),
@@ -334,8 +333,8 @@ impl<'a> Running<'a> {
                 Presence::Present(PeakMemory { bytes, by: PeakBy::LargestProcess })
             }
             (None, None) => Presence::absent(
-                "it ended before its memory was sampled, and its peak needs a control group, which could not be \
-                 created here",
+                "the program ended before Assay sampled its memory, and Assay cannot create a \
+                 control group to read the peak",
             ),
         }
     }

@@ -89,7 +89,7 @@ impl Own {
         // the number 0.
         let Some(own) = Process::find(id) else {
             let message =
-                "/proc does not show processes, so leftover processes cannot be found; mount it";
+                "/proc shows no processes, so Assay cannot find leftover processes; mount /proc";
             return Err(io::Error::other(message));
         };
         Ok(Self { id, group: own.group })

@@ -117,7 +117,7 @@ fn reachable(address: &str, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Str
         all.into_iter().partition(|one| one.ip().is_loopback());
     match (own.first(), others.is_empty()) {
         (Some(own), true) => Err(format!(
-            "{name} is {} on this host, unreachable from other hosts; use an address of rank 0",
+            "{name} is {} on this host, which other hosts cannot reach; use an address of rank 0",
             own.ip()
         )),
         _ => Ok(others),
@@ -149,7 +149,7 @@ impl Door<'_> {
             count => format!(" ({count} connections were refused)"),
         };
         format!(
-            "{} of {} ranks connected within {} s; missing: rank {}{away}",
+            "only {} of {} ranks connected within {} s; missing: rank {}{away}",
             self.ends.len() + 1,
             self.ranks,
             wait.as_secs(),
@@ -326,12 +326,12 @@ fn attempt(address: &str, token: &Token, place: Place) -> Result<End, Tried> {
     let later = |error: io::Error| Tried::Later(error.to_string());
     // A name may come into being together with the rank that bears it.
     let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(later)?.collect();
-    let mut last = Tried::Later("it has no address".to_owned());
+    let mut last = Tried::Later("the name has no address".to_owned());
     for address in addresses {
         match TcpStream::connect_timeout(&address, ATTEMPT) {
             // Where nobody listens on this host, a dialler may draw the number that it dials, and reach itself.
             Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
-                last = Tried::Later("nobody listens there".to_owned());
+                last = Tried::Later("connection refused".to_owned());
             }
             Ok(stream) => return greeted(stream, token, place),
             Err(error) => last = later(error),
@@ -360,21 +360,21 @@ fn line(stream: &mut TcpStream, until: Instant) -> Result<String, Tried> {
     let mut said = Vec::new();
     while said.last() != Some(&b'\n') {
         if Instant::now() >= until {
-            return Err(later("it sends nothing"));
+            return Err(later("the peer sent no data"));
         }
         let mut byte = [0];
         match stream.read(&mut byte) {
-            Ok(0) => return Err(later("it closed the connection")),
+            Ok(0) => return Err(later("the peer closed the connection")),
             Ok(_) if said.len() < LONGEST_LINE => said.push(byte[0]),
             Ok(_) => {
-                return Err(Tried::Refused("the peer there is not rank 0 of assay".to_owned()));
+                return Err(Tried::Refused("the peer is not rank 0 of assay".to_owned()));
             }
             Err(error) if is_for_now(&error) => {}
             Err(error) => return Err(Tried::Later(error.to_string())),
         }
     }
     String::from_utf8(said)
-        .map_err(|_| Tried::Refused("the peer there is not rank 0 of assay".to_owned()))
+        .map_err(|_| Tried::Refused("the peer is not rank 0 of assay".to_owned()))
 }
 
 #[cfg(test)]

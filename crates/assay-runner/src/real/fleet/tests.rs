@@ -67,7 +67,7 @@ fn all_ranks_hear_each_other_and_who_goes_is_named() {
     assert_eq!(heard(&mut others[1]), (0, Heard::Said(Box::new(long))));
     drop(others.remove(0));
     let (rank, Heard::Gone(why)) = heard(&mut zero) else { panic!("it is gone") };
-    assert_eq!((rank, why.as_str()), (1, "its connection is closed"));
+    assert_eq!((rank, why.as_str()), (1, "the connection is closed"));
     zero.let_go(3);
     assert!(matches!(heard(&mut others[1]), (0, Heard::Gone(_))));
 }
@@ -97,7 +97,7 @@ fn strangers_are_turned_away_and_counted() {
         let stop = AtomicBool::new(false);
         let place = Place { rank: 1, ranks: 2 };
         let why = dial(&address.to_string(), &other, place, LIMIT, &stop).err().unwrap();
-        assert!(why.contains("give all hosts the same one"), "{why}");
+        assert!(why.contains("use the same token on all hosts"), "{why}");
         let place = Place { rank: 1, ranks: 3 };
         let why = dial(&address.to_string(), &token(), place, LIMIT, &stop).err().unwrap();
         assert!(why.contains("a different number of ranks than 3"), "{why}");
@@ -163,7 +163,7 @@ fn nonsense_after_the_token_ends_that_connection_alone() {
     let mut raw = &others[0].ends[&0].stream;
     raw.write_all(&[0; 64]).unwrap();
     let (rank, Heard::Gone(why)) = heard(&mut zero) else { panic!("it talks nonsense") };
-    assert_eq!((rank, why.as_str()), (1, "its message is not signed with the token"));
+    assert_eq!((rank, why.as_str()), (1, "the message is not signed with the token"));
     others[1].say(0, &Message::Ready { meeting: 5 }).unwrap();
     assert_eq!(heard(&mut zero), (2, Heard::Said(Box::new(Message::Ready { meeting: 5 }))));
 }

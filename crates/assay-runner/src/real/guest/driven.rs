@@ -1,12 +1,12 @@
 //! Virtual machines whose drive is this program's own, and whose program it speaks to.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_guest::driven::{Driven, Mould, Said};
 use assay_guest::nbd::Store;
 
-use super::{Asked, MACHINE, Wish, awake, ready};
+use super::{Asked, MACHINE, awake, ready};
 use assay_system::system::System;
 use assay_system::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
 use assay_system::system::virtual_machine::FILE;
@@ -14,24 +14,12 @@ use assay_system::system::virtual_machine::FILE;
 /// The command that is run in one.
 pub const COMMAND: &str = "in-vm-drive";
 
-/// What the command line wishes of virtual machines. It is of the whole call of this program, of which trials, which are
-/// handed a system alone, know nothing.
-static WISHED: Mutex<Option<Wish>> = Mutex::new(None);
-
-/// Keeps what machines are to be like.
-pub fn keep(wish: Wish) {
-    *WISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(wish);
-}
-
-/// What starts machines as they were wished for.
+/// What starts such machines.
 ///
 /// # Errors
 /// What is missing for them, and what brings it.
 pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
-    let kept = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    // An interrupted study that is resumed has no options.
-    let asked =
-        ready(system, &kept.unwrap_or_default(), wanted).map_err(|failure| failure.message)?;
+    let asked = ready(system, wanted).map_err(|failure| failure.message)?;
     let asked = Asked {
         files: vec![(FILE.to_owned(), Vec::new()), ("etc/machine-id".to_owned(), MACHINE.to_vec())],
         words: vec!["assay".to_owned(), COMMAND.to_owned()],

@@ -98,14 +98,14 @@ impl Started {
                 Ok(0) => return Ok(()),
                 Ok(count) => each(&bytes[..count])?,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(format!("what the command prints: {error}")),
+                Err(error) => return Err(format!("cannot read its output: {error}")),
             }
         }
     }
 
     /// Its end, and that of all that it started.
     fn end(mut self) -> Result<Ended, String> {
-        let status = self.child.wait().map_err(|error| format!("its end: {error}"))?;
+        let status = self.child.wait().map_err(|error| format!("cannot wait for it: {error}"))?;
         self.ends = None;
         let is_late = self.limit.recv().unwrap_or_default();
         // What it left running goes with it; later the number may be somebody else's.
@@ -200,7 +200,7 @@ mod tests {
         Lines {
             command: command.to_owned(),
             check: "while read -r line; do grep -qx \"$line\" data || { echo \"$line is missing\"; exit 3; }; done \
-                    <\"$ASSAY_PROMISED\""
+                    <\"$ASSAY_ACKNOWLEDGED\""
                 .to_owned(),
             command_ms: 60_000,
             check_ms: 60_000,

@@ -50,7 +50,7 @@ fn port() -> Result<File, String> {
             return OpenOptions::new().read(true).write(true).open(path).map_err(told);
         }
     }
-    Err(format!("there is no port {TALK}"))
+    Err(format!("port {TALK} does not exist"))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "as map_err hands it over")]

@@ -277,5 +277,5 @@ fn a_peer_that_dies_is_lost_and_no_good_link() {
     });
     ending.join().unwrap();
     let told = told.unwrap_err().to_string();
-    assert!(told.contains("the peer was lost"), "{told}");
+    assert!(told.contains("lost the connection to the peer"), "{told}");
 }

@@ -39,7 +39,7 @@ impl Wire {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not answer"));
             }
             self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             let mut bytes = [0; LONGEST_LINE];

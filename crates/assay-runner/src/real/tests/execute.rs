@@ -166,7 +166,7 @@ fn a_directory_that_is_missing_is_named() {
     let run = Run { directory: "/no/such".into(), ..Run::new(&["true"]) };
     let (kind, said) = run.refused();
     assert_eq!(kind, io::ErrorKind::NotFound);
-    assert_eq!(said, "the directory /no/such does not exist; create it, or use another");
+    assert_eq!(said, "the directory /no/such does not exist; create the directory or use another");
     let (_, said) = Run { directory: "/etc/passwd".into(), ..Run::new(&["true"]) }.refused();
     assert!(said.starts_with("the directory /etc/passwd is inaccessible"), "{said}");
 }
@@ -182,7 +182,7 @@ fn it_runs_in_its_directory_and_reads_its_input() {
     let absent = Run { input: Some("no-words".into()), ..Run::new(&["true"]).below(&scratch) };
     let (kind, said) = absent.refused();
     assert_eq!(kind, io::ErrorKind::NotFound);
-    assert!(said.starts_with("no-words, the input of `true`, cannot be opened"), "{said}");
+    assert!(said.starts_with("no-words, the input of `true`, is inaccessible"), "{said}");
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn under_sudo_a_program_is_the_callers() {
     let run = Run { input: Some("secret".into()), ..Run::new(&["cat"]).below(&scratch) };
     let (kind, said) = Run { caller, ..run }.refused();
     assert_eq!(kind, io::ErrorKind::PermissionDenied);
-    assert!(said.contains("cannot be opened by user 12345"), "{said}");
+    assert!(said.contains("inaccessible to user 12345"), "{said}");
 }
 
 #[test]

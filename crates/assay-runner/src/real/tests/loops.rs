@@ -156,7 +156,7 @@ fn a_device_that_comes_later_under_the_same_number_is_another() {
     let number = resolve(&Real, &device.path).unwrap().device;
     assert!(identity::disk_sequence(&Real, number).is_some(), "Linux 5.15 numbers disks");
     let refused = Real.open_device_for_writing(&given, Caching::Buffered).unwrap_err();
-    assert!(refused.to_string().contains("no longer the named device"), "{refused}");
+    assert!(refused.to_string().contains("no longer refers to the named device"), "{refused}");
 }
 
 /// Makes and loses areas where unnamed files are not offered.

@@ -196,7 +196,7 @@ fn a_file_that_somebody_changed_is_left_alone_and_shown() {
     fake.put(rules(), "mine\n");
     let changed = condition(&fake);
     let refusal = take_back(&fake).unwrap_err();
-    assert!(refusal.message.ends_with("It now contains:\nmine"), "{refusal}");
+    assert!(refusal.message.ends_with("now contains:\nmine"), "{refusal}");
     assert_eq!(condition(&fake), changed);
     // Removed by hand, it is no obstacle.
     fake.remove(rules());
@@ -211,19 +211,19 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
         ("only root may change settings", |fake| {
             fake.set_user(1000);
         }),
-        ("not Assay's", |fake| {
+        ("Assay did not write it", |fake| {
             fake.put(rules(), "x");
         }),
-        ("nothing here reads", |fake| {
+        ("no program on this machine reads", |fake| {
             fake.remove("/etc/tmpfiles.d");
         }),
         ("the kernel uses 20", |fake| {
             fake.set_manner("/proc/sys/vm/dirty_ratio", Manner::Ignores);
         }),
-        ("cannot restore its value: the kernel refused 3: not permitted", |fake| {
+        ("cannot restore the original value: the kernel refused 3: not permitted", |fake| {
             fake.set_manner("/sys/module/zfs/parameters/x", Manner::ReadOnly);
         }),
-        ("another assay is measuring", |fake| {
+        ("another assay process is measuring", |fake| {
             fake.set_holder(SETTINGS, 4, 0);
         }),
         ("run assay restore first", |fake| {

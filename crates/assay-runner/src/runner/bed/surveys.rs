@@ -251,7 +251,7 @@ impl TestBed<'_> {
             // What must not be overwritten at all is refused with its own reason.
             identity::stake(self.system, site)?;
             return Err(Failure::mistake(format!(
-                "{} can be primed only if data may be lost: {}",
+                "cannot precondition {} without permission to destroy data: {}",
                 site.target,
                 identity::way_on("STUDY", &site.target)
             )));
@@ -262,7 +262,7 @@ impl TestBed<'_> {
         let opened =
             OpenTarget::open(self.system, site, consent.as_ref())?.starting_at(range.start);
         for pass in 1..=prime.passes {
-            let what = format!("{}, primed: pass {pass} of {}", site.target, prime.passes);
+            let what = format!("{}, preconditioning pass {pass} of {}", site.target, prime.passes);
             (context.tell)(Event::Making { what });
             let how = Fill {
                 engine: engine.name,

@@ -45,7 +45,7 @@ impl<'a> Fleet<'a> {
     ) {
         let record = &done.trial.record;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
-            let why = record.reason.clone().unwrap_or_else(|| "it could not run".to_owned());
+            let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
             // All others hear that it failed.
             let _ = self.meet(Err(why));
         }
@@ -72,7 +72,7 @@ impl<'a> Fleet<'a> {
         });
         let mut hosts: Vec<OneHost> = self.own_part(done).into_iter().collect();
         let mut why = match barrier.outcome() {
-            Met::Not { rank, why, .. } => Some(format!("{} was lost: {why}", self.name_of(rank))),
+            Met::Not { rank, why, .. } => Some(format!("lost {}: {why}", self.name_of(rank))),
             Met::All if !barrier.is_complete() => Some("rank 0 was interrupted".to_owned()),
             Met::All => None,
         };
@@ -136,7 +136,7 @@ pub fn part(
         End::Complete => None,
         End::Early(why) | End::Gone(why) => Some(why.clone()),
         End::Interrupted if fleet.leads() => Some("rank 0 was interrupted".to_owned()),
-        End::Interrupted => Some("it was interrupted".to_owned()),
+        End::Interrupted => Some("interrupted".to_owned()),
     };
     match (fleet.leads(), end) {
         (true, _) => fleet.close(why, said, plan.workloads.len()),

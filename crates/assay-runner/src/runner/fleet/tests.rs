@@ -2,7 +2,7 @@
 
 use assay_study::results::record::Status;
 
-use super::{OnLoss, stored};
+use super::{OnFailure, stored};
 use crate::runner::known::fleet::{
     A_TRIAL, BEFORE, Came, Ending, Given, STUDY, USUAL, fleet, one_of_three_lost,
 };
@@ -14,7 +14,7 @@ fn hashes(came: &[Came]) -> Vec<String> {
 
 #[test]
 fn four_ranks_have_one_plan_one_order_and_one_result() {
-    let came = fleet(&[USUAL, USUAL, USUAL, USUAL], OnLoss::End);
+    let came = fleet(&[USUAL, USUAL, USUAL, USUAL], OnFailure::Stop);
     let zero = came[0].finished.as_ref().unwrap();
     let whole = zero.plan.trials.len();
     assert!(whole > 6 && zero.trials.len() == whole, "{} of {whole}", zero.trials.len());
@@ -52,7 +52,7 @@ fn four_ranks_have_one_plan_one_order_and_one_result() {
 #[test]
 fn targets_may_differ_and_all_get_what_the_least_has() {
     let slow = Given { target: "simulated:fixed,mean=300us", ..USUAL };
-    let came = fleet(&[USUAL, slow], OnLoss::End);
+    let came = fleet(&[USUAL, slow], OnFailure::Stop);
     let plans: Vec<_> = came.iter().map(|own| own.kept.last().unwrap().plan.clone()).collect();
     assert_eq!(plans[0].trials, plans[1].trials);
     assert_eq!(plans[0].surveys[0].pilot, plans[1].surveys[0].pilot, "the slower of the two");
@@ -66,7 +66,7 @@ fn targets_may_differ_and_all_get_what_the_least_has() {
 fn another_study_is_refused_by_name_before_anything_runs() {
     let other =
         Given { study: Box::leak(STUDY.replace("4 KiB", "8 KiB").into_boxed_str()), ..USUAL };
-    let came = fleet(&[USUAL, other, USUAL], OnLoss::Continue);
+    let came = fleet(&[USUAL, other, USUAL], OnFailure::Continue);
     for own in &came {
         let why = own.finished.as_ref().err().unwrap();
         assert!(why.message.contains("rank 1 (n1) has a different plan"), "{}", why.message);
@@ -81,7 +81,7 @@ fn what_has_no_sum_is_refused() {
         "replicates = 12\nstop = { rule = \"interim\", interim_at = [6, 12] }",
     );
     let looks = Given { study: Box::leak(text.into_boxed_str()), ..USUAL };
-    let came = fleet(&[looks.clone(), looks], OnLoss::End);
+    let came = fleet(&[looks.clone(), looks], OnFailure::Stop);
     let why = &came[0].finished.as_ref().err().unwrap().message;
     assert!(why.contains("--coordinator does not support this study yet"), "{why}");
 }
@@ -93,10 +93,10 @@ fn a_rank_that_is_lost_ends_the_others_by_name_wherever_that_is() {
     for ending in [Ending::Dies, Ending::Stops, Ending::Babbles] {
         for at in [BEFORE, BEFORE + 1, BEFORE + 2, BEFORE + A_TRIAL, BEFORE + 4 * A_TRIAL + 1] {
             let lost = Given { ends: Some((at, ending)), ..USUAL };
-            let came = fleet(&[USUAL, USUAL, lost], OnLoss::End);
+            let came = fleet(&[USUAL, USUAL, lost], OnFailure::Stop);
             let zero = came[0].finished.as_ref().unwrap();
             let why = zero.ended.as_deref().unwrap_or_default();
-            assert!(why.starts_with("rank 2 (n2) was lost: "), "{ending:?} {at}: {why}");
+            assert!(why.starts_with("lost rank 2 (n2): "), "{ending:?} {at}: {why}");
             let fleet = zero.environment.fleet.as_ref().unwrap();
             let whole = (at - BEFORE) / A_TRIAL;
             let lost = fleet.hosts[2].lost.as_ref().unwrap();
@@ -106,7 +106,7 @@ fn a_rank_that_is_lost_ends_the_others_by_name_wherever_that_is() {
             assert!(zero.trials[whole].record.measured.is_none());
             let other = came[1].finished.as_ref().unwrap();
             assert!(
-                other.ended.as_deref().unwrap().contains("rank 2 (n2) was lost"),
+                other.ended.as_deref().unwrap().contains("lost rank 2 (n2)"),
                 "{:?}",
                 other.ended
             );
@@ -131,11 +131,11 @@ fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
         _ => 2,
     };
     assert_eq!(counts, (0..whole).map(expected).collect::<Vec<usize>>());
-    assert!(zero.trials[4].record.reason.as_ref().unwrap().contains("rank 2 (n2) was lost"));
+    assert!(zero.trials[4].record.reason.as_ref().unwrap().contains("lost rank 2 (n2)"));
     assert!(zero.trials[5].record.together.as_ref().unwrap().of == 3);
     let hosts = &zero.environment.fleet.as_ref().unwrap().hosts;
     let unheard =
-        |host: &stored::Host| host.said.iter().any(|own| own.text.contains("were not received"));
+        |host: &stored::Host| host.said.iter().any(|own| own.text.contains("no trust ratings"));
     assert_eq!(hosts.iter().map(unheard).collect::<Vec<_>>(), [false, false, true]);
 }
 
@@ -144,7 +144,7 @@ fn rank_0_lost_ends_all_others_and_their_results_stay() {
     for ending in [Ending::Dies, Ending::Stops] {
         // It says three words to each of two before a trial, and three in one: it is lost in the second.
         let zero = Given { ends: Some((2 * 3 + 2 * 3 + 2, ending)), ..USUAL };
-        let came = fleet(&[zero, USUAL, USUAL], OnLoss::Continue);
+        let came = fleet(&[zero, USUAL, USUAL], OnFailure::Continue);
         for own in &came[1..] {
             let finished = own.finished.as_ref().unwrap();
             let why = finished.ended.as_deref().unwrap_or_default();
@@ -159,7 +159,7 @@ fn rank_0_lost_ends_all_others_and_their_results_stay() {
 #[ignore = "nightly: 4 s"]
 fn sixty_four_ranks_run_together() {
     let all = vec![USUAL; 64];
-    let came = fleet(&all, OnLoss::End);
+    let came = fleet(&all, OnFailure::Stop);
     let zero = came[0].finished.as_ref().unwrap();
     assert_eq!(zero.trials.len(), zero.plan.trials.len());
     for trial in &zero.trials {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Fleet, OnLoss, Turn};
+use super::{Fleet, Turn};
 use assay_base::outside;
 use assay_base::quantity::units::show;
 use assay_fleet::fleet::Heard;
@@ -14,6 +14,7 @@ use assay_fleet::fleet::message::{Joined, Message, Next, Purpose, Welcome};
 use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
+use assay_study::study::OnFailure;
 use assay_verdict::truth::FEWER_HOSTS;
 
 /// Letters of a reason that another host gives.
@@ -26,7 +27,7 @@ const MOST_TARGETS: usize = 64;
 /// How long it is waited at least for what rules of trust said on the others.
 const HEARING: Duration = Duration::from_secs(10);
 /// What is said of who did not tell.
-const UNHEARD: &str = "its trust ratings were not received; see its result on that host";
+const UNHEARD: &str = "no trust ratings received; see the result on that host";
 
 /// What one host has for a plan.
 pub struct OfHost {
@@ -132,7 +133,7 @@ impl Fleet<'_> {
             Met::All if self.is_stopped() => Err("rank 0 was interrupted".to_owned()),
             Met::All => Ok(()),
             Met::Not { rank, why, lost: true } => {
-                Err(format!("{} was lost: {why}", self.name_of(rank)))
+                Err(format!("lost {}: {why}", self.name_of(rank)))
             }
             Met::Not { rank, why, lost: false } => {
                 Err(format!("{}: {}", self.name_of(rank), plain(&why)))
@@ -156,7 +157,7 @@ impl Fleet<'_> {
         let until_ns = self.system.monotonic_ns().saturating_add(patience);
         for (rank, host) in &self.hosts {
             if host.lost.is_some() && barrier.missing().any(|own| own == *rank) {
-                barrier.lose(*rank, "it was lost before");
+                barrier.lose(*rank, "the host was already lost");
             }
         }
         while !barrier.is_complete() {
@@ -167,8 +168,7 @@ impl Fleet<'_> {
                 None if self.is_stopped() => return,
                 None => {
                     let late: Vec<u32> = barrier.missing().collect();
-                    let why =
-                        format!("it did not connect within {}", show::duration(patience as f64));
+                    let why = format!("no response within {}", show::duration(patience as f64));
                     for rank in late {
                         barrier.lose(rank, &why);
                         self.lose(rank, &why);
@@ -192,10 +192,10 @@ impl Fleet<'_> {
             return;
         };
         host.lost = Some(Lost { order, replicate, why: why.to_owned() });
-        let text = format!("{} was lost: {why}", host.words());
+        let text = format!("lost {}: {why}", host.words());
         self.news.push(text.clone());
         let left = self.others().len();
-        if self.member.on_loss == OnLoss::End || left == 0 {
+        if self.member.on_failure == OnFailure::Stop || left == 0 {
             self.over.get_or_insert(text);
         }
     }
@@ -231,11 +231,11 @@ impl Fleet<'_> {
                     .map(|rank| self.name_of(*rank))
                     .collect();
                 let time = show::duration(wait.as_nanos() as f64);
-                return Err(format!("{} sent nothing within {time}", late.join(", ")));
+                return Err(format!("{} sent no message within {time}", late.join(", ")));
             };
             let name = self.name_of(rank);
             match heard {
-                Heard::Gone(why) => return Err(format!("{name} is gone: {why}")),
+                Heard::Gone(why) => return Err(format!("lost {name}: {why}")),
                 Heard::Said(message) => match take(*message) {
                     Ok(own) if ranks.contains(&rank) && !found.contains_key(&rank) => {
                         found.insert(rank, own);
@@ -266,7 +266,7 @@ impl Fleet<'_> {
 
     fn say_before(&mut self, rank: u32, message: &Message) -> Result<(), String> {
         let said = self.member.line.say(rank, message);
-        said.map_err(|why| format!("{} is gone: {why}", self.name_of(rank)))
+        said.map_err(|why| format!("lost {}: {why}", self.name_of(rank)))
     }
 
     /// Ends it for all, and hears what their rules of trust said of so many workloads.
@@ -333,11 +333,11 @@ fn heard(
     take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
 ) -> Option<(u32, String)> {
     if let Message::Leaving { why } = message {
-        return Some((rank, format!("it left: {}", plain(&why))));
+        return Some((rank, format!("the host left: {}", plain(&why))));
     }
     let why = match take(rank, message) {
         Some(how) => barrier.arrive(rank, how).err()?,
-        None => "it sent an invalid message",
+        None => "the host sent an invalid message",
     };
     Some((rank, why.to_owned()))
 }

@@ -8,13 +8,14 @@ use std::thread;
 use std::time::Duration;
 
 use super::machine;
-use crate::runner::fleet::{Member, OnLoss};
+use crate::runner::fleet::Member;
 use crate::runner::{Finished, Request, run};
 use assay_base::failure::Outcome;
 use assay_fleet::fleet::message::{Message, Purpose};
 use assay_fleet::fleet::ranks::Place;
 use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::bundle::{self, Stored};
+use assay_study::study::OnFailure;
 use assay_study::study::file;
 
 pub const STUDY: &str = r#"
@@ -118,14 +119,14 @@ pub struct Given {
 
 pub const USUAL: Given = Given { study: STUDY, target: DRIVE, ends: None };
 
-fn one(wire: Wire, ranks: u32, given: &Given, (on_loss, grace): (OnLoss, Duration)) -> Came {
+fn one(wire: Wire, ranks: u32, given: &Given, (on_failure, grace): (OnFailure, Duration)) -> Came {
     let machine = machine();
     let member = Member {
         place: Place { rank: wire.own, ranks },
         name: format!("n{}", wire.own),
         line: Box::new(wire),
         purpose: Purpose::Run,
-        on_loss,
+        on_failure,
         grace,
         wait: Duration::from_secs(20),
     };
@@ -143,7 +144,7 @@ fn one(wire: Wire, ranks: u32, given: &Given, (on_loss, grace): (OnLoss, Duratio
 }
 
 /// All ranks, each in a thread of its own.
-pub fn fleet(given: &[Given], on_loss: OnLoss) -> Vec<Came> {
+pub fn fleet(given: &[Given], on_failure: OnFailure) -> Vec<Came> {
     let ranks = given.len() as u32;
     let ways: Vec<_> = given.iter().map(|_| channel()).collect();
     let to: BTreeMap<u32, Sender<(u32, Heard)>> =
@@ -165,7 +166,7 @@ pub fn fleet(given: &[Given], on_loss: OnLoss) -> Vec<Came> {
         let all: Vec<_> = wires
             .into_iter()
             .zip(given)
-            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, (on_loss, grace))))
+            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, (on_failure, grace))))
             .collect();
         all.into_iter().map(|own| own.join().unwrap()).collect()
     })
@@ -179,5 +180,5 @@ pub const A_TRIAL: usize = 3;
 /// What rank 0 of three has that go on without rank 2, lost in the fifth trial.
 pub fn one_of_three_lost() -> Finished {
     let lost = Given { ends: Some((BEFORE + 4 * A_TRIAL + 1, Ending::Dies)), ..USUAL };
-    fleet(&[USUAL, USUAL, lost], OnLoss::Continue).into_iter().next().unwrap().finished.unwrap()
+    fleet(&[USUAL, USUAL, lost], OnFailure::Continue).into_iter().next().unwrap().finished.unwrap()
 }

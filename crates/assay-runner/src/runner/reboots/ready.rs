@@ -24,8 +24,8 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     }
     if system.status(Path::new(RUNNING)).is_err() {
         return refused(
-            "systemd is not the init process here, and --reboots resumes from a systemd unit; read another machine's \
-             boots with --journal FILE",
+            "--reboots needs systemd as the init process, because Assay resumes from a systemd unit; read the boots of \
+             another machine with --set journal=FILE",
         );
     }
     if system.user().id != 0 {
@@ -43,7 +43,7 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     }
     let program = system.read_link(Path::new("/proc/self/exe"));
     let program = program.map_err(|error| {
-        Failure::refused(format!("--reboots: cannot find this program: {error}"))
+        Failure::refused(format!("--reboots: cannot find the assay program: {error}"))
     })?;
     let home = identity::state_directory(system)?;
     for (what, path) in
@@ -58,8 +58,8 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
         system.status(&program).is_ok_and(|file| file.user == 0 && file.mode & OTHERS_WRITE == 0);
     if !is_roots || !matches!(way, Ok(None)) {
         return refused(&format!(
-            "root would start {} at each boot, but other users may change it; install it as root first (sudo install \
-             {} /usr/local/bin/assay)",
+            "root would start {} at each boot, but other users can modify the file; install it as \
+             root first (sudo install {} /usr/local/bin/assay)",
             program.display(),
             program.display()
         ));
@@ -77,7 +77,7 @@ fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
     let site = resolve(system, &there.display().to_string());
     if site.is_ok_and(|site| site.backing == Backing::Memory) {
         return Err(Failure::refused(format!(
-            "--reboots: {what} ({}) is in memory and would be lost by a restart",
+            "--reboots: {what} ({}) is in memory, and a restart would delete it",
             path.display()
         )));
     }
@@ -87,14 +87,14 @@ fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
 /// What may surprise.
 pub(super) fn cautions(system: &dyn System) -> Vec<String> {
     let mut told = vec![
-        "the first restart ends all running programs: save your work, and make sure that the machine boots without a \
-         passphrase"
+        "the first restart ends all running programs; save your work, and make sure that the \
+         machine boots without a passphrase"
             .to_owned(),
     ];
     if system.status(Path::new(LASTING)).is_err() {
         told.push(format!(
-            "the journal is in memory here ({LASTING} is missing): Assay records each boot as it runs, but only the \
-             start of a boot that is cut off"
+            "the systemd journal is in memory ({LASTING} is missing): Assay records each boot at run time, but only \
+             the start of an interrupted boot"
         ));
     }
     told
@@ -126,7 +126,7 @@ mod tests {
             "mode /opt 1777",
         ] {
             let refused = checked(facts).unwrap_err();
-            assert!(refused.message.contains("other users may change it"), "{facts}: {refused}");
+            assert!(refused.message.contains("can modify the file"), "{facts}: {refused}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::BEGUN;
 use assay_base::failure::Outcome;
-use assay_kinds::work::recorded::{Record, Records, Source};
+use assay_kinds::work::recorded::{Record, Records};
 use assay_study::results::log::Entry;
 use assay_system::system::{System, identity};
 
@@ -18,7 +18,7 @@ pub(super) fn boots(
     known: usize,
 ) -> Outcome<Vec<Record>> {
     let results = identity::results_directory(system).ok();
-    let found = records.read(system, &Source::Own, MOST, results.as_deref())?.records;
+    let found = records.read(system, MOST, results.as_deref())?.records;
     let noted: Vec<&Entry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
     let found = after(found, &plain(began), &noted, records.recording().cut_off);
     Ok(found.into_iter().skip(known).collect())

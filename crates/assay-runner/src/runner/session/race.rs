@@ -17,7 +17,7 @@ impl Session<'_, '_> {
         let mut runs: Vec<Run> = trials.iter().map(|trial| self.heard(trial)).collect();
         let mut again = !trials.is_empty();
         if let Err(reason) = self.first_look(trials, context) {
-            (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
+            (context.tell)(Event::Warning(format!("Assay cannot roll back levels: {reason}")));
         }
         loop {
             let Some(at) = race::race(self.plan, &runs) else { return End::Complete };
@@ -112,7 +112,7 @@ impl Session<'_, '_> {
         let after = at.standing.replicates;
         match over {
             Over::One => format!(
-                "all configurations but one were behind (95% confidence) after replicate {after}"
+                "after replicate {after}, all configurations but one were behind (95% confidence)"
             ),
             Over::Close => {
                 let closeness = match self.plan.design.stopping {
@@ -120,7 +120,7 @@ impl Session<'_, '_> {
                     _ => 0.0,
                 };
                 format!(
-                    "no remaining configuration can lead by more than {} after replicate {after}",
+                    "after replicate {after}, no remaining configuration can lead by more than {}",
                     show::share(closeness)
                 )
             }
@@ -133,7 +133,7 @@ impl Session<'_, '_> {
 fn standing_words(at: &Race, plan: &Plan) -> String {
     let is_again = at.next.iter().any(|(_, repeats)| repeats.is_some());
     if let Some((pass, passes)) = at.pass(plan) {
-        let what = if is_again { "what was disturbed runs again" } else { "some of the settings" };
+        let what = if is_again { "repeating disturbed trials" } else { "some of the settings" };
         return format!("screening before the race, pass {pass} of {passes}: {what}");
     }
     let (all, left) = (at.standing.left.len(), at.standing.running().count());

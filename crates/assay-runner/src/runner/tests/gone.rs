@@ -54,7 +54,7 @@ fn no_level_is_set_on_a_stranger_and_nothing_is_put_back_on_it() {
         let fake = numbered();
         let (outcome, written) = run_until(&fake, has_come, exchange);
         let finished = outcome.unwrap();
-        let told = "sda is gone: another device has its name now";
+        let told = "sda was replaced by another device";
         assert_eq!(finished.gone.as_deref(), Some(told));
         assert_eq!((finished.trials.len(), written, finished.left), (trials, 0, None));
         assert!(as_it_came(&fake));
@@ -77,7 +77,7 @@ fn a_stranger_that_comes_before_the_plan_is_not_touched_either() {
     let has_come: HasCome = |event| matches!(event, Event::Filling { .. });
     let (outcome, written) = run_until(&fake, has_come, exchange);
     let failure = outcome.err().expect("refused");
-    assert!(failure.message.contains("another device has its name"), "{failure}");
+    assert!(failure.message.contains("was replaced by another device"), "{failure}");
     assert_eq!((failure.kind.exit_code(), written), (3, 0));
     assert!(as_it_came(&fake));
 }

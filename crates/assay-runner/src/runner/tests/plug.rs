@@ -79,7 +79,7 @@ fn each_cut_is_judged_after_the_next_start_and_asked_for_again_until_there_are_e
     assert_eq!(found, [(1, 0, 10), (1, 0, 6)]);
     assert!(!finished.interrupted && fake.kept().is_empty());
     let rate = &finished.trials[0].record.measured.as_ref().unwrap().absent;
-    assert!(rate["durability_rounds_per_s"].contains("went with the power"), "{rate:?}");
+    assert!(rate["durability_rounds_per_s"].contains("destroyed the timing data"), "{rate:?}");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_loss_is_found_and_the_next_one_that_nobody_cuts_is_no_cut() {
     assert_eq!((own.len(), own[0].0.tally.lost, own[0].0.tally.crash_points), (1, 1, 1));
     let last = &finished.trials[1].record;
     assert_eq!(last.status, Status::Failed);
-    assert!(last.reason.as_ref().unwrap().contains("nobody cut the power"), "{:?}", last.reason);
+    assert!(last.reason.as_ref().unwrap().contains("the power was not cut"), "{:?}", last.reason);
     assert_eq!(fake.called().len(), 1, "who was called once cut before it");
     assert!(fake.kept().is_empty());
 }
@@ -108,7 +108,7 @@ fn a_peer_that_forgot_fails_the_trial_and_a_stop_keeps_the_cut() {
     fake.restart_peer();
     let finished = go_on(&fake, &directory, &going()).unwrap();
     let reason = finished.trials[0].record.reason.clone().unwrap();
-    assert!(reason.contains("192.168.1.2:7710 does not know of this trial"), "{reason}");
+    assert!(reason.contains("192.168.1.2:7710 no longer has a record of this trial"), "{reason}");
     assert!(details(&finished.trials).is_empty());
 }
 

@@ -191,10 +191,10 @@ fn trials_that_fail_or_are_disturbed_decide_nothing() {
     };
     let (ran, _) = whole("p99 < 4 ms", &broken);
     let found = reported(&ran, "p99 < 4 ms");
-    assert!(found.iter().any(|(_, standing)| *standing == Standing::Between), "{found:?}");
+    assert!(found.iter().any(|(_, standing)| *standing == Standing::Inconclusive), "{found:?}");
     let disturbed = Ran::of(&record(3, Status::Disturbed), Seen::default());
     assert!(!disturbed.counts && Ran::of(&record(3, Status::Ok), Seen::default()).counts);
-    assert!(!Ran::of(&record(3, Status::LeadIn), Seen::default()).counts);
+    assert!(!Ran::of(&record(3, Status::Warmup), Seen::default()).counts);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn starts_at_random_distances_need_more_of_them() {
 fn without_a_rate_of_the_closed_loop_it_ends_at_once() {
     let (ran, end) = whole("p99 < 2 ms", &|_, _| Seen::default());
     assert_eq!((ran.len(), end.as_ref()), (1, Some(&End::NoRate)));
-    assert!(end.unwrap().to_string().contains("nowhere to look"));
+    assert!(end.unwrap().to_string().contains("no rate to start from"));
     // A floppy disk: no trial of it has the thousand operations that a p99 needs.
     let floppy = |rate: Option<f64>, _: &PlannedTrial| Seen {
         percentile_ns: rate.map(|_| 1e3),
@@ -229,7 +229,7 @@ fn without_a_rate_of_the_closed_loop_it_ends_at_once() {
     };
     let (ran, end) = whole("p99 < 2 ms", &floppy);
     assert_eq!(ran.len(), 1);
-    assert!(end.unwrap().to_string().contains("too few for a p99"));
+    assert!(end.unwrap().to_string().contains("too few to estimate p99"));
 }
 
 fn record(workload: usize, status: Status) -> TrialRecord {

@@ -61,7 +61,7 @@ fn raced_as(
             return (runs, trials, at);
         }
         for (trial, repeats) in &at.next {
-            let status = if trial.is_lead_in() { Status::LeadIn } else { fate(trial) };
+            let status = if trial.is_lead_in() { Status::Warmup } else { fate(trial) };
             runs.push(Run {
                 order: trial.order,
                 replicate: trial.replicate,
@@ -263,11 +263,11 @@ fn a_screen_is_for_many_settings_of_several_factors() {
     plan.workloads.truncate(41);
     assert_eq!(unscreenable(&plan), None);
     plan.workloads.truncate(40);
-    assert!(unscreenable(&plan).is_some_and(|why| why.contains("more than 40 settings")));
-    assert!(mistake(&plan).is_some_and(|why| why.contains("--screen")));
+    assert!(unscreenable(&plan).is_some_and(|why| why.contains("more than 40 configurations")));
+    assert!(mistake(&plan).is_some_and(|why| why.contains("stop.screen")));
     let mut one = planned();
     one.design.factors.truncate(1);
-    assert!(unscreenable(&one).is_some_and(|why| why.contains("several factors")));
+    assert!(unscreenable(&one).is_some_and(|why| why.contains("two factors")));
     let mut plain = planned_of(&text(false), Vec::new());
     plain.workloads.truncate(3);
     assert_eq!(unscreenable(&plain), None);

@@ -112,7 +112,7 @@ fn ran(trial: &PlannedTrial, repeats: Option<Repeats>) -> Run {
     let mut draws = Draws::new(trial.seed, "a test");
     let noise = (draws.below(1000) as f64 / 1000.0 - 0.5) * 0.02;
     let status = match draws.below(30) {
-        _ if trial.is_lead_in() => Status::LeadIn,
+        _ if trial.is_lead_in() => Status::Warmup,
         0 => Status::Failed,
         1..=3 => Status::Disturbed,
         _ => Status::Ok,
@@ -148,7 +148,7 @@ fn a_race_ends_with_the_best_in_fewer_trials_than_all() {
         assert!(end.standing.is_in(0), "the baseline stays");
         // It ran in every replicate.
         let of_baseline = runs.iter().filter(|run| run.arm == 0 && run.repeats.is_none());
-        let of_baseline = of_baseline.filter(|run| run.status != Status::LeadIn);
+        let of_baseline = of_baseline.filter(|run| run.status != Status::Warmup);
         assert_eq!(of_baseline.count(), end.standing.replicates as usize);
     }
 }
@@ -233,7 +233,7 @@ fn a_repeat_stands_for_what_was_disturbed() {
         let disturbed = trial.replicate == 1 && trial.workload == 2 && !trial.is_lead_in();
         let run = ran(&trial, repeats);
         let (status, log) = match (trial.is_lead_in(), disturbed) {
-            (true, _) => (Status::LeadIn, None),
+            (true, _) => (Status::Warmup, None),
             (_, true) => (Status::Disturbed, Some(99.0)),
             _ => (Status::Ok, Some(1.0)),
         };
@@ -271,7 +271,7 @@ fn who_harms_leaves_at_once_and_the_baseline_never() {
             runs.push(Run { status, log, harmed: harms, ..run });
         }
     }
-    let of_it = runs.iter().filter(|run| run.arm == 2 && run.status != Status::LeadIn);
+    let of_it = runs.iter().filter(|run| run.arm == 2 && run.status != Status::Warmup);
     assert_eq!(of_it.count(), 1);
 }
 
@@ -282,7 +282,7 @@ fn who_leads_and_harms_leads_no_longer() {
     let run = |trial: &PlannedTrial| {
         let is_even = trial.workload % 2 == trial.replicate as usize % 2;
         let sign = if is_even { 0.1 } else { -0.1 };
-        let status = if trial.is_lead_in() { Status::LeadIn } else { Status::Ok };
+        let status = if trial.is_lead_in() { Status::Warmup } else { Status::Ok };
         let log = Some(sign + 0.01 * trial.workload as f64).filter(|_| status.counts());
         let PlannedTrial { order, replicate, workload: arm, .. } = *trial;
         Run { order, replicate, arm, status, repeats: None, log, harmed: false }
@@ -312,11 +312,11 @@ fn nobody_races_alone_or_for_another_number() {
                 io = { pattern = \"random\", mix = \"read\", block_size = \"1 MiB\" }\n";
     let large = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
     plan.workloads[1].work = large.workloads[0].work.clone();
-    assert!(mistake(&plan).is_some_and(|why| why.contains("iops and by bandwidth")));
+    assert!(mistake(&plan).is_some_and(|why| why.contains("use iops and bandwidth")));
     plan.design.primary = Some("iops".to_owned());
     assert_eq!(mistake(&plan), None);
     plan.workloads.truncate(1);
-    assert!(mistake(&plan).is_some_and(|why| why.contains("two settings")));
+    assert!(mistake(&plan).is_some_and(|why| why.contains("two configurations")));
     plan.design.stopping = Stopping::Fixed;
     assert_eq!(mistake(&plan), None);
 }

@@ -83,27 +83,27 @@ impl Coder {
     /// What stands there is none.
     pub fn decode(&mut self, from: &mut impl Read) -> Result<Option<BlockRequest>, Fault> {
         let Some(head) = first_byte(from)? else { return Ok(None) };
-        let class = *BlockClass::ALL.get(usize::from(head & CLASS)).ok_or(Fault::Not("a class"))?;
+        let class = *BlockClass::ALL.get(usize::from(head & CLASS)).ok_or(Fault::Not("class"))?;
         if head & !(CLASS | ARRIVED | ISSUED) != 0 {
-            return Err(Fault::Not("a first byte"));
+            return Err(Fault::Not("first byte"));
         }
         let flags = RequestFlags(byte(from)?);
-        let device = u16::try_from(read_number(from)?).map_err(|_| Fault::Not("a device"))?;
-        let next = self.next_sectors.get_mut(usize::from(device)).ok_or(Fault::Not("a device"))?;
+        let device = u16::try_from(read_number(from)?).map_err(|_| Fault::Not("device"))?;
+        let next = self.next_sectors.get_mut(usize::from(device)).ok_or(Fault::Not("device"))?;
         let ended_ns = self.last_ended_ns.wrapping_add(read_signed(from)? as u64);
         let mut seen = |bit: u8| -> Result<Option<u64>, Fault> {
             if head & bit == 0 {
                 return Ok(None);
             }
             let before = ended_ns.checked_sub(read_number(from)?);
-            before.map(Some).ok_or(Fault::Not("a time"))
+            before.map(Some).ok_or(Fault::Not("time"))
         };
         let (arrived_ns, issued_ns) = (seen(ARRIVED)?, seen(ISSUED)?);
-        let bytes = u32::try_from(read_number(from)?).map_err(|_| Fault::Not("a size"))?;
+        let bytes = u32::try_from(read_number(from)?).map_err(|_| Fault::Not("size"))?;
         let mut offset_bytes = 0;
         if head & (ARRIVED | ISSUED) != 0 {
             let sector = next.wrapping_add(read_signed(from)? as u64);
-            offset_bytes = sector.checked_mul(SECTOR_BYTES).ok_or(Fault::Not("a place"))?;
+            offset_bytes = sector.checked_mul(SECTOR_BYTES).ok_or(Fault::Not("offset"))?;
             *next = sector.wrapping_add(u64::from(bytes) / SECTOR_BYTES);
         }
         self.last_ended_ns = ended_ns;
@@ -162,7 +162,7 @@ fn read_number(from: &mut impl Read) -> Result<u64, Fault> {
             return Ok(value);
         }
     }
-    Err(Fault::Not("a number"))
+    Err(Fault::Not("number"))
 }
 
 fn read_signed(from: &mut impl Read) -> Result<i64, Fault> {
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_no_number_is_refused() {
         let endless = [0xff_u8; 16];
-        assert!(matches!(read_number(&mut &endless[..]), Err(Fault::Not("a number"))));
+        assert!(matches!(read_number(&mut &endless[..]), Err(Fault::Not("number"))));
         assert!(matches!(read_number(&mut &[0x80_u8][..]), Err(Fault::Read(_))));
     }
 }

@@ -51,10 +51,10 @@ pub fn recall(
     each: &mut dyn FnMut(u64, &BlockRequest),
 ) -> Result<(), String> {
     let directory = directory(system, source)?;
-    let wrong = |why: String| format!("the recording {}: {why}", source.id);
+    let wrong = |why: String| format!("recording {}: {why}", source.id);
     let sha256 = hash(system, &directory).map_err(|error| wrong(told(&error)))?;
     if sha256 != source.sha256 {
-        return Err(wrong("it is another one than this study was planned with".to_owned()));
+        return Err(wrong("it changed since the study was planned".to_owned()));
     }
     let reader = Reader::open(system, &directory).map_err(|error| wrong(told(&error)))?;
     let begun_ns = reader.header.begun_ns;
@@ -73,7 +73,7 @@ fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
     let results = identity::results_directories(system).map_err(|failure| failure.to_string())?;
     let mut kept = results.iter().map(|results| results.join(&source.id));
     kept.find(|directory| system.status(directory).is_ok()).ok_or_else(|| {
-        format!("the recording {} is gone: make another with --record-trace", source.id)
+        format!("recording {} does not exist; create another with --record-trace", source.id)
     })
 }
 
@@ -102,13 +102,13 @@ fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<Chosen>, String> 
             let index = u16::try_from(at).ok()?;
             Some(Chosen { index, name: own.name.clone(), bytes: own.bytes })
         });
-        found.ok_or_else(|| format!("that device was not recorded, but {}", all()))
+        found.ok_or_else(|| format!("device not recorded; recorded devices: {}", all()))
     };
     match (wanted, header.devices.as_slice()) {
         (Some(names), _) => names.split('+').map(find).collect(),
         (None, [only]) => Ok(vec![find(&only.name)?]),
         (None, _) => Err(format!(
-            "several devices were recorded ({}): say device = \"NAME\", or several of them with + between them",
+            "the recording has several devices ({}); set device = \"NAME\", or join several with +",
             all()
         )),
     }
@@ -133,7 +133,7 @@ fn hash(system: &dyn System, directory: &Path) -> io::Result<String> {
 
 fn told(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::NotFound {
-        return "the result has no recorded requests: assay watch DEVICE --record-trace NAME keeps some"
+        return "the result has no recorded requests; use assay watch DEVICE --record-trace NAME"
             .to_owned();
     }
     error.to_string()
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!((own.id.as_str(), own.requests(), own.to_bytes), ("evening", 100, 100 * 4096));
         assert_eq!(recalled(&fake, &own), Ok(100));
         let other = recorded(&["sda"], 101);
-        assert!(recalled(&other, &own).unwrap_err().contains("another one"));
+        assert!(recalled(&other, &own).unwrap_err().contains("it changed since"));
         let part = source(&fake, Path::new(PLACE), None, Some(10_000_000)).unwrap();
         assert_eq!((part.requests(), part.length_ns), (10, 9_000_000));
         let gone = Fake::new();
@@ -216,7 +216,7 @@ mod tests {
         let fake = recorded(&["sda", "sdb"], 100);
         let told = source_of(&fake, None).unwrap_err();
         assert!(told.contains("sda, sdb") && told.contains("device ="), "{told}");
-        assert!(source_of(&fake, Some("sdc")).unwrap_err().contains("was not recorded"));
+        assert!(source_of(&fake, Some("sdc")).unwrap_err().contains("device not recorded"));
         let own = source_of(&fake, Some("sdb")).unwrap();
         assert_eq!((own.device.as_str(), own.requests()), ("sdb", 50));
         assert_eq!(recalled(&fake, &own), Ok(50));
@@ -237,7 +237,7 @@ mod tests {
         // Each of them alone is as it was, and none is taken twice.
         assert!(source_of(&fake, Some("sda")).unwrap().parts.is_empty());
         assert!(source_of(&fake, Some("sda+sda")).is_err());
-        assert!(source_of(&fake, Some("sda+sdc")).unwrap_err().contains("was not recorded"));
+        assert!(source_of(&fake, Some("sda+sdc")).unwrap_err().contains("device not recorded"));
         assert!(own.to_string().replace("+sdb", "").parse::<Source>().is_err());
     }
 

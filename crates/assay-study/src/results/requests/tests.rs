@@ -105,7 +105,7 @@ fn a_file_of_another_kind_or_another_version_is_refused() {
     let told = read(&written(&other, &[])).unwrap_err().to_string();
     assert!(told.contains("assay-requests/9"), "{told}");
     let none = Header { devices: Vec::new(), ..header(1) };
-    assert!(read(&written(&none, &[])).unwrap_err().to_string().contains("0 devices"));
+    assert!(read(&written(&none, &[])).unwrap_err().to_string().contains("devices (0)"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn what_cannot_be_written_is_told_and_stands_in_the_file_where_it_can_later() {
 fn what_is_no_file_is_not_opened() {
     let fake = Fake::new();
     fake.create_directory(&Path::new("/results/one").join(FILE)).unwrap();
-    assert!(read(&fake).unwrap_err().to_string().contains("it is no file"));
+    assert!(read(&fake).unwrap_err().to_string().contains("not a regular file"));
 }
 
 #[test]

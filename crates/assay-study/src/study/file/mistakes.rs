@@ -119,7 +119,7 @@ impl Mistakes {
         match self.list.len() {
             0 | 1 => {}
             count if count > MOST_SHOWN => {
-                let _ = write!(out, "\n{count} mistakes, the first {MOST_SHOWN} are shown");
+                let _ = write!(out, "\n{count} mistakes; the first {MOST_SHOWN} are shown");
             }
             count => {
                 let _ = write!(out, "\n{count} mistakes");
@@ -241,6 +241,6 @@ mod tests {
     #[test]
     fn a_flood_is_cut() {
         let spans = [(0, 1); 60];
-        assert!(told("x", &spans).ends_with("60 mistakes, the first 50 are shown"));
+        assert!(told("x", &spans).ends_with("60 mistakes; the first 50 are shown"));
     }
 }

@@ -93,15 +93,14 @@ impl Reader<'_> {
         let given: Vec<&Field> = all().filter(|field| table.contains_key(field.name)).collect();
         if given.is_empty() && !all().any(|field| meant.contains(&field.name)) {
             let place = self.places.of(path).key;
-            let message = format!("{} has no kind of work", fields.label);
+            let message = format!("{} requires a kind of work", fields.label);
             let hint = Some(format!("add {}", first.example));
             self.say(&join(path, first.name), place, message, hint);
         }
         for extra in given.iter().skip(1) {
             let place = self.places.of(&join(path, extra.name)).key;
-            let message =
-                format!("{} has only one kind, already set by {}", fields.label, given[0].name);
-            self.say(&join(path, extra.name), place, message, Some("remove one".to_owned()));
+            let message = format!("{} already has the kind {}", fields.label, given[0].name);
+            self.say(&join(path, extra.name), place, message, Some("keep only one".to_owned()));
             out.remove(extra.name);
         }
         if !all().any(|field| out.contains_key(field.name)) {
@@ -240,7 +239,7 @@ impl Reader<'_> {
     ) -> Option<Value> {
         if value.get_ref().is_table() {
             let message = format!("{} is a list of tables", field.name);
-            let hint = format!("use two brackets: {}", field.example);
+            let hint = format!("use double brackets: {}", field.example);
             self.say(path, value.span(), message, Some(hint));
             return None;
         }
@@ -323,7 +322,7 @@ impl Reader<'_> {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
             let hint = match value.get_ref().as_str() {
                 Some(text) if !text.contains('"') => format!("write {}", target(text)),
-                _ => format!("write for example: {}", field.example),
+                _ => format!("example: {}", field.example),
             };
             let complaint = Complaint::new(complaint.message, hint);
             return self.kept(path, value.span(), Err(complaint));
@@ -334,8 +333,9 @@ impl Reader<'_> {
         }
         let place = self.places.of(path).key;
         let count = if table.is_empty() { "no" } else { "more than one" };
-        let message = format!("{} names {count} target; use exactly one of {keys}", field.name);
-        self.say(path, place, message, Some(format!("write for example: {}", field.example)));
+        let message =
+            format!("{} contains {count} target keys; use exactly one of {keys}", field.name);
+        self.say(path, place, message, Some(format!("example: {}", field.example)));
         None
     }
 
@@ -362,7 +362,7 @@ impl Reader<'_> {
         if let Some(message) = law_mistake(&text) {
             let place = self.places.of(path);
             let span = if value.get_ref().is_table() { place.key } else { place.value };
-            let hint = format!("write for example: {}", field.example);
+            let hint = format!("example: {}", field.example);
             if !told {
                 self.say(path, span, message, Some(hint));
             }
@@ -405,7 +405,7 @@ impl Reader<'_> {
             let path = join("factors", name);
             if factors.is_some_and(|factors| factors.contains_key(name)) {
                 let message = format!("{name} is also in [factors]");
-                self.say(&path, key.span(), message, Some("remove it in one of them".to_owned()));
+                self.say(&path, key.span(), message, Some("keep only one".to_owned()));
                 continue;
             }
             self.places.insert(&path, Place { key: key.span(), value: value.span() });
@@ -467,7 +467,7 @@ impl Reader<'_> {
             let hint = match level(value.get_ref()) {
                 _ if !known => unknown_factor(name),
                 Ok(text) => Some(listed(name, &text, value.get_ref())),
-                Err(_) => Some(format!("write for example: {name} = {}", example(name))),
+                Err(_) => Some(format!("example: {name} = {}", example(name))),
             };
             let (span, message) = if known {
                 (value.span(), message)
@@ -592,12 +592,15 @@ pub fn unknown_factor(name: &str) -> Option<String> {
     }
     if let Some(field) = STUDY.find(name) {
         return Some(format!(
-            "{name} is a key of the study; move it above the first line in [ ] ({})",
+            "{name} is a key of the study; move it above the first [table] ({})",
             field.example
         ));
     }
+    if let Some(kind) = work::KINDS.iter().find(|kind| kind.keys.find(name).is_some()) {
+        return Some(format!("{name} is a key of workloads of kind {}", kind.about.name));
+    }
     if name.starts_with("tunable:") {
-        return Some("use tunable:/sys/... or tunable:/proc/sys/..., a path without ..".to_owned());
+        return Some("use tunable:/sys/... or tunable:/proc/sys/... without ..".to_owned());
     }
     let all = || "see assay list factors".to_owned();
     Some(words::did_you_mean(name, &known).unwrap_or_else(all))
@@ -621,7 +624,7 @@ fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<S
     let example = home.find(name).map_or("", |field| field.example);
     let hint = match home.label {
         "a study" => {
-            format!("{name} is a key of the study; move it above the first line in [ ]")
+            format!("{name} is a key of the study; move it above the first [table]")
         }
         "a workload" => format!("{name} is a key of a workload; move it below [[workload]]"),
         label if example.starts_with(label) => format!("write {example}"),
@@ -643,7 +646,7 @@ pub fn accepted(name: &str, level: &str) -> bool {
 /// What is wrong with the law of a simulated drive.
 pub fn law_mistake(text: &str) -> Option<String> {
     let message = scalar::quoted(&simulated::law(text).err()?.message);
-    let message = message.split("; write it like").next().unwrap_or_default();
+    let message = message.split("; use the form").next().unwrap_or_default();
     let start = scalar::quoted(&format!("{}{text}: ", simulated::PREFIX));
     Some(format!("simulated: {}", message.strip_prefix(&start).unwrap_or(message)))
 }
@@ -689,7 +692,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Time { .. } => json!("10 s"),
         Form::Share | Form::Loss | Form::LossOrAmount | Form::Start => json!("5%"),
         Form::Mix => json!("read"),
-        Form::Content => json!("random"),
+        Form::Content => json!("0%"),
         Form::Own(own) => json!(own.example),
         Form::Table(fields) => table_stand_in(fields),
         Form::Amount => json!("90 IOPS"),

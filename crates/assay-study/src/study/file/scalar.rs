@@ -97,7 +97,7 @@ pub fn kind_of(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
         DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number with a point",
+        DeValue::Float(_) => "a decimal number",
         DeValue::Boolean(true) => "true",
         DeValue::Boolean(false) => "false",
         DeValue::Datetime(_) => "a date",
@@ -110,7 +110,7 @@ pub fn kind_of(value: &DeValue<'_>) -> &'static str {
 pub fn wrong_type(field: &Field, wanted: &str, value: &DeValue<'_>) -> Complaint {
     Complaint::new(
         format!("{}: expected {wanted}, found {}", field.name, kind_of(value)),
-        format!("write for example: {}", field.example),
+        format!("example: {}", field.example),
     )
 }
 
@@ -130,7 +130,7 @@ fn text<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Complaint>
     if text.trim().is_empty() {
         return Err(Complaint::new(
             format!("{} is empty", field.name),
-            format!("write for example: {}", field.example),
+            format!("example: {}", field.example),
         ));
     }
     Ok(text)
@@ -144,7 +144,7 @@ fn name(field: &Field, text: &str) -> Result<Value, Complaint> {
     let lower = text.trim().to_lowercase();
     let better: String = lower.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
     Err(Complaint::new(
-        format!("{} takes lower-case letters, digits and -, not \"{text}\"", field.name),
+        format!("{} may contain only lower-case letters, digits and -, not \"{text}\"", field.name),
         format!("write {} = \"{better}\"", field.name),
     ))
 }
@@ -192,7 +192,7 @@ pub fn whole(
                 Complaint::new(complaint.message, format!("remove the quotes: {number}"))
             }
             Some(number) => {
-                Complaint::new(complaint.message, format!("write it bare: {name} = {number}"))
+                Complaint::new(complaint.message, format!("remove the quotes: {name} = {number}"))
             }
             None => complaint,
         });
@@ -224,9 +224,7 @@ fn flag(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     };
     let complaint = wrong_type(field, "true or false", value);
     Err(match meant {
-        Some(meant) => {
-            Complaint::new(complaint.message, format!("write it bare: {} = {meant}", field.name))
-        }
+        Some(meant) => Complaint::new(complaint.message, format!("write {} = {meant}", field.name)),
         None => complaint,
     })
 }
@@ -247,7 +245,7 @@ where
         .map_err(|error: UnitError| Complaint::plain(format!("{name}: {}", quoted(&error.0))))?;
     if amount < *least && amount == T::default() {
         let message = format!("{name} must be above zero, not \"{text}\"");
-        return Err(Complaint::new(message, format!("write for example: {}", field.example)));
+        return Err(Complaint::new(message, format!("example: {}", field.example)));
     }
     if amount < *least {
         return Err(Complaint::plain(format!(
@@ -269,7 +267,7 @@ fn share(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     }
     Err(Complaint::new(
         format!("{} must be above 0% and below 100%, not \"{text}\"", field.name),
-        format!("write for example: {}", field.example),
+        format!("example: {}", field.example),
     ))
 }
 
@@ -302,8 +300,8 @@ fn with_unit<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Compl
             // The unit of the example is the one that is usual for this key.
             let example = field.example.trim_end_matches(['}', ' ', '"']);
             let unit = example.rsplit(' ').next().unwrap_or_default();
-            Complaint::new(message, format!("write for example: {name} = \"{number} {unit}\""))
+            Complaint::new(message, format!("example: {name} = \"{number} {unit}\""))
         }
-        _ => Complaint::new(message, format!("write for example: {}", field.example)),
+        _ => Complaint::new(message, format!("example: {}", field.example)),
     })
 }

@@ -72,7 +72,7 @@ fn full() -> Study {
     study.primary_metric = Some("latency_p99_ns".to_owned());
     study.aa_control = Some(false);
     study.order = Order::Rcbd;
-    study.warmup_trial = LeadIn::Whole;
+    study.warmup_trial = LeadIn::Full;
     study.budget = Some(Time(90_000_000_000));
     study.seed = Some(7);
     study.hard_to_change = vec!["block_size".to_owned()];
@@ -136,6 +136,11 @@ fn full() -> Study {
         price: "12.50 GBP".parse().ok(),
         capacity: Some(Bytes(16_000_000_000)),
     });
+    study.hosts = crate::study::Hosts {
+        on_failure: crate::study::OnFailure::Continue,
+        barrier_timeout: Some(Time(30_000_000_000)),
+        join_timeout: Some(Time(60_000_000_000)),
+    };
     let all = loads();
     for more in study.workload.len()..all.len() {
         let last = study.workload.last().unwrap().clone();
@@ -214,6 +219,7 @@ fn a_full_study_uses_every_key() {
         rule: StopRule::Best,
         indifference_zone: closeness,
         screen: true,
+        confirm: true,
         ..Stop::default()
     };
     keys(&serde_json::to_value(raced).unwrap(), &mut used);
@@ -269,19 +275,19 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
         ("", "mix = \"read\", block_size = \"4 KiB\"", "verify: the workload writes nothing"),
         (
             "",
-            "mix = \"write\", block_size = \"4 KiB\", compressibility = \"zero\"",
-            "verify: verified data need random",
+            "mix = \"write\", block_size = \"4 KiB\", compressibility = \"100%\"",
+            "verify: verification requires random",
         ),
         ("", "mix = \"write\", block_size = \"1000 B\"", "whole sectors of 512 B"),
-        (sizes, "mix = \"write\"", "the operation has 700 B"),
-        ("", "mix = \"write\", block_size = \"4KiB/50:8KiB/50\"", "need one block size"),
-        ("", "mix = \"write/50:trim/50\", block_size = \"4 KiB\"", "cannot be trimmed"),
+        (sizes, "mix = \"write\"", "but block_size is 700 B"),
+        ("", "mix = \"write\", block_size = \"4KiB/50:8KiB/50\"", "a single block size"),
+        ("", "mix = \"write/50:trim/50\", block_size = \"4 KiB\"", "does not support trims"),
         (
             "",
             "mix = \"write\", block_size = \"4 KiB\", duplicates = \"30%\"",
-            "cannot have duplicate",
+            "does not support duplicate",
         ),
-        ("", "mix = \"write\", block_size = \"4 KiB\", align = \"512 B\"", "blocks cannot overlap"),
+        ("", "mix = \"write\", block_size = \"4 KiB\", align = \"512 B\"", "do not overlap"),
     ] {
         let told = told(factors, io);
         assert!(told.contains(part), "{io}: {told}");
@@ -352,13 +358,13 @@ fn brackets_that_thousands_leave_open_are_a_mistake_and_not_the_end() {
     let line = "[[workload]]\nname = \"read\"\nio   = { pattern = \"ran10 ns\"]\n";
     let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{}", line.repeat(20_000));
     let failure = parse("deep", &text).unwrap_err();
-    assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
+    assert!(failure.message.contains("100 brackets are unclosed"), "{}", failure.message);
     assert!(failure.message.starts_with("deep:"), "{}", failure.message);
     // Closed in a text that is left open itself: that closes nothing.
     let line = "[[workload]]\nname = \"ramp\"\nio   = { pattern = \"r0000 }\n\n";
     let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{}", line.repeat(5_000));
     let failure = parse("deep", &text).unwrap_err();
-    assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
+    assert!(failure.message.contains("100 brackets are unclosed"), "{}", failure.message);
 }
 
 /// The same with the parts of a key.

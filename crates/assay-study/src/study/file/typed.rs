@@ -63,8 +63,9 @@ pub(super) fn told(
         return (format!("{}: {}", own.words, bare.unwrap_or(message)), hint);
     }
     let some = |wanted: &dyn Fn(&Typed) -> bool| {
-        let words: Vec<&str> =
+        let mut words: Vec<&str> =
             typed.iter().filter(|one| wanted(one)).map(|one| one.words.as_str()).collect();
+        words.dedup();
         (!words.is_empty()).then(|| words.join(" "))
     };
     let below = some(&|one| one.is_below(path));
@@ -118,14 +119,14 @@ mod tests {
     fn a_mistake_is_told_with_the_option_that_sets_its_key() {
         let typed = [
             ("--set queue_depth=1,x", "factors/queue_depth"),
-            ("--time 1s", "workload/*/*/runtime"),
+            ("--set runtime=1s", "workload/*/*/runtime"),
         ];
         let of = |path, message| line(path, message, &typed);
         assert_eq!(
             of("factors/queue_depth/1", "queue_depth: no number"),
             "--set queue_depth=1,x: no number"
         );
-        assert_eq!(of("workload/3/io/runtime", "too short"), "--time 1s: too short");
+        assert_eq!(of("workload/3/io/runtime", "too short"), "--set runtime=1s: too short");
         // The last of two that set the same counts.
         let twice = [
             ("--set queue_depth=1", "factors/queue_depth"),
@@ -169,20 +170,14 @@ mod tests {
             "add --set filesystem=ext4"
         );
         assert_eq!(
-            hint("factors/fill_level", "write for example: fill_level = [\"80%\"]"),
-            "write for example: --set fill_level=80%"
+            hint("factors/fill_level", "example: fill_level = [\"80%\"]"),
+            "example: --set fill_level=80%"
         );
         assert_eq!(
-            hint("baseline/queue_depth", "add it below [factors]: queue_depth = [1, 8]"),
-            "add it: --set queue_depth=1,8"
+            hint("baseline/queue_depth", "add the factor below [factors]: queue_depth = [1, 8]"),
+            "add the factor: --set queue_depth=1,8"
         );
-        assert_eq!(
-            hint("factors/queue_depth", "leave one of the two out"),
-            "leave one of the two out"
-        );
-        assert_eq!(
-            hint("stop", "add for example: interim_at = [6, 12]"),
-            "add for example: interim_at = [6, 12]"
-        );
+        assert_eq!(hint("factors/queue_depth", "remove one of the two"), "remove one of the two");
+        assert_eq!(hint("stop", "example: interim_at = [6, 12]"), "example: interim_at = [6, 12]");
     }
 }

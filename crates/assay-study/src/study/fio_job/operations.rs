@@ -22,10 +22,7 @@ pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
         "1" | "sync" => Some(WriteSync::Synced),
         "dsync" => Some(WriteSync::DataSynced),
         other => {
-            told.refuse_key(
-                line_of(job, "sync"),
-                format!("sync={other}: there are none, sync and o_dsync"),
-            );
+            told.refuse_key(line_of(job, "sync"), format!("sync={other}: use none, sync or dsync"));
             None
         }
     };
@@ -35,7 +32,7 @@ pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
     if let Some(second) = second {
         told.refuse_key(
             line_of(job, second),
-            format!("{second}: {key} is also set; use one of them"),
+            format!("{second}: {key} is also set; remove one of the two"),
         );
     }
     let every = data.max(whole);
@@ -48,13 +45,13 @@ pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
     if every > MOST_WRITES {
         told.refuse_key(
             line_of(job, key),
-            format!("{key}: after {MOST_WRITES} writes at most; this cannot be done here"),
+            format!("{key}: the maximum is {MOST_WRITES} writes per sync; use a smaller number"),
         );
         return WriteSync::None;
     }
     if every > 1 {
         told.remark(format!(
-            "[{}]: the {key} belongs to the latency of its write, which fio tells apart",
+            "[{}]: Assay counts the {key} as part of its write's latency; fio reports the two separately",
             job.name
         ));
     }
@@ -77,8 +74,8 @@ pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut Told) -> u64 {
         return 0;
     }
     told.remark(format!(
-        "[{}]: {share}% of the written blocks of 4 KiB are copies of 256 others, where fio repeats whole \
-         buffers that it wrote before",
+        "[{}]: Assay makes {share}% of the written 4 KiB blocks copies of 256 blocks; fio repeats whole buffers \
+         written earlier",
         job.name
     ));
     share
@@ -114,10 +111,10 @@ mod tests {
             assert!(found.study.contains(part), "{}", found.study);
             let is_told = |remark: &String| remark.contains("would be overwritten");
             assert!(found.remarks.iter().any(is_told), "{:?}", found.remarks);
-            assert!(refused(&format!("{FILE}rw={rw}\n")).contains("trims block devices alone"));
+            assert!(refused(&format!("{FILE}rw={rw}\n")).contains("trims only block devices"));
         }
         let told = refused(&format!("{DEVICE}rw=trimwrite\n"));
-        assert!(told.contains("rw=trimwrite: there are"), "{told}");
+        assert!(told.contains("rw=trimwrite: use read"), "{told}");
     }
 
     #[test]
@@ -148,9 +145,9 @@ mod tests {
         let both = refused(&format!("{FILE}rw=write\nfdatasync=1\nsync=dsync\n"));
         assert!(both.contains("sync: fdatasync is also set"), "{both}");
         let other = refused(&format!("{FILE}rw=write\nsync=2\n"));
-        assert!(other.contains("sync=2: there are none, sync and o_dsync"), "{other}");
+        assert!(other.contains("sync=2: use none, sync or dsync"), "{other}");
         let many = refused(&format!("{FILE}rw=write\nfdatasync=2000000\n"));
-        assert!(many.contains("fdatasync: after 1000000 writes at most"), "{many}");
+        assert!(many.contains("fdatasync: the maximum is 1000000 writes"), "{many}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Paced {
         let rate = rate(job, reads, told).map(|rate| rate.saturating_mul(threads));
         if rate.is_some_and(|rate| rate > MOST_PER_S) {
             let text =
-                format!("rate_iops: at most {} a second over all threads", show::count(MOST_PER_S));
+                format!("rate_iops: at most {} IOPS over all threads", show::count(MOST_PER_S));
             told.refuse(line_of(job, "rate_iops"), text);
         }
         let law = job.settings.get("rate_process");
@@ -38,26 +38,26 @@ impl Paced {
             None | Some("linear") => false,
             Some("poisson") => true,
             Some(other) => {
-                let text = format!("rate_process={other}: there are linear and poisson");
+                let text = format!("rate_process={other}: use linear or poisson");
                 told.refuse(line_of(job, "rate_process"), text);
                 false
             }
         };
         let think_ns = think(job, depth, told);
         if think_ns.zip(time_ns).is_some_and(|(think, time)| think >= time) {
-            told.refuse(line_of(job, "thinktime"), "thinktime: a pause as long as the whole job");
+            told.refuse(line_of(job, "thinktime"), "thinktime: must be shorter than the job");
         }
         if rate.is_some() && think_ns.is_some() {
             told.refuse_key(
                 line_of(job, "thinktime"),
-                "thinktime: with a rate operations start by the clock here; this cannot be done together",
+                "thinktime: rate_iops already sets when operations start; remove one of the two",
             );
             return Self { rate, poisson, think_ns: None };
         }
         if rate.is_some() {
             told.remark(format!(
-                "[{}]: fio's latencies count from submission; here that is the service time, and the \
-                 response time from the intended start stands beside it",
+                "[{}]: fio measures latency from submission; Assay reports that latency as service time, and also \
+                 reports the response time from the intended start",
                 job.name
             ));
         }
@@ -116,8 +116,8 @@ fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
         told.refuse_key(
             setting.line,
             format!(
-                "rate_iops={}: of reads and writes that are mixed fio limits each; here a rate is that of \
-                 both, so that this can be done only where the two rates have the share of the mix",
+                "rate_iops={}: in a mix, fio limits reads and writes separately, but Assay limits their sum; use two \
+                 rates in the ratio of the mix",
                 setting.value
             ),
         );
@@ -130,7 +130,7 @@ fn think(job: &Job, depth: u64, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get("thinktime")?;
     let bare = setting.value.parse::<u64>().ok().and_then(|us| us.checked_mul(1000));
     let Some(ns) = bare.or_else(|| super::values::ns(&setting.value)) else {
-        told.refuse(setting.line, format!("thinktime={}: not a time", setting.value));
+        told.refuse(setting.line, format!("thinktime={}: not a duration", setting.value));
         return None;
     };
     if ns == 0 {
@@ -138,12 +138,11 @@ fn think(job: &Job, depth: u64, told: &mut Told) -> Option<u64> {
     }
     let blocks = number(job, "thinktime_blocks", told).unwrap_or(1);
     let why = if blocks != 1 {
-        "a pause after several operations; only after each can be done"
+        "Assay pauses only after every operation; use thinktime_blocks=1"
     } else if depth > 1 {
-        "with several operations in flight fio pauses the whole job; here each place in flight pauses \
-         by itself, so that this can be done with iodepth=1 alone"
+        "fio pauses the whole job, but Assay pauses each operation in flight separately; use iodepth=1"
     } else if ns < 1000 {
-        "less than a microsecond cannot be done"
+        "the minimum is 1 us"
     } else {
         return Some(ns);
     };

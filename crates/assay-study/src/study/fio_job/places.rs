@@ -72,7 +72,7 @@ fn range(job: &Job, told: &mut Told) -> Option<u64> {
         let written = &range.written;
         told.refuse_key(
             range.line,
-            format!("{written}: block sizes between two bounds; this cannot be done here"),
+            format!("{written}: a range of block sizes is not supported; use bs or bssplit"),
         );
     }
     size
@@ -112,7 +112,7 @@ fn split(job: &Job, told: &mut Told) -> Option<[Shares; 2]> {
         told.refuse(
             setting.line,
             format!(
-                "bssplit={}: sizes with whole shares that add up to 100 can be done, such as 4k/70:64k/30",
+                "bssplit={}: use sizes with whole percentages that add up to 100, such as 4k/70:64k/30",
                 setting.value
             ),
         );
@@ -145,12 +145,11 @@ pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut Told) -> Op
     let Some(one) = sized.size.one() else {
         let setting = job.settings.get("rw")?;
         let written = &setting.written;
-        told.refuse(setting.line, format!("{written}: steps can be done with blocks of one size"));
+        told.refuse(setting.line, format!("{written}: a gap between blocks needs one block size"));
         return None;
     };
     told.remark(format!(
-        "[{}]: at the end of its file fio begins anew with the same blocks; here each pass begins one \
-         block further",
+        "[{}]: at the end of the file, fio starts over with the same blocks; Assay starts each pass one block further",
         job.name
     ));
     one.0.checked_add(gap)
@@ -181,8 +180,7 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String
         told.refuse_key(
             setting.line,
             format!(
-                "random_distribution={}: some blocks are visited more often than others; zipf, pareto, and \
-                 zoned with whole shares that add up to 100 can be done here",
+                "random_distribution={}: use zipf, pareto, or zoned with whole percentages that add up to 100",
                 setting.value
             ),
         );
@@ -190,8 +188,7 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String
     };
     if law != "zoned" {
         told.remark(format!(
-            "[{}]: fio scatters the blocks that are met often by a hash, so that some share a place; here \
-             each has its own",
+            "[{}]: fio distributes popular blocks by hash, so some blocks collide; Assay avoids collisions",
             job.name
         ));
     }

@@ -16,7 +16,7 @@ pub(super) fn polled(
     let why = match (submission, completion) {
         (false, false) => return None,
         _ if engine != "io_uring" => "Assay polls only io_uring",
-        (true, true) => "sqthread_poll is also set; Assay supports only one of them",
+        (true, true) => "sqthread_poll is also set; Assay supports only one of the two",
         (false, true) if !direct => "polled completions need direct I/O; use direct=1",
         (false, true) if !alone => {
             "polled completions support only reads and writes; remove syncs and trims"

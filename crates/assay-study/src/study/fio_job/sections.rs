@@ -27,7 +27,7 @@ pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
             continue;
         }
         if whole.split_whitespace().next() == Some("include") {
-            told.refuse_key(line, "include: not supported; put its lines into this file");
+            told.refuse_key(line, "include: not supported; copy the included lines into this file");
             continue;
         }
         let (key, value) = whole.split_once('=').unwrap_or((whole, ""));
@@ -53,7 +53,7 @@ pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
             (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
             // In the global section it is of each job.
             (None, true) => drop(global.insert(key.to_owned(), setting)),
-            (None, false) => told.refuse(line, format!("{key}: no section above it")),
+            (None, false) => told.refuse(line, format!("{key}: no section before this key")),
         }
     }
     for job in &mut jobs {
@@ -108,7 +108,7 @@ fn check_keys(settings: &Settings, told: &mut Told) {
             continue;
         }
         if keys::ONLY_TOLD.contains(&key.as_str()) {
-            told.remark(format!("{key} only affects fio's report; Assay ignores it"));
+            told.remark(format!("{key} only affects fio's report; Assay ignores the key"));
             continue;
         }
         let meaning = keys::MEANINGS.iter().find(|(name, _)| *name == key.as_str());

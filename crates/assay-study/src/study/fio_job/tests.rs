@@ -94,8 +94,8 @@ fn every_core_key_has_its_place_in_the_study() {
         ("rw=write:60k", "stride = \"64 KiB\""),
         ("rw=rw\nrwmixread=70", "rw_split = \"positions\""),
         ("rw=write\nbuffer_compress_percentage=30", "compressibility = \"30%\""),
-        ("rw=write\nbuffer_compress_percentage=100", "compressibility = \"zero\""),
-        ("rw=write\nzero_buffers", "compressibility = \"zero\""),
+        ("rw=write\nbuffer_compress_percentage=100", "compressibility = \"100%\""),
+        ("rw=write\nzero_buffers", "compressibility = \"100%\""),
         ("rate_iops=500", "arrival_rate = \"500/s\""),
         ("rate_iops=500\nnumjobs=3", "arrival_rate = \"1500/s\""),
         (
@@ -122,19 +122,16 @@ fn every_core_key_has_its_place_in_the_study() {
 fn what_is_verified_is_what_a_job_writes_itself() {
     let refusal = |text: &str| refused(&format!("{JOB}{text}\n"));
     for (text, told) in [
-        ("rw=read\nverify=crc32c", "verify: each block that is read"),
-        ("rw=write\nverify=pattern", "verify: each block is compared with a pattern"),
-        ("rw=write\nverify=crc32c\nzero_buffers", "verify: each block has a header beside"),
-        ("rw=write\nverify=crc32c\nbs=700", "verify: each block has a header, and these"),
+        ("rw=read\nverify=crc32c", "verify: fio compares each block with data"),
+        ("rw=write\nverify=pattern", "verify: fio compares each block with a pattern"),
+        ("rw=write\nverify=crc32c\nzero_buffers", "verify: each block needs a header, which"),
+        ("rw=write\nverify=crc32c\nbs=700", "verify: each block needs a header, so all"),
         (
             "rw=write\nverify=crc32c\nbssplit=4k/50:8k/50",
-            "verify: each block has a header, and these",
+            "verify: each block needs a header, so all",
         ),
-        (
-            "rw=randwrite\nverify=crc32c\nbs=4k\nba=512",
-            "verify: each block has a header, and these",
-        ),
-        ("rw=write\nverify=crc32c\ndedupe_percentage=30", "a copy of another one"),
+        ("rw=randwrite\nverify=crc32c\nbs=4k\nba=512", "verify: each block needs a header, so all"),
+        ("rw=write\nverify=crc32c\ndedupe_percentage=30", "duplicate blocks"),
     ] {
         assert!(refusal(text).contains(told), "{text}");
     }
@@ -151,7 +148,7 @@ fn places_pass_through_consent() {
     assert_eq!(place("filename=/mnt/card/f"), "target     = { directory = \"/mnt/card\" }");
     assert_eq!(place("filename=/dev/sdx\nrw=write"), "target     = { device = \"/dev/sdx\" }");
     let remarks = of(&format!("{JOB}filename=/dev/sdx\nrw=write\n")).remarks;
-    let told = |remark: &String| remark.contains("would be overwritten: assay plan says");
+    let told = |remark: &String| remark.contains("would be overwritten; assay plan shows");
     assert!(remarks.iter().any(told), "{remarks:?}");
 }
 
@@ -176,7 +173,10 @@ fn jobs_follow_each_other_or_are_the_load_beside() {
     assert!(matches!(study.workload[0].work, Kind::Io(_)));
     assert!(study.workload[1].background.is_some());
     let told = refused("[global]\nsize=64m\n[a]\n[b]\nbs=8k\n[c]\nbs=16k\n");
-    assert!(told.starts_with("jobs.fio:6:1: [c]: it would run at once with [a] and [b]"), "{told}");
+    assert!(
+        told.starts_with("jobs.fio:6:1: [c]: would run concurrently with [a] and [b]"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -186,13 +186,13 @@ fn each_refusal_names_line_and_key() {
     );
     let lines: Vec<&str> = told.lines().collect();
     for (line, key) in [
-        (3, "exec_prerun: a program"),
-        (4, "verify_fatal: the first block"),
-        (5, "percentage_random: only a share"),
-        (6, "rw=trimwrite: there are"),
-        (7, "ioengine=rdma: bytes are"),
+        (3, "exec_prerun: runs a program"),
+        (4, "verify_fatal: ends the job"),
+        (5, "percentage_random: makes only a share"),
+        (6, "rw=trimwrite: use read"),
+        (7, "ioengine=rdma: sends data"),
         (8, "filename: the variable OTHER is not set; set it (OTHER=VALUE"),
-        (9, "bs=4k-8k: one amount"),
+        (9, "bs=4k-8k: use one size"),
         (10, "odd_key: unknown key"),
         (11, "include: not supported"),
     ] {
@@ -202,36 +202,33 @@ fn each_refusal_names_line_and_key() {
     assert_eq!(lines.len(), 9, "{told}");
     assert!(refused("").contains("no job"));
     assert!(refused("size=1m\n").contains("no section"));
-    assert!(refused("[a]\nrw=read\n").contains("size is not said"));
+    assert!(refused("[a]\nrw=read\n").contains("no size"));
     assert!(refused("[a]\nsize=$(cat x)\n").contains("a program's output"));
     let share = refused("[a]\nsize=64m\nrwmixread=150\nrwmixwrite=some\niodepth_batch_submit=4\n");
     for told in [
         "3:1: rwmixread=150: more than 100%",
         "4:1: rwmixwrite=some:",
-        "5:1: iodepth_batch_submit: how",
+        "5:1: iodepth_batch_submit: sets how",
     ] {
         assert!(share.contains(&format!("jobs.fio:{told}")), "{share}");
     }
     let places = refused("[a]\nsize=64m\ndirectory=/x\n[b]\nstonewall\nsize=64m\ndirectory=/y\n");
-    assert!(places.starts_with("jobs.fio:7:1: [b]: its place"), "{places}");
+    assert!(places.starts_with("jobs.fio:7:1: [b]: the target"), "{places}");
 }
 
 #[test]
 fn sizes_and_places_that_cannot_be_done_are_refused_by_name() {
     for (text, told) in [
-        ("bssplit=4k/70:64k/20", "bssplit=4k/70:64k/20: sizes with whole shares"),
+        ("bssplit=4k/70:64k/20", "bssplit=4k/70:64k/20: use sizes with whole"),
         ("bssplit=4k/70:4k/30", "bssplit: "),
-        ("bssplit=4k:8k:16k", "whole shares"),
-        ("bs=4k,x", "bs=4k,x: one amount"),
-        (
-            "rw=randread\nrandom_distribution=normal:50",
-            "random_distribution=normal:50: some blocks",
-        ),
+        ("bssplit=4k:8k:16k", "whole percentages"),
+        ("bs=4k,x", "bs=4k,x: use one size"),
+        ("rw=randread\nrandom_distribution=normal:50", "random_distribution=normal:50: use zipf"),
         ("rw=randread\nrandom_distribution=zipf:1.2:0.5", "zipf:1.2:0.5"),
         ("rw=randread\nrandom_distribution=zoned:60/10:30/20:10/60", "add up to 100"),
-        ("rw=read:-4k", "rw=read:-4k: behind the colon"),
-        ("rw=randread:8", "no counts"),
-        ("rw=read:8k\nbssplit=4k/50:8k/50", "rw: steps can be done with blocks of one size"),
+        ("rw=read:-4k", "rw=read:-4k: after the colon"),
+        ("rw=randread:8", "the counts of randread"),
+        ("rw=read:8k\nbssplit=4k/50:8k/50", "rw: a gap between blocks needs one block size"),
     ] {
         let found = refused(&format!("{JOB}{text}\n"));
         assert!(found.starts_with("jobs.fio:") && found.contains(told), "{text}: {found}");
@@ -262,7 +259,7 @@ fn what_fio_takes_anyway_is_no_wish() {
     let plain = of("[a]\nsize=64m\n");
     let same = of("[a]\nsize=64m\nverify=0\nloops=1\noffset=0\nsync=none\nnrfiles=1\n");
     assert_eq!(plain, same);
-    assert!(refused("[a]\nsize=64m\nloops=2\n").starts_with("jobs.fio:3:1: loops: the job"));
+    assert!(refused("[a]\nsize=64m\nloops=2\n").starts_with("jobs.fio:3:1: loops: fio drops"));
 }
 
 #[test]
@@ -290,7 +287,7 @@ fn amounts_and_times_are_those_of_fio() {
 #[test]
 fn a_whole_device_is_said_aloud() {
     let told = of("[a]\nfilename=/dev/x\nruntime=5\n").remarks;
-    assert!(told.iter().any(|remark| remark.contains("the whole device; the area is as large as")));
+    assert!(told.iter().any(|remark| remark.contains("the whole device; Assay uses")));
     // Without an end of its own a trial lasts as long as trials do.
     for text in ["[a]\nfilename=/dev/x\nruntime=5\n", "[a]\nfilename=/dev/x\n"] {
         assert!(!of(text).study.contains("area"), "{text}");
@@ -327,14 +324,14 @@ fn jobs_that_run_at_once_and_do_alike_are_one_work() {
     let text = "[global]\nsize=64m\nruntime=5\nrw=randread\n[a]\n[b]\n[c]\nnumjobs=2\n";
     let same = of(text);
     assert!(line(text, 0).contains("mix = \"read\"") && line(text, 0).contains("threads = 4"));
-    assert!(same.remarks.iter().any(|remark| remark.contains("one work of 4 threads")));
+    assert!(same.remarks.iter().any(|remark| remark.contains("one workload of 4 threads")));
     let text = &text.replace("numjobs=2", "numjobs=2\nrw=randwrite\n[d]\nbs=64k");
     // Only where alike ones leave more than two: then those that read or write are mixed, too.
     assert!(line(text, 0).contains("mix = \"50/50\"") && line(text, 0).contains("threads = 4"));
     assert!(of(text).study.contains("background"));
     let told = refused(&format!("{text}[e]\nbs=128k\n"));
     assert!(
-        told.starts_with("jobs.fio:12:1: [e]: it would run at once with [a] and [d]"),
+        told.starts_with("jobs.fio:12:1: [e]: would run concurrently with [a] and [d]"),
         "{told}"
     );
 }
@@ -358,12 +355,12 @@ fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
     let found = partly(text).unwrap();
     assert_eq!(found.study.matches("[[workload]]").count(), 2, "{}", found.study);
     for (line, words) in [
-        (3, "verify: each block"),
+        (3, "verify: fio compares each block"),
         (8, "[b]: rw=trim"),
-        (11, "[c]: [c]: its place"),
+        (11, "[c]: [c]: the target"),
         (14, "[d]: ioengine=rdma"),
     ] {
-        let wanted = format!("line {line} is ignored: {words}");
+        let wanted = format!("line {line} ignored: {words}");
         assert!(
             found.remarks.iter().any(|own| own.starts_with(&wanted)),
             "{wanted}: {:?}",
@@ -375,16 +372,16 @@ fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
     assert!(partly("[a]\nsize=64m\nsse_key=${OTHER}\n").is_ok());
     // A file without a size is as large as a study takes it, and a ramp counts where bytes end a job.
     let unsized_file = partly("[a]\nrw=randread\n").unwrap();
-    assert!(unsized_file.remarks.iter().any(|remark| remark.contains("a file that is there")));
+    assert!(unsized_file.remarks.iter().any(|remark| remark.contains("an existing file")));
     let ramp = "[a]\nsize=64m\nramp_time=5\n";
-    assert!(refused(ramp).starts_with("jobs.fio:3:1: ramp_time: where the bytes end"));
+    assert!(refused(ramp).starts_with("jobs.fio:3:1: ramp_time: not supported in a job"));
     assert!(!partly(ramp).unwrap().study.contains("ramp ="));
     // What can be done whole is the same either way.
     let whole = "[a]\nsize=64m\n[b]\nstonewall\nsize=64m\n";
     assert_eq!(partly(whole), Ok(of(whole)));
     let nothing = partly("[a]\nioengine=rdma\n").unwrap_err();
     assert!(
-        nothing.starts_with("jobs.fio:1:1: Assay supports none of its jobs: line 2"),
+        nothing.starts_with("jobs.fio:1:1: Assay does not support any of the jobs: line 2"),
         "{nothing}"
     );
 }
@@ -396,16 +393,17 @@ fn a_job_whose_variable_is_not_set_is_left_out_alone() {
     assert!(told.starts_with("jobs.fio:7:1: rw: the variable KIND is not set"), "{told}");
     let found = partly(text).unwrap();
     assert_eq!(found.study.matches("[[workload]]").count(), 1, "{}", found.study);
-    for wanted in
-        ["line 7 is ignored: [b]: rw: the variable KIND", "line 8 is ignored: [b]: bs: the"]
-    {
+    for wanted in ["line 7 ignored: [b]: rw: the variable KIND", "line 8 ignored: [b]: bs: the"] {
         assert!(found.remarks.iter().any(|own| own.starts_with(wanted)), "{:?}", found.remarks);
     }
     // What a job says itself counts, and one that is shared keeps all of them from being run.
     let own = partly("[global]\nsize=64m\nrw=${KIND}\n[a]\nrw=randread\n").unwrap();
     assert!(!own.remarks.iter().any(|remark| remark.contains("KIND")), "{:?}", own.remarks);
     let all = partly("[global]\nsize=64m\nrw=${KIND}\n[a]\n").unwrap_err();
-    assert!(all.contains("Assay supports none of its jobs: line 3 is ignored: [a]: rw"), "{all}");
+    assert!(
+        all.contains("Assay does not support any of the jobs: line 3 ignored: [a]: rw"),
+        "{all}"
+    );
 }
 
 #[test]
@@ -421,16 +419,19 @@ fn a_job_that_waits_for_the_one_before_it_is_alone() {
         of(&text.replacen("wait_for=a", "stonewall", 1).replace("wait_for=a\n", "\n"))
     );
     for (jobs, told) in [
-        ("[a]\n[b]\nbs=8k\n[c]\nwait_for=a\n", "7:1: wait_for=a: this can be done only where"),
-        ("[c]\nwait_for=nobody\n", "4:1: wait_for=nobody: this can be done only where"),
-        ("[a]\n[b]\nwait_for=a\n[c]\n", "6:1: [c]: it does not wait for the jobs before [b]"),
+        ("[a]\n[b]\nbs=8k\n[c]\nwait_for=a\n", "7:1: wait_for=a: supported only if"),
+        ("[c]\nwait_for=nobody\n", "4:1: wait_for=nobody: supported only if"),
+        (
+            "[a]\n[b]\nwait_for=a\n[c]\n",
+            "6:1: [c]: would run concurrently with the jobs before [b]",
+        ),
     ] {
         let found = refused(&format!("[global]\nsize=64m\n{jobs}"));
         assert!(found.starts_with(&format!("jobs.fio:{told}")), "{found}");
     }
     let unset = partly("[global]\nsize=64m\n[a]\n[b]\nwait_for=${NAME}\n").unwrap();
     assert!(!unset.study.contains("background"), "{}", unset.study);
-    let wanted = "line 5 is ignored: [b]: wait_for: the variable NAME";
+    let wanted = "line 5 ignored: [b]: wait_for: the variable NAME";
     assert!(unset.remarks.iter().any(|own| own.starts_with(wanted)), "{:?}", unset.remarks);
 }
 
@@ -442,11 +443,11 @@ fn rounds_and_counts_end_a_job_as_in_fio() {
     assert!(!ends("number_ios=10\nloops=3\ntime_based\nruntime=5\n").contains("operations"));
     assert_eq!(ends("number_ios=0\n"), ends(""));
     // Through the page cache a second round of reads is another one than fio's.
-    assert!(refused("[a]\nsize=64m\nrw=rw\nloops=2\n").contains("but with direct=1"));
-    assert!(refused("[a]\nsize=64m\nloops=0\n").contains("loops: the job is not run at all"));
+    assert!(refused("[a]\nsize=64m\nrw=rw\nloops=2\n").contains("use direct=1"));
+    assert!(refused("[a]\nsize=64m\nloops=0\n").contains("loops: 0 never runs"));
     assert!(ends("rw=read\nbuffered=0\nloops=2\n").contains("operations = 32768"));
     let device = "[a]\nfilename=/dev/x\ndirect=1\nloops=2\n";
-    assert!(refused(device).starts_with("jobs.fio:4:1: loops: how much is done in each"));
+    assert!(refused(device).starts_with("jobs.fio:4:1: loops: the amount of I/O"));
 }
 
 #[test]
@@ -458,7 +459,7 @@ fn what_is_written_compresses_as_it_would_in_fio() {
     assert!(!content("filename=/dev/x\nrw=read\nbuffer_compress_percentage=50\n"));
     assert!(content("filename=/dev/x\nrw=write\nbuffer_compress_percentage=50\n"));
     assert!(refused("[a]\nsize=64m\nbuffer_compress_percentage=101\n").contains("more than 100%"));
-    assert!(refused("[a]\nsize=64m\nbuffer_compress_chunk=64k\n").contains("only 4k can be done"));
+    assert!(refused("[a]\nsize=64m\nbuffer_compress_chunk=64k\n").contains("supports only 4k"));
     assert_eq!(of("[a]\nsize=64m\nbuffer_compress_chunk=4k\n"), of("[a]\nsize=64m\n"));
     // Works of different content stay apart.
     let three = "[global]\nsize=64m\nrw=write\n[a]\n[b]\n[c]\nzero_buffers\n";
@@ -470,7 +471,7 @@ fn sizes_that_are_one_and_names_with_colons() {
     for text in ["bsrange=4k-64k", "blocksize_range=4k-64k", "bsrange=4k-4k,8k-8k"] {
         let told = refused(&format!("[a]\nsize=64m\n{text}\n"));
         let key = text.split('=').next().unwrap();
-        assert!(told.starts_with(&format!("jobs.fio:3:1: {key}: block sizes between")), "{told}");
+        assert!(told.starts_with(&format!("jobs.fio:3:1: {key}: a range of")), "{told}");
     }
     let sizes = of("[a]\nsize=64m\nrw=randrw\nblocksize=4k,8k\n").study;
     assert!(sizes.contains("block_size = \"read 4 KiB; write 8 KiB\""), "{sizes}");
@@ -479,19 +480,17 @@ fn sizes_that_are_one_and_names_with_colons() {
     assert_eq!(one_name("/dev/a:/dev/b"), None);
     let place = of("[a]\nfilename=/dev/disk/by-path/pci-0\\:1\n").study;
     assert!(place.contains("target     = { device = \"/dev/disk/by-path/pci-0:1\" }"), "{place}");
-    assert!(refused("[a]\nsize=1g\nfilename=/dev/a:/dev/b\n").contains("several files, in turn"));
+    assert!(refused("[a]\nsize=1g\nfilename=/dev/a:/dev/b\n").contains("several files; a study"));
     // All of a device is what a study takes of it; of a file that is not there, nothing.
     assert!(!of("[a]\nfilename=/dev/x\nsize=100%\n").study.contains("area"));
-    assert!(refused("[a]\nsize=100%\n").contains("size=100%: one amount"));
+    assert!(refused("[a]\nsize=100%\n").contains("size=100%: use one size"));
 }
 
 #[test]
 fn engines_that_reach_no_storage_are_named_for_what_they_do() {
-    for (engine, does) in [
-        ("cpuio", "processors are kept busy"),
-        ("exec", "a program is run"),
-        ("rbd", "another way"),
-    ] {
+    for (engine, does) in
+        [("cpuio", "loads the CPUs"), ("exec", "runs a program"), ("rbd", "accesses another")]
+    {
         let told = refused(&format!("[a]\nsize=64m\nioengine={engine}\n"));
         assert!(told.starts_with(&format!("jobs.fio:3:1: ioengine={engine}: {does}")), "{told}");
     }
@@ -500,16 +499,16 @@ fn engines_that_reach_no_storage_are_named_for_what_they_do() {
 #[test]
 fn rates_and_pauses_that_mean_something_else_are_told() {
     for (text, part) in [
-        ("rw=randrw\nrwmixread=70\nrate_iops=500", "fio limits each"),
-        ("rw=randrw\nrate_iops=700,300", "the share of the mix"),
+        ("rw=randrw\nrwmixread=70\nrate_iops=500", "fio limits reads and writes"),
+        ("rw=randrw\nrate_iops=700,300", "the ratio of the mix"),
         ("rate_iops=fast", "rate_iops=fast: not a whole number"),
-        ("rate_iops=500\nrate_process=bursts", "there are linear and poisson"),
-        ("rate_iops=500\nthinktime=500", "cannot be done together"),
-        ("ioengine=io_uring\niodepth=4\nthinktime=500", "with iodepth=1 alone"),
-        ("thinktime=500\nthinktime_blocks=8", "only after each"),
-        ("thinktime=long", "not a time"),
-        ("thinktime=10s", "as long as the whole job"),
-        ("rate_iops=9000000\nnumjobs=2", "at most 10,000,000 a second"),
+        ("rate_iops=500\nrate_process=bursts", "use linear or poisson"),
+        ("rate_iops=500\nthinktime=500", "remove one of the two"),
+        ("ioengine=io_uring\niodepth=4\nthinktime=500", "use iodepth=1"),
+        ("thinktime=500\nthinktime_blocks=8", "only after every"),
+        ("thinktime=long", "not a duration"),
+        ("thinktime=10s", "must be shorter than the job"),
+        ("rate_iops=9000000\nnumjobs=2", "at most 10,000,000 IOPS"),
     ] {
         let found = refused(&format!("{JOB}{text}\n"));
         assert!(found.contains(part), "{text}: {found}");
@@ -523,8 +522,8 @@ fn what_cannot_be_polled_is_told_and_what_is_not_polled_is_none() {
         ("sqthread_poll=1", "sqthread_poll: Assay polls only io_uring"),
         ("ioengine=io_uring\nhipri=1", "need direct I/O"),
         ("ioengine=io_uring\nrw=write\ndirect=1\nhipri=1\nfdatasync=1", "remove syncs and trims"),
-        ("ioengine=io_uring\ndirect=1\nhipri=1\nsqthread_poll=1", "only one of them"),
-        ("cpus_allowed_policy=split", "how processors are shared out"),
+        ("ioengine=io_uring\ndirect=1\nhipri=1\nsqthread_poll=1", "only one of the two"),
+        ("cpus_allowed_policy=split", "sets how jobs share the CPUs"),
     ] {
         let found = refused(&format!("{JOB}{text}\n"));
         assert!(found.contains(part), "{text}: {found}");

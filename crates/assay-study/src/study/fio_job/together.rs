@@ -27,8 +27,8 @@ pub fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
                     job,
                     line,
                     format!(
-                        "wait_for={name}: this can be done only where that is the one job that runs \
-                         before; elsewhere write stonewall, which waits for all of them"
+                        "wait_for={name}: supported only if exactly the named job runs before; use stonewall, which \
+                         waits for all jobs"
                     ),
                 );
             }
@@ -37,8 +37,8 @@ pub fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
                 told.refuse_key(
                     job.line,
                     format!(
-                        "[{}]: it does not wait for the jobs before [{first}], and would run at once with \
-                         them; write stonewall or wait_for where it is to come after them",
+                        "[{}]: would run concurrently with the jobs before [{first}]; add stonewall or wait_for to run \
+                         it after those jobs",
                         job.name
                     ),
                 );
@@ -114,12 +114,12 @@ impl Work {
             self.apart = self.pattern != "random" && self.mix.contains('/');
         }
         told.remark(format!(
-            "[{}] runs at once with [{}]: both are one work of {threads} threads{}{}",
+            "[{}] runs concurrently with [{}]; Assay merges both into one workload of {threads} threads{}{}",
             other.name,
             self.name,
-            if is_mixed { format!(", mixed as {}", self.mix) } else { String::new() },
+            if is_mixed { format!(" with mix {}", self.mix) } else { String::new() },
             if is_in_order {
-                "; fio gives them the same offsets, here each has a slice"
+                "; fio gives both the same offsets, and Assay gives each a slice"
             } else {
                 ""
             }

@@ -32,8 +32,7 @@ pub(super) fn amount(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
         told.refuse(
             setting.line,
             format!(
-                "{}={}: one amount of bytes can be done here, such as 4k or 1g; no ranges, lists \
-                 or shares",
+                "{}={}: use one size, such as 4k or 1g; ranges, lists and percentages are not supported",
                 setting.written, setting.value
             ),
         );
@@ -90,7 +89,7 @@ pub(super) fn duration(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     let found = ns(&setting.value);
     if found.is_none() {
         let (written, value) = (&setting.written, &setting.value);
-        told.refuse(setting.line, format!("{written}={value}: not a time"));
+        told.refuse(setting.line, format!("{written}={value}: not a duration"));
     }
     found.filter(|ns| *ns > 0)
 }

@@ -19,11 +19,11 @@ const ON_TIME: f64 = 0.8;
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// The response is surely below the limit.
-    Holds,
+    Within,
     /// It is surely above, or operations could not be issued on time.
-    Fails,
+    Exceeds,
     /// The numbers are inconclusive.
-    Between,
+    Inconclusive,
 }
 
 /// A rate as its trials judge it.
@@ -67,10 +67,10 @@ pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
     let ends = sample.and_then(|sample| sample.interval(2.0 * ALPHA / RATES));
     let limit = limit_ns.ln();
     let standing = match ends {
-        _ if trials.iter().any(|one| one.is_late(per_s)) => Standing::Fails,
-        Some([_, high]) if high < limit => Standing::Holds,
-        Some([low, _]) if low > limit => Standing::Fails,
-        _ => Standing::Between,
+        _ if trials.iter().any(|one| one.is_late(per_s)) => Standing::Exceeds,
+        Some([_, high]) if high < limit => Standing::Within,
+        Some([low, _]) if low > limit => Standing::Exceeds,
+        _ => Standing::Inconclusive,
     };
     Judged {
         standing,
@@ -91,8 +91,8 @@ pub struct Bracket {
 impl Bracket {
     /// That of rates in rising order.
     pub fn of(standings: &[Standing]) -> Self {
-        let holding = standings.iter().take_while(|own| **own == Standing::Holds).count();
-        let failing = standings.iter().rev().take_while(|own| **own == Standing::Fails).count();
+        let holding = standings.iter().take_while(|own| **own == Standing::Within).count();
+        let failing = standings.iter().rev().take_while(|own| **own == Standing::Exceeds).count();
         Self {
             holds: holding.checked_sub(1),
             fails: (failing > 0).then(|| standings.len() - failing),
@@ -132,50 +132,50 @@ mod tests {
         let [low, high] = found.ends_ns.unwrap().map(|end| (end / 1.6e6).ln());
         assert!((low + half).abs() < 2e-6 && (high - half).abs() < 2e-6, "{low} {high} {half}");
         assert!((found.middle_ns.unwrap() / 1.6e6 - 1.0).abs() < 1e-9);
-        assert_eq!(found.standing, Standing::Holds);
+        assert_eq!(found.standing, Standing::Within);
     }
 
     #[test]
     fn a_rate_holds_fails_or_is_between() {
         let around = |middle: f64| [0.97, 1.02, 1.0, 0.99, 1.03, 0.99].map(|by| middle * by);
-        assert_eq!(standing(&around(1.5)), Standing::Holds);
-        assert_eq!(standing(&around(2.0)), Standing::Between);
-        assert_eq!(standing(&around(2.5)), Standing::Fails);
+        assert_eq!(standing(&around(1.5)), Standing::Within);
+        assert_eq!(standing(&around(2.0)), Standing::Inconclusive);
+        assert_eq!(standing(&around(2.5)), Standing::Exceeds);
         // Too few trials say nothing, and none nothing either.
-        assert_eq!(standing(&[1.0, 1.0]), Standing::Between);
-        assert_eq!(standing(&[]), Standing::Between);
+        assert_eq!(standing(&[1.0, 1.0]), Standing::Inconclusive);
+        assert_eq!(standing(&[]), Standing::Inconclusive);
         // What never differs is sure of itself.
-        assert_eq!(standing(&[1.9; 6]), Standing::Holds);
+        assert_eq!(standing(&[1.9; 6]), Standing::Within);
     }
 
     #[test]
     fn one_trial_that_could_not_issue_on_time_fails_its_rate() {
         let mut late = trials(&[1.0; 6]);
         late[4].done_per_s = Some(799.0);
-        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Fails);
+        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Exceeds);
         late[4].done_per_s = Some(801.0);
-        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Holds);
+        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Within);
         late[4].done_per_s = None;
-        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Holds);
+        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Within);
         assert!(!Seen { done_per_s: Some(10.0), ..late[0] }.passes(1000.0, LIMIT_NS));
         assert!(late[0].passes(1000.0, LIMIT_NS) && !late[0].passes(1000.0, 1e5));
     }
 
     #[test]
     fn a_bracket_is_of_what_holds_from_below_and_fails_from_above() {
-        use Standing::{Between, Fails, Holds};
+        use Standing::{Exceeds, Inconclusive, Within};
         let of = |all: &[Standing]| {
             let Bracket { holds, fails } = Bracket::of(all);
             (holds, fails)
         };
-        assert_eq!(of(&[Holds, Holds, Between, Fails, Fails]), (Some(1), Some(3)));
-        assert_eq!(of(&[Holds, Fails]), (Some(0), Some(1)));
+        assert_eq!(of(&[Within, Within, Inconclusive, Exceeds, Exceeds]), (Some(1), Some(3)));
+        assert_eq!(of(&[Within, Exceeds]), (Some(0), Some(1)));
         // What holds above a rate that does not is no rate up to which all hold.
-        assert_eq!(of(&[Holds, Fails, Holds, Fails]), (Some(0), Some(3)));
-        assert_eq!(of(&[Between, Holds, Fails]), (None, Some(2)));
-        assert_eq!(of(&[Fails, Fails]), (None, Some(0)));
-        assert_eq!(of(&[Holds, Holds]), (Some(1), None));
+        assert_eq!(of(&[Within, Exceeds, Within, Exceeds]), (Some(0), Some(3)));
+        assert_eq!(of(&[Inconclusive, Within, Exceeds]), (None, Some(2)));
+        assert_eq!(of(&[Exceeds, Exceeds]), (None, Some(0)));
+        assert_eq!(of(&[Within, Within]), (Some(1), None));
         assert_eq!(of(&[]), (None, None));
-        assert!(!Bracket::of(&[Holds]).is_whole() && Bracket::of(&[Holds, Fails]).is_whole());
+        assert!(!Bracket::of(&[Within]).is_whole() && Bracket::of(&[Within, Exceeds]).is_whole());
     }
 }

@@ -214,8 +214,7 @@ impl Matcher {
 
     /// What was counted so far.
     pub fn totals(&self) -> BlockTotals {
-        let whole = "what a control group's limit holds back on its way to a whole disk (not a \
-                     partition) counts from when it is let go: a trace cannot see it before";
+        let whole = "for whole disks, the latency excludes throttling by control groups, which a trace cannot observe";
         BlockTotals {
             devices: self.totals.clone(),
             unseen_beginnings: self.unseen,

@@ -51,7 +51,7 @@ fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u6
         .value()
         .is_none_or(|bus| ["sata", "scsi", "usb", "nvme", "mmc"].contains(&bus.as_str()));
     if !told {
-        return Presence::absent("not a drive with its own medium");
+        return Presence::absent("not a physical drive");
     }
     let block = sysfs::block(name);
     let page = system.read_bytes(&block.join("device/vpd_pgb1")).unwrap_or_default();
@@ -60,10 +60,10 @@ fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u6
     match (rate, turning.value()) {
         (Some(rate @ SLOWEST..=FASTEST), _) => Presence::Present(u64::from(rate)),
         (Some(1), _) => Presence::absent("not rotational"),
-        (_, Some(false)) => Presence::absent("not rotational, according to the kernel"),
-        (Some(_), _) => Presence::absent("the drive does not report its rate"),
+        (_, Some(false)) => Presence::absent("not rotational (kernel)"),
+        (Some(_), _) => Presence::absent("the drive does not report its rotation rate"),
         (None, Some(true)) => {
-            Presence::absent("page 0xb1 is missing (not supported, or Linux is older than 5.18)")
+            Presence::absent("page 0xb1 is missing (unsupported, or Linux before 5.18)")
         }
         (None, None) => turning.map(u64::from),
     }
@@ -115,7 +115,7 @@ fn model(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<St
         Some("sata" | "scsi") => scsi_model(text),
         Some("virtio") if name.starts_with("sd") => scsi_model(text),
         Some("virtio" | "xen") => Presence::absent("a virtual disk reports no model"),
-        _ => Presence::absent("not a separate drive"),
+        _ => Presence::absent("not a physical drive"),
     }
 }
 

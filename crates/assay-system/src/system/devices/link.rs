@@ -16,7 +16,7 @@ pub fn bus(system: &dyn System, name: &str) -> Presence<String> {
         .find(|(word, _)| numbered_part(&place, word).is_some())
         .map(|(_, bus)| *bus);
     let bus = by_way.or_else(|| by_name(name)).or_else(|| by_other_parts(&place));
-    Presence::from_option(bus.map(str::to_owned), "the device's path in sysfs does not show it")
+    Presence::from_option(bus.map(str::to_owned), "the device's sysfs path does not show the bus")
 }
 
 fn by_name(name: &str) -> Option<&'static str> {
@@ -60,7 +60,7 @@ pub fn link(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence
             "mmc" => mmc(system, &place),
             "virtio" | "xen" => Presence::absent("a virtual disk has no link"),
             "scsi" => Presence::absent("the kernel reports no speed for this bus"),
-            _ => Presence::absent("not a separate drive"),
+            _ => Presence::absent("not a physical drive"),
         },
         Presence::Absent(reason) => Presence::absent(reason),
     }
@@ -83,7 +83,7 @@ fn sata_link(speed: &str) -> Option<Link> {
 fn usb(system: &dyn System, place: &Path) -> Presence<Link> {
     match usb_device(system, place) {
         Some(device) => sysfs::parsed(sysfs::text(system, &device.join("speed")), usb_link),
-        None => Presence::absent("no USB device with a speed above this drive"),
+        None => Presence::absent("no parent USB device reports a speed"),
     }
 }
 
@@ -122,7 +122,7 @@ fn nvme(system: &dyn System, place: &Path) -> Presence<Link> {
 pub fn pcie_on_way(system: &dyn System, place: &Path) -> Presence<Link> {
     let links = place.ancestors().filter_map(|directory| pcie_at(system, directory));
     let slowest = links.min_by(|a, b| a.ceiling_bytes_per_s.total_cmp(&b.ceiling_bytes_per_s));
-    Presence::from_option(slowest, "no PCIe link above it (another transport, or a guest)")
+    Presence::from_option(slowest, "no PCIe link (another transport, or a guest)")
 }
 
 /// The most that a device's own PCIe link can do.
@@ -131,8 +131,8 @@ pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
     let told = read("max_link_speed")
         .both(&read("max_link_width"), |speed, width| pcie_link(speed, width));
     match told {
-        Presence::Present(link) => Presence::from_option(link, "its PCIe link reports no speed"),
-        Presence::Absent(_) => Presence::absent("no own PCIe link"),
+        Presence::Present(link) => Presence::from_option(link, "the PCIe link reports no speed"),
+        Presence::Absent(_) => Presence::absent("no separate PCIe link"),
     }
 }
 
@@ -160,7 +160,7 @@ fn pcie_at(system: &dyn System, directory: &Path) -> Option<Link> {
     );
     let slowed = most.filter(|most| most.ceiling_bytes_per_s > current.ceiling_bytes_per_s);
     let name = match slowed {
-        Some(most) => format!("{} (its device can do {})", current.name, most.name),
+        Some(most) => format!("{} (device supports {})", current.name, most.name),
         None => current.name,
     };
     Some(Link { name, ..current })
@@ -193,10 +193,10 @@ fn mmc(system: &dyn System, place: &Path) -> Presence<Link> {
     let file = Path::new("/sys/kernel/debug").join(host).join("ios");
     match sysfs::text(system, &file) {
         Presence::Present(text) => {
-            Presence::from_option(mmc_link(&text), "the card slot reports no clock")
+            Presence::from_option(mmc_link(&text), "the card slot does not report the clock")
         }
         Presence::Absent(_) => {
-            Presence::absent("the kernel reports a card's bus speed only in debugfs")
+            Presence::absent("the kernel reports the bus speed of a card only in debugfs")
         }
     }
 }

@@ -130,10 +130,10 @@ fn a_dry_run_changes_nothing_and_says_what_it_would() {
     assert_eq!(text(&dry, "/a/b"), "one line\n");
     assert_eq!(fake.files(), before);
     let expected = [
-        "make the directory /new",
+        "create the directory /new",
         "write 4 bytes to /a/b",
-        "remove the directory /a with all that is in it",
-        "make an area file in /empty",
+        "remove the directory /a and its contents",
+        "create an area file in /empty",
     ];
     assert_eq!(dry.would(), expected);
 }

@@ -76,22 +76,22 @@ impl Stake {
         let rest =
             typed.strip_prefix(&self.id).filter(|rest| matches!(rest.get(..1), None | Some("+")));
         let Some(rest) = rest else {
-            return Some(format!("is not the name of {target:?}"));
+            return Some(format!("is not the ID of {target:?}"));
         };
         let (given, wanted): (Vec<&str>, _) = (rest.split('+').skip(1).collect(), self.names());
         let missing: Vec<&str> =
             wanted.iter().filter(|name| !given.contains(name)).copied().collect();
         if !missing.is_empty() {
             return Some(format!(
-                "does not name {}, which {target:?} contains",
+                "does not include {}, which {target:?} contains",
                 missing.join(" and ")
             ));
         }
         let spare = given.iter().find(|name| !wanted.contains(name));
         if let Some(spare) = spare {
-            return Some(format!("names {spare:?}, which {target:?} does not contain"));
+            return Some(format!("includes {spare:?}, which {target:?} does not contain"));
         }
-        (given.len() > wanted.len()).then(|| "names something twice".to_owned())
+        (given.len() > wanted.len()).then(|| "contains a name twice".to_owned())
     }
 }
 
@@ -108,7 +108,7 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     let family = Family::of(system, name)?;
     let refuse = |reason: String| Failure::refused(format!("{:?} {reason}", site.target));
     if !family.is(site.device) {
-        return Err(refuse("is no longer the named device; give its ID again".to_owned()));
+        return Err(refuse("is no longer the same device; give the ID again".to_owned()));
     }
     if let Some(reason) = family.in_use(system)? {
         return Err(refuse(reason));
@@ -136,9 +136,9 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     };
     let lost: Vec<String> = stake.losses.iter().map(Loss::words).collect();
     let lost = if lost.is_empty() {
-        "it contains nothing known".to_owned()
+        "Assay found no known contents".to_owned()
     } else {
-        format!("lost would be {}", lost.join("; "))
+        format!("this would destroy {}", lost.join("; "))
     };
     let text = stake.text();
     Err(Failure::mistake(format!("{typed:?} {fault}; {lost}; type {text:?}")))
@@ -154,13 +154,13 @@ pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
     system
         .open_device_for_writing(consent, Caching::Buffered)
         .map(drop)
-        .map_err(|error| Failure::refused(format!("cannot overwrite {device} any more: {error}")))
+        .map_err(|error| Failure::refused(format!("cannot overwrite {device}: {error}")))
 }
 
 /// How a refusal of a device that its user named, and did not give up, goes on. The plan says what has to be typed,
 /// beside what is lost by it: no refusal puts an option of consent into anybody's hands.
 pub fn way_on(study: &str, target: &str) -> String {
-    format!("`assay plan {study} {target}` shows what is lost and the ID to type")
+    format!("run assay plan {study} {target} to see the contents and the ID to type")
 }
 
 fn not_a_device(site: &Site) -> Failure {
@@ -180,7 +180,7 @@ pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
 
 /// What the device and its partitions contain. A partition without a device node is read through the device.
 fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss>> {
-    let unread = |error: io::Error| cannot_tell("what it holds", &site.path, &error);
+    let unread = |error: io::Error| cannot_tell("the contents", &site.path, &error);
     let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;
     let length = system.length(&file).map_err(unread)?;
     let mut losses = Vec::new();
@@ -200,7 +200,7 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss
             partition.as_ref()
         };
         let found = signatures::in_range(system, &file, &range, node).map_err(|error| {
-            Failure::refused(format!("cannot check what {device} contains: {error}"))
+            Failure::refused(format!("cannot check the contents of {device}: {error}"))
         })?;
         losses.extend(found.into_iter().map(|signature| Loss {
             device: device.clone(),
@@ -218,7 +218,7 @@ fn node_of(system: &dyn System, family: &Family, name: &str) -> Outcome<Option<F
         return Ok(None);
     }
     let node = system.open_for_reading(&path, Caching::Buffered);
-    node.map(Some).map_err(|error| cannot_tell("what it holds", &path, &error))
+    node.map(Some).map_err(|error| cannot_tell("the contents", &path, &error))
 }
 
 /// One decimal of the largest unit that fits.

@@ -26,10 +26,10 @@ pub fn consent_of_made(
 ) -> Outcome<Consent> {
     let refuse = |why: &str| Failure::refused(format!("{} {why}", device.display()));
     if !journal.undos().iter().any(|known| known.is_for_the_same(undo)) {
-        return Err(refuse("is not in the journal of this run; Assay leaves it"));
+        return Err(refuse("is not in the journal of this run, so Assay does not touch it"));
     }
     let found = system.status(device);
-    let found = found.map_err(|error| cannot_tell("what was made", device, &error))?;
+    let found = found.map_err(|error| cannot_tell("the created device", device, &error))?;
     let number = found.own_device.filter(|_| found.kind == FileKind::BlockDevice);
     let number = number.ok_or_else(|| refuse("is not a block device"))?;
     // Taken first: what changes afterwards is noticed when the device is opened.
@@ -46,10 +46,10 @@ pub fn consent_of_made(
         }
         _ => bytes_below(system, journal, &name, below)?,
     };
-    let most = most.ok_or_else(|| refuse("is on something that may not be overwritten"))?;
+    let most = most.ok_or_else(|| refuse("is on storage that may not be overwritten"))?;
     let family = Family::of(system, &name)?;
     if !family.is(number) {
-        return Err(refuse("is another device already"));
+        return Err(refuse("is now another device"));
     }
     let used = match family.in_use(system)? {
         None => tables::expecting(system, &family, &[])?,
@@ -60,7 +60,9 @@ pub fn consent_of_made(
     }
     let size_bytes = devices::size_of(system, &name);
     if size_bytes > most {
-        return Err(refuse(&format!("has {size_bytes} bytes, and the storage below it {most}")));
+        return Err(refuse(&format!(
+            "has {size_bytes} bytes, but the storage below has only {most}"
+        )));
     }
     Ok(Consent { device: device.to_owned(), number, sequence, size_bytes })
 }
@@ -114,7 +116,7 @@ fn own_file(
     if !consents.is_empty() || !journal.undos().iter().any(same) {
         return Ok(None);
     }
-    let found = system.status(file).map_err(|error| cannot_tell("its file", file, &error))?;
+    let found = system.status(file).map_err(|error| cannot_tell("the file", file, &error))?;
     Ok((found.kind == FileKind::File).then_some(found.size_bytes))
 }
 

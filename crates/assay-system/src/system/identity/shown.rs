@@ -53,7 +53,7 @@ impl Witnessed {
     fn differs_from(&self, now: &Self) -> Option<&'static str> {
         let both = self.sequence.zip(now.sequence);
         if self.size_bytes != now.size_bytes {
-            return Some("it has another size");
+            return Some("the size differs");
         }
         match both {
             Some((then, now)) if then != now => {
@@ -61,7 +61,7 @@ impl Witnessed {
             }
             // Where the kernel does not count, only what lies on them tells two of a size apart.
             None if !self.content.is_empty() && self.content != now.content => {
-                Some("its contents differ")
+                Some("the contents differ")
             }
             _ => None,
         }
@@ -91,7 +91,7 @@ pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
     let target = &site.target;
     let now = Witnessed::now(system, site).map_err(|error| {
         Failure::refused(format!(
-            "cannot tell whether {target:?} is what assay plan showed: {error}"
+            "cannot determine whether {target:?} is the device that assay plan showed: {error}"
         ))
     })?;
     if let Some(what) = then.differs_from(&now) {

@@ -79,8 +79,8 @@ fn the_state_lies_in_an_absolute_place_without_links() {
 #[test]
 fn results_that_others_can_put_somewhere_are_refused_for_root() {
     let facts = [
-        ("dir /elsewhere\nlink /here/results /elsewhere", "it is a link"),
-        ("dir /here/results\nmode /here/results 1777", "others may write to it"),
+        ("dir /elsewhere\nlink /here/results /elsewhere", "it is a symbolic link"),
+        ("dir /here/results\nmode /here/results 1777", "other users can write to it"),
         ("dir /here/results\nowner /here/results 1001", "it belongs to user 1001"),
         ("file /here/results x", "not a directory"),
     ];

@@ -17,7 +17,7 @@ pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     let root =
         if error.kind() == io::ErrorKind::PermissionDenied { "run as root, or " } else { "" };
     Failure::refused(format!(
-        "cannot tell {what}: {path} is unreadable ({reason}); {root}use it read-only"
+        "cannot determine {what}: {path} is unreadable ({reason}); {root}use the device read-only"
     ))
 }
 
@@ -117,7 +117,7 @@ impl Family {
 
     /// Whether a path leads to one of the devices.
     pub fn has(&self, system: &dyn System, path: &Path) -> Outcome<bool> {
-        let found = status(system, path, "what uses it")?;
+        let found = status(system, path, "what uses the device")?;
         let found = found.filter(|found| found.kind == FileKind::BlockDevice);
         let number = found.and_then(|found| found.own_device);
         Ok(number.is_some_and(|number| self.numbers.contains(&number)))
@@ -196,12 +196,13 @@ impl Family {
 
     /// Of a btrfs on several devices, the mount table names one.
     fn in_btrfs(&self, system: &dyn System) -> Outcome<Option<String>> {
-        let (root, what) = (Path::new("/sys/fs/btrfs"), "whether a btrfs uses it");
+        let (root, what) =
+            (Path::new("/sys/fs/btrfs"), "whether a btrfs filesystem uses the device");
         for directory in list(system, root, what)? {
             let members = list(system, &root.join(&directory).join("devices"), what)?;
             if self.names().any(|name| members.iter().any(|member| member == name)) {
                 return Ok(Some(format!(
-                    "is mounted as part of the btrfs {directory}; unmount it first"
+                    "is mounted as part of the btrfs filesystem {directory}; unmount it first"
                 )));
             }
         }
@@ -211,10 +212,10 @@ impl Family {
     /// Journals of mounted ext file systems bear the name of the device that they lie on.
     fn journal(&self, system: &dyn System) -> Outcome<Option<String>> {
         let journals =
-            list(system, Path::new("/proc/fs/jbd2"), "whether it contains a journal in use")?;
+            list(system, Path::new("/proc/fs/jbd2"), "whether it contains an active journal")?;
         let ours = journals.iter().find(|journal| self.names().any(|name| *journal == name));
         Ok(ours.map(|name| {
-            format!("contains the journal of a mounted filesystem ({name}); unmount that first")
+            format!("contains the journal of a mounted filesystem ({name}); unmount it first")
         }))
     }
 
@@ -223,9 +224,9 @@ impl Family {
             // Where the file is gone, the name must do.
             let called = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let by_name = called.is_some_and(|called| self.names().any(|name| name == called));
-            let gone = status(system, &path, "what is swap")?.is_none();
+            let gone = status(system, &path, "the active swap")?.is_none();
             if self.has(system, &path)? || (gone && by_name) {
-                return Ok(Some(format!("is used as swap ({}); swapoff it first", path.display())));
+                return Ok(Some(format!("is used as swap ({}); disable it first", path.display())));
             }
         }
         Ok(None)
@@ -234,14 +235,16 @@ impl Family {
     fn held(&self, system: &dyn System) -> Outcome<Option<String>> {
         for name in self.names() {
             let directory = sysfs::block(name).join("holders");
-            let what = "what holds it";
+            let what = "the holders of the device";
             let holders = system.list(&directory).map_err(|e| cannot_tell(what, &directory, &e))?;
             if let Some(holder) = holders.first() {
                 let kind = devices::layer(system, holder).0.kind;
-                return Ok(Some(format!("is part of {holder} ({kind}); stop that first")));
+                return Ok(Some(format!("is part of {holder} ({kind}); stop {holder} first")));
             }
             if list(system, &sysfs::block(name), what)?.iter().any(|child| child == "bcache") {
-                return Ok(Some("is part of a bcache; stop that first".to_owned()));
+                return Ok(Some(
+                    "is part of a bcache device; stop the bcache device first".to_owned(),
+                ));
             }
         }
         Ok(None)
@@ -249,7 +252,7 @@ impl Family {
 
     /// Goes down from every mount: whatever holders say, the root file system stays.
     fn below_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
-        let what = "what is below the mounted filesystems";
+        let what = "the devices below mounted filesystems";
         for entry in mount_table(system)?.iter().filter(|entry| entry.number.major != 0) {
             let mut waiting: Vec<PathBuf> =
                 vec![format!("/sys/dev/block/{}/slaves", entry.number).into()];
@@ -273,7 +276,7 @@ impl Family {
         for (name, file) in loops(system)? {
             let own = self.names().any(|member| member == name);
             if !own && self.has(system, &file)? {
-                return Ok(Some(format!("is below {name}; detach that first")));
+                return Ok(Some(format!("is below {name}; detach {name} first")));
             }
         }
         Ok(None)
@@ -284,7 +287,7 @@ impl Family {
         let loops = loops(system)?;
         let ours = loops.iter().find(|(name, _)| self.names().any(|member| member == name));
         let Some((own, file)) = ours else { return Ok(None) };
-        let what = "what else uses its file";
+        let what = "the users of the backing file";
         let identity = |path: &Path| -> Outcome<Option<(DeviceNumber, u64)>> {
             Ok(status(system, path, what)?.map(|found| (found.device, found.inode)))
         };
@@ -294,12 +297,12 @@ impl Family {
         };
         for (name, other) in &loops {
             if name != own && same(other)? {
-                return Ok(Some(format!("shares its file with {name}; detach that first")));
+                return Ok(Some(format!("shares its file with {name}; detach {name} first")));
             }
         }
         for path in swaps(system)? {
             if same(&path)? {
-                return Ok(Some("is on a file that is used as swap; swapoff it first".to_owned()));
+                return Ok(Some("is on a file that is used as swap; disable it first".to_owned()));
             }
         }
         let mounted = mount_table(system)?.into_iter().find(|entry| {
@@ -316,10 +319,10 @@ impl Family {
     fn below_zram(&self, system: &dyn System) -> Outcome<Option<String>> {
         for name in block_devices(system)?.iter().filter(|name| name.starts_with("zram")) {
             let file = sysfs::block(name).join("backing_dev");
-            let device = text(system, &file, "what zram writes to")?.unwrap_or_default();
+            let device = text(system, &file, "the backing device of zram")?.unwrap_or_default();
             let device = device.trim();
             if device.starts_with('/') && self.has(system, Path::new(device))? {
-                return Ok(Some(format!("is the backing device of {name}; reset that first")));
+                return Ok(Some(format!("is the backing device of {name}; reset {name} first")));
             }
         }
         Ok(None)
@@ -328,12 +331,12 @@ impl Family {
 
 fn mount_table(system: &dyn System) -> Outcome<Vec<MountEntry>> {
     mounts::read(system)
-        .map_err(|error| cannot_tell("what is mounted", Path::new("/proc/self/mountinfo"), &error))
+        .map_err(|error| cannot_tell("the mounts", Path::new("/proc/self/mountinfo"), &error))
 }
 
 /// Files and devices that are swap. A kernel without swap has no such table.
 fn swaps(system: &dyn System) -> Outcome<Vec<PathBuf>> {
-    let table = text(system, Path::new("/proc/swaps"), "what is swap")?.unwrap_or_default();
+    let table = text(system, Path::new("/proc/swaps"), "the active swap")?.unwrap_or_default();
     let sources = table.lines().skip(1).filter_map(|line| line.split_whitespace().next());
     let path = |source: &str| {
         let path = mounts::unescape(source);
@@ -344,7 +347,7 @@ fn swaps(system: &dyn System) -> Outcome<Vec<PathBuf>> {
 
 fn block_devices(system: &dyn System) -> Outcome<Vec<String>> {
     let root = Path::new("/sys/block");
-    system.list(root).map_err(|error| cannot_tell("what stands on it", root, &error))
+    system.list(root).map_err(|error| cannot_tell("the devices above the device", root, &error))
 }
 
 /// Loop devices with the files below them.
@@ -360,14 +363,14 @@ fn loops(system: &dyn System) -> Outcome<Vec<(String, PathBuf)>> {
 fn file_below(system: &dyn System, name: &str) -> Outcome<Option<PathBuf>> {
     let path = sysfs::block(name).join("loop/backing_file");
     // Space at the end belongs to the name.
-    let file = text(system, &path, "what stands on it")?.unwrap_or_default();
+    let file = text(system, &path, "the devices above the device")?.unwrap_or_default();
     let file = file.strip_suffix('\n').unwrap_or(&file);
     Ok((!file.is_empty()).then(|| file.into()))
 }
 
 /// The block device below a loop device, where that is what stands there instead of a file.
 fn device_below_loop(system: &dyn System, name: &str) -> Outcome<Option<String>> {
-    let what = "what it stands on";
+    let what = "the device below the loop device";
     let Some(file) = file_below(system, name)? else { return Ok(None) };
     let found = status(system, &file, what)?.filter(|found| found.kind == FileKind::BlockDevice);
     let Some(number) = found.and_then(|found| found.own_device) else { return Ok(None) };
@@ -380,7 +383,7 @@ fn device_below_loop(system: &dyn System, name: &str) -> Outcome<Option<String>>
 /// Names of the partitions of a disk.
 fn partitions(system: &dyn System, name: &str) -> Outcome<Vec<String>> {
     let directory = sysfs::block(name);
-    let what = "its partitions";
+    let what = "the partitions of the device";
     let children = system.list(&directory).map_err(|e| cannot_tell(what, &directory, &e))?;
     let mut found = Vec::new();
     // Only partitions begin with their disk's name; `queue`, `holders` and the like do not.
@@ -394,7 +397,7 @@ fn partitions(system: &dyn System, name: &str) -> Outcome<Vec<String>> {
 
 /// The disk that a partition lies on; none for whole disks.
 pub fn disk_of(system: &dyn System, name: &str) -> Outcome<Option<String>> {
-    let (place, what) = (sysfs::block(name), "which disk it is on");
+    let (place, what) = (sysfs::block(name), "the disk of the partition");
     if text(system, &place.join("partition"), what)?.is_none() {
         return Ok(None);
     }

@@ -81,7 +81,7 @@ fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Re
     for undo in settings() {
         match one(system, warrant, undo) {
             Ok(Restored::Done) => {
-                report.failed.push(format!("{undo}: something keeps changing it"));
+                report.failed.push(format!("{undo}: another program keeps changing the setting"));
             }
             Err(why) => report.failed.push(format!("{undo}: {why}")),
             Ok(Restored::Nothing(_)) => {}
@@ -146,22 +146,22 @@ impl Restorer<'_> {
         if let Some(mark) = device
             && !self.is_same(mark)?
         {
-            return Ok(nothing(format!("{} is gone", mark.id)));
+            return Ok(nothing(format!("{} was removed", mark.id)));
         }
         let read = || self.system.read_text(path).map(|text| setting_value(&text));
         match read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(nothing("it is gone"));
+                return Ok(nothing("already removed"));
             }
             Err(error) => return Err(error.to_string()),
-            Ok(now) if now == original => return Ok(nothing("it is so already")),
+            Ok(now) if now == original => return Ok(nothing("already restored")),
             Ok(_) => {}
         }
         let set = Act::Set { path: path.to_owned(), value: original.to_owned() };
         self.act(&set).map_err(|error| error.to_string())?;
         match read() {
             Ok(now) if now == original => Ok(Restored::Done),
-            Ok(now) => Err(format!("the kernel made {now} of it")),
+            Ok(now) => Err(format!("the kernel set {now} instead")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -172,7 +172,7 @@ impl Restorer<'_> {
             Ok(table.iter().any(|entry| entry.mount.point == point))
         };
         if !mounted()? {
-            return Ok(nothing("nothing is mounted there"));
+            return Ok(nothing("nothing is mounted"));
         }
         while mounted()? {
             self.patiently(&Act::Unmount { point: point.to_owned() })?;
@@ -183,7 +183,7 @@ impl Restorer<'_> {
     /// A program that was killed while it mounted may still do so: it is waited for.
     /// When what served it is gone, too, it is over.
     fn served(&self, point: &Path) -> Result<Restored, String> {
-        let mut became = nothing("nothing is mounted there");
+        let mut became = nothing("nothing is mounted");
         for _ in 0..ATTEMPTS_OF_A_PROGRAM {
             // Asked before the mounts: one that mounts and ends meanwhile is seen there.
             let serves = self.names_it(point);
@@ -194,7 +194,7 @@ impl Restorer<'_> {
             }
             self.system.sleep(if serves { PAUSE } else { Duration::ZERO });
         }
-        Err("the program that serves it, or may still do so, has not ended".to_owned())
+        Err("the program that provides the mount is still running".to_owned())
     }
 
     /// Whether a program that runs has a directory among its arguments.
@@ -215,7 +215,7 @@ impl Restorer<'_> {
             found.map_err(|error| format!("cannot read the device-mapper state: {error}"))
         };
         if there()?.is_none() {
-            return Ok(nothing("it is closed"));
+            return Ok(nothing("already closed"));
         }
         let close = Act::Run {
             program: "cryptsetup".to_owned(),
@@ -227,7 +227,7 @@ impl Restorer<'_> {
             if there()?.is_none() {
                 return Ok(Restored::Done);
             }
-            refused = closed.err().map_or_else(|| "it stays".to_owned(), |error| error.to_string());
+            refused = closed.err().map_or_else(|| "is busy".to_owned(), |error| error.to_string());
             self.system.sleep(PAUSE);
         }
         Err(refused)
@@ -237,10 +237,10 @@ impl Restorer<'_> {
     fn directory_key(&self, directory: &Path) -> Result<Restored, String> {
         let policy = sysfs::there(self.system.encryption_of(directory));
         match policy.map_err(|error| error.to_string())? {
-            None => return Ok(nothing("it is gone")),
-            Some(None) => return Ok(nothing("it is not encrypted")),
+            None => return Ok(nothing("already removed")),
+            Some(None) => return Ok(nothing("not encrypted")),
             Some(Some(policy)) if !policy.has_key => {
-                return Ok(nothing("its filesystem has no key"));
+                return Ok(nothing("the filesystem has no key"));
             }
             Some(Some(_)) => {}
         }
@@ -252,11 +252,11 @@ impl Restorer<'_> {
         // Once it is removed, nobody finds its loop device by the name.
         let loops = self.loops_of(path)?;
         if !loops.is_empty() {
-            return Err(format!("{} still has it", loops.join(", ")));
+            return Err(format!("{} still uses the file", loops.join(", ")));
         }
         match self.act(&Act::RemoveFile { path: path.to_owned() }) {
             Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("already removed")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -273,7 +273,7 @@ impl Restorer<'_> {
         };
         match removed {
             Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("already removed")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -293,7 +293,7 @@ impl Restorer<'_> {
             Ok::<_, String>(users)
         };
         if users()?.is_empty() {
-            return Ok(nothing("no loop device has it"));
+            return Ok(nothing("no loop device uses the file"));
         }
         for _ in 0..ATTEMPTS {
             for name in users()? {
@@ -319,11 +319,11 @@ impl Restorer<'_> {
         let there =
             sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
         let Some(now) = there.map(|text| text.trim().parse::<u64>().ok()) else {
-            return Ok(nothing("it is gone"));
+            return Ok(nothing("already removed"));
         };
         // The one that was to be added has no size yet: somebody else's would.
         if now != Some(sequence.unwrap_or(0)) {
-            return Ok(nothing("it is another one"));
+            return Ok(nothing("another zram device has this number"));
         }
         self.patiently(&Act::RemoveZram { number })?;
         Ok(Restored::Done)
@@ -335,7 +335,7 @@ impl Restorer<'_> {
             Err(error) => Err(format!("cannot read {}: {error}", swaps::TABLE)),
         };
         if !in_use()? {
-            return Ok(nothing("it is not in use"));
+            return Ok(nothing("not in use"));
         }
         self.patiently(&Act::SwapOff { path: path.to_owned() })?;
         Ok(Restored::Done)
@@ -343,7 +343,7 @@ impl Restorer<'_> {
 
     fn partition(&self, disk: &Mark, number: u32, start: u64) -> Result<Restored, String> {
         if !self.is_same(disk)? {
-            return Ok(nothing(format!("{} is gone", disk.id)));
+            return Ok(nothing(format!("{} was removed", disk.id)));
         }
         let name = devices::partition_name(&disk.name, number);
         let file = sysfs::block(&name).join("start");
@@ -351,7 +351,7 @@ impl Restorer<'_> {
             sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
         let sectors = there.and_then(|text| text.trim().parse::<u64>().ok());
         if sectors.map(|sectors| sectors.saturating_mul(SECTOR)) != Some(start) {
-            return Ok(nothing("it is gone"));
+            return Ok(nothing("already removed"));
         }
         let disk = devices::file_of(&disk.name);
         self.patiently(&Act::RemovePartition { disk, number })?;
@@ -365,7 +365,7 @@ impl Restorer<'_> {
         let found = signatures::superblocks(self.system, &device, start, label);
         let found = found.map_err(|error| error.to_string())?;
         if found == signatures::Superblocks::default() {
-            return Ok(nothing("it is gone"));
+            return Ok(nothing("already removed"));
         }
         // The first one last: as long as it is there, this can be done again.
         for at in found.copies {
@@ -395,7 +395,7 @@ impl Restorer<'_> {
             self.patiently(&Act::Wipe { device: device.clone(), range })?;
         }
         let gone = own.is_empty() && !stopped;
-        Ok(if gone { nothing("it is gone") } else { Restored::Done })
+        Ok(if gone { nothing("already removed") } else { Restored::Done })
     }
 
     /// Stops every array that stands on one of these places, and the one of that name where it stands
@@ -446,7 +446,7 @@ impl Restorer<'_> {
             found.map(|found| found.is_some()).map_err(|error| error.to_string())
         };
         if !there()? {
-            return Ok(nothing("it is gone"));
+            return Ok(nothing("already removed"));
         }
         let mut refused = String::new();
         for _ in 0..ATTEMPTS {
@@ -454,8 +454,7 @@ impl Restorer<'_> {
             if !there()? {
                 return Ok(Restored::Done);
             }
-            refused =
-                removed.err().map_or_else(|| "it stays".to_owned(), |error| error.to_string());
+            refused = removed.err().map_or_else(|| "is busy".to_owned(), |error| error.to_string());
             self.system.sleep(PAUSE);
         }
         Err(refused)
@@ -471,34 +470,34 @@ impl Restorer<'_> {
         if let Some(name) = namespace {
             let space = self.system.status(&Path::new(network::lab::PLACE).join(name));
             if sysfs::there(space).map_err(|error| error.to_string())?.is_none() {
-                return Ok(nothing("its namespace is gone"));
+                return Ok(nothing("the namespace was removed"));
             }
         }
         let words = network::shown(namespace, interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let shown = || {
             let told = self.system.output_of("tc", &words);
-            told.map_err(|error| format!("tc does not report it: {error}"))
+            told.map_err(|error| format!("tc does not report the qdisc: {error}"))
         };
         let now = shown()?;
         if now.trim().is_empty() {
-            return Ok(nothing("the interface is gone"));
+            return Ok(nothing("the interface was removed"));
         }
         if !network::is_own(&now) {
-            return Ok(nothing("it is so already"));
+            return Ok(nothing("already restored"));
         }
         let root = ["qdisc", "del", "dev", interface, "root"].map(str::to_owned);
         let arguments = network::within(namespace).into_iter().chain(root).collect();
         let deleted = self.act(&Act::Run { program: "tc".to_owned(), arguments });
         let now = shown()?;
         if now.trim().is_empty() {
-            return Ok(nothing("the interface is gone"));
+            return Ok(nothing("the interface was removed"));
         }
         deleted.map_err(|error| error.to_string())?;
         if now == original {
             return Ok(Restored::Done);
         }
-        Err(format!("the kernel made {:?} of it, not {:?}", now.trim(), original.trim()))
+        Err(format!("the kernel set {:?} instead of {:?}", now.trim(), original.trim()))
     }
 
     /// The link first: as long as the file is there, this can be done again. systemd is told where it
@@ -511,10 +510,10 @@ impl Restorer<'_> {
         let linked = self.system.read_link(&link).is_ok();
         let now = sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
         if now.is_none() && !linked {
-            return Ok(nothing("it is gone"));
+            return Ok(nothing("already removed"));
         }
         if now.as_deref().is_some_and(|now| now != written) {
-            return Err("something else changed it since".to_owned());
+            return Err("another program changed the file".to_owned());
         }
         for path in [link, file] {
             match self.act(&Act::RemoveFile { path }) {
@@ -539,12 +538,12 @@ impl Restorer<'_> {
     ) -> Result<Restored, String> {
         let now = self.system.read_text(path).ok();
         if now.is_some() && now.as_deref() == original {
-            return Ok(nothing("it is so already"));
+            return Ok(nothing("already restored"));
         }
         if let (Some(now), Some(written)) = (&now, written)
             && now != written
         {
-            return Err("something else changed it since".to_owned());
+            return Err("another program changed the file".to_owned());
         }
         let Some(text) = original else { return self.file(path) };
         let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
@@ -562,7 +561,7 @@ impl Restorer<'_> {
     /// Loop devices that have a file.
     fn loops_of(&self, file: &Path) -> Result<Vec<String>, String> {
         devices::loops_of(self.system, file)
-            .map_err(|error| format!("cannot list its loop devices: {error}"))
+            .map_err(|error| format!("cannot list the loop devices: {error}"))
     }
 
     /// The device file of a disk, which may have another name after a restart.

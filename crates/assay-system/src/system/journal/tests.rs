@@ -59,9 +59,9 @@ fn read_ahead(fake: &Fake) -> String {
 fn a_directory_that_others_may_write_to_is_refused() {
     let facts = [
         (format!("owner {HOME} 1000"), "it belongs to user 1000"),
-        (format!("mode {HOME} 0770"), "others may write to it"),
-        (format!("mode {HOME} 0702"), "others may write to it"),
-        ("dir /elsewhere\nlink /var/lib/assay/journal /elsewhere".to_owned(), "it is a link"),
+        (format!("mode {HOME} 0770"), "other users can write to it"),
+        (format!("mode {HOME} 0702"), "other users can write to it"),
+        ("dir /elsewhere\nlink /var/lib/assay/journal /elsewhere".to_owned(), "symbolic link"),
     ];
     for (fact, why) in facts {
         let fake = machine();
@@ -238,7 +238,7 @@ fn a_further_step_on_what_stands_moves_nothing_and_needs_a_line_of_its_own() {
     }
     assert!(journal.further(&file("/below")).is_ok());
     let failure = journal.further(&file("/nobody")).unwrap_err();
-    assert_eq!(failure.message, "the journal does not say: remove /nobody");
+    assert_eq!(failure.message, "the journal does not contain: remove /nobody");
     assert_eq!(noted(&fake, journal), [file("/below"), file("/above")]);
 }
 
@@ -263,7 +263,7 @@ fn a_journal_that_cannot_be_read_hides_no_other() {
     fake.put(Path::new(HOME).join("20261120-1100-aaaa.jsonl"), text);
     let found = left(&fake);
     assert_eq!(found.len(), 2);
-    assert!(found[0].faults[0].contains("its format is assay-journal/9"), "{:?}", found[0].faults);
+    assert!(found[0].faults[0].contains("format is assay-journal/9"), "{:?}", found[0].faults);
     for undo in [restore, undo_lasting] {
         let report = undo(&fake, &found[0]).unwrap();
         assert_eq!((report.done.len(), report.failed.len()), (0, 1), "{report:?}");
@@ -288,7 +288,7 @@ fn one_unreadable_line_holds_back_no_readable_one() {
     assert!(found.faults[0].contains("line 3 of the journal "), "{:?}", found.faults);
     let report = restore(&fake, &found).unwrap();
     assert_eq!((report.done.len(), report.failed.len()), (2, 1), "{report:?}");
-    assert!(report.failed[0].contains("by hand"), "{report:?}");
+    assert!(report.failed[0].contains("manually"), "{report:?}");
     assert_eq!(
         (read_ahead(&fake).as_str(), fake.files().contains_key(Path::new("/made"))),
         ("128", false)
@@ -396,7 +396,7 @@ fn a_file_stays_while_a_loop_device_has_it() {
     fake.put("/room/disk", "x").put("/sys/block/loop3/loop/backing_file", "/room/disk\n");
     begin(&fake).record(&fake, file("/room/disk")).unwrap();
     let report = restore(&fake, &left(&fake)[0]).unwrap();
-    assert!(report.failed[0].contains("loop3 still has it"), "{report:?}");
+    assert!(report.failed[0].contains("loop3 still uses the file"), "{report:?}");
     assert!(fake.files().contains_key(Path::new("/room/disk")));
     fake.put("/sys/block/loop3/loop/backing_file", "/room/disk (deleted)\n");
     let found = crate::system::devices::loops_of(&fake, Path::new("/room/disk")).unwrap();

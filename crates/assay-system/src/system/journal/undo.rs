@@ -98,8 +98,8 @@ impl Mark {
     pub fn gone(&self, system: &dyn System) -> Option<String> {
         let looked = || match Self::read(system, &self.name) {
             Ok(Some(now)) if now.is_same(self) => None,
-            Ok(Some(_)) => Some(format!("{} is gone: another device has its name now", self.name)),
-            Ok(None) => Some(format!("{} is gone", self.name)),
+            Ok(Some(_)) => Some(format!("{} was replaced by another device", self.name)),
+            Ok(None) => Some(format!("{} was removed", self.name)),
             Err(_) => None,
         };
         // Without a running number ids tell, of which a part that cannot be read makes another one.
@@ -314,14 +314,14 @@ impl fmt::Display for Undo {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Setting { path, original, .. } => {
-                write!(formatter, "{} back to {original}", path.display())
+                write!(formatter, "restore {} to {original}", path.display())
             }
             Self::Mount { point } | Self::Served { point } => {
                 write!(formatter, "unmount {}", point.display())
             }
             Self::Mapping { name } => write!(formatter, "close the encrypted device {name}"),
             Self::DirectoryKey { directory } => {
-                write!(formatter, "take the key of {} away", directory.display())
+                write!(formatter, "remove the key of {}", directory.display())
             }
             Self::File { path } | Self::Text { path, original: None, .. } => {
                 write!(formatter, "remove {}", path.display())
@@ -333,13 +333,13 @@ impl fmt::Display for Undo {
                 write!(formatter, "detach the loop device of {}", file.display())
             }
             Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
-            Self::Swap { path } => write!(formatter, "remove {} from swap", path.display()),
+            Self::Swap { path } => write!(formatter, "disable swap on {}", path.display()),
             Self::NetworkSpace { name, .. } => write!(formatter, "remove the namespace {name}"),
             Self::Discipline { interface, .. } => {
-                write!(formatter, "the queue of {interface} back as it was")
+                write!(formatter, "restore the qdisc of {interface}")
             }
             Self::Partition { disk, number, .. } => {
-                write!(formatter, "forget partition {number} of {}", disk.name)
+                write!(formatter, "remove the temporary partition {number} of {}", disk.name)
             }
             Self::FileSystem { disk, label, .. } => {
                 write!(formatter, "wipe the filesystem {label} on {}", disk.name)
@@ -350,7 +350,7 @@ impl fmt::Display for Undo {
             }
             Self::Unit { name, .. } => write!(formatter, "disable and remove {name}"),
             Self::Text { path, original: Some(_), .. } => {
-                write!(formatter, "{} back to what it held", path.display())
+                write!(formatter, "restore the contents of {}", path.display())
             }
         }
     }

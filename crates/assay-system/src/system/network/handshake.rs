@@ -35,9 +35,9 @@ impl Token {
     /// It is too short to be one, or too long.
     pub fn of(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let advice = "use a token of at least 16 letters: head -c 24 /dev/urandom | base64";
+        let advice = "create a token of at least 16 characters: head -c 24 /dev/urandom | base64";
         match text.len() {
-            0 => Err(format!("it contains no token; {advice}")),
+            0 => Err(format!("no token; {advice}")),
             length if length < SHORTEST_TOKEN => Err(format!("the token is too short; {advice}")),
             length if length > LONGEST_TOKEN => Err("the token is too long".to_owned()),
             _ => Ok(Self(text.as_bytes().to_vec())),
@@ -130,12 +130,12 @@ impl Use {
         match (riddle, words.next()) {
             (Some(riddle), None) if first == own => Ok(riddle),
             _ if is_alike && first != own => Err(format!(
-                "{} uses {}, this is {own}; use the same assay on {}",
+                "{} uses {}, but this machine uses {own}; use the same assay version on {}",
                 self.listener,
                 assay_base::outside::spelled(first),
                 self.ends
             )),
-            _ => Err(format!("no {} answers there", self.sort)),
+            _ => Err(format!("no {} responds", self.sort)),
         }
     }
 
@@ -191,7 +191,7 @@ impl Use {
                 Ok(Answer::Taken { shown, more })
             }
             (Some("no"), Some("token"), None, None) => Err(format!(
-                "{} has a different token; give {} the same one",
+                "{} has a different token; use the same token on {}",
                 self.listener, self.ends
             )),
             (Some("no"), Some(why), None, None) => Ok(Answer::Refused(why)),
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_token_is_not_guessed_and_not_shown() {
-        assert!(Token::of("short").unwrap_err().contains("16 letters"));
+        assert!(Token::of("short").unwrap_err().contains("16 characters"));
         assert!(Token::of(" \n").unwrap_err().contains("no token"));
         assert_eq!(format!("{:?}", token()), "Token(..)");
     }

@@ -37,8 +37,8 @@ const BURST: u64 = 3028;
 /// The laboratory in words.
 pub fn words() -> String {
     format!(
-        "three network namespaces ({CLIENT}, {ROUTER}, {SERVER}) with a link of {UP} up behind {UP_BYTES} bytes of \
-         buffer and {DOWN} down behind {DOWN_BYTES}"
+        "three network namespaces ({CLIENT}, {ROUTER}, {SERVER}) with a link of {UP} up (buffer: {UP_BYTES} bytes) \
+         and {DOWN} down (buffer: {DOWN_BYTES} bytes)"
     )
 }
 

@@ -230,16 +230,18 @@ impl<C: Carries> Client<C> {
     fn ask(&mut self, order: Order) -> io::Result<Reply> {
         let line = self.lines.say(&order.to_string());
         let said = self.carries.carry(&line)?;
-        let strange = || io::Error::other("its message is not signed with the token");
+        let strange = || io::Error::other("the message is not signed with the token");
         let text = self.lines.hear(&said).ok_or_else(strange)?;
-        Reply::read(text).ok_or_else(|| io::Error::other("what it says makes no sense"))
+        Reply::read(text).ok_or_else(|| io::Error::other("invalid message"))
     }
 }
 
 fn refused(reply: Reply) -> io::Error {
     io::Error::other(match reply {
-        Reply::Full => format!("it already stores {MOST_LEDGERS} trials, the limit"),
-        Reply::Unknown => "it was restarted, or has dropped this trial".to_owned(),
+        Reply::Full => format!("the peer already stores {MOST_LEDGERS} trials, the maximum"),
+        Reply::Unknown => {
+            "the peer was restarted or has deleted the records of this trial".to_owned()
+        }
         other => format!("unexpected message `{other}`"),
     })
 }

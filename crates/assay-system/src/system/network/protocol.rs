@@ -149,14 +149,14 @@ pub fn read_welcome(
             Ok(session)
         }
         Answer::Refused("busy") => {
-            Err("the peer is busy with other clients; wait until they have finished".to_owned())
+            Err("the peer is busy with other clients; try again later".to_owned())
         }
         Answer::Refused("congestion") => {
-            Err("the peer's kernel does not have that congestion control".to_owned())
+            Err("the peer's kernel does not support this congestion control".to_owned())
         }
         // It read the rest of what was said, so it is a word that it does not know.
         Answer::Refused("garbage") => Err(format!(
-            "the peer is an older assay, which does not record acknowledged writes; use the same assay on {}",
+            "the peer is an older assay that does not record acknowledged writes; use the same version on {}",
             USE.ends
         )),
         Answer::Taken { more: None, .. } | Answer::Refused(_) => Err(USE.strange()),
@@ -389,10 +389,8 @@ mod tests {
         let told = |line: &str| read_welcome(&token(), &riddle, &own, line).unwrap_err();
         assert!(told("no token").starts_with("the peer has a different token"));
         assert!(told("no busy").starts_with("the peer is busy"));
-        assert!(told("no congestion").contains("does not have that congestion control"));
-        assert!(
-            told("no garbage").starts_with("the peer is an older assay, which does not record")
-        );
+        assert!(told("no congestion").contains("does not support this congestion control"));
+        assert!(told("no garbage").starts_with("the peer is an older assay that does not record"));
         for line in ["", "no", "no busy now", "no milk", "ok", "ok 0 0", "ok 0 zz"] {
             assert_eq!(told(line), "the peer sent an invalid message", "{line}");
         }
@@ -419,10 +417,10 @@ mod tests {
         let riddle = "01".repeat(32);
         assert_eq!(read_greeting(&format!("{VERSION} {riddle}")), Ok([1; 32]));
         for line in [format!("{VERSION} {riddle} x"), VERSION.to_owned(), String::new()] {
-            assert_eq!(read_greeting(&line).unwrap_err(), "no assay peer answers there");
+            assert_eq!(read_greeting(&line).unwrap_err(), "no assay peer responds");
         }
         let other = read_greeting(&format!("assay-peer/2 {riddle}")).unwrap_err();
-        assert!(other.ends_with("use the same assay on both ends"), "{other}");
+        assert!(other.ends_with("use the same assay version on both ends"), "{other}");
     }
 
     #[test]

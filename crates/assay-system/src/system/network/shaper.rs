@@ -73,7 +73,7 @@ enum Cap {
     Rate(BitRate),
 }
 
-/// A level of the factor `shaper`: `none`, `95%`, `4 Mbit/s`, `tbf 95%`.
+/// A level of the factor `shaper`: `none`, `95%`, `4 Mbit/s`, `tbf:95%`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shaper {
@@ -135,12 +135,12 @@ impl FromStr for Shaper {
         }
         let named = Means::ALL
             .into_iter()
-            .find_map(|means| Some((means, text.strip_prefix(means.name())?.strip_prefix(' ')?)));
+            .find_map(|means| Some((means, text.strip_prefix(means.name())?.strip_prefix(':')?)));
         let (means, rest) = named.map_or((None, text), |(means, rest)| (Some(means), rest));
         let wrong = || {
             format!(
                 "unknown shaper `{text}`; use none, a share of the link's rate such as 95%, or a rate such as 4 \
-                 Mbit/s, optionally after cake, fq_codel, tbf or deep"
+                 Mbit/s, optionally after cake:, fq_codel:, tbf: or deep:"
             )
         };
         let cap = match rest.trim().strip_suffix('%') {
@@ -172,7 +172,7 @@ impl From<Shaper> for String {
 impl fmt::Display for Shaper {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(means) = self.means {
-            write!(formatter, "{} ", means.name())?;
+            write!(formatter, "{}:", means.name())?;
         }
         match self.cap {
             Cap::None => formatter.write_str(NONE),
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn levels_are_read_as_they_are_written() {
-        for text in ["none", "95%", "82.5%", "4 Mbit/s", "cake 95%", "tbf 4 Mbit/s", "deep 80%"] {
+        for text in ["none", "95%", "82.5%", "4 Mbit/s", "cake:95%", "tbf:4 Mbit/s", "deep:80%"] {
             let own: Shaper = text.parse().unwrap();
             assert_eq!(own.to_string(), text);
         }
@@ -291,7 +291,7 @@ mod tests {
             own.candidates(Some(BitRate(5_000_000))).iter().map(|one| one.means).collect::<Vec<_>>()
         };
         assert_eq!(means("80%"), [Means::Cake, Means::FqCodel, Means::Tbf]);
-        assert_eq!(means("tbf 80%"), [Means::Tbf]);
+        assert_eq!(means("tbf:80%"), [Means::Tbf]);
         assert!(means("none").is_empty());
     }
 
@@ -382,6 +382,6 @@ mod tests {
         assert!(is_taken("1%") && is_taken("200%"));
         assert!(!is_taken("0.9%") && !is_taken("200.1%") && !is_taken("cake95%"));
         assert_eq!(" none ".parse::<Shaper>().unwrap(), Shaper::NONE);
-        assert_eq!(String::from("tbf 50%".parse::<Shaper>().unwrap()), "tbf 50%");
+        assert_eq!(String::from("tbf:50%".parse::<Shaper>().unwrap()), "tbf:50%");
     }
 }

@@ -7,9 +7,9 @@ use super::protocol::{TOKEN_FILE_VARIABLE, TOKEN_VARIABLE};
 use crate::system::{Locking, System};
 
 /// The variable that may hold the token of a fleet.
-pub const FLEET_TOKEN_VARIABLE: &str = "ASSAY_FLEET_TOKEN";
+pub const FLEET_TOKEN_VARIABLE: &str = "ASSAY_COORDINATOR_TOKEN";
 /// The variable that may name a file with it.
-pub const FLEET_TOKEN_FILE_VARIABLE: &str = "ASSAY_FLEET_TOKEN_FILE";
+pub const FLEET_TOKEN_FILE_VARIABLE: &str = "ASSAY_COORDINATOR_TOKEN_FILE";
 
 /// Whether a variable holds a token: no command of a study is given it, and so no result has it.
 pub fn is_secret(variable: &str) -> bool {
@@ -26,8 +26,8 @@ pub fn of_environment(system: &dyn System) -> Result<Token, String> {
     }
     let Some(file) = system.variable(TOKEN_FILE_VARIABLE) else {
         return Err(format!(
-            "the peer needs a token shared by both ends; set {TOKEN_VARIABLE}, or name its file in \
-             {TOKEN_FILE_VARIABLE}"
+            "the peer needs a token shared by both ends; set {TOKEN_VARIABLE}, or set {TOKEN_FILE_VARIABLE} to the \
+             name of a file with the token"
         ));
     };
     in_file(system, Path::new(&file))
@@ -52,7 +52,7 @@ pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
 pub fn in_file(system: &dyn System, file: &Path) -> Result<Token, String> {
     let path = file.display();
     let locked = system.lock_file(file, Locking::Secret).map_err(|_| {
-        format!("{path} is unreadable, or others may read it; run chmod 600 {path}")
+        format!("{path} is unreadable, or other users can read it; run chmod 600 {path}")
     })?;
     let text = system.read_own(&locked).map_err(|error| format!("{path}: {error}"))?;
     Token::of(&text).map_err(|why| format!("{path}: {why}"))
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(of_environment(&fake), Token::of("long enough to be one"));
         assert_eq!(of_fleet(&fake), Ok(None), "that of a link is another one");
         fake.set_variable(FLEET_TOKEN_VARIABLE, "short");
-        assert!(of_fleet(&fake).unwrap_err().starts_with("ASSAY_FLEET_TOKEN: the token is"));
+        assert!(of_fleet(&fake).unwrap_err().starts_with("ASSAY_COORDINATOR_TOKEN: the token is"));
         fake.set_variable(FLEET_TOKEN_VARIABLE, "that of the fleet, long enough");
         assert_eq!(of_fleet(&fake).map(|own| own.is_some()), Ok(true));
         assert!(is_secret(TOKEN_VARIABLE) && is_secret(FLEET_TOKEN_VARIABLE) && !is_secret("HOME"));

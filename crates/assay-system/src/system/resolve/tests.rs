@@ -102,7 +102,7 @@ fn overlays_are_followed_where_they_can_be() {
     );
     let root = site("container-overlay", "/home");
     assert_eq!((root.backing, lock_names(&root)), (Backing::Unknown, vec!["0:60".to_owned()]));
-    assert!(root.backing_reason.unwrap().contains("c0ffee/diff: not there"));
+    assert!(root.backing_reason.unwrap().contains("c0ffee/diff: not found"));
     assert!(site("container-overlay", "/readonly").backing_reason.unwrap().contains("read-only"));
     assert!(site("container-overlay", "/circle").backing_reason.unwrap().contains("cycle"));
     assert_eq!(site("container-overlay", "/data").counted, ["sda2"]);
@@ -161,7 +161,7 @@ fn remote_memory_and_unknown() {
     );
     assert_eq!((backing("/tmp"), backing("/tank")), (Backing::Memory, Backing::Unknown));
     let zfs = site("remote-memory", "/tank");
-    assert_eq!(zfs.compression.reason(), Some("unknown, like the layers below"));
+    assert_eq!(zfs.compression.reason(), Some("unknown, as are the layers below"));
     assert!(zfs.backing_reason.unwrap().contains("ZFS"));
     assert!(site("remote-memory", "/home").compression.reason().unwrap().starts_with("unknown"));
 }
@@ -170,7 +170,7 @@ fn remote_memory_and_unknown() {
 fn a_removed_backing_file_is_followed_to_its_directory() {
     let found = site("remote-memory", "/mnt/loop");
     assert_eq!((drives(&found), lock_names(&found)), (vec!["loop0"], vec!["7:0".to_owned()]));
-    assert_eq!(found.backing_reason.as_deref(), Some("the loop device's file is in memory"));
+    assert_eq!(found.backing_reason.as_deref(), Some("the file of the loop device is in memory"));
 }
 
 fn failure(target: &str) -> Failure {
@@ -184,7 +184,7 @@ fn mistakes_say_what_to_do() {
     for (target, says) in [
         ("/nowhere", "does not exist"),
         ("/no\nwhere", "\"/no\\nwhere\" does not exist"),
-        ("/home/me/round", "leads back to itself"),
+        ("/home/me/round", "is a symbolic link to itself"),
         ("/home/me/big.bin/x", "not a directory"),
         ("/dev/null", "a character device"),
         ("/home/me/socket", "a socket or a pipe"),
@@ -192,12 +192,12 @@ fn mistakes_say_what_to_do() {
         let failure = failure(target);
         assert_eq!(failure.kind, Kind::Mistake);
         assert!(failure.message.contains(says), "{failure}");
-        assert!(failure.message.ends_with("name a directory, a file or a block device"));
+        assert!(failure.message.ends_with("use a directory, a file or a block device"));
     }
     assert!(failure("sda").message.contains("use /dev/sda"), "{}", failure("sda"));
     assert!(failure("sdzz").message.contains("does not exist"));
     assert_eq!(failure("/root/x").kind, Kind::Refused);
-    assert!(failure("/root").message.contains("or sudo"));
+    assert!(failure("/root").message.contains("use sudo"));
 }
 
 /// Each call fails in turn: never a panic, and either a failure in one line or a site that says

@@ -46,21 +46,21 @@ fn both_programs_are_believed() {
 
 #[test]
 fn answers_in_doubt_are_errors() {
-    let not_util_linux = "install util-linux 2.31 or newer";
+    let not_util_linux = "install util-linux 2.31 or later";
     for (line, code, text, complaint, reason) in [
         ("wipefs -V", 1, "", "BusyBox v1.36.1", not_util_linux),
         ("blkid -V", 0, "BusyBox v1.36.1", "", not_util_linux),
         (WIPEFS, 1, "", "wipefs: unrecognized option '--json'", "unrecognized option"),
         (WIPEFS, 0, "{\"signatures\":[]}", "Input/output error", "Input/output error"),
-        (WIPEFS, 0, "DEVICE OFFSET TYPE", "", "wipefs printed something else"),
-        (WIPEFS, 0, r#"{"signatures":[{"offset":"0x0"}]}"#, "", "wipefs printed something else"),
-        (WIPEFS, 0, r#"{"signatures":[{"type":"x","offset":"?"}]}"#, "", "something else"),
+        (WIPEFS, 0, "DEVICE OFFSET TYPE", "", "cannot parse the output"),
+        (WIPEFS, 0, r#"{"signatures":[{"offset":"0x0"}]}"#, "", "cannot parse the output"),
+        (WIPEFS, 0, r#"{"signatures":[{"type":"x","offset":"?"}]}"#, "", "cannot parse the output"),
         (WIPEFS, 0, r#"{"signatures":[{"type":"a+b","offset":"0x0"}]}"#, "", "is not a type"),
         (BLKID, 0, "/dev/sda: TYPE=\"ext4\"\n", "", "neither TYPE nor PTTYPE"),
         (BLKID, 0, "TYPE=\n", "", "is not a type"),
         (BLKID, 0, "TYPE=ext4\n", "Input/output error", "Input/output error"),
         (BLKID, 4, "", "", "exit code 4"),
-        (BLKID, 8, "", "ambivalent result", "exclude each other"),
+        (BLKID, 8, "", "ambivalent result", "conflicting signatures"),
     ] {
         let error = told(&[(line, code, text, complaint)]).unwrap_err();
         assert!(error.contains(reason), "{line} {code} {text}: {error}");

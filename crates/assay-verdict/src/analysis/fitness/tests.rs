@@ -75,8 +75,8 @@ fn it_stands_first_and_tells_the_number_with_its_bound() {
     assert_eq!(found.summary_facts[0], Said::Fitness);
     assert_eq!(found.summary.len(), found.summary_facts.len());
     let text = &found.summary[0];
-    assert!(text.starts_with("Good enough for etcd: pass: wal: p99 fdatasync "), "{text}");
-    assert!(text.ends_with("; the limit is at most 10 ms."), "{text}");
+    assert!(text.starts_with("Good enough for etcd: pass (wal: p99 fdatasync "), "{text}");
+    assert!(text.ends_with("; the limit is at most 10 ms)."), "{text}");
     let bound = &found.requirements.as_ref().unwrap().bounds[0];
     assert!(bound.published.as_ref().unwrap().contains("https://example.org"));
     // Who asks for nothing is told nothing.
@@ -140,13 +140,13 @@ fn why_a_number_is_missing_stands_with_its_bound_and_with_no_other() {
             workload: "wal".to_owned(),
             configuration: arm(&[]),
             metric: Some("fdatasync_p999_ns".to_owned()),
-            reason: "needs 10,000 operations per trial, had 250".to_owned(),
+            reason: "needs 10,000 operations per trial, but had only 250".to_owned(),
             obstacle: None,
         });
         tell(&mut found, &design);
         found.requirements.unwrap().bounds.remove(0).reasons
     };
-    let why = "wal: needs 10,000 operations per trial, had 250.".to_owned();
+    let why = "wal: needs 10,000 operations per trial, but had only 250.".to_owned();
     assert!(because("fdatasync_p999_ns").contains(&why));
     assert!(!because(P99).contains(&why));
 }
@@ -199,7 +199,7 @@ fn a_drive_that_counts_errors_is_no_place_to_tell_anything_of() {
     assert_eq!(seen(&[]).outcome, Fit::Pass);
     let dying = seen(&[("reallocated_sectors", 3)]);
     assert_eq!(dying.outcome, Fit::Inconclusive);
-    assert!(dying.text.contains("sda counted more internal errors"), "{}", dying.text);
+    assert!(dying.text.contains("sda reported new internal errors"), "{}", dying.text);
 }
 
 #[test]

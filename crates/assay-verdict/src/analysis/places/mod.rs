@@ -51,7 +51,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     let mut spots = spots::spots(brought)?;
     if let [one] = spots.as_slice() {
         return Err(Failure::mistake(format!(
-            "all numbers are from platform {}: add a result of another platform",
+            "all numbers are from platform {}; add a result from another platform",
             one.placed.name
         )));
     }
@@ -132,8 +132,8 @@ fn nothing_in_common(spots: &[Spot]) -> Failure {
     };
     let told: Vec<String> = spots.iter().map(has).collect();
     Failure::mistake(format!(
-        "the baseline shares no workload with the same configuration and metric with another platform, so there is \
-         nothing to compare: {}",
+        "nothing to compare, because the baseline and the other platforms have no workload with the same \
+         configuration and metric in common: {}",
         told.join("; ")
     ))
 }

@@ -32,7 +32,8 @@ fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
     let text = match chosen {
         Chosen::Asked | Chosen::BareMetal | Chosen::Table => return None,
         Chosen::First => format!(
-            "no result is from bare metal, so the first platform, {}, is the baseline; --baseline selects another",
+            "no result is from bare metal, so the baseline is the first platform, {}; to select another, use \
+             --baseline",
             base.name
         ),
     };
@@ -52,19 +53,19 @@ fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
     let own = || rows.iter().filter(|row| row.platform == place.name && row.absent.is_none());
     let any = |unit: Unit| own().any(|row| row.unit == unit);
     let how = match (any(Unit::Sessions), any(Unit::TrialsOfResults)) {
-        (true, false) => "each result is one number",
+        (true, false) => "each result counts as one value",
         (true, true) => {
-            "each result is one number if a workload has three or more results; otherwise Assay pools their trials"
+            "each result counts as one value if a workload has three or more results; otherwise, Assay pools the trials"
         }
         (false, true) => {
-            "Assay pools their trials, so day-to-day variation is invisible; with three results, each would be one \
-             number"
+            "Assay pools the trials, so day-to-day variation is invisible; with three results, each would count as \
+             one value"
         }
-        (false, false) => "no two of them share a workload",
+        (false, false) => "the results share no workload",
     };
     let days = match days.as_slice() {
-        [_] => "of one day".to_owned(),
-        several => format!("of {}", words::list(several.iter().map(String::as_str))),
+        [_] => "from one day".to_owned(),
+        several => format!("from {}", words::list(several.iter().map(String::as_str))),
     };
     let text = format!("{}: {count} results {days}; {how}", place.name);
     let mut told = vec![Check::new("sessions", text)];
@@ -72,10 +73,10 @@ fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
     let other = spot.results.iter().map(|one| &one.environment);
     if other.clone().any(|other| !is_same_machine(first, other)) {
         let text =
-            format!("{}: its results come from machines with different CPUs or memory", place.name);
+            format!("{}: the results come from machines with different CPUs or memory", place.name);
         told.push(Check::new("machines", text));
     } else if other.clone().any(|other| other.kernel != first.kernel) {
-        let text = format!("{}: its results come from different kernels", place.name);
+        let text = format!("{}: the results come from different kernels", place.name);
         told.push(Check::new("machines", text));
     }
     told
@@ -114,7 +115,7 @@ fn differences(first: &Findings, other: &Findings) -> Vec<String> {
     }
     let all = |one: &Findings| {
         let mut facts = vec![
-            fact("version of assay", one.environment.assay.clone()),
+            fact("Assay version", one.environment.assay.clone()),
             fact("order", across::order(one)),
         ];
         facts.extend(across::work(one));
@@ -124,7 +125,7 @@ fn differences(first: &Findings, other: &Findings) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for was in all(first) {
         let is = after.iter().find(|is| is.key == was.key && is.value != was.value);
-        let text = is.map(|is| format!("{}: {} instead of {}", was.name, is.value, was.value));
+        let text = is.map(|is| format!("{} {} instead of {}", was.name, is.value, was.value));
         told.extend(text.filter(|text| !told.contains(text)));
     }
     told
@@ -140,7 +141,7 @@ fn emulated(spots: &[Spot]) -> Option<Check> {
     let names: Vec<&str> = names.map(|spot| spot.placed.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         let text = format!(
-            "the CPU of {} is emulated: times and rates describe the emulator, so they get no verdict and no rank",
+            "the CPU of {} is emulated: times and rates describe the emulator, so Assay gives no verdict or rank",
             words::list(names.into_iter())
         );
         Check::new("emulated", text)
@@ -174,8 +175,8 @@ fn contradiction(row: &Row, rows: &[Row]) -> Option<Check> {
     };
     let decimals = printed::decimals(told.percent).max(2);
     let text = format!(
-        "{} in {}: {percent}% was published, but {numbers} are {:.decimals$}%; {percent}% would be {meant:.0}{unit}: \
-         one of the two numbers is wrong, and the data do not show which",
+        "{} in {}: published as {percent}%, but {numbers} is {:.decimals$}%; {percent}% would be {meant:.0}{unit}, so \
+         at least one of the two published numbers is wrong",
         row.workload,
         row.platform,
         told.computed,

@@ -21,7 +21,7 @@ pub(super) struct Told {
     pub cells: Vec<Cell>,
     /// Each place against the baseline.
     pub comparisons: Vec<Comparison>,
-    /// The same as a table.
+    /// Show this figure as a table.
     pub rows: Vec<Row>,
 }
 
@@ -163,7 +163,7 @@ fn pair(
     let names = spots.map(|spot| spot.placed.name.as_str());
     let arms = names.map(|name| placed(&key.2, name));
     let cells = own.map(|own| &own.cell);
-    let mut found = across::comparison(cells, arms, Kind::OtherDayOrMachine, Some((before, after)));
+    let mut found = across::comparison(cells, arms, Kind::BetweenResults, Some((before, after)));
     if let ([Some(base)], [Some(value)]) = (single(own[0]).as_slice(), single(own[1]).as_slice()) {
         // Two printed numbers have the ratio that a reader computes, to the last digit.
         (found.ratio, found.means) = (Some(value / base), Some([*value, *base]));

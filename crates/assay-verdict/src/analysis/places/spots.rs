@@ -36,7 +36,7 @@ impl Spot {
 pub(super) fn spots(brought: &[Brought]) -> Outcome<Vec<Spot>> {
     let ids: Vec<&String> = brought.iter().map(|one| &one.findings.study.id).collect();
     if let Some((_, id)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
-        return Err(Failure::mistake(format!("{id} is named twice: name each result once")));
+        return Err(Failure::mistake(format!("{id} was given twice; give each result once")));
     }
     let mut spots: Vec<Spot> = Vec::new();
     for one in brought {
@@ -56,7 +56,7 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
     }
     if let Some(label) = &one.label {
         return Err(Failure::mistake(format!(
-            "{} names its own platforms ({}): do not label it {label}",
+            "{} already contains platform names ({}); remove the label {label}",
             one.findings.study.id,
             words::list(levels.iter().map(String::as_str))
         )));
@@ -113,7 +113,7 @@ fn measured(one: &Brought) -> Outcome<Spot> {
     let name = name.ok_or_else(|| {
         let id = &findings.study.id;
         Failure::mistake(format!(
-            "{id} does not record its platform: use --platform {id}=NAME, or store the name with assay note {id} \
+            "{id} does not record its platform; use --platform {id}=NAME, or store the name with assay note {id} \
              --platform NAME"
         ))
     })?;

@@ -131,7 +131,7 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     );
     assert!(!text.contains("this suggests"), "{text}");
     let days = told(&found, "sessions");
-    assert!(days[0].contains("assumed day-to-day variation 3%"), "{days:?}");
+    assert!(days[0].contains("day-to-day variation 3%"), "{days:?}");
     let asked = Question { days: Days::asked(0.2), ..Question::default() };
     let wide = by_place(
         &[measured("b", KVM, &around(5_000)), measured("a", BARE, &around(10_000))],
@@ -207,8 +207,8 @@ fn the_numbers_of_the_article_give_its_percentages_to_the_digit() {
     assert_eq!(
         told(&found, "published"),
         [
-            "work in VirtualBox 4.1.18: 19.06% was published, but 1042.523 of 8876.945 s are 11.74%; 19.06% would be \
-          5470 s: one of the two numbers is wrong, and the data do not show which"
+            "work in VirtualBox 4.1.18: published as 19.06%, but 1042.523 of 8876.945 s is 11.74%; 19.06% would be \
+             5470 s, so at least one of the two published numbers is wrong"
         ]
     );
 }
@@ -241,7 +241,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
     let two = compared(&[day("a", BARE, 10_000), day("b", BARE, 10_100), day("k", KVM, 9_000)]);
     let bare = row(&two, "bare metal");
     assert_eq!((bare.unit, bare.n), (Unit::TrialsOfResults, 8));
-    assert!(told(&two, "sessions")[0].starts_with("bare metal: 2 results of one day"));
+    assert!(told(&two, "sessions")[0].starts_with("bare metal: 2 results from one day"));
     let sides = |rates: [u64; 3]| {
         let [one, two, three] = rates;
         vec![
@@ -261,7 +261,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
     let apart = by_place(&sides([8_000, 8_040, 7_960]), margin.clone()).unwrap();
     assert_eq!(verdict(&apart, "KVM"), Some(Verdict::Worse));
     let text = &apart.comparisons[0].text;
-    assert!(text.ends_with("Across machines, this suggests that KVM is slower."), "{text}");
+    assert!(text.ends_with("this suggests that KVM is slower."), "{text}");
     // Two results of one side, and three of the other, are too few all the same; but closer.
     let few = by_place(&sides([8_000, 8_040, 7_960])[..5], margin.clone()).unwrap();
     assert_eq!(verdict(&few, "KVM"), Some(Verdict::Inconclusive));
@@ -289,8 +289,8 @@ fn results_of_two_days_and_machines_are_told() {
         later,
         measured("k", KVM, &around(9_000)),
     ]);
-    assert!(told(&found, "sessions")[0].contains("2 results of 2026-07-30 and 2026-08-02"));
-    assert_eq!(told(&found, "machines"), ["bare metal: its results come from different kernels"]);
+    assert!(told(&found, "sessions")[0].contains("2 results from 2026-07-30 and 2026-08-02"));
+    assert_eq!(told(&found, "machines"), ["bare metal: the results come from different kernels"]);
     // Two places may have two kernels, and two results of one kernel are of one.
     let mut guest = measured("k", KVM, &around(9_000));
     guest.findings.environment.kernel = "6.13".to_owned();
@@ -316,12 +316,13 @@ fn of_many_places_verdicts_are_counted() {
     let sentences = |found: &Findings| -> Vec<String> { found.summary.clone() };
     let found = sentences(&compared(&all(&rates)));
     let [one] = &found[..] else { panic!("{found:#?}") };
-    assert!(one.contains("place d has 200% of the speed and place a 50%"), "{one}");
-    let counts = "of 5 across machines, 5 are inconclusive.";
+    assert!(one.contains("place d is fastest with 200% of the speed"), "{one}");
+    let counts =
+        "5 comparisons across machines (suggestive only): 5 inconclusive (too few results).";
     assert!(one.ends_with(counts), "{one}");
     // Few have a sentence each, and nothing is counted.
     let few = sentences(&compared(&all(&rates[1..])));
-    assert!(few.len() == 4 && few.iter().all(|one| !one.contains("across machines,")), "{few:#?}");
+    assert!(few.len() == 4 && few.iter().all(|one| !one.contains("across machines (")), "{few:#?}");
     // Without an interval there is nothing to count.
     let single = |id: &str, rate| Brought {
         label: Some(format!("place {id}")),
@@ -351,10 +352,11 @@ fn of_many_workloads_the_verdicts_of_a_place_are_counted() {
         place("t", TCG, [100; 3]),
     ]);
     let [kvm, emulated] = &found.summary[..] else { panic!("{:#?}", found.summary) };
-    assert!(kvm.starts_with("KVM has from 25.0% (sync-write) to 200% (random-write-q1)"), "{kvm}");
-    let counts = "of 3 across machines, 3 are inconclusive.";
+    assert!(kvm.starts_with("KVM has 25.0% (sync-write) to 200% (random-write-q1)"), "{kvm}");
+    let counts =
+        "3 comparisons across machines (suggestive only): 3 inconclusive (too few results).";
     assert!(kvm.ends_with(counts), "{kvm}");
-    assert!(emulated.ends_with("it is emulated, so it gets no verdict."), "{emulated}");
+    assert!(emulated.ends_with("no verdict, because the platform is emulated."), "{emulated}");
 }
 
 #[test]
@@ -376,7 +378,7 @@ fn equal_names_of_other_machines_are_other_places() {
     assert_eq!(of(&found).platforms[1].named, Named::Given);
     assert_eq!(
         told(&found, "machines"),
-        ["guest: its results come from machines with different CPUs or memory"]
+        ["guest: the results come from machines with different CPUs or memory"]
     );
 }
 
@@ -390,7 +392,7 @@ fn what_a_place_lacks_is_absent_with_its_reason() {
     let found = compared(&[both("a"), guest.clone()]);
     let lacking = of(&found).rows.iter().find(|row| row.absent.is_some()).unwrap();
     assert_eq!((lacking.platform.as_str(), lacking.workload.as_str()), ("KVM", "sequential-write"));
-    assert_eq!(lacking.absent.as_deref(), Some("it did not run there"));
+    assert_eq!(lacking.absent.as_deref(), Some("the workload did not run on that platform"));
     guest.findings.absent.push(AbsentCell {
         workload: "sequential-write".to_owned(),
         configuration: assay_study::results::plan::Arm::new(),
@@ -419,7 +421,7 @@ fn failed_trials_are_told_and_a_workload_without_others_has_its_reason() {
     assert_eq!(told(&fails(false), "failed"), ["random-read-q1 in KVM: 1 of 4 trials failed"]);
     assert_eq!(
         row(&fails(true), "KVM").absent.as_deref(),
-        Some("none of 4 trials counts: it was killed")
+        Some("none of 4 trials is valid: it was killed")
     );
 }
 
@@ -430,7 +432,7 @@ fn another_protocol_is_told() {
     other.findings.environment.assay = "9.9.9".to_owned();
     let found = compared(&[measured("a", BARE, &around(10_000)), other]);
     let told = told(&found, "protocol").join("\n");
-    assert!(told.contains("KVM against bare metal: version of assay: 9.9.9 instead of"), "{told}");
+    assert!(told.contains("KVM against bare metal: Assay version 9.9.9 instead of"), "{told}");
     assert!(told.contains("another engine instead of"), "{told}");
     let same =
         compared(&[measured("a", BARE, &around(10_000)), measured("k", KVM, &around(9_000))]);
@@ -442,8 +444,11 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let [bare, kvm] = [measured("a", BARE, &around(10)), measured("k", KVM, &around(9))];
     let none = Question::default;
     let alone = refused(std::slice::from_ref(&bare), none());
-    assert_eq!(alone, "all numbers are from platform bare metal: add a result of another platform");
-    assert!(refused(&[bare.clone(), bare.clone()], none()).starts_with("a is named twice"));
+    assert_eq!(
+        alone,
+        "all numbers are from platform bare metal; add a result from another platform"
+    );
+    assert!(refused(&[bare.clone(), bare.clone()], none()).starts_with("a was given twice"));
     let other =
         of_bench("k", KVM, &Bench::new(&["."]).row(0, "sequential-write", 4096, &around(9)));
     let nothing = refused(&[bare.clone(), other], none());
@@ -460,7 +465,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     assert!(refused(&[bare.clone(), nowhere], none()).contains("--platform k=NAME"));
     let mut named = table("place,seconds\nx,1\ny,2\n");
     named.label = Some("z".to_owned());
-    assert!(refused(&[bare, named], none()).contains("names its own platforms (x and y)"));
+    assert!(refused(&[bare, named], none()).contains("already contains platform names (x and y)"));
 }
 
 #[test]
@@ -482,7 +487,7 @@ fn the_first_place_is_the_baseline_where_none_is_bare_metal_and_that_is_told() {
         measured("c", ("container (docker)", PlaceSort::Container), &around(8))
     }]);
     assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("KVM", Chosen::First));
-    assert!(told(&found, "baseline")[0].contains("the first platform, KVM, is the baseline"));
+    assert!(told(&found, "baseline")[0].contains("the baseline is the first platform, KVM;"));
 }
 
 /// Places with three workloads each, that are near to each other, far from each other, and missing.
@@ -562,8 +567,8 @@ fn rates_that_were_printed_are_held_against_rates() {
     assert_eq!(
         told(&found, "published"),
         [
-            "work in b: 60.5% was published, but 500 of 1000 are 50.00%; 60.5% would be 605: one of the two numbers \
-             is wrong, and the data do not show which"
+            "work in b: published as 60.5%, but 500 of 1000 is 50.00%; 60.5% would be 605, so at least one of the \
+             two published numbers is wrong"
         ]
     );
     let printed = |place: &str| row(&found, place).printed.unwrap();
@@ -677,7 +682,7 @@ fn lists_are_read_as_one_writes_them() {
     let list = |names: &[&str]| words::list(names.iter().copied());
     assert_eq!([list(&[]), list(&["a"]), list(&["a", "b"])], ["", "a", "a and b"]);
     assert_eq!(list(&["a", "b", "c"]), "a, b and c");
-    assert_eq!(words::not_there(Some("iops")), "its metric there is iops");
+    assert_eq!(words::not_there(Some("iops")), "the metric on that platform is iops");
 }
 
 #[test]
@@ -686,7 +691,7 @@ fn a_table_of_two_rows_a_place_has_two_trials_and_no_interval() {
     let found = compared(&[table(text)]);
     let new = row(&found, "new");
     assert_eq!((new.n, new.percent_interval(), verdict(&found, "new")), (2, None, None));
-    assert!(found.comparisons[0].text.contains("Too few trials for a CI and a verdict: run 3"));
+    assert!(found.comparisons[0].text.contains("Too few trials for a CI and a verdict; run"));
     assert!((new.value.unwrap() - (5.0_f64 * 5.1).sqrt()).abs() < 1e-9, "the geometric mean");
     let three =
         compared(&[table("place,seconds\nold,10\nold,10.2\nold,10.1\nnew,5\nnew,5.1\nnew,5.05\n")]);

@@ -41,16 +41,16 @@ pub(super) fn no_number(cell: &Cell) -> String {
     let why = cell.trials.iter().find_map(|trial| trial.reason.clone());
     let all = cell.trials.len();
     match why {
-        Some(why) => format!("none of {} counts: {why}", counted(all, "trial")),
-        None => format!("none of {} counts", counted(all, "trial")),
+        Some(why) => format!("none of {} is valid: {why}", counted(all, "trial")),
+        None => format!("none of {} is valid", counted(all, "trial")),
     }
 }
 
 /// Why a place that did not run a workload has no number of it.
 pub(super) fn not_there(another: Option<&str>) -> String {
     match another {
-        Some(metric) => format!("its metric there is {metric}"),
-        None => "it did not run there".to_owned(),
+        Some(metric) => format!("the metric on that platform is {metric}"),
+        None => "the workload did not run on that platform".to_owned(),
     }
 }
 
@@ -87,17 +87,19 @@ fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
 pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
     let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed(found) else {
-        return format!("{what}: {name} and {base} have no ratio.");
+        return format!("{what}: no ratio between {name} and {base}.");
     };
     let [percent, low, high] = percents(percent, ends);
     let has = format!("{what}: {name} has {percent}% of the speed of {base}");
     if place.is_emulated() {
         let interval = ends.map(|_| format!(" (95% CI {low} to {high})"));
         let interval = interval.unwrap_or_default();
-        return format!("{has}{interval}. It is emulated, so it gets no verdict.");
+        return format!("{has}{interval}. No verdict, because {name} is emulated.");
     }
     if ends.is_none() {
-        return format!("{has}. Too few trials for a CI and a verdict: run 3 per platform.");
+        return format!(
+            "{has}. Too few trials for a CI and a verdict; run at least 3 per platform."
+        );
     }
     if let Some((loss, gain)) = found.min_detectable_ratios.map(|seen| speeds(found.better, seen)) {
         return format!(
@@ -110,12 +112,12 @@ pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], ar
         Some(Verdict::Worse) => format!("this suggests that {name} is slower"),
         Some(Verdict::Equivalent) => {
             let margin = show::percent(100.0 * found.margin.unwrap_or_default());
-            format!("this suggests that they are equivalent within {margin}")
+            format!("this suggests equivalence within {margin}")
         }
         Some(Verdict::Inconclusive) => "the difference is inconclusive".to_owned(),
         None => "there is no verdict".to_owned(),
     };
-    format!("{has} (95% CI {low} to {high}). Across machines, {says}.")
+    format!("{has} (95% CI {low} to {high}). Because the machines differ, {says}.")
 }
 
 /// Sentences up to which each comparison has its own.
@@ -165,7 +167,7 @@ fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<
     let what = work(&first.workload, &first.configuration);
     let [most, least] = [told(first), told(last)];
     let text = format!(
-        "{what}: compared with {base}, {} has {most}% of the speed and {} {least}%, with the others in between; {}.",
+        "{what}: relative to {base}, {} is fastest with {most}% of the speed and {} is slowest with {least}%; {}.",
         first.platform,
         last.platform,
         verdicts(&comparisons.iter().collect::<Vec<_>>())
@@ -190,13 +192,10 @@ fn one_place(
         let percent = &percents(row.percent.unwrap_or_default(), row.percent_interval())[0];
         format!("{percent}% ({})", work(&row.workload, &row.configuration))
     };
-    let range = if own.len() == 1 {
-        told(least)
-    } else {
-        format!("from {} to {}", told(least), told(most))
-    };
+    let range =
+        if own.len() == 1 { told(least) } else { format!("{} to {}", told(least), told(most)) };
     let end = if place.is_emulated() {
-        "it is emulated, so it gets no verdict".to_owned()
+        "no verdict, because the platform is emulated".to_owned()
     } else {
         let ids: Vec<&String> = own.iter().filter_map(|row| row.comparison.as_ref()).collect();
         let own = comparisons.iter().filter(|found| ids.contains(&&found.id));
@@ -222,13 +221,13 @@ fn verdicts(found: &[&Comparison]) -> String {
         (own > 0).then(|| format!("{own} {words}"))
     };
     let told = [
-        of(Some(Verdict::Worse), "suggest slower"),
-        of(Some(Verdict::Better), "suggest faster"),
-        of(Some(Verdict::Equivalent), "suggest equivalent"),
+        of(Some(Verdict::Worse), "slower"),
+        of(Some(Verdict::Better), "faster"),
+        of(Some(Verdict::Equivalent), "equivalent"),
         of(Some(Verdict::Inconclusive), "inconclusive"),
-        (few > 0).then(|| format!("{few} are inconclusive")),
+        (few > 0).then(|| format!("{few} inconclusive (too few results)")),
         of(None, "without a verdict"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
-    format!("of {all} across machines, {}", told.join(", "))
+    format!("{all} comparisons across machines (suggestive only): {}", told.join(", "))
 }

@@ -56,7 +56,7 @@ pub(super) fn level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedL
 pub(super) fn under_way(answer: &RaceAnswer, (pass, passes): (u32, u32)) -> String {
     let settings = answer.entries.len();
     let complete = pass.saturating_sub(1);
-    let verb = if answer.end.is_some() { "ended in its screen" } else { "has not begun" };
+    let verb = if answer.end.is_some() { "ended during the screen" } else { "has not begun" };
     format!(
         "The race among {settings} configurations {verb}: {complete} of {passes} passes are complete."
     )
@@ -72,11 +72,11 @@ fn words(answer: &ScreenAnswer) -> String {
     let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.eliminated).collect();
     if left.is_empty() {
         return if told {
-            format!("{before}: none was behind (95% confidence), so all entered the race.")
+            format!("{before}: none was worse (95% confidence), so all entered the race.")
         } else {
             format!(
-                "A screen of {} first found no significant difference between the levels of its factors: all \
-                 configurations entered the race.",
+                "A screen of {} first found no significant difference between factor levels, so all configurations \
+                 entered the race.",
                 plural(answer.trials, "trial")
             )
         };
@@ -89,8 +89,8 @@ fn words(answer: &ScreenAnswer) -> String {
     }
     let settings = plural(answer.settings, "configuration");
     format!(
-        "{before} (simultaneous 95% confidence), and {} left with {settings}: {}. The screen ignores interactions: \
-         the race omits configurations that are good only with one of these levels.",
+        "{before} (simultaneous 95% confidence) and eliminated {} with {settings}: {}. The screen ignores \
+         interactions, so the race omits any configuration that is good only with one of these levels.",
         plural(left.len(), "level"),
         names.join(", ")
     )

@@ -16,7 +16,7 @@ const LAPTOP_DISK: f64 = 90.0;
 /// What is called much slower than a laptop disk, as a share of it.
 const MUCH_SLOWER: f64 = 0.5;
 
-/// Ratio within which a rate is "about what a laptop disk manages".
+/// Ratio within which a rate is "about what a laptop disk reaches".
 const LIKE: f64 = 1.25;
 
 /// Ratio from which on a laptop disk is no yardstick any more.
@@ -104,33 +104,33 @@ fn random(told: &Told<'_>, noun: &str) -> Option<String> {
 }
 
 fn per_second(value: f64) -> String {
-    format!("{} per second", show::per_second(value))
+    format!("{} IOPS", show::per_second(value))
 }
 
 fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     let disk = show::per_second(LAPTOP_DISK);
     let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
     let Some([low, high]) = told.ratios(LAPTOP_DISK) else {
-        return format!("{begin}; a 5400 rpm laptop disk manages {disk}.");
+        return format!("{begin}; a 5400 rpm laptop disk reaches {disk}.");
     };
     // What to do is not told from a number that something speaks against.
     let advice = |text: String| if told.is_trusted() { text } else { String::new() };
     if high < MUCH_SLOWER {
-        let advice = advice(format!(": do not run an operating system from this {noun}"));
-        format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
+        let advice = advice(format!(". Do not run an operating system from this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk reaches {disk}{advice}.")
     } else if high < 1.0 / LIKE {
-        let advice = advice(format!(": an operating system will feel slow on this {noun}"));
-        format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
+        let advice = advice(format!(". An operating system will feel slow on this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk reaches {disk}{advice}.")
     } else if low >= 1.0 / LIKE && high <= LIKE {
-        format!("{begin}, about what a 5400 rpm laptop disk manages ({disk}).")
+        format!("{begin}, about as many as a 5400 rpm laptop disk ({disk}).")
     } else if low > FAR_BEYOND {
-        format!("{begin}, one after another (a 5400 rpm laptop disk: {disk}).")
+        format!("{begin} at queue depth 1; a 5400 rpm laptop disk reaches {disk}.")
     } else if low <= LIKE {
-        format!("{begin}; a 5400 rpm laptop disk manages {disk}.")
+        format!("{begin}; a 5400 rpm laptop disk reaches {disk}.")
     } else {
         let times = times(told.value / LAPTOP_DISK, [low, high]);
         format!(
-            "{begin}, {}{times} times as many as a 5400 rpm laptop disk manages ({disk}).",
+            "{begin}, {}{times} times as many as a 5400 rpm laptop disk ({disk}).",
             told.about()
         )
     }
@@ -158,8 +158,7 @@ fn commits(told: &Told<'_>) -> Option<String> {
     }
     let number = told.number(Usual::Commit, "iops")?;
     Some(format!(
-        "A database or mail server that syncs every commit waits {}{} for each on average: {}, one after \
-         another.",
+        "A database or mail server that syncs every commit waits {}{} per commit on average: {} at queue depth 1.",
         number.about(),
         show::duration(1e9 / number.value),
         number.shown(|value| format!("{} commits per second", show::per_second(value)))

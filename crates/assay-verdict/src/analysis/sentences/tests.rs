@@ -21,7 +21,8 @@ fn card(mut bench: Bench) -> Findings {
 #[test]
 fn one_trial_has_no_spread_and_amounts_need_none() {
     let of = |rates: &[u64]| Bench::new(&["."]).row(0, "random-write-q1", 4096, rates).findings();
-    let single = "No trust rule was triggered, but each number is from one trial, without spread.";
+    let single =
+        "No trust rule was triggered, but each number is from a single trial without a spread.";
     assert_eq!(of(&[95]).summary.last().unwrap(), single);
     assert_eq!(of(&[95, 95]).summary.last().unwrap(), TRUSTED_ONE);
     let mut counted = of(&[95]);
@@ -36,20 +37,19 @@ fn random_writes_against_a_laptop_disk() {
     let found = card(Bench::new(&["."]).row(0, "random-write-q1", 4096, &[19, 19, 19]));
     assert_eq!(
         found.summary[0],
-        "Random 4 KiB writes: 19 per second; a 5400 rpm laptop disk manages 90: do not run an \
-         operating system from this card."
+        "Random 4 KiB writes: 19 IOPS; a 5400 rpm laptop disk reaches 90. Do not run an operating system from this \
+         card."
     );
     for (rate, expected) in [
         (
             60,
-            "Random 4 KiB writes: 60 per second; a 5400 rpm laptop disk manages 90: an operating \
-             system will feel slow on this drive.",
+            "Random 4 KiB writes: 60 IOPS; a 5400 rpm laptop disk reaches 90. An operating system will feel slow on \
+             this drive.",
         ),
-        (95, "Random 4 KiB writes: 95 per second, about what a 5400 rpm laptop disk manages (90)."),
+        (95, "Random 4 KiB writes: 95 IOPS, about as many as a 5400 rpm laptop disk (90)."),
         (
             64_100,
-            "Random 4 KiB writes: 64,100 per second, one after another (a 5400 rpm laptop \
-             disk: 90).",
+            "Random 4 KiB writes: 64,100 IOPS at queue depth 1; a 5400 rpm laptop disk reaches 90.",
         ),
     ] {
         assert_eq!(one("random-write-q1", 4096, rate), [expected, TRUSTED_ONE]);
@@ -62,17 +62,17 @@ fn yardsticks_need_the_whole_interval() {
     let one = |name: &str, size: u32, trials: [u64; 3]| {
         Bench::new(&["."]).row(0, name, size, &trials).findings().summary[0].clone()
     };
-    let plain = "; a 5400 rpm laptop disk manages 90.";
+    let plain = "; a 5400 rpm laptop disk reaches 90.";
     for (trials, expected) in [
-        ([41, 42, 43], "do not run an operating system from this drive."),
-        ([42, 43, 46], "an operating system will feel slow on this drive."),
-        ([68, 69, 70], "an operating system will feel slow on this drive."),
+        ([41, 42, 43], "Do not run an operating system from this drive."),
+        ([42, 43, 46], "An operating system will feel slow on this drive."),
+        ([68, 69, 70], "An operating system will feel slow on this drive."),
         ([68, 69, 72], plain),
-        ([78, 80, 82], "about what a 5400 rpm laptop disk manages (90)."),
+        ([78, 80, 82], "about as many as a 5400 rpm laptop disk (90)."),
         ([95, 110, 120], plain),
-        ([130, 135, 140], "1.5 times as many as a 5400 rpm laptop disk manages (90)."),
-        ([1500, 2000, 2500], "11.5 to 41.1 times as many as a 5400 rpm laptop disk manages (90)."),
-        ([1950, 2000, 2050], "one after another (a 5400 rpm laptop disk: 90)."),
+        ([130, 135, 140], "1.5 times as many as a 5400 rpm laptop disk (90)."),
+        ([1500, 2000, 2500], "11.5 to 41.1 times as many as a 5400 rpm laptop disk (90)."),
+        ([1950, 2000, 2050], "at queue depth 1; a 5400 rpm laptop disk reaches 90."),
         ([1, 3000, 90_000], plain),
     ] {
         let found = one("random-write-q1", 4096, trials);
@@ -108,9 +108,9 @@ fn an_sd_card_is_told_which_classes_it_reaches() {
     let found = card(bench);
     assert_eq!(
         found.summary[0],
-        "By these numbers this card reaches C10 (at least 10 MB/s of linear writing); reaches U3 (at least 30 MB/s of \
-         linear writing); reaches V30 (at least 30 MB/s of linear writing); does not reach A1 (at least 1,500 random \
-         read IOPS and 500 random write IOPS, and 10 MB/s of linear writing)."
+        "By these numbers, this card reaches C10 (at least 10 MB/s of sequential writes); reaches U3 (at least 30 \
+         MB/s of sequential writes); reaches V30 (at least 30 MB/s of sequential writes); does not reach A1 (at least \
+         1,500 random read IOPS and 500 random write IOPS, and 10 MB/s of sequential writes)."
     );
     let drive = Bench::new(&["."]).row(0, "sequential-write", 1 << 20, &[33, 33, 33]).findings();
     assert!(!drive.summary.concat().contains("V30"), "{:?}", drive.summary);
@@ -120,8 +120,7 @@ fn an_sd_card_is_told_which_classes_it_reaches() {
 fn reads_stand_in_where_nothing_may_be_written() {
     assert_eq!(
         one("random-read-q1", 4096, 1440)[0],
-        "Random 4 KiB reads: 1,440 per second, 16 times as many as a 5400 rpm laptop disk manages \
-         (90)."
+        "Random 4 KiB reads: 1,440 IOPS, 16 times as many as a 5400 rpm laptop disk (90)."
     );
 }
 
@@ -129,8 +128,8 @@ fn reads_stand_in_where_nothing_may_be_written() {
 fn what_a_commit_costs() {
     assert_eq!(
         one("sync-write", 4096, 110)[0],
-        "A database or mail server that syncs every commit waits 9.09 ms for each on average: \
-         110 commits per second, one after another."
+        "A database or mail server that syncs every commit waits 9.09 ms per commit on average: 110 commits per second \
+         at queue depth 1."
     );
 }
 
@@ -189,8 +188,8 @@ fn an_emulated_machine_is_told_first_and_held_against_nothing() {
     assert_eq!(
         bench.findings().summary,
         [
-            "Emulated: QEMU TCG executed the instructions instead of a CPU. Times and rates describe the emulator, \
-             not hardware.",
+            "Emulated: QEMU TCG, not a CPU, executed the instructions. Times and rates describe the emulator, not \
+             hardware.",
             "Both rows are suspect."
         ]
     );
@@ -202,16 +201,16 @@ fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_it
     let told = |bench: Bench| bench.findings().summary[0].clone();
     assert_eq!(
         told(slow(&[20, 20, 20])),
-        "Random 4 KiB writes: 20 per second; a 5400 rpm laptop disk manages 90: do not run an operating \
-         system from this drive."
+        "Random 4 KiB writes: 20 IOPS; a 5400 rpm laptop disk reaches 90. Do not run an operating system from this \
+         drive."
     );
     assert_eq!(
         slow(&[20, 20, 20]).each(|trial| testing::processors(trial).steal = 50).findings().summary
             [1],
-        "Random 4 KiB writes: about 20 per second (suspect); a 5400 rpm laptop disk manages 90."
+        "Random 4 KiB writes: about 20 IOPS (suspect); a 5400 rpm laptop disk reaches 90."
     );
     let wide = told(slow(&[10, 20, 28]));
-    assert!(wide.starts_with("Random 4 KiB writes: 17.8 per second (95% CI 4."), "{wide}");
+    assert!(wide.starts_with("Random 4 KiB writes: 17.8 IOPS (95% CI 4."), "{wide}");
     // What a page calls wide is never said alone, and the row of it says so too.
     let found = slow(&[17, 20, 23]).findings();
     assert!(found.summary[0].contains(" (95% CI 13.6 "), "{:?}", found.summary);
@@ -231,8 +230,7 @@ fn suspect_numbers_say_so() {
         found.summary,
         [
             "Disturbed: the hypervisor ran other VMs on the CPUs, in 3 of 3 trials. Stop other load and measure again.",
-            "Random 4 KiB writes: about 9,000 per second (suspect), one after another (a 5400 rpm laptop disk: \
-             90).",
+            "Random 4 KiB writes: about 9,000 IOPS (suspect) at queue depth 1; a 5400 rpm laptop disk reaches 90.",
             "The row is suspect.",
         ]
     );
@@ -251,8 +249,8 @@ fn invalid_numbers_are_told_to_be_invalid_and_nothing_else() {
         found.summary,
         [
             "random-read-q1 and sequential-read are invalid: they measure memory, not the drive.",
-            "A database or mail server that syncs every commit waits 5 ms for each on average: \
-             200 commits per second, one after another.",
+            "A database or mail server that syncs every commit waits 5 ms per commit on average: 200 commits per second \
+             at queue depth 1.",
             "Of 3 rows: 1 trusted, 2 invalid.",
         ]
     );

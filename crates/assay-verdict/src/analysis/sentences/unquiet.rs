@@ -25,8 +25,7 @@ pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<String> 
         .filter(|(rule, _)| speaks(rule))
         .map(|(_, words)| (*words).to_owned())
         .collect();
-    let told =
-        if told.is_empty() { "something disturbed it".to_owned() } else { super::listed(&told) };
+    let told = if told.is_empty() { "unknown cause".to_owned() } else { super::listed(&told) };
     let more = needed.map(|count| format!(", or run more replicates (--replicates {count})"));
     Some(format!(
         "Disturbed: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",

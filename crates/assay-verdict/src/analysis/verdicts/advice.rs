@@ -76,7 +76,7 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
     }
     for bad in against(&contrasts, &torn) {
         let ids = bad.iter().flat_map(Bad::ids).cloned().collect();
-        advice.push(told(words::against(&bad), "", ids, AdviceKind::Against));
+        advice.push(told(words::against(&bad), "", ids, AdviceKind::Avoid));
     }
     for trade in &trades {
         let ids = trade.iter().map(|one| one.id.clone()).collect();

@@ -45,7 +45,7 @@ fn a_difference_within_the_noise_floor_advises_nothing() {
     }
     // Beyond it there is something to say.
     let found = advised(&scaled(0.5), Some(&scaled(1.06)), |_| {});
-    assert_eq!(kinds(&found), [AdviceKind::Against]);
+    assert_eq!(kinds(&found), [AdviceKind::Avoid]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn other_work_is_neither_advised_nor_advised_against() {
         renamed(&mut study.measured.design.baseline);
         study.measured.series.iter_mut().for_each(|series| renamed(&mut series.arm));
     };
-    for (values, kind) in [(scaled(0.5), AdviceKind::Against), (scaled(2.0), AdviceKind::Use)] {
+    for (values, kind) in [(scaled(0.5), AdviceKind::Avoid), (scaled(2.0), AdviceKind::Use)] {
         assert!(kinds(&advised(&values, None, |_| {})).contains(&kind));
         let found = advised(&values, None, mix);
         assert_eq!(kinds(&found), []);
@@ -70,7 +70,7 @@ fn other_work_is_neither_advised_nor_advised_against() {
 #[test]
 fn against_is_what_is_worse_by_more_than_the_margin() {
     let slow = scaled(0.93);
-    assert_eq!(kinds(&advised(&slow, None, |_| {})), [AdviceKind::Against]);
+    assert_eq!(kinds(&advised(&slow, None, |_| {})), [AdviceKind::Avoid]);
     let wide = |study: &mut Study| study.measured.design.margin = Some(0.1);
     assert_eq!(kinds(&advised(&slow, None, wide)), []);
 }
@@ -114,7 +114,7 @@ fn a_level_is_advised_against_where_it_is_worse_everywhere() {
         let worse: Vec<String> = found
             .advice
             .iter()
-            .filter(|one| one.kind == AdviceKind::Against)
+            .filter(|one| one.kind == AdviceKind::Avoid)
             .flat_map(|one| one.evidence.clone())
             .collect();
         worse
@@ -152,20 +152,20 @@ fn of_arms_that_do_as_much_the_smallest_is_advised() {
     let found = queues([0.5, 0.995, 1.0], Some([100.0, 390.0, 499.0]));
     let text = used(&found);
     assert!(text.starts_with("work: use setting 8 (candidate)"), "{text}");
-    let tail = "; it does not differ from setting 16 beyond the margin, with a p99 of 392 us against 501 us.";
+    let tail = "; the difference from setting 16 is within the margin, with a p99 of 392 us instead of 501 us.";
     assert!(text.ends_with(tail), "{text}");
     assert_eq!(found.advice[0].evidence, ["work:iops:setting=8"]);
     // A tail that is not surely shorter is not told.
     let text = used(&queues([0.5, 0.995, 1.0], Some([100.0, 499.0, 499.0])));
-    assert!(text.ends_with("; it does not differ from setting 16 beyond the margin."), "{text}");
+    assert!(text.ends_with("; the difference from setting 16 is within the margin."), "{text}");
 }
 
 #[test]
 fn a_smaller_level_that_does_less_is_not_advised() {
     let text = used(&queues([0.5, 0.9, 1.0], None));
     assert!(text.starts_with("work: use setting 16, the largest tried,"), "{text}");
-    assert!(!text.contains("does not differ"), "{text}");
+    assert!(!text.contains("difference"), "{text}");
     // A larger one that does as much as the best is no reason either.
     let text = used(&queues([0.5, 1.0, 0.995], None));
-    assert!(text.starts_with("work: use setting 8") && !text.contains("does not differ"), "{text}");
+    assert!(text.starts_with("work: use setting 8") && !text.contains("difference"), "{text}");
 }

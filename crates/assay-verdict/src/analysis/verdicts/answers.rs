@@ -119,7 +119,7 @@ pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static s
     let own: Vec<&Series> = series.iter().filter(own).collect();
     let trials = || {
         let all = own.iter().flat_map(|one| &one.trials);
-        all.filter(|trial| trial.status != Status::LeadIn)
+        all.filter(|trial| trial.status != Status::Warmup)
     };
     let all = |status: Status| trials().all(|trial| trial.status == status);
     match () {

@@ -202,7 +202,7 @@ impl<'a> Runs<'a> {
 
     /// Trials that were started and not left out by design, and those of them that failed.
     pub fn started_and_failed(&self) -> (u64, u64) {
-        let started = self.trials.iter().filter(|trial| trial.status != Status::LeadIn);
+        let started = self.trials.iter().filter(|trial| trial.status != Status::Warmup);
         let failed = started.clone().filter(|trial| trial.status == Status::Failed);
         (started.count() as u64, failed.count() as u64)
     }
@@ -214,7 +214,7 @@ fn run(trial: &CellTrial, scale: Scale) -> Option<Run> {
     let disturbed = match trial.status {
         Status::Ok => false,
         Status::Disturbed => true,
-        Status::Failed | Status::LeadIn => return None,
+        Status::Failed | Status::Warmup => return None,
     };
     let value = trial.value?;
     let level = match scale {

@@ -192,7 +192,7 @@ fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     let (mut arms, mut at) = (BTreeMap::new(), HashMap::new());
     for question in questions {
         for runs in question.arms.iter().chain(&question.control) {
-            let lead_in = |trial: &CellTrial| trial.status == Status::LeadIn;
+            let lead_in = |trial: &CellTrial| trial.status == Status::Warmup;
             let placed = runs.trials.iter().filter_map(|one| Some((one.order?, lead_in(one))));
             let next = arms.len();
             let number = *arms.entry(runs.arm).or_insert(next);

@@ -15,13 +15,13 @@ use super::{is_gated, words};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-load",
-    summary: "the load of two levels differed and may explain the difference",
+    summary: "the load differed between two levels and may explain the difference",
     text: "Applies to live workloads (`observe`), to each request class separately. Assay compares the served rates \
-           (requests and bytes per second) between the levels like latency: in pairs, with simultaneous CIs for all \
+           (requests and bytes per second) between the levels like latency: paired, with simultaneous 95% CIs for all \
            comparisons of the workload. Better latency with a significantly lower rate, or worse latency with a \
-           significantly higher one, gets no verdict: fewer requests complete sooner. Better latency with a rate that \
-           is not lower remains: as much work or more, done sooner. So does worse latency with a rate that is not \
-           higher. Equivalence needs equal rates. A rate whose CI is within the margin of the baseline's is equal.",
+           significantly higher one, gets no verdict, because fewer requests complete sooner. Better latency with a \
+           rate that is not lower keeps its verdict, as does worse latency with a rate that is not higher. \
+           Equivalence requires equal rates: the CI of the rate ratio is within the margin.",
 };
 
 /// Rates at which a class is served.
@@ -177,7 +177,7 @@ pub(super) fn checks(found: &[Comparison]) -> Vec<Check> {
 #[cfg(test)]
 mod tests {
     use assay_base::quantity::Better;
-    use assay_kinds::work::observe::metrics::ARRIVALS;
+    use assay_kinds::work::production::metrics::ARRIVALS;
     use assay_study::findings::Findings;
     use assay_study::findings::answers::Claim;
     use assay_study::findings::gate::{GateAnswer, GateEnd};

@@ -106,7 +106,7 @@ fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Serie
     });
     let seen: Vec<Seen> = seen.collect();
     let judged = bracket::judge(&seen, per_s, limit.below_ns() as f64);
-    let fails = judged.standing == Standing::Fails;
+    let fails = judged.standing == Standing::Exceeds;
     let both = [percentiles, done].into_iter().flatten();
     let trust = both.filter_map(|one| trust(one, fails)).max();
     // Numbers that are not what they say they are hold nothing and fail nothing.
@@ -114,7 +114,7 @@ fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Serie
     let whole = |ns: f64| ns.round() as u64;
     Rate {
         rate: arm.get(RATE).cloned().unwrap_or_default(),
-        outcome: if is_sound { judged.standing } else { Standing::Between },
+        outcome: if is_sound { judged.standing } else { Standing::Inconclusive },
         trials: seen.len(),
         late: seen.iter().filter(|one| one.is_late(per_s)).count(),
         mean_ns: judged.middle_ns.map(whole),

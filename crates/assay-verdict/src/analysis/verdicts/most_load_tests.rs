@@ -92,27 +92,27 @@ fn a_rate_that_fell_behind_fails_by_name() {
     rates[1] = (4000.0, 0.1, 0.5);
     let answer = answered(study(&rates));
     let load = load(&answer);
-    assert_eq!(load.rates[1].outcome, Standing::Fails);
+    assert_eq!(load.rates[1].outcome, Standing::Exceeds);
     assert_eq!(load.max_passing_rate.as_deref(), Some("3000/s"));
-    assert!(answer.reasons[1].contains("6 of 6 trials could not issue their operations on time"));
+    assert!(answer.reasons[1].contains("6 of 6 trials issued operations too late"));
     // What holds above it is no rate up to which all hold, and what fails below it fails alone.
     assert_eq!(load.min_failing_rate.as_deref(), Some("4800/s"));
-    assert!(!answer.reasons[0].contains("on time"));
+    assert!(!answer.reasons[0].contains("too late"));
 }
 
 #[test]
 fn one_side_alone_is_said_so() {
     let answer = answered(study(&CURVE[..2]));
-    assert!(answer.answer.contains("fails at no rate tried; the highest was 4,000/s"));
+    assert!(answer.answer.contains("no tested rate fails (highest: 4,000/s"));
     assert_eq!((answer.verdict, load(&answer).min_failing_rate.as_ref()), (Claim::Supported, None));
     let answer = answered(study(&CURVE[3..]));
-    assert!(answer.answer.contains("passes at no rate tried, the lowest was 4,800/s"));
+    assert!(answer.answer.contains("no tested rate passes (lowest: 4,800/s"));
     assert_eq!(
         (answer.verdict, load(&answer).max_passing_rate.as_ref()),
         (Claim::Contradicted, None)
     );
     let answer = answered(study(&CURVE[2..3]));
-    assert!(answer.answer.contains("inconclusive at all rates tried"), "{}", answer.answer);
+    assert!(answer.answer.contains("inconclusive at all tested rates"), "{}", answer.answer);
     assert_eq!(answer.verdict, Claim::NotShown);
     let answer = answered(study(&[]));
     assert_eq!(answer.verdict, Claim::NoData);
@@ -126,7 +126,7 @@ fn trials_that_do_not_count_decide_nothing() {
     }
     let answer = answered(few);
     let rate = &load(&answer).rates[1];
-    assert_eq!((rate.outcome, rate.trials, rate.bounds_ns), (Standing::Between, 2, None));
+    assert_eq!((rate.outcome, rate.trials, rate.bounds_ns), (Standing::Inconclusive, 2, None));
     assert_eq!(load(&answer).max_passing_rate.as_deref(), Some("3000/s"));
 }
 

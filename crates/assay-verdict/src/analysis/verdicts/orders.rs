@@ -148,8 +148,8 @@ mod tests {
         let found = study([1.0 / 1.03, 1.0 / 1.44], HALF).findings();
         let one = &found.comparisons[0];
         assert_eq!((one.verdict, told(&found)), (Some(Verdict::Inconclusive), true));
-        assert!(one.text.contains("no verdict: 0.96"), "{}", one.text);
-        assert!(one.text.contains("where it ran second (3 replicates; p"), "{}", one.text);
+        assert!(one.text.contains("no verdict: ratio 0.96"), "{}", one.text);
+        assert!(one.text.contains("when run second (3 replicates; p"), "{}", one.text);
         assert!(found.advice.is_empty(), "{:?}", found.advice);
         assert!(found.checks.iter().any(|check| check.name == "carry-over"), "{:?}", found.checks);
     }
@@ -161,7 +161,7 @@ mod tests {
         assert!(!found.advice.is_empty());
         assert!(found.checks.iter().all(|check| check.name != "carry-over"));
         let text = super::super::words::NO_DRIFT;
-        let seen = "an effect of the order below ";
+        let seen = "an order effect below ";
         let says = |check: &Check| check.text.starts_with(text) && check.text.contains(seen);
         assert!(found.checks.iter().any(says), "{:?}", found.checks);
     }
@@ -184,8 +184,8 @@ mod tests {
         };
         let (quiet, noisy) = (missed(1.0, LeadIn::Half), missed(3.0, LeadIn::Half));
         assert!(share(&noisy) > 2.0 * share(&quiet), "{quiet} {noisy}");
-        assert!(quiet.ends_with("warmup_trial = \"whole\" lengthens the warm-ups"), "{quiet}");
-        assert!(missed(1.0, LeadIn::Whole).contains("longer rests"));
+        assert!(quiet.ends_with("set warmup_trial = \"whole\" for longer warm-ups"), "{quiet}");
+        assert!(missed(1.0, LeadIn::Full).contains("longer rests"));
     }
 
     #[test]
@@ -207,6 +207,6 @@ mod tests {
         assert_eq!(asked([0.8, 0.8]).verdict, Claim::Supported);
         let found = asked([1.0 / 1.03, 1.0 / 1.44]);
         assert_eq!(found.verdict, Claim::NotShown);
-        assert!(found.reasons[0].contains("ran second"), "{found:?}");
+        assert!(found.reasons[0].contains("when run second"), "{found:?}");
     }
 }

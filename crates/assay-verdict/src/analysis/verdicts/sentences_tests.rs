@@ -31,8 +31,8 @@ fn what_is_unknown_has_no_ratio_in_the_sentence_about_all_rows() {
     );
     assert_eq!(
         told(&[low, high, wide.clone()]),
-        "None of 3 rows differs significantly: new has 0.5 to 1.25 times the value of old; in 1 of them the ratio is \
-         unknown."
+        "None of 3 rows differs significantly: new has 0.5 to 1.25 times the value of old; no ratio for 1 of \
+         them."
     );
     assert_eq!(
         told(&[wide.clone(), wide.clone(), wide]),

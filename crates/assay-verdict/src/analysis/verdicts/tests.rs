@@ -388,8 +388,8 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
             found.comparisons.iter().find(|one| one.configuration == setting).unwrap().verdict;
         (verdict.unwrap(), found.ranks[0].text.clone())
     };
-    let head = "work: setting a is best of 5 by IOPS";
-    let end = "setting b does not differ significantly";
+    let head = "work: setting a is the best of 5 configurations in IOPS";
+    let end = "no significant difference from setting b";
     let (verdict, text) = told(0.0385);
     assert_eq!(verdict, Verdict::Worse);
     assert_eq!(text, format!("{head}; {end} (all pairs, simultaneous 95% CIs)."));
@@ -398,7 +398,10 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
     assert_eq!(text, format!("{head}; {end}."));
     let (verdict, text) = told(0.06);
     assert_eq!(verdict, Verdict::Worse);
-    assert_eq!(text, format!("{head}, significantly better than every other."));
+    assert_eq!(
+        text,
+        format!("{head}, significantly better than each of the others (95% confidence).")
+    );
 }
 
 /// A trial of one arm and its repeat belong together: the repeat of one is never set against the
@@ -447,7 +450,7 @@ fn a_mean_is_the_same_wherever_the_page_tells_it() {
             series.trials[2].status = Status::Disturbed;
         }
         let mut lead_in = trial(3, 50, 40.0);
-        lead_in.status = Status::LeadIn;
+        lead_in.status = Status::Warmup;
         let mut again = trial(6, 30 + place as u32, 200.0);
         again.repeats = Some(Repeats { replicate: 3, order: 1 });
         series.trials.extend([lead_in, again]);

@@ -99,7 +99,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         let line = self.line(bound, margin);
         let levels = self.against(best.best, bound);
         let shape = match &line {
-            Some(_) => Shape::Line,
+            Some(_) => Shape::Linear,
             None if levels.iter().any(|level| level.is_surely_behind(margin)) => Shape::Peak,
             None => return None,
         };
@@ -197,8 +197,8 @@ impl<'q, 'a> Curve<'q, 'a> {
         );
         trend.near = Some([from, to].map(|at| self.levels[at]));
         let (shape, knee, ends) = match (from == 0, to == last) {
-            (false, true) if from < last => (Shape::LevelsOff, from, [could[0], surely[0]]),
-            (true, false) if to > 0 => (Shape::HoldsUpTo, to, [surely[1], could[1]]),
+            (false, true) if from < last => (Shape::Saturates, from, [could[0], surely[0]]),
+            (true, false) if to > 0 => (Shape::FlatUpTo, to, [surely[1], could[1]]),
             _ => return,
         };
         trend.shape = shape;

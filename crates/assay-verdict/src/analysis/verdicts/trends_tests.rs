@@ -29,7 +29,7 @@ fn told(found: &Findings) -> Option<&Trend> {
 fn a_line_is_told_by_its_slope() {
     let found = study(&[100.0, 110.0, 121.0, 133.1]).findings();
     let trend = told(&found).unwrap();
-    assert_eq!((trend.shape, trend.knee), (Shape::Line, None));
+    assert_eq!((trend.shape, trend.knee), (Shape::Linear, None));
     assert!((trend.slope.unwrap().exp2() - 1.1).abs() < 0.01);
     assert!(trend.text.contains("doubling setting multiplies IOPS by 1.1"), "{}", trend.text);
 }
@@ -38,9 +38,9 @@ fn a_line_is_told_by_its_slope() {
 fn what_levels_off_is_told_by_its_knee() {
     let found = study(&[100.0, 200.0, 400.0, 401.0, 399.0]).findings();
     let trend = told(&found).unwrap();
-    assert_eq!((trend.shape, trend.slope, trend.ci95), (Shape::LevelsOff, None, None));
+    assert_eq!((trend.shape, trend.slope, trend.ci95), (Shape::Saturates, None, None));
     assert_eq!((trend.knee, trend.knee_range.unwrap()[0]), (Some(4.0), 4.0));
-    assert!(trend.text.contains("from 4 on"), "{}", trend.text);
+    assert!(trend.text.contains("of that value from 4 "), "{}", trend.text);
     assert!(!trend.text.contains("doubling"), "{}", trend.text);
 }
 
@@ -52,7 +52,7 @@ fn what_holds_up_to_a_level_is_told_by_its_knee() {
     }
     let found = lower.findings();
     let trend = told(&found).unwrap();
-    assert_eq!((trend.shape, trend.knee), (Shape::HoldsUpTo, Some(2.0)));
+    assert_eq!((trend.shape, trend.knee), (Shape::FlatUpTo, Some(2.0)));
     assert!(trend.text.contains("up to 2"), "{}", trend.text);
 }
 

@@ -32,10 +32,10 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
             "no verdict: the configurations ran in sequence, so drift could explain the difference",
         ),
         Order::Unknown => Some(
-            "no verdict: the order of the trials is not known, so drift could explain the difference",
+            "no verdict: the order of the trials is unknown, so drift could explain the difference",
         ),
         Order::Recorded => Some(
-            "no verdict: nobody randomized the order, so another change at the same time could explain the difference",
+            "no verdict: the order was not randomized, so a simultaneous change could explain the difference",
         ),
         Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
     }
@@ -67,22 +67,18 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let Some(amount) = amount(found) else {
         return match found.n {
             n if found.kind == Kind::Unpaired => {
-                let few = counted(n, "number");
+                let few = counted(n, "value");
                 format!(
-                    "{arm} and {base}: too few trials; one has {few}, and a comparison needs 3."
+                    "{arm} and {base}: too few trials ({few} on one side; a comparison needs 3)."
                 )
             }
-            0 => format!("{arm} and {base} have no complete and undisturbed pair: inconclusive."),
-            n => {
-                format!("{arm} and {base} have {}: inconclusive, a CI needs 3.", counted(n, "pair"))
-            }
+            0 => format!("{arm} and {base}: inconclusive (no complete, undisturbed pair)."),
+            n => format!("{arm} and {base}: inconclusive ({}; a CI needs 3).", counted(n, "pair")),
         };
     };
     let interval = interval(found, design);
     let plain = match found.difference {
-        None if found.cannot_tell() => {
-            format!("{arm} and {base}: the comparison cannot be determined")
-        }
+        None if found.cannot_tell() => format!("{arm} and {base}: the CI is too wide"),
         _ => format!("{arm} against {base}: {amount}"),
     };
     match found.verdict {
@@ -101,9 +97,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
             let told = one_sided(found).unwrap_or(interval);
             format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
         }
-        Some(Verdict::Inconclusive) => {
-            format!("{plain}{interval}: inconclusive{}.", needed(found))
-        }
+        Some(Verdict::Inconclusive) => format!("{plain}{interval}: inconclusive{}.", needed(found)),
     }
 }
 
@@ -122,7 +116,7 @@ pub(super) fn amount(found: &Comparison) -> Option<String> {
 }
 
 /// The ends of the interval that the verdict is read from.
-pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
+fn ends(found: &Comparison) -> Option<[String; 2]> {
     match (&found.difference, found.ratio) {
         (Some(difference), _) => {
             let ends = difference.ci95_simultaneous.or(difference.ci95)?;
@@ -136,12 +130,12 @@ pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
 }
 
 /// Returns the evidence of a comparison in brackets: ` (ratio 1.68, 95% CI 1.41-1.99, n = 6)`.
-fn interval(found: &Comparison, design: &Design) -> String {
+pub(super) fn interval(found: &Comparison, design: &Design) -> String {
     let unpaired = if found.kind == Kind::Unpaired { ", unpaired" } else { "" };
     let name = match design.stopping {
         Stopping::Fixed | Stopping::Race { .. } => "95% CI",
-        Stopping::Looks { .. } => "95% CI over all interim analyses",
-        Stopping::Open { .. } => "95% CI at any stop",
+        Stopping::Looks { .. } => "95% CI adjusted for interim analyses",
+        Stopping::Open { .. } => "95% CI valid at any stop",
     };
     let n = found.n;
     match (ends(found), found.ratio) {
@@ -227,12 +221,12 @@ pub(super) const UNORDERED_STUDY: &str =
     "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 
 /// What takes the verdicts away where nothing was tried, only recorded.
-pub(super) const RECORDED_STUDY: &str = "this is observational data in time order: a difference between groups does \
-     not show a cause, so Assay gives no verdict";
+pub(super) const RECORDED_STUDY: &str = "the data are observational, in time order: a difference between groups does \
+                                         not show a cause, so Assay gives no verdict";
 
 /// Where every arm had its own time.
 pub(super) const NO_DRIFT_SEQUENTIAL: &str =
-    "drift and carry-over cannot be detected, because each configuration ran in its own period";
+    "drift and carry-over are not detectable, because each configuration ran in a separate period";
 
 /// Invalid arms, which are compared with nothing.
 pub(super) fn left_out(arms: usize) -> String {
@@ -288,8 +282,8 @@ pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) ->
 /// The same for the whole study.
 pub(super) fn carried_between(workload: &str, p: f64) -> String {
     format!(
-        "{workload}: the order of the two configurations changes their difference ({}), so one affects the other and \
-         there is no verdict; longer rests or fresh conditions before each trial may help",
+        "{workload}: the difference depends on the order of the two configurations ({}), so one affects the other, and \
+         Assay gives no verdict; longer rests or recreating conditions before each trial may help",
         p_words(p)
     )
 }
@@ -307,38 +301,38 @@ pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
 /// How large a carry-over may have been all the same, and what guards against it. Of two arms in random order the
 /// effect of their order is looked for.
 pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
-    let what = if of_orders { "an effect of the order" } else { "a carry-over" };
+    let what = if of_orders { "an order effect" } else { "a carry-over effect" };
     let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
-        "warmup_trial = \"whole\" lengthens the warm-ups"
+        "set warmup_trial = \"whole\" for longer warm-ups"
     } else {
-        "longer rests or fresh conditions before each trial reduce carry-over"
+        "use longer rests or recreate conditions before each trial"
     };
     let size = if effect.is_finite() {
         format!("{what} below {}", percent(effect))
     } else {
         format!("{what} of any size")
     };
-    format!("; {size} was not detectable (80% power): {advice}")
+    format!("; {size} was not detectable (80% power). To reduce carry-over, {advice}")
 }
 
 /// Where two chained arms leave nothing to tell carry-over by.
-pub(super) const TWO_CHAINED: &str = "no drift detected; Assay cannot check for carry-over with two configurations in \
-     chained order, which does not bias the comparison";
+pub(super) const TWO_CHAINED: &str = "no significant drift; with two configurations in chained order, Assay cannot \
+    check for carry-over, but carry-over does not bias the comparison";
 
 /// Where there are too few replicates in one of the two orders.
-pub(super) const TWO_RANDOM: &str = "no drift detected; with two configurations and so few replicates, a carry-over \
-     effect is indistinguishable from their difference";
+pub(super) const TWO_RANDOM: &str = "no significant drift; with two configurations and so few replicates, a \
+     carry-over effect is indistinguishable from the difference between the configurations";
 
 /// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
 pub(super) const NO_DRIFT_ALONE: &str =
-    "no drift detected; Assay could not check for carry-over between trials";
+    "no significant trend (5% level); Assay could not check for carry-over between trials";
 
 /// Where the baseline has too few trials for a line.
 pub(super) const NO_CARRY_OVER_ALONE: &str =
     "no carry-over detected; Assay could not check for drift";
 
 /// Where there are too few trials for either.
-pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over between them";
+pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over";
 
 /// A change of the baseline over the study.
 pub(super) fn drift(
@@ -358,10 +352,10 @@ pub(super) fn drift(
     };
     let end = match order {
         Order::Sequential => "drift alone could explain the differences between configurations",
-        Order::Crd => "the random order turns it into noise, which widens the CIs",
-        Order::Unknown => "its effect on the comparisons is unknown, because the order is unknown",
-        Order::Recorded => "it can bias the differences between groups",
-        Order::Random | Order::Chained | Order::Rcbd => "comparisons within replicates exclude it",
+        Order::Crd => "the random order turns drift into noise, which widens the CIs",
+        Order::Unknown => "the effect on comparisons is unknown, because the order is unknown",
+        Order::Recorded => "drift can bias the differences between groups",
+        Order::Random | Order::Chained | Order::Rcbd => "pairing within replicates cancels drift",
     };
     format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
 }
@@ -369,8 +363,8 @@ pub(super) fn drift(
 /// An arm that changes what its successor measures.
 pub(super) fn carry_over(workload: &str, p: f64) -> String {
     format!(
-        "{workload}: the configuration that ran before a trial changes its result ({}); longer rests or fresh \
-         conditions before each trial may help",
+        "{workload}: the configuration that ran before a trial affects the trial's result ({}); longer rests or \
+         recreating conditions before each trial may help",
         p_words(p)
     )
 }
@@ -379,23 +373,23 @@ pub(super) fn carry_over(workload: &str, p: f64) -> String {
 pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
     let p = p_words(p);
     let head = format!(
-        "{workload}: the first trial of a replicate depends on the configuration that ended the replicate before ({p})"
+        "{workload}: the first trial of a replicate depends on the last configuration of the previous replicate ({p})"
     );
     match lead_in {
         LeadIn::Half => format!(
-            "{head}: the carry-over effect outlasts warm-ups of half a trial; write warmup_trial = \"whole\""
+            "{head}: the carry-over effect outlasts warm-ups of half a trial; set warmup_trial = \"whole\""
         ),
-        LeadIn::Whole => format!(
-            "{head}: the carry-over effect outlasts even whole warm-ups; longer trials, or fresh conditions before \
-             each, may help"
+        LeadIn::Full => format!(
+            "{head}: the carry-over effect outlasts even whole warm-ups; longer trials or recreating conditions may \
+             help"
         ),
-        LeadIn::None => format!("{head}, and no warm-up ran in between: remove lead_in"),
+        LeadIn::None => format!("{head}, and no warm-up ran in between; remove warmup_trial"),
     }
 }
 
 /// A study that runs nothing before its replicates.
-pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no warm-up ran before the replicates (lead_in \
-     = \"none\")";
+pub(super) const UNGUARDED: &str = "nothing reduces carry-over: no warm-up ran before the replicates (warmup_trial = \
+                                    \"none\")";
 
 /// A probability in few digits.
 fn p_words(p: f64) -> String {
@@ -406,7 +400,7 @@ fn p_words(p: f64) -> String {
 pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
     let had = format!(
-        "{} in the second copy, in {} (ratio {ratio}, 95% CI {from}-{to}, n = {})",
+        "{} in the second copy of {} (ratio {ratio}, 95% CI {from}-{to}, n = {})",
         change(&ratio, &floor.metric),
         floor.workload,
         floor.n
@@ -414,15 +408,15 @@ pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     if floor.different {
         let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
         return format!(
-            "A/A control: do not trust differences below {} on this machine: {had}.",
+            "A/A control: do not trust differences below {} on this machine; {had}.",
             percent(most)
         );
     }
     // The word is read at 1% and the interval at 5%: where they part, that is said.
     if low > 1.0 || high < 1.0 {
-        return format!("A/A control: significant at p = 0.05 but not at p = 0.01: {had}.");
+        return format!("A/A control: significant at p = 0.05 but not at p = 0.01; {had}.");
     }
-    format!("A/A control: no significant difference: {had}.")
+    format!("A/A control: no significant difference; {had}.")
 }
 
 /// A main effect in one sentence.
@@ -430,7 +424,7 @@ pub(super) fn effect(effect: &Effect) -> String {
     let [ratio, basis] =
         with_interval(effect.ratio, effect.ci95_simultaneous.or(effect.ci95), effect.n);
     format!(
-        "{}: averaged over the other factors, {} against {}: {} ({basis}).",
+        "{}: {} against {}, averaged over the other factors: {} ({basis}).",
         effect.workload,
         level_words(&effect.factor, &effect.level),
         level_words(&effect.factor, &effect.baseline),
@@ -460,7 +454,7 @@ pub(super) fn interaction(
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
     let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
     format!(
-        "{}: the effect of {first} depends on {second}: {level1} against {} has {} at {} and {} at {} ({basis}).",
+        "{}: the effect of {first} depends on {second}; {level1} against {}: {} at {}, {} at {} (interaction {basis}).",
         found.workload,
         corner[0],
         change(&show::ratio(low.mean.exp()), &found.metric),
@@ -483,23 +477,29 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
     let tied: Vec<String> =
         others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
     let (count, what) = (rank.ranks.len(), noun(&rank.metric));
-    let head = format!("{}: {} is best of {count} by {what}", rank.workload, name(first));
+    let head = format!(
+        "{}: {} is the best of {count} configurations in {what}",
+        rank.workload,
+        name(first)
+    );
     let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
-    let end = format!("does not differ significantly{basis}.");
+    let from = format!("{head}; no significant difference from");
     // Arms that the first one does not clearly beat, named where they are the ones in front.
     let near = first.rank_range[1] - 1;
     match tied.as_slice() {
-        _ if near == 0 => format!("{head}, significantly better than every other."),
+        _ if near == 0 => {
+            format!("{head}, significantly better than each of the others (95% confidence).")
+        }
         many if many.len() == count - 1 => format!(
             "{}: the {count} configurations do not differ significantly in {what}{basis}; {} has the best mean.",
             rank.workload,
             name(first)
         ),
         many if many.len() != near || near > 4 => {
-            format!("{head}; {} {end}", counted(near, "other"))
+            format!("{from} {}{basis}.", counted(near, "other"))
         }
-        [one] => format!("{head}; {one} {end}"),
-        [before @ .., last] => format!("{head}; {} and {last} {end}", before.join(", ")),
+        [one] => format!("{from} {one}{basis}."),
+        [before @ .., last] => format!("{from} {} and {last}{basis}.", before.join(", ")),
         [] => format!("{head}."),
     }
 }
@@ -563,7 +563,7 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
         Some(Verdict::Worse) => format!("this suggests that {later} is worse"),
         Some(Verdict::Equivalent) => {
             let margin = show::percent(100.0 * found.margin.unwrap_or_default());
-            format!("this suggests that they are equivalent within {margin}")
+            format!("this suggests equivalence within {margin}")
         }
         Some(Verdict::Inconclusive) => match found.min_detectable_ratios {
             Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
@@ -573,7 +573,7 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
         None => "there is no verdict".to_owned(),
     };
     format!(
-        "{what}: {later} has {} compared with {earlier}{own} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
+        "{what}: {} in {later} compared with {earlier}{own} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
          machines, {says}.",
         change(&ratio, &found.metric)
     )
@@ -588,7 +588,7 @@ fn one_day(
 ) -> String {
     let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
-        let basis = format!("ratio {ratio}, 95% CI {low}-{high} including day-to-day variation");
+        let basis = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
         (ratio, basis)
     });
     let (ratio, basis) = amount.unwrap_or_default();
@@ -597,8 +597,8 @@ fn one_day(
         Better::Lower => [seen[1] - 1.0, 1.0 - seen[0]],
     };
     format!(
-        "{what}: {later} has {} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
-         smallest detectable loss {}, gain {} (80% power).",
+        "{what}: {} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; smallest \
+         detectable loss {}, gain {} (80% power).",
         change(&ratio, &found.metric),
         percent(loss),
         percent(gain)
@@ -633,7 +633,7 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
     let says = match first.verdict? {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
-        Verdict::Equivalent => "this suggests that they are equivalent".to_owned(),
+        Verdict::Equivalent => "this suggests equivalence".to_owned(),
         // Where days alone do not explain it, each row has its own words.
         Verdict::Inconclusive
             if found.iter().any(|one| one.min_detectable_ratios.is_some() && !may_be_days(one)) =>
@@ -662,7 +662,7 @@ fn no_difference(found: &[&Comparison], [later, earlier]: [&str; 2]) -> String {
     };
     let unknown = match found.len() - known.len() {
         0 => String::new(),
-        count => format!("; in {count} of them the ratio is unknown"),
+        count => format!("; no ratio for {count} of them"),
     };
     format!("{head}: {later} has {low} to {high} times the value of {earlier}{unknown}.")
 }

@@ -9,7 +9,7 @@ use assay_study::results::plan::arm_in_words;
 use super::advice::{Bad, Stage};
 use super::contrasts::Contrast;
 use super::tied::Tied;
-use super::words::{amount, ends, short_words};
+use super::words::{amount, interval, short_words};
 
 /// What to make of the best arm.
 pub(super) fn candidate(
@@ -21,14 +21,12 @@ pub(super) fn candidate(
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
     let [arm, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));
     let amount = amount(best).unwrap_or_default();
-    let interval =
-        ends(best).map(|[low, high]| format!(", 95% CI {low}-{high}")).unwrap_or_default();
+    let interval = interval(best, design);
     let suspect = doubt(suspect);
     let workload = &best.workload;
     match stage {
         Stage::Confirming => format!(
-            "{workload}: {arm} is better than {base} in fresh trials as well \
-             ({amount}{interval}{suspect})."
+            "{workload}: {arm} is also better than {base} in fresh trials: {amount}{interval}{suspect}."
         ),
         Stage::Measured | Stage::Imported | Stage::Together => format!(
             "{workload}: use {arm}{end} (candidate): {amount} compared with {base}{interval}{suspect}{tied}."
@@ -41,22 +39,23 @@ pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
     let best = short_words(tied.best, design);
     let tails = tied.tails.map(|tails| {
         let [own, other] = tails.map(show::duration);
-        format!(", with a p99 of {own} against {other}")
+        format!(", with a p99 of {own} instead of {other}")
     });
-    format!("; it does not differ from {best} beyond the margin{}", tails.unwrap_or_default())
+    format!("; the difference from {best} is within the margin{}", tails.unwrap_or_default())
 }
 
 /// What is to be known of it: that it is to be confirmed, and what was not there to be better.
 pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
     let how = match stage {
         Stage::Confirming => None,
-        Stage::Imported => Some("confirm it with fresh trials of the two"),
-        Stage::Together => Some("confirm it with a second study of the two on the same hosts"),
+        Stage::Imported => Some("confirm it with fresh trials of both configurations"),
+        Stage::Together => {
+            Some("confirm it with a second study of both configurations on the same hosts")
+        }
         Stage::Measured => Some("run assay advise confirm"),
     };
-    let how = how.map_or_else(String::new, |how| {
-        format!(" The best of many looks better than it is: {how}.")
-    });
+    let how =
+        how.map_or_else(String::new, |how| format!(" The winner's gain is biased upward; {how}."));
     match unmeasured {
         [] => how,
         levels => format!("{how} Not measured: {}.", levels.join(", ")),
@@ -90,9 +89,9 @@ fn one_bad(bad: &Bad<'_>) -> String {
             let Some(one) = nearest else { return String::new() };
             let what = arm_in_words(one.what.iter());
             let head = match all.len() {
-                1 => format!("in {} {what} is better", one.workload),
+                1 => format!("in {}, {what} is better", one.workload),
                 count => format!(
-                    "in {} each of {count} others is better; {what}, the nearest,",
+                    "in {}, all {count} other configurations are better; {what}, the closest,",
                     one.workload
                 ),
             };
@@ -111,7 +110,7 @@ pub(super) fn trade_off(all: &[&Contrast]) -> String {
         (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
     });
     format!(
-        "{what} is a trade-off against {than}: {}; choose by the workload that matters.",
+        "{what} is a trade-off against {than}: {}; choose according to your most important workload.",
         told.join(", ")
     )
 }

@@ -12,8 +12,7 @@ use assay_system::system::System;
 
 /// Compute the time to cover an area, and how much a time-limited test covers
 ///
-/// Tests with a size limit take a day on a slow card. Tests with a time limit take that time and count the
-/// operations in it.
+/// A test with a size limit can take a day on a slow card. A test with a time limit always ends on time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -91,12 +90,12 @@ fn page(answer: &FlashTime) -> Page {
         ];
         row(cells, Vec::new())
     });
-    let titles = [">speed", ">rate", ">whole pass", ">operations a trial", ">of the area"];
+    let titles = [">speed", ">rate", ">whole pass", ">operations per trial", ">share of the area"];
     page.table("Time", &titles, rows.collect());
     let slow = answer.speeds.iter().filter_map(|at| at.longer_trial_s.map(|time| (at, time)));
     let slow = slow.map(|(at, time)| {
         format!(
-            "At {} IOPS a trial of {} does few operations; --trial {} does 30.",
+            "At {} IOPS, a trial of {} has few operations; --trial {} gives 30.",
             show::per_second(at.iops),
             seconds(answer.trial_s),
             seconds(time)

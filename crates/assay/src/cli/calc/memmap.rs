@@ -12,7 +12,7 @@ use assay_system::system::System;
 
 /// Add up memory regions and frame buffers; find gaps and overlaps
 ///
-/// Regions have the syntax of the kernel's command line, mem=SIZE@START. /proc/iomem shows what the kernel used.
+/// Regions use the kernel command-line syntax mem=SIZE@START. /proc/iomem shows the regions in use.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Add a frame buffer: pixels, lines, bits per pixel (repeatable)
     #[arg(long, value_name = "WIDTHxHEIGHT@BITS", value_parser = memmap::frame_buffer)]
     frame_buffer: Vec<FrameBuffer>,
-    /// Memory of the machine; the rest after the last region is a gap
+    /// Memory of the machine; memory after the last region is a gap
     #[arg(long)]
     memory: Option<Bytes>,
     /// Memory used before, to show the gain
@@ -87,9 +87,9 @@ fn sentences(answer: &Memmap) -> Vec<String> {
         |regions: &[Region]| -> u64 { regions.iter().map(|region| region.length_bytes).sum() };
     let mut told = Vec::new();
     if !answer.regions.is_empty() {
-        let gain = answer.gain_percent.map(|gain| format!(", {gain:+.2}% compared with before"));
+        let gain = answer.gain_percent.map(|gain| format!(", a change of {gain:+.2}%"));
         told.push(format!(
-            "The system gets {}{}; {} are in gaps.",
+            "The system gets {}{} of memory; {} is lost in gaps.",
             show::bytes(answer.region_bytes),
             gain.unwrap_or_default(),
             show::bytes(sum(&answer.gaps))
@@ -97,14 +97,14 @@ fn sentences(answer: &Memmap) -> Vec<String> {
     }
     if !answer.overlaps.is_empty() {
         told.push(format!(
-            "{} are claimed twice; move a START past the end of the previous region.",
+            "{} is assigned twice; move a START past the end of the previous region.",
             show::bytes(sum(&answer.overlaps))
         ));
     }
     if let Some(fit) = answer.buffers_fit {
         let word = if fit { "fit" } else { "do not fit" };
         told.push(format!(
-            "The frame buffers, {}, {word} into the largest gap.",
+            "The frame buffers ({}) {word} into the largest gap.",
             show::bytes(answer.frame_buffer_bytes)
         ));
     }

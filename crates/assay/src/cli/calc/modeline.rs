@@ -17,9 +17,9 @@ const LARGEST_EDID: u64 = 64 << 10;
 
 /// Compute display modes and the highest refresh rate; check a modeline
 ///
-/// Assay searches for the highest refresh rate in steps of 0.1 Hz under CVT reduced blanking version 1 (rb1),
-/// version 2 (rb2), CVT standard blanking (cvt), and a blanking of yours (--blanking). It prints a mode for xorg,
-/// sway, niri and the kernel, and never applies it: a mode beyond the monitor's limits may damage it.
+/// Assay searches for the highest refresh rate in steps of 0.1 Hz with CVT reduced blanking version 1 (rb1) or 2
+/// (rb2), CVT standard blanking (cvt), or custom blanking (--blanking). Assay prints the mode for xorg, sway, niri and
+/// the kernel, but never applies the mode, because a mode beyond the monitor's limits may damage the monitor.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,11 +30,11 @@ Examples:
   assay calc modeline --line '165.00 3840 3848 3880 4008 2400 2402 2404 2406'
       41.168 kHz, 17.110 Hz; --clock, --h and --v check the limits
   assay calc modeline 1920x1080 --refresh 60 --timing cvt
-      the line of the program cvt; --timing cvt-r that of cvt -r
+      output of the program cvt (--timing cvt-r: of cvt -r)
   assay calc modeline 3840x2400 --clock 165 --h 31-99 --v 12-60 --blanking 168x6
-      17.1 Hz with the blanking of a mode that works
+      17.1 Hz with the blanking of a known good mode
   assay calc modeline 2560x1440 --edid monitor.bin --clock 300
-      limits from a copy of /sys/class/drm/*/edid, with another clock")]
+      limits from a copy of /sys/class/drm/*/edid, but another clock")]
 pub struct Arguments {
     /// Pixels and lines, e.g. 3840x2400
     #[arg(value_name = "WIDTHxHEIGHT", value_parser = size_of)]
@@ -88,7 +88,7 @@ fn blanking(text: &str) -> Result<Blanking, String> {
     let [pixels, lines] = pair(text, "blanking in pixels and lines", "160x20")?;
     if pixels.min(lines) < 3 || pixels.max(lines) > 32_767 {
         return Err(format!(
-            "`{text}`: porch, sync and porch need 3 to 32767 each; for example 160x20"
+            "`{text}`: horizontal and vertical blanking must be 3 to 32767; example: 160x20"
         ));
     }
     Ok(Blanking { pixels, lines })
@@ -106,7 +106,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
         && limits.is_empty()
         && !is_all_given
     {
-        return Err(Failure::mistake(format!("{doubt}: give --clock, --h and --v")));
+        return Err(Failure::mistake(format!("{doubt}; give --clock, --h and --v")));
     }
     let name = monitor.as_ref().map(page::monitor_words);
     let json = arguments.json;
@@ -115,12 +115,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
         return Ok(page::check(&check, name).told(system, json, "modeline", &check));
     }
     let Some(size) = arguments.size else {
-        return Err(Failure::mistake("no size; give one, for example 1920x1080, or use --line"));
+        return Err(Failure::mistake("no size; give a size such as 1920x1080, or use --line"));
     };
     // Limits that the monitor's own modes contradict may be why nothing fits.
     let doubted = |failure: Failure| match monitor.as_ref().and_then(|own| own.doubt.as_ref()) {
         Some(doubt) => Failure {
-            message: format!("{}; {doubt}: give --clock, --h and --v", failure.message),
+            message: format!("{}; {doubt}; give --clock, --h and --v", failure.message),
             ..failure
         },
         None => failure,
@@ -145,7 +145,7 @@ fn timings(arguments: &Arguments) -> Outcome<Vec<Timing>> {
         Kind::Cvt => Ok(Timing::Cvt),
         Kind::CvtR => Ok(Timing::CvtR),
         Kind::Fixed => own.ok_or_else(|| {
-            Failure::mistake("--timing fixed needs --blanking PIXELSxLINES, for example 160x20")
+            Failure::mistake("--timing fixed needs --blanking PIXELSxLINES, such as 160x20")
         }),
     };
     let asked: Vec<Timing> = arguments.timing.iter().map(timing).collect::<Outcome<_>>()?;

@@ -14,17 +14,17 @@ use assay_system::system::System;
 
 /// Compute RAID capacity, rebuild time and bytes moved per write
 ///
-/// Shows each method with its source: published (an article's count), as listed (the steps of the same article),
-/// computed (a model), measured (counters of the disks below Linux md). A write starts at the start of a stripe.
+/// Shows each method with its source: published (I/O count stated by an article), as listed (count derived from the
+/// steps of the article), computed (a model), measured (disk counters below Linux md). Writes are aligned to a stripe.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB
-      9 TB; 896 KiB (article), 640 KiB (its steps), 16.1 KiB measured on md
+      9 TB; 896 KiB (article), 640 KiB (steps), 16.1 KiB (measured on md)
   assay calc raid --level 5 --disks 4 --size 3TB --chunk 1MiB --write 384KiB
       1536 KiB: a partial-stripe write costs four times its size
   assay calc raid --level 6 --disks 8 --size 4TB --rate 150MB/s
-      24 TB, and 7.41 h to rebuild a disk")]
+      24 TB; 7.41 h to rebuild a disk")]
 pub struct Arguments {
     /// RAID level: 0, 1, 4, 5, 6 or 10
     #[arg(long)]
@@ -55,7 +55,7 @@ const USUAL_CHUNK: Bytes = Bytes(512 << 10);
 /// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     if arguments.chunk.is_some() && !arguments.level.has_chunks() {
-        return Err(Failure::mistake("--chunk: RAID 1 has no chunks; leave --chunk out"));
+        return Err(Failure::mistake("--chunk: RAID 1 has no chunks; remove --chunk"));
     }
     let answer = raid::compute(&Question {
         level: arguments.level,
@@ -73,7 +73,7 @@ fn page(answer: &Raid) -> Page {
     let mut page = Page::new(format!("assay calc: RAID {level} of {} disks", answer.disks));
     page.facts(facts(answer));
     let caption = format!(
-        "Bytes moved per write of {}, and the multiple of its size",
+        "Bytes moved per write of {}, and as a multiple of the write size",
         show::bytes(answer.write_bytes)
     );
     let titles = ["model", "source", ">read KiB", ">written KiB", ">moved KiB", ">times"];
@@ -86,10 +86,10 @@ fn page(answer: &Raid) -> Page {
 fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
     let rebuild = match answer.rebuild_s {
         Some(seconds) => {
-            format!("at least {}, reading one disk end to end", show::duration(seconds * 1e9))
+            format!("at least {}, to read one disk end to end", show::duration(seconds * 1e9))
         }
-        None if u8::from(answer.level) == 0 => "none: a lost disk loses everything".to_owned(),
-        None => "give --rate, for example 100 MB/s".to_owned(),
+        None if u8::from(answer.level) == 0 => "none; any disk failure loses all data".to_owned(),
+        None => "give --rate, such as 100 MB/s".to_owned(),
     };
     let chunk = answer.chunk_bytes.map(|chunk| ("chunk", show::bytes(chunk)));
     let stripe = answer.stripe_data_bytes;
@@ -143,10 +143,10 @@ fn readings(answer: &Raid) -> Vec<String> {
         return Vec::new();
     };
     let measured = moved("md-measured")
-        .map_or_else(|| "not measured".to_owned(), |kib| format!("{kib} KiB were measured"));
+        .map_or_else(|| "not measured".to_owned(), |kib| format!("{kib} KiB measured"));
     vec![format!(
-        "The article says 3 stripe reads and 4 stripe writes: {count} KiB. The steps that it lists are 3 reads and 2 \
-         writes: {steps} KiB. Linux md works in 4 KiB pages: {md} KiB computed, {measured}. The article's box is a \
-         hardware controller; it was not measured."
+        "The article counts 3 stripe reads and 4 stripe writes: {count} KiB. The listed steps are 3 reads and 2 \
+         writes: {steps} KiB. Linux md works in 4 KiB pages: {md} KiB computed, {measured}. The article describes a \
+         hardware controller, which Assay did not measure."
     )]
 }

@@ -11,15 +11,15 @@ use assay_system::system::System;
 
 /// Compute the memory cost and settings of zram
 ///
-/// A full device of size S at ratio R takes S/R of memory and 0.1% of S. Measure the ratio with `zramctl` or
-/// mm_stat of the device; the kernel's documentation expects 2.
+/// A full device of size S with compression ratio R uses S/R of memory, plus 0.1% of S. Measure the ratio with
+/// `zramctl` or the device's mm_stat; the kernel documentation expects 2.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay calc zram --memory 512MiB
-      511 MiB; a full device takes half of the memory
+      511 MiB; a full device uses half of the memory
   assay calc zram --memory 512MiB --size 1GiB --ratio 1.8
-      too large: costs more than all memory
+      too large; costs more than all memory
   assay calc zram --memory 8GiB --share 25% --algorithm zstd --ratio 3
       a quarter of the memory at most")]
 pub struct Arguments {
@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Size of the device
     #[arg(long, conflicts_with = "share")]
     size: Option<Bytes>,
-    /// Share of memory for a full device, instead of --size
+    /// Share of memory that a full device may use, instead of --size
     #[arg(long, default_value = "50%")]
     share: Percent,
     /// Compression ratio: bytes stored per byte of memory
@@ -52,14 +52,14 @@ fn algorithm(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.chars().all(plain) {
         Ok(text.to_owned())
     } else {
-        Err(format!("`{text}` is not an algorithm; use for example lz4, lzo-rle or zstd"))
+        Err(format!("`{text}` is not an algorithm; use one such as lz4, lzo-rle or zstd"))
     }
 }
 
 /// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     if !arguments.ratio.is_finite() {
-        return Err(Failure::mistake("--ratio: not a number; use for example 2"));
+        return Err(Failure::mistake("--ratio: not a number; example: 2"));
     }
     let wanted = arguments
         .size
@@ -93,7 +93,7 @@ fn page(answer: &Zram) -> Page {
         (
             "usual size",
             format!(
-                "{}: zram-generator's min(ram / 2, 4096)",
+                "{} (zram-generator: min(ram / 2, 4096))",
                 show::bytes(answer.generator_default_bytes)
             ),
         ),
@@ -110,9 +110,9 @@ fn page(answer: &Zram) -> Page {
         row(cells, Vec::new())
     });
     let titles = ["content", "algorithm", ">ratio", ">cost"];
-    page.table("The same size full of", &titles, rows.collect());
+    page.table("Full device, same size", &titles, rows.collect());
     page.text(vec![format!("Ratios {MEASURED}.")]);
     page.copy("/etc/systemd/zram-generator.conf", &answer.generator_file);
-    page.copy("until the next boot, as root", answer.commands.join("\n"));
+    page.copy("until the next boot (root)", answer.commands.join("\n"));
     page
 }

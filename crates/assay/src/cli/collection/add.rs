@@ -17,10 +17,10 @@ use assay_system::system::{FileKind, System};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay collection add 20261120-1031           a check, or a run of flash
+  assay collection add 20261120-1031           add a check, or a run of flash
   assay collection add 20261120-1031 --rated \"V30, A2\" --price \"12.50 GBP\"
-  assay collection add card.assay              a foreign bundle of assay export
-  assay collection add row.json                a row of another collection")]
+  assay collection add card.assay              add a bundle from assay export
+  assay collection add row.json                add a row of another collection")]
 pub(super) struct Arguments {
     /// Result IDs, files of assay export --format bundle, or rows
     #[arg(value_name = "RESULT|FILE", required = true)]
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     /// Name the device [default: its model]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Ratings printed on it, e.g. "95 MB/s, V30, A1"
+    /// Ratings printed on the device, e.g. "95 MB/s, V30, A1"
     #[arg(long, value_name = "RATINGS")]
     rated: Option<String>,
     /// Set the price, e.g. "12.50 GBP"
@@ -50,7 +50,7 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
     let added = collection::add(system, folder, &rows)?;
     for ((file, was_there), row) in added.iter().zip(&rows) {
         output::text(file);
-        let how = if *was_there { "was there already in" } else { "added to" };
+        let how = if *was_there { "already existed in" } else { "added to" };
         output::message(&format!("{}: {how} {}", row.device, folder.display()));
     }
     Ok(())
@@ -89,7 +89,7 @@ fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
         }
         Some("json") => collection::sent(system, path).map(|row| vec![row]),
         _ if is_other_file(system, path) => Err(Failure::mistake(format!(
-            "{source} is not a result, a bundle of assay export (.assay) or a row (.json)"
+            "{source} is not a result, a bundle (.assay) or a row (.json)"
         ))),
         _ => of_result(system, source, extra),
     }
@@ -105,7 +105,7 @@ fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Row>> 
     let findings = store::findings_at(system, &directory)?;
     if findings.hosts.is_some() {
         return Err(Failure::mistake(format!(
-            "{}: its numbers are of several hosts, and a row is of one drive; add the result of one host",
+            "{}: several hosts measured this result, but a row describes one drive; add the result of one host",
             findings.study.id
         )));
     }

@@ -14,15 +14,15 @@ use assay_system::system::System;
 
 /// Write the page of a collection
 ///
-/// Writes one sortable, filterable file without external resources. A folder gets a page per device as well, in
-/// parts if it is long.
+/// Writes one sortable, filterable HTML file without external resources. With a directory, Assay also writes one page
+/// per device, and splits long pages.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay collection build -o cards.html   one page
-  assay collection build -o site/        with a page per device")]
+  assay collection build -o site/        also one page per device")]
 pub(super) struct Arguments {
-    /// Write FILE.html (- for standard output), or pages into a folder
+    /// Write FILE.html (- for standard output), or pages into a directory
     #[arg(short, long, value_name = "FILE.html|FOLDER")]
     output: PathBuf,
 }

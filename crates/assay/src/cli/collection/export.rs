@@ -33,7 +33,7 @@ pub(super) struct Arguments {
 enum Format {
     /// Comma-separated values
     Csv,
-    /// A table for wikis and forums
+    /// Table for wikis and forums
     Markdown,
     /// One JSON document
     Json,

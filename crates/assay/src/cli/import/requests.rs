@@ -48,7 +48,7 @@ pub(super) fn among(system: &dyn System, arguments: &Arguments) -> Outcome<Optio
     let Some(first) = texts.first() else { return Ok(None) };
     if let Some(other) = other {
         return Err(Failure::mistake(format!(
-            "{} contains single requests and {other} does not; import them separately",
+            "{} contains individual requests and {other} does not; import the files separately",
             first.file
         )));
     }
@@ -56,7 +56,7 @@ pub(super) fn among(system: &dyn System, arguments: &Arguments) -> Outcome<Optio
     let titled = (arguments.title.is_some() && several).then_some("--title of several files");
     match of_numbers(arguments, several).or(titled) {
         Some(option) => Err(Failure::mistake(format!(
-            "{} contains single requests, and each such file is a separate recording; leave {option} out",
+            "{} contains individual requests, and each such file becomes a separate trace; remove {option}",
             first.file
         ))),
         None => Ok(Some(texts)),
@@ -184,7 +184,7 @@ fn written(
     }
     if again != *told {
         return Err(Failure::refused(format!(
-            "{} changed during reading; import it again",
+            "{} changed during the import; import the file again",
             text.file
         )));
     }

@@ -24,8 +24,8 @@ const LINES_A_HEADING: usize = 24;
 const BESIDE: Duration = Duration::from_secs(1);
 
 /// Why the page of a study shows no classes.
-const NOT_TRACED: &str = "the page of a study shows no classes (its result contains those that it records); run `assay \
-                          watch` in another terminal";
+const NOT_TRACED: &str = "this page does not show request classes (the result contains the recorded classes); to see \
+                          classes, run `assay watch` in another terminal";
 
 /// Watching, until it ends.
 pub struct Session<'a, 'b> {

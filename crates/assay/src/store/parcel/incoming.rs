@@ -51,7 +51,7 @@ pub fn bring(
         }
         fill(&incoming)?;
         look_through(system, &incoming).map_err(|failure| {
-            Failure::mistake(format!("cannot read its result: {}", failure.message))
+            Failure::mistake(format!("cannot read the result: {}", failure.message))
         })?;
         system.place_directory(&incoming, directory).map_err(unwritable)
     };
@@ -90,7 +90,7 @@ fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
         let files = record.histograms.values().chain(&record.series);
         for file in files {
             if !named.insert(file.clone()) {
-                return Err(Failure::mistake(format!("two of its trials share a file: {file}")));
+                return Err(Failure::mistake(format!("two trials share a file: {file}")));
             }
         }
         bundle::trial(system, directory, record).map(drop)

@@ -61,14 +61,12 @@ pub fn unpacked(packed_bytes: u64) -> u64 {
 /// In words that follow those on the whole.
 pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
     match of(name) {
-        None => Err(format!("a result has no file {}", assay_base::outside::spelled(name))),
-        Some(most) if bytes > most => Err(format!(
-            "its {name} has {}; the limit in a result is {}",
-            Bytes(bytes),
-            Bytes(most)
-        )),
+        None => Err(format!("a result contains no file {}", assay_base::outside::spelled(name))),
+        Some(most) if bytes > most => {
+            Err(format!("{name} has {}; the limit in a result is {}", Bytes(bytes), Bytes(most)))
+        }
         // All of a directory are JSON, which is not empty.
-        Some(_) if bytes == 0 && name.contains('/') => Err(format!("its {name} is empty")),
+        Some(_) if bytes == 0 && name.contains('/') => Err(format!("{name} is empty")),
         Some(_) => Ok(()),
     }
 }

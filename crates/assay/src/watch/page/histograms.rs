@@ -226,7 +226,7 @@ fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<Line<'static>> {
     let name = &disk.name;
     let mut lines = vec![heading(cut(&format!(" latency of {name}: means only"), wide))];
     let words: Vec<&str> = reason.split_whitespace().collect();
-    let mut line = " not available by class:".to_owned();
+    let mut line = " classes unavailable:".to_owned();
     for word in words {
         if line.chars().count() + 1 + word.chars().count() > wide {
             lines.push(dim(std::mem::replace(&mut line, " ".to_owned())).into());
@@ -237,7 +237,7 @@ fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<Line<'static>> {
     lines.push(dim(line).into());
     let Some(counters) = disk.counters.value() else { return lines };
     lines.push(Line::default());
-    lines.push(format!(" {:<9}{:>10}{:>25}", "", "requests", "mean, kernel's counters").into());
+    lines.push(format!(" {:<9}{:>10}{:>25}", "", "requests", "mean (kernel counters)").into());
     for (class, many, mean_ns) in counted_means(counters) {
         let mean = mean_ns.map_or_else(|| "-".to_owned(), show::duration);
         lines.push(format!(" {class:<9}{:>10}{mean:>25}", show::count(many)).into());

@@ -123,7 +123,7 @@ fn heat(page: &Page<'_>, wide: usize) -> Line<'static> {
         Presence::Absent(reason) => reason.clone(),
     };
     let throttled = page.state.whole.throttle_events.value().filter(|events| **events > 0);
-    let throttled = throttled.map(|events| format!("slowed by heat {events} times  "));
+    let throttled = throttled.map(|events| format!("throttled {events} times  "));
     cut(&format!("{:<HEAD$}{}{words}", " heat", throttled.unwrap_or_default()), wide).into()
 }
 
@@ -138,11 +138,11 @@ fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
         .map(|(at, user)| cut(&program(page, at == 0, user), wide).into())
         .collect();
     if told.is_empty() {
-        told.push(format!("{:<HEAD$}none did I/O here", " programs").into());
+        told.push(format!("{:<HEAD$}no I/O by programs", " programs").into());
     }
     if users.hidden > 0 {
         let hidden =
-            format!("{:<HEAD$}{} of other users hidden; run as root to see them", "", users.hidden);
+            format!("{:<HEAD$}{} of other users hidden; run as root to see all", "", users.hidden);
         told.push(dim(cut(&hidden, wide)).into());
     }
     told

@@ -76,7 +76,7 @@ impl Page<'_> {
         let (wide, high) = (usize::from(width), usize::from(height));
         if (width, height) < SMALLEST || height < SMALLEST.1 {
             let (columns, rows) = SMALLEST;
-            return vec![format!("too small: needs {columns} x {rows}").into()];
+            return vec![format!("terminal too small: needs {columns} x {rows}").into()];
         }
         if self.view.help {
             return explained(high);
@@ -245,25 +245,25 @@ fn bar(share: f64, columns: usize, blocks: bool) -> String {
 }
 
 fn help() -> Vec<Line<'static>> {
-    const TEXT: &str = " assay watch: what block devices do at this moment
+    const TEXT: &str = " assay watch: live activity of block devices
 
- q, Esc, Ctrl-C   end, and put the terminal back
+ q, Esc, Ctrl-C   quit and restore the terminal
  p, Space         pause the page; counting continues
- r                reset histograms and sums
- c                one class alone with both of its intervals; again for the next
- d, Tab           the next device
- ?                this text
+ r                reset histograms and totals
+ c                show one class with both intervals; press again for the next
+ d, Tab           next device
+ ?                this help
 
- r/s, w/s, f/s, d/s   reads, writes, flushes, discards that ended in a second
- queue            requests under way, on average
- busy             share of the time in which something was under way
- latency          from the arrival in the block layer until the end, since the
-                  beginning; bars are shares of a class
- in the device    from the hand-over to the driver until the end
- pressure         share of the time in which somebody waited for it
- processors       user and system; a sign is a moment, the last two minutes
- history          bytes a second, both ways; a sign is a moment
- programs         bytes through block devices; their caches are written later";
+ r/s, w/s, f/s, d/s   reads, writes, flushes, discards completed per second
+ queue            mean number of requests in flight
+ busy             share of the time with requests in flight
+ latency          from arrival in the block layer to completion, since the
+                  start; bars are shares of a class
+ in the device    from issue to the driver until completion
+ pressure         share of the time in which a task waited for the resource
+ cpu              user and system time over the last two minutes
+ history          bytes read and written per second, over time
+ programs         bytes through block devices; caches are written back later";
     TEXT.lines().map(|line| Line::from(line.to_owned())).collect()
 }
 

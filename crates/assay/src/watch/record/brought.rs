@@ -16,7 +16,7 @@ use assay_system::system::machine::Machine;
 use super::{Wish, plan, record, study};
 
 /// Why nothing is known of the machine, nor of what happened on it.
-const ELSEWHERE: &str = "the requests were imported from a text; nothing else is known";
+const ELSEWHERE: &str = "the requests were imported from a text file; no other data is available";
 
 /// Writes the bundle around requests that lie there already, with what was taken for granted of them.
 ///

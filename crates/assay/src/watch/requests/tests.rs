@@ -108,7 +108,7 @@ fn cut_recording_is_listed_and_shown_as_cut() {
     assert!(listed.interrupted && listed.bytes > 0);
     let findings = store::findings_at(&fake, &place()).unwrap();
     let text = serde_json::to_string(&findings.checks).unwrap();
-    assert!(text.contains("the recording was cut"), "{text}");
+    assert!(text.contains("the recording is truncated"), "{text}");
     store::evidence_at(&fake, &place()).unwrap();
     let kept: Vec<BlockRequest> =
         Reader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
@@ -151,7 +151,7 @@ fn what_cannot_be_written_is_counted_and_said() {
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);
     let why = cut.unwrap();
-    assert!(why.contains("cannot write it"), "{why}");
+    assert!(why.contains("cannot write the request"), "{why}");
     assert_eq!(recorded.requests + recorded.dropped, 299_999);
     assert!(recorded.dropped > 0);
 }

@@ -59,7 +59,7 @@ impl Tracing {
         match system.trace_block(&numbers, TraceMeans::BpfRequests) {
             Ok(tracer) => Ok(Self::On { tracer, means: Means::Bpf, instead: None }),
             Err(error) => Err(Failure::refused(format!(
-                "--record-trace needs a program in the kernel, and {}",
+                "--record-trace needs a BPF program in the kernel: {}",
                 reason(&error)
             ))),
         }
@@ -93,7 +93,7 @@ impl Tracing {
                     Presence::Present(totals)
                 }
                 Err(error) => {
-                    let reason = format!("the tracing was lost: {}", reason(&error));
+                    let reason = format!("tracing stopped: {}", reason(&error));
                     *self = Self::Off(reason.clone());
                     Presence::Absent(reason)
                 }
@@ -110,7 +110,7 @@ fn reason(error: &io::Error) -> String {
 /// How people call it.
 fn name(means: Means) -> &'static str {
     match means {
-        Means::Bpf => "program in the kernel",
-        Means::Tracefs => "kernel's trace",
+        Means::Bpf => "BPF program",
+        Means::Tracefs => "kernel tracing (tracefs)",
     }
 }

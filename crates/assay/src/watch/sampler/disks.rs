@@ -62,7 +62,7 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     if found.is_empty() {
         let names = whole.into_iter().collect::<Vec<_>>().join(" ");
         return Err(Failure::refused(format!(
-            "{names}: a device without a number, such as one path of a multipath drive; name the drive (see ls /dev)"
+            "{names}: the device has no number (for example a multipath path); use the name of the drive (see ls /dev)"
         )));
     }
     Ok(found)
@@ -78,7 +78,7 @@ fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
         .filter_map(|drive| disk(system, &drive.name, !comes_and_goes(&drive.name)))
         .collect();
     if found.is_empty() {
-        return Err(Failure::refused("sysfs shows no block device here; nothing to watch"));
+        return Err(Failure::refused("nothing to watch: sysfs shows no block device"));
     }
     Ok(found)
 }
@@ -100,12 +100,12 @@ fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
         return Ok(site.shared);
     }
     let why = match site.backing {
-        Backing::Memory => "its bytes are in memory".to_owned(),
-        Backing::Remote => "its bytes are on another machine".to_owned(),
-        _ => site.backing_reason.unwrap_or_else(|| "nothing is known of what is below".to_owned()),
+        Backing::Memory => "the data is in memory".to_owned(),
+        Backing::Remote => "the data is on another machine".to_owned(),
+        _ => site.backing_reason.unwrap_or_else(|| "the devices below are unknown".to_owned()),
     };
     Err(Failure::refused(format!(
-        "{wanted}: {why}, so no block device to watch; choose one from ls /sys/block"
+        "{wanted}: {why}, so there is no block device to watch; choose a device from ls /sys/block"
     )))
 }
 

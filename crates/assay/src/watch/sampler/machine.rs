@@ -95,7 +95,7 @@ pub struct Pressure {
 pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence<Pressure> {
     let missing = after.values().chain(before.values()).find_map(Presence::reason);
     if let Some(reason) = missing {
-        let advice = "some kernels need the boot option psi=1";
+        let advice = "some kernels require the boot option psi=1";
         return Presence::absent(format!("/proc/pressure: {reason}; {advice}"));
     }
     let waited = |name: &str| {
@@ -147,7 +147,7 @@ pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
             named(found, name)
         }));
     }
-    Presence::from_option((!all.is_empty()).then_some(all), "no sensor reports a temperature here")
+    Presence::from_option((!all.is_empty()).then_some(all), "no sensor reports a temperature")
 }
 
 /// Memory at one moment, and what was swapped since an earlier one.

@@ -64,7 +64,7 @@ fn classes_that_cannot_be_seen_are_absent_with_the_reason() {
     assert!(reason(&state).contains("700 events were lost"));
     let gone = Err(io::Error::from(io::ErrorKind::PermissionDenied));
     let state = state_after(&machine(), tracing(vec![Ok(nothing()), gone]));
-    assert_eq!(reason(&state), "the tracing was lost: not permitted");
+    assert_eq!(reason(&state), "tracing stopped: not permitted");
     assert!(state.disk(0).counters.value().is_some(), "the rates go on");
 }
 
@@ -79,13 +79,13 @@ fn a_few_events_that_a_program_missed_are_told_and_cost_nothing() {
 #[test]
 fn a_trace_that_stands_in_for_a_program_says_why() {
     let fake = machine();
-    fake.traces(TraceMeans::Bpf, Err("65 devices are more than 64".to_owned()));
+    fake.traces(TraceMeans::Bpf, Err("cannot trace 65 devices; the maximum is 64".to_owned()));
     fake.traces(TraceMeans::Tracefs, Ok(vec![Ok(nothing()), Ok(article())]));
     let disks = disks::choose(&fake, None).unwrap();
     let state = state_after(&fake, Tracing::begin(&fake, &disks));
     assert_eq!(state.whole.means, Some(Means::Tracefs));
     let notes = &state.whole.notes;
-    assert!(notes[0].contains("65 devices are more than 64"), "{notes:?}");
+    assert!(notes[0].contains("cannot trace 65 devices; the maximum is 64"), "{notes:?}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn the_head_of_several_paths_is_absent_and_a_path_is_refused() {
     assert!(reason.contains("paths") && fake.traced().is_empty(), "{reason}");
 
     let failure = disks::choose(&fake, Some("nvme1c1n1")).unwrap_err();
-    assert!(failure.message.contains("without a number"), "{failure}");
+    assert!(failure.message.contains("has no number"), "{failure}");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn where_there_are_too_many_disks_those_that_nobody_used_are_left_out() {
 fn a_machine_that_cannot_trace_says_both_reasons() {
     let fake = Fake::new();
     let Tracing::Off(reason) = Tracing::begin(&fake, &[]) else { panic!("it traces") };
-    assert!(reason.contains("program in the kernel:") && reason.contains("kernel's trace:"));
+    assert!(reason.contains("BPF program:") && reason.contains("kernel tracing (tracefs):"));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_device_that_goes_away_is_absent() {
     let mut state = State::begin(&mut sampler);
     fake.remove("/sys/devices/virtual/block/loop3");
     state.look(&mut sampler);
-    assert!(state.disk(0).counters.reason().unwrap().contains("not there"));
+    assert!(state.disk(0).counters.reason().unwrap().contains("not found"));
     assert_eq!(state.shown(), [0]);
 }
 

@@ -60,7 +60,7 @@ fn a_device_that_is_throttled_is_advised_against() {
     for targets in [[&quick, &throttled], [&throttled, &quick]] {
         let words = ["run", &file, targets[0], targets[1], "--json"];
         let document = of(&assay(&fast).through(&through).run(&words, LIMIT).unwrap());
-        let told = texts(&document, "against");
+        let told = texts(&document, "avoid");
         let start = format!("{throttled} is advised against: ");
         assert!(told.len() == 1 && told[0].starts_with(&start), "{}", document["advice"]);
         let used = texts(&document, "use");
@@ -292,7 +292,7 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     assert!(nothing.stdout.contains("everything is restored"), "{}", nothing.stdout);
     let again = assay.run(&with, LIMIT).unwrap();
     assert!(
-        again.stdout.contains("nothing to change: all settings already have these values"),
+        again.stdout.contains("nothing to change; all settings already have these values"),
         "{}",
         again.stdout
     );

@@ -131,7 +131,7 @@ mod in_full {
             assert!(near, "{metric}: {told:?} of {wanted}: {}", document["burst"]);
         }
         let text = document["burst"][0]["text"].as_str().unwrap();
-        assert!(text.contains("A rest refills"), "{text}");
+        assert!(text.contains("Idle time refills"), "{text}");
     }
 
     #[test]

@@ -154,6 +154,6 @@ io   = { pattern = "sequential", mix = "read", block_size = "64 KiB", direct = f
     let reason = own.expect("it is told")["reason"].as_str().unwrap();
     assert!(reason.ends_with("6 requested, the kernel uses 4"), "{reason}");
     let refused = home.refused(3, &["run", &study, "--baseline", "read_ahead=6 KiB", "--quiet"]);
-    assert!(refused.contains("the baseline read_ahead=6 KiB is not available here"), "{refused}");
+    assert!(refused.contains("the baseline read_ahead=6 KiB is unavailable"), "{refused}");
     assert_eq!(left(&home), Vec::<String>::new());
 }

@@ -128,7 +128,7 @@ fn a_link_that_goes_down_ends_both_ends_by_name() {
         let (link, scratch) = (Link::new().unwrap(), Scratch::new("fleet-link").unwrap());
         let ranks = linked(&link, &scratch, "50 ms");
         let began = Instant::now();
-        let mut running = ranks.start(&["--grace", "2s"]).unwrap();
+        let mut running = ranks.start(&["--set", "hosts.barrier_timeout=2s"]).unwrap();
         let before = in_some_trial(&ranks, &mut running);
         link.cut();
         let limit = began.elapsed() + ENDS_BY;
@@ -137,8 +137,8 @@ fn a_link_that_goes_down_ends_both_ends_by_name() {
             let own = &ended[rank];
             assert!(own.code == 5 && own.stderr.contains(words), "{}: {}", own.code, own.stderr);
         };
-        says(0, "rank 1 (node-1) was lost: it did not connect within ");
-        says(1, "rank 0 sent nothing for ");
+        says(0, "lost rank 1 (node-1): no response within ");
+        says(1, "rank 0 sent no message for ");
         assert_eq!(hosts(&ended[0])["finished"], 1);
         no_trial_is_lost(&ranks, &before);
     }
@@ -172,7 +172,7 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
         let full = rank(Assay::new(program, small.directory()));
         let own = vec![rank(home(&scratch, 0)), full, rank(home(&scratch, 2))];
         let ranks = Ranks::new(&file(&scratch, &study("queue_depth = [1, 2]", "50 ms")), own);
-        let mut running = ranks.start(&["--grace", "2s"]).unwrap();
+        let mut running = ranks.start(&["--set", "hosts.barrier_timeout=2s"]).unwrap();
         let before = in_some_trial(&ranks, &mut running);
         // As much as it takes: what is left is nothing.
         let filler = fs::write(small.directory().join("filler"), vec![1; 16 << 20]);
@@ -214,7 +214,7 @@ fn settings_are_put_back_on_each_host_whoever_is_lost() {
             let own = volumes.iter().map(rank).collect();
             let ranks = Ranks::new(&file(&scratch, &study(SCHEDULERS, "60 ms")), own);
             let began = Instant::now();
-            let mut running = ranks.start(&["--grace", "2s"]).unwrap();
+            let mut running = ranks.start(&["--set", "hosts.barrier_timeout=2s"]).unwrap();
             let kept = in_some_trial(&ranks, &mut running);
             running[lost].signal(signal).unwrap();
             let gone = running.remove(lost);

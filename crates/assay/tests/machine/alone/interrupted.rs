@@ -23,10 +23,10 @@ const SEED: u64 = 20_261_133;
 const SIGNALS: [&str; 2] = ["INT", "KILL"];
 /// How a study is shortened: the first of these with which its trials take `SECONDS`, else the shortest.
 const SHORTER: [&[&str]; 4] = [
-    &["--replicates", "2", "--time", "200ms"],
-    &["--replicates", "1", "--time", "200ms"],
-    &["--replicates", "3", "--time", "200ms"],
-    &["--time", "3s"],
+    &["--replicates", "2", "--set", "runtime=200ms"],
+    &["--replicates", "1", "--set", "runtime=200ms"],
+    &["--replicates", "3", "--set", "runtime=200ms"],
+    &["--set", "runtime=3s"],
 ];
 const SECONDS: std::ops::Range<f64> = 2.0..60.0;
 /// Levels of factors that shipped studies have more of than a test has time for.

@@ -32,8 +32,16 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
     let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
     let place_word = place.display().to_string();
     let words = ["run", "small-memory", &place_word, "--set", "swap=none,zram", "--baseline"];
-    let more =
-        ["swap=zram", "--limit", "32MiB", "--quick", "--replicates", "2", "--json", "--quiet"];
+    let more = [
+        "swap=zram",
+        "--set",
+        "memory_limit=32MiB",
+        "--quick",
+        "--replicates",
+        "2",
+        "--json",
+        "--quiet",
+    ];
     // Tests beside measure that drive as well.
     let wait = ["--wait", "2min"];
     let ended = assay.run(&[&words[..], &more[..], &wait].concat(), 2 * LIMIT).unwrap();

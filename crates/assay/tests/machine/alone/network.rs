@@ -95,9 +95,9 @@ fn condition() -> String {
 fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (place, before) = (Place::new(), condition());
-    let levels = ["none", "tbf 80%", "deep 80%"];
+    let levels = ["none", "tbf:80%", "deep:80%"];
     place.shows(
-        "shaper = [\"none\", \"tbf 80%\", \"deep 80%\"]",
+        "shaper = [\"none\", \"tbf:80%\", \"deep:80%\"]",
         |found| levels.map(|level| value(found, "up_added_ns", &[("shaper", level)])),
         |[none, short, deep]| none > 5.0 * short && deep > 5.0 * short,
     );

@@ -29,7 +29,7 @@ fn schedulers() {
 #[test]
 #[ignore = "nightly: 5 s"]
 fn flash() {
-    runs("flash", &["--claimed", "95 MB/s", "--price", "12.50 GBP"]);
+    runs("flash", &["--set", "card.rated=95 MB/s", "--set", "card.price=12.50 GBP"]);
 }
 
 /// The names of all others, and a nightly test for each, with its reduced settings.

@@ -11,8 +11,8 @@ use crate::findings::{of, processors_taken};
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
 const SHIPPED: &str = include_str!("../../../../../studies/starvation.toml");
-const READS: &str = "reads-beside-a-writer, reads";
-const WRITES: &str = "reads-beside-a-writer, writes";
+const READS: &str = "reads-during-writes, reads";
+const WRITES: &str = "reads-during-writes, writes";
 
 /// The shipped study, smaller and with other factors.
 fn study(volume: &Volume, factors: &str) -> String {
@@ -74,7 +74,7 @@ fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     assert!(writes["ratio"].as_f64().unwrap() > 2.0, "{writes:#}");
     assert!(class(&document, READS)["verdict"].is_string());
     let told = sentences(&document);
-    let lost = told.iter().find(|text| text.contains("writes lost")).expect("it is said");
+    let lost = told.iter().find(|text| text.contains("writes regressed")).expect("it is said");
     assert!(lost.contains(&format!("{throttled} against {quick}")), "{lost}");
 }
 

@@ -90,7 +90,7 @@ fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     assert_eq!(race["baseline"]["read_ahead"], document["factors"][0]["levels"][0], "{document}");
     let absent = document["absent"].to_string();
     assert!(
-        absent.contains("combinations") && absent.contains("left out by the study"),
+        absent.contains("combinations") && absent.contains("excluded by the study"),
         "{absent}"
     );
 }
@@ -103,7 +103,8 @@ fn what_is_not_there_is_left_out_of_a_space_and_the_plan_says_how_much_it_is() {
     let assay = assay(&volume);
     let before = condition(&volume, &assay);
     let target = word(volume.directory());
-    let ended = assay.run(&["plan", "tune", &target, "--area", "32MiB", "--json"], LIMIT).unwrap();
+    let ended =
+        assay.run(&["plan", "tune", &target, "--set", "area.size=32MiB", "--json"], LIMIT).unwrap();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let plan = ended.json().unwrap();
     let most = plan["trial_count"].as_u64().unwrap();
@@ -182,7 +183,7 @@ io   = { pattern = "random", mix = "write", runtime = "400 ms", ramp_time = "50 
         // The baseline never leaves.
         assert!(stayed.len() <= 1, "{stayed:?}");
         // What was disturbed and ran again is nobody's choice.
-        let counted = |trial: &&Value| trial["status"] != "lead-in" && trial["repeats"].is_null();
+        let counted = |trial: &&Value| trial["status"] != "warmup" && trial["repeats"].is_null();
         let ran = trials(&assay).iter().filter(counted).count();
         // Three of each are the least, and that is half: what others take of the machine costs another round.
         assert!(ran <= arms * 6 / 2 || is_crowded(), "{ran} of {}", arms * 6);

@@ -139,8 +139,8 @@ fn virtualisation() -> Vec<Judged> {
         } else {
             let meant = 100.0 * bare / row.positive("published_percent").unwrap();
             wrong.push(format!(
-                "{place} has {printed}%, but {bare} of {seconds} s are {share:.2}%; {printed}% would be \
-                 {meant:.0} s"
+                "{place} is published with {printed}%, but {bare} of {seconds} s is {share:.2}%; {printed}% \
+                 would be {meant:.0} s"
             ));
         }
     }
@@ -149,11 +149,11 @@ fn virtualisation() -> Vec<Judged> {
     let lower = 100.0 - esxi;
     vec![
         (
-            "every hypervisor costs at least a fifth of bare metal",
+            "every hypervisor loses at least a fifth of the speed of bare metal",
             if share < 80.0 { "not shown" } else { "contradicted" },
             format!(
-                "All {others} stay below 80% of bare metal, {best} nearest with {share:.2}%. But each is \
-                 compared with one time of bare metal ({}), and if that were {} longer, it would be undone.",
+                "All {others} stay below 80% of bare metal; {best} is closest with {share:.2}%. But the article has \
+                 only one bare metal time ({}). If that time were {} longer, {best} would reach 80%.",
                 sheet.statistic(),
                 show::share(80.0 / share - 1.0)
             ),
@@ -161,22 +161,22 @@ fn virtualisation() -> Vec<Judged> {
         (
             "the published percentages follow from the seconds",
             if wrong.is_empty() { "supported" } else { "contradicted" },
-            format!("{}. The other {right} follow to the printed digits.", list(&wrong)),
+            format!("{}. The other {right} agree with the published digits.", list(&wrong)),
         ),
         (
-            "bare metal is 26.32% as fast again as the best hypervisor",
+            "bare metal is 26.32% faster than the best hypervisor",
             if says("26.32", again) { "supported" } else { "contradicted" },
             format!(
-                "The seconds of {best} and of bare metal give {again:.3}%; rounded that is {again:.2}%, \
-                 printed it was cut off. It is arithmetic: no spread was published."
+                "The times of {best} and bare metal give {again:.3}%. Rounded, this is {again:.2}%; the article \
+                 truncates the number. The claim is arithmetic only: no spread was published."
             ),
         ),
         (
-            "VMware ESXi is 24% lower than bare metal",
+            "VMware ESXi is 24% slower than bare metal",
             if says("24", lower) { "supported" } else { "contradicted" },
             format!(
-                "The seconds of VMware ESXi 5.0.0 are {esxi:.2}% of bare metal's speed, which is {lower:.2}% \
-                 lower: {lower:.0}%, not 24%."
+                "VMware ESXi 5.0.0 reaches {esxi:.2}% of the speed of bare metal, so it is {lower:.2}% slower: \
+                 {lower:.0}%, not 24%."
             ),
         ),
     ]
@@ -203,34 +203,33 @@ fn anchors() -> Vec<Judged> {
     let (_, since) = text(stack, "flag").split_once("measured: ").unwrap();
     vec![
         (
-            "a 5400 rpm laptop disk does 90 random IOPS and most cards far fewer writes",
+            "a 5400 rpm laptop disk reaches 90 random IOPS, and most cards reach far fewer write IOPS",
             match measured {
                 0..3 => "no data",
                 _ if 2 * below > measured => "supported",
                 _ => "contradicted",
             },
             format!(
-                "Random writes of {measured} module stand in the article as measured, too few to speak of \
-                 most; its table of cards is elsewhere. The disk's {line} IOPS are: {}.",
+                "The article contains measured random writes for {measured} card, too few for a claim about most \
+                 cards. It does not contain the table of cards. Source of the {line} IOPS of the disk: {}.",
                 text(disk, "kind")
             ),
         ),
         (
-            "19 write IOPS is two thirds of the vendor's 30",
+            "19 write IOPS is two thirds of the vendor's 30 IOPS",
             if (own / vendor - 2.0 / 3.0).abs() <= 0.05 { "supported" } else { "contradicted" },
             format!(
-                "{own} of {vendor} is {:.0}%, within 5 points of 2/3, 67%: words round to one digit. One \
-                 reading of a card beside a vendor's figure.",
+                "{own} of {vendor} is {:.0}%, within 5 percentage points of two thirds (67%). The claim compares \
+                 one reading of a card with one vendor figure.",
                 100.0 * own / vendor
             ),
         ),
         (
-            "a cap of 4 on a 5 Mbit/s link brings 600 ms to 20 ms",
+            "a cap of 4 Mbit/s on a 5 Mbit/s link reduces latency from 600 ms to 20 ms",
             if free == 600.0 && capped == 20.0 { "not shown" } else { "contradicted" },
             format!(
-                "{free} ms without the cap, {capped} ms with it: {} times less, but two single readings of a \
-                 web test, with the cap at 80% of the link. Without repeats nobody knows what else changed \
-                 between them.",
+                "Latency: {free} ms without the cap, {capped} ms with the cap, {} times less. But each number is a \
+                 single reading of a web test, so other changes on the link could explain the difference.",
                 show::times(free / capped)
             ),
         ),
@@ -238,7 +237,7 @@ fn anchors() -> Vec<Judged> {
             "a 256 KB stack limit saves a rather substantial amount of memory",
             if text(stack, "recomputed").is_empty() { "no data" } else { "not shown" },
             format!(
-                "The article names the limit of {} {} and no number for what it saves. Measured since: {since}.",
+                "The article states the limit ({} {}), but not how much memory it saves. Our measurement: {since}.",
                 text(stack, "value"),
                 text(stack, "unit")
             ),
@@ -270,7 +269,11 @@ fn only_told(claim: &'static str, item: &str) -> Judged {
     let row = sheet.one(&[("item", item)]).unwrap();
     let verdict = if text(row, "value").is_empty() { "no data" } else { "not shown" };
     let words = text(row, "printed");
-    (claim, verdict, format!("The article says \"{words}\" and has no number, of before or after."))
+    (
+        claim,
+        verdict,
+        format!("The article says \"{words}\", but does not contain any measured numbers."),
+    )
 }
 
 fn prose() -> Vec<Judged> {
@@ -294,21 +297,21 @@ fn prose() -> Vec<Judged> {
         ["place by rate", "place by latency"].map(place);
     vec![
         (
-            "a card of 1 IOPS takes over 24 hours to test",
+            "a card with 1 IOPS takes over 24 hours to test",
             if seconds > limit { "supported" } else { "contradicted" },
             format!(
-                "{all_text} in writes of {each_text} are {} writes: {} h at {iops_text}, random writes alone. \
-                 It is arithmetic; a test that is limited by time takes minutes for the same number.",
+                "{all_text} in {each_text} writes are {} writes, which take {} h at {iops_text} (random writes only). \
+                 The claim is arithmetic only; a time-limited test yields the same IOPS in minutes.",
                 show::count((all / each) as u64),
                 digits(seconds / 3600.0, 3)
             ),
         ),
         (
-            "the initial sync took 8 hours at 100 MB/s a disk",
+            "the initial sync took 8 hours at 100 MB/s per disk",
             if (disk / rate - took).abs() <= 1800.0 { "supported" } else { "contradicted" },
             format!(
-                "{disk_text} at {rate_text} take {} h, which rounds to the {took_text} that it took. It is \
-                 arithmetic, of one reading.",
+                "{disk_text} at {rate_text} take {} h, which rounds to the published {took_text}. The claim is \
+                 arithmetic only, and based on one reading.",
                 digits(disk / rate / 3600.0, 3)
             ),
         ),
@@ -316,8 +319,8 @@ fn prose() -> Vec<Judged> {
             "the initial encryption of 256 GB took 50 minutes at 95 to 120 MB/s",
             if fast >= lowest && slow <= highest { "not shown" } else { "contradicted" },
             format!(
-                "{capacity_text} in {time_text} are {:.1} MB/s, and {:.1} MB/s to {:.1} MB/s if the time is \
-                 rounded: outside of {} to {highest_text}.",
+                "{capacity_text} in {time_text} is {:.1} MB/s, or {:.1} MB/s to {:.1} MB/s if the published time is \
+                 rounded. Both are outside the published range of {} to {highest_text}.",
                 capacity / time / 1e6,
                 slow / 1e6,
                 fast / 1e6,
@@ -329,13 +332,13 @@ fn prose() -> Vec<Judged> {
             "btrfs has the lowest rate and the lowest latency of random reads at equal threads",
             if by_rate == by_latency { "not shown" } else { "contradicted" },
             format!(
-                "Place {rate_place} by rate and place {latency_place} by latency, but threads = rate x latency \
-                 (Little's law), so at equal threads both give the same order. One of the two charts was \
-                 misread, or threads did not wait for their reads alone."
+                "btrfs is in place {rate_place} by rate and in place {latency_place} by latency. By Little's law \
+                 (threads = rate x latency), both places must be equal at equal threads. One of the two charts \
+                 was misread, or the threads also waited for something other than their reads."
             ),
         ),
-        only_told("Midori takes half of the memory of other browsers", "Midori"),
-        only_told("zswap makes 384 MB a full Web experience", "zswap on 384 MB"),
+        only_told("Midori uses half of the memory of other browsers", "Midori"),
+        only_told("zswap allows a full Web experience with 384 MB of memory", "zswap on 384 MB"),
     ]
 }
 
@@ -355,7 +358,7 @@ fn checked(name: &str) -> Check {
 
 fn figures(check: &Check) -> String {
     let [h, v] = [check.figures.h_khz, check.figures.v_hz].map(|rate| digits(rate, 5));
-    format!("The line has {h} kHz and {v} Hz")
+    format!("The mode has a line rate of {h} kHz and a refresh rate of {v} Hz")
 }
 
 fn better(check: &Check) -> (bool, String) {
@@ -364,7 +367,7 @@ fn better(check: &Check) -> (bool, String) {
     };
     let (hz, clock) = (digits(found.figures.v_hz, 4), found.mode.clock_text());
     let [h, v] = [found.mode.h[3], found.mode.v[3]];
-    (*is_better, format!("there is more by {title}: {hz} Hz at {clock} MHz ({h} x {v} in all)"))
+    (*is_better, format!("{title} reaches {hz} Hz at {clock} MHz ({h} x {v} in total)"))
 }
 
 fn modes() -> Vec<Judged> {
@@ -372,11 +375,11 @@ fn modes() -> Vec<Judged> {
     let (is_better, more) = better(&monitor);
     vec![
         (
-            "17.1 Hz is the limit on one single link",
+            "17.1 Hz is the limit of a single link",
             if is_better { "not shown" } else { "supported" },
             format!(
-                "{}, and within the same limits {more}. Whether the monitor takes that blanking is not known: \
-                 if it does, the published mode is no limit.",
+                "{}. Within the same limits, {more}. If the monitor accepts this blanking, which is unknown, the \
+                 published mode is not the limit.",
                 figures(&monitor)
             ),
         ),
@@ -384,7 +387,7 @@ fn modes() -> Vec<Judged> {
             "the mode fits the driver's limits",
             if guest.limits.iter().all(|limit| limit.fits) { "supported" } else { "contradicted" },
             format!(
-                "{}, within both ranges, with {:.1}% of it shown. Within the same limits {}.",
+                "{}, both within the limits; {:.1}% of the mode is visible. Within the same limits, {}.",
                 figures(&guest),
                 guest.figures.active_percent,
                 better(&guest).1
@@ -417,12 +420,12 @@ fn raid() -> Vec<Judged> {
     }
     let [all, others, md, times] = cells.map(|cell| list(&cell));
     vec![(
-        "a 2 KB change moves almost 1 MB at 128K and 7 MB at 1M stripes",
+        "a 2 KB change moves almost 1 MB with 128K stripes and 7 MB with 1M stripes",
         if agrees { "supported" } else { "contradicted" },
         format!(
-            "{said} stripes as counted are {all} KiB, but the steps that the article lists move {listed}, \
-             which are {others} KiB. Linux md was measured to move {md} KiB, {times}; the controller of the \
-             article was never measured."
+            "The author counts {said} stripes ({all} KiB), but the steps in the article move {listed} stripes \
+             ({others} KiB). In our measurement, Linux md moved {md} KiB, which is {times}. The controller of \
+             the article was not measured."
         ),
     )]
 }
@@ -441,22 +444,22 @@ fn encryption() -> Vec<Judged> {
             .map(|ratio| change(ratio, "more", "less"));
     vec![
         (
-            "reads take a 5.5% hit and writes 8.1%",
+            "encryption costs 5.5% for reads and 8.1% for writes",
             if says("5.5", time[0]) && says("8.1", time[1]) { "not shown" } else { "contradicted" },
             format!(
-                "5.5% and 8.1% are costs of time, not of bandwidth: reads and writes lost {:.2}% and {:.2}% \
-                 of the time, {:.2}% and {:.2}% of the bandwidth. Each rests on one run, so no difference is \
-                 shown.",
+                "5.5% and 8.1% are costs in time, not in bandwidth: reads and writes took {:.2}% and {:.2}% more time \
+                 and lost {:.2}% and {:.2}% of the bandwidth. Each number is from one run, so the article does \
+                 not show a difference.",
                 time[0], time[1], rate[0], rate[1]
             ),
         ),
         (
-            "CPU was about the same with and without encryption",
+            "CPU usage was about the same with and without encryption",
             // Of one run each there is no scatter to hold a difference against.
             if sheet.statistic() == "one run" { "not shown" } else { "contradicted" },
             format!(
-                "Reads took {reads} processor time with encryption, writes {writes}, both together {sum}. Each \
-                 number is one run, which shows neither that two things are the same nor that they differ."
+                "CPU time with encryption: reads {reads}, writes {writes}, total {sum}. Each number is from one run, \
+                 which shows neither equality nor a difference."
             ),
         ),
     ]
@@ -487,21 +490,20 @@ fn ssd() -> Vec<Judged> {
                 true => "not shown",
             },
             format!(
-                "{disk} over {ssd} s is {ratio:.2}, printed with its digits cut off. Each is a {}, but the runs \
-                 would have to scatter by {:.0}% to hide the difference, and {:.0}% is the most that is \
-                 believed of them.",
+                "{disk} s divided by {ssd} s is {ratio:.2}, which the article truncates. Each time is a {}. Only a \
+                 scatter of {:.0}% between runs would hide the difference; up to {:.0}% is plausible.",
                 sheet.statistic(),
                 100.0 * scatter,
                 100.0 * BELIEVABLE_SCATTER
             ),
         ),
         (
-            "a job took the SSD 1/3 to 1/4 of the power of the disk",
+            "for the same job, the SSD uses 1/3 to 1/4 of the power of the disk",
             if more { "contradicted" } else { "not shown" },
             format!(
-                "What was computed is the energy of a job, not power. {}: the mean power was {} times the \
-                 disk's; the SSD draws more and is done sooner. No voltage is printed, so neither watts nor \
-                 joules can be had.",
+                "The article computes the energy of a job, not the power. Energy relative to the disk: {}. The \
+                 mean power was {} times that of the disk; the SSD draws more power, but finishes sooner. The \
+                 article gives no voltage, so Assay cannot compute watts or joules.",
                 list(&jobs),
                 list(&powers)
             ),
@@ -538,9 +540,9 @@ fn ranking(claim: &'static str, fs: &str, ops: &[&str], scheduler: &str, lowest:
         let rates = SCHEDULERS.map(|name| rate(row, name));
         let copied = rates.iter().find(|rate| all.iter().filter(|other| other == rate).count() > 1);
         if let Some(copied) = copied {
-            doubts.push(format!("{} in {name} stands in a second row, too", copied / 1024.0));
+            doubts.push(format!("{name} shares the value {} with another row", copied / 1024.0));
         } else if rates.iter().any(|rate| *rate > LINK * LINK_TOLERANCE) {
-            doubts.push(format!("{name} is faster than the link"));
+            doubts.push(format!("{name} exceeds the link rate"));
         } else {
             let sign = if lowest { -1.0 } else { 1.0 };
             let others = SCHEDULERS.into_iter().filter(|other| *other != scheduler);
@@ -552,23 +554,22 @@ fn ranking(claim: &'static str, fs: &str, ops: &[&str], scheduler: &str, lowest:
         }
     }
     let left_out =
-        if doubts.is_empty() { String::new() } else { format!(" (left out: {})", list(&doubts)) };
+        if doubts.is_empty() { String::new() } else { format!(" (excluded: {})", list(&doubts)) };
     let extreme = if lowest { "lowest" } else { "highest" };
-    let sound = if doubts.is_empty() { "row" } else { "sound row" };
+    let sound = if doubts.is_empty() { "row" } else { "valid row" };
     let rows = format!("{} {sound}{}", leads.len(), if leads.len() == 1 { "" } else { "s" });
     let least = leads.iter().min_by(|a, b| a.0.total_cmp(&b.0));
     let Some((lead, own, rival, next, name)) = least else {
-        let reason = format!(
-            "no row tells whether {scheduler} is {extreme}{left_out}. No row is left that can be trusted."
-        );
+        let reason =
+            format!("No valid row remains to show whether {scheduler} is {extreme}{left_out}.");
         return (claim, "not shown", reason);
     };
     if *lead < 0.0 {
         let first = leads.iter().filter(|lead| lead.0 > 0.0).count();
         let reason = format!(
-            "{scheduler} is {extreme} in {first} of {rows}{left_out}. In {name}, {next} has {rival} K/s and \
-             {scheduler} {own}: {}.",
-            change(rival / own, "more", "less")
+            "{scheduler} is {extreme} in {first} of {rows}{left_out}. In {name}, {next} is {} than \
+             {scheduler} ({rival} and {own} K/s).",
+            change(rival / own, "faster", "slower")
         );
         return (claim, "contradicted", reason);
     }
@@ -576,8 +577,8 @@ fn ranking(claim: &'static str, fs: &str, ops: &[&str], scheduler: &str, lowest:
     let (smallest, scatter) =
         (show::share((own / rival - 1.0).abs()), scatter_that_hides(*own, *rival));
     let reason = format!(
-        "{scheduler} is {extreme} in all {rows}, by {}{left_out}. No spread was published, and without it \
-         nothing tells a lead of {smallest} from chance; runs that scatter by {}% would hide it.",
+        "{scheduler} is {extreme} in all {rows}, by {}{left_out}. No spread was published, so the lead of \
+         {smallest} could be chance: a scatter of {}% between runs would explain the lead.",
         list(&shares.collect::<Vec<_>>()),
         digits(100.0 * scatter, 1)
     );
@@ -611,11 +612,11 @@ fn schedulers() -> Vec<Judged> {
         ranking("deadline is best for btrfs reads", "btrfs", &["read"], "deadline", false),
         ranking("CFQ is the least optimal choice", "", &all, "cfq", true),
         (
-            "the rates are the drive's",
+            "the published rates are rates of the drive",
             if above > 0 { "contradicted" } else { "not shown" },
             format!(
-                "{above} rates of {count} are above the {:.0} MB/s that SATA 6.0 Gbit/s can carry, up to \
-                 {:.0} MB/s ({}). They came from memory, or were compressed on the way.",
+                "{above} of {count} rates exceed {:.0} MB/s, the limit of SATA 6.0 Gbit/s; the highest is {:.0} MB/s \
+                 ({}). Memory served these reads, or the data was compressed on the way.",
                 LINK / 1e6,
                 most.0 / 1e6,
                 most.1
@@ -682,16 +683,13 @@ fn became(class: &str) -> ([Side; 2], &'static str, String) {
         () if after.mean_us < before.mean_us => "supported",
         () => "contradicted",
     };
-    let p = if test.p < 1e-4 {
-        "p below 0.0001".to_owned()
-    } else {
-        format!("p = {}", digits(test.p, 2))
-    };
+    let p =
+        if test.p < 1e-4 { "p < 0.0001".to_owned() } else { format!("p = {}", digits(test.p, 2)) };
     let [first, second] = [&before, &after].map(|side| show::duration(1000.0 * side.mean_us));
     let reason = format!(
-        "The mean {class} became {}, from {first} to {second}: {p} with {} and {} single I/Os as the unit, as \
-         the author's data allow; the true p is larger.",
-        change(after.mean_us / before.mean_us, "slower", "faster"),
+        "The mean {class} latency is {} ({first} before, {second} after). With {} and {} single I/Os as the unit, \
+         {p}; the true p is larger, because I/Os are not independent.",
+        change(after.mean_us / before.mean_us, "higher", "lower"),
         show::count(before.n as u64),
         show::count(after.n as u64)
     );
@@ -709,14 +707,14 @@ fn workload_starvation() -> Vec<Judged> {
         (
             "flush latency dropped considerably",
             verdict,
-            format!("{flush} Above 5%, that is no difference shown."),
+            format!("{flush} Because p exceeds 0.05, the article does not show a difference."),
         ),
         (
             "starvation of reads is partially ameliorated",
             of_reads,
             format!(
-                "{read} There were {} of them a second, and the buckets of p50, p90 and p99 doubled.",
-                change(after.iops / before.iops, "more", "fewer")
+                "{read} The read rate is {}, and the histogram buckets that contain p50, p90 and p99 doubled.",
+                change(after.iops / before.iops, "higher", "lower")
             ),
         ),
     ]

@@ -72,11 +72,11 @@ impl<'a> Course<'a> {
         for (name, stamp) in before {
             let shown = outside::spelled(name);
             if self.is_no_file(name) {
-                return Err(Break::Failed(format!("{shown} is no file that could be read")));
+                return Err(Break::Failed(format!("{shown} is not a readable file")));
             }
             if stamp.is_some() && *stamp == self.stamp(name) {
                 return Err(Break::Failed(format!(
-                    "it did not write {shown}: what lies there is of another run"
+                    "the command did not write {shown}; the file is from another run"
                 )));
             }
             let how = How { heard_bytes: READ_BYTES, ..self.aside_how() };
@@ -110,7 +110,7 @@ impl<'a> Course<'a> {
             };
             for own in reader.read(&text, self.run.programs.formats, stop).map_err(told)? {
                 if numbers.iter().any(|known| known.name == own.name) {
-                    return Err(Break::Failed(format!("it tells two numbers called {}", own.name)));
+                    return Err(Break::Failed(format!("two numbers are named {}", own.name)));
                 }
                 numbers.push(own);
             }

@@ -27,7 +27,7 @@ fn faults_and_what_processors_count_are_told_without_the_shells() {
     assert_eq!((value(&ran, "instructions"), value(&ran, "minor_faults")), (1000.0, 200.0));
     assert_eq!(ran.measured.absent["cycles"], "no such counter");
     assert_eq!(Detail::of(&ran.measured).unwrap().counting, how);
-    assert!(ran.measured.notes.iter().any(|note| note.contains("outside the kernel")));
+    assert!(ran.measured.notes.iter().any(|note| note.contains("exclude the kernel")));
     // Where nothing is counted there are faults all the same, and no words of counters.
     let ran = trial(&super::fake(), &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "minor_faults"), 0.0);
@@ -44,7 +44,7 @@ fn results_of_older_versions_say_why_they_have_no_counts() {
     assert_eq!(planned.value("minor_faults", &ran.measured), Some(Ok(0.0)));
     ran.measured.values.remove("minor_faults");
     let told = planned.value("minor_faults", &ran.measured).unwrap().unwrap_err();
-    assert!(told.contains("the Assay version that measured it"), "{told}");
+    assert!(told.contains("not counted by the Assay version"), "{told}");
     assert_eq!(planned.value("iops", &ran.measured), None);
     // Their detail says nothing of it either.
     let mut detail = serde_json::to_value(Detail::of(&ran.measured).unwrap()).unwrap();

@@ -122,7 +122,7 @@ impl Volume {
     fn see_named(&self, system: &dyn System, name: &str) -> Result<(), String> {
         let text = system
             .output_of(PROGRAM, &["status", name])
-            .map_err(|error| format!("{PROGRAM} cannot report its state: {error}"))?;
+            .map_err(|error| format!("cannot get the status from {PROGRAM}: {error}"))?;
         let field = |wanted: &str| {
             let mut fields = text.lines().filter_map(|line| line.trim().split_once(':'));
             fields.find(|(field, _)| *field == wanted).map_or("", |(_, value)| value.trim())
@@ -143,10 +143,10 @@ impl Volume {
             return Err(format!("sectors of {asked} requested, the kernel uses {took} bytes"));
         }
         let flags: Vec<&str> = field("flags").split_whitespace().collect();
-        for (_, flag) in QUEUES {
+        for flag in QUEUES {
             if self.flags.contains(&flag) != flags.contains(&flag) {
                 let asked = if self.flags.contains(&flag) { "with" } else { "without" };
-                return Err(format!("{asked} {flag} requested, the kernel differs"));
+                return Err(format!("{asked} {flag} requested, but not set in the kernel"));
             }
         }
         Ok(())
@@ -211,11 +211,10 @@ impl Recipe for Volume {
         let opened = Undo::Mapping { name: name.clone() };
         builder.act_on(device, opened.clone(), &self.open(&name, &file, key))?;
         let shown = devices::mapping(system, &name);
-        let shown = shown.map_err(|error| Failure::refused(format!("opening {name}: {error}")))?;
+        let shown =
+            shown.map_err(|error| Failure::refused(format!("cannot open {name}: {error}")))?;
         let shown = shown.ok_or_else(|| {
-            Failure::refused(format!(
-                "opening {name}: no such device, although no error was reported"
-            ))
+            Failure::refused(format!("cannot open {name}: {PROGRAM} created no device"))
         })?;
         let made = builder.made(&devices::file_of(&shown), &opened, &[device])?;
         self.see_named(system, &name).map_err(Failure::refused)?;
@@ -271,7 +270,7 @@ impl Recipe for Volume {
                 acts: vec![run(words), run(opening)],
                 out: PathBuf::from(format!("/dev/mapper/{NAME}")),
             },
-            why: "assay encrypts devices only to measure them, with keys that are lost afterwards",
+            why: "assay encrypts devices only for measurements and discards their keys",
             lasting: Some((line, "a line for /etc/crypttab, which assay does not edit")),
         }
     }
@@ -287,12 +286,12 @@ impl Recipe for Misplaced {
     }
 
     fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
-        Some(format!("{} is for {DM_CRYPT}; use {DEFAULTS} otherwise", self.0))
+        Some(format!("{} requires {DM_CRYPT}; otherwise use {DEFAULTS}", self.0))
     }
 
     fn make(&self, _: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
         let Self(name) = self;
-        Err(Failure::refused(format!("{name} is for {DM_CRYPT}; use {DEFAULTS} otherwise")))
+        Err(Failure::refused(format!("{name} requires {DM_CRYPT}; otherwise use {DEFAULTS}")))
     }
 
     fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {
@@ -304,6 +303,6 @@ impl Recipe for Misplaced {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        ByHand { typed: self.typed(below), why: "it creates nothing", lasting: None }
+        ByHand { typed: self.typed(below), why: "nothing to create", lasting: None }
     }
 }

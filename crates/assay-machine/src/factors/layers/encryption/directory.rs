@@ -83,9 +83,9 @@ fn is_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<(),
         .list(directory)
         .map_err(|error| format!("cannot list {}: {error}", directory.display()))?;
     if names.iter().any(|name| name == PLAIN) {
-        return Err("names are readable without the key: not encrypted".to_owned());
+        return Err("not encrypted: file names are readable without the key".to_owned());
     }
-    let told = "a file created there is not visible below: it encrypts something else";
+    let told = "a new file does not appear in the encrypted directory of this mount";
     if names.len() > before { Ok(()) } else { Err(told.to_owned()) }
 }
 
@@ -99,9 +99,11 @@ impl ByFileSystem {
                 Err("the directory is not encrypted, although no error was reported".to_owned())
             }
             Some(policy) if !policy.is_usual => {
-                Err("the directory is encrypted by another policy".to_owned())
+                Err("the directory has another encryption policy".to_owned())
             }
-            Some(policy) if !policy.has_key => Err("the filesystem has no key for it".to_owned()),
+            Some(policy) if !policy.has_key => {
+                Err("the filesystem has no key for the directory".to_owned())
+            }
             Some(_) => Ok(()),
         }
     }
@@ -134,9 +136,7 @@ impl Recipe for ByFileSystem {
         let Some(kind) = self.on else { return Some(without_file_system(FSCRYPT)) };
         let name = kind.name;
         if kind.encrypting.is_empty() {
-            return Some(format!(
-                "{name} does not encrypt directories; fscrypt is for ext4 and f2fs"
-            ));
+            return Some(format!("{name} does not support fscrypt; use ext4 or f2fs"));
         }
         // A module that is not loaded yet tells nothing.
         let features = Path::new("/sys/fs").join(name).join("features");
@@ -177,7 +177,7 @@ impl Recipe for ByFileSystem {
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         ByHand {
             typed: self.typed(below),
-            why: "assay encrypts directories only to measure them, with keys that are lost afterwards",
+            why: "assay encrypts directories only for measurements and discards their keys",
             lasting: None,
         }
     }
@@ -187,7 +187,7 @@ impl ByProgram {
     fn see_at(system: &dyn System, point: &Path, cipher: &Path) -> Result<(), String> {
         let (filesystem, source) = mounted_at(system, point)?;
         if filesystem != SERVED || Path::new(&source) != cipher {
-            return Err(format!("{filesystem} of {source} is mounted there"));
+            return Err(format!("{filesystem} of {source} is mounted instead"));
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Recipe for ByProgram {
             return Some(format!("{helper} is not installed; install the package fuse3"));
         }
         let lacks = system.status(Path::new("/dev/fuse")).is_err();
-        lacks.then(|| "no FUSE here: /dev/fuse is missing".to_owned())
+        lacks.then(|| "this machine does not support FUSE (/dev/fuse is missing)".to_owned())
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
@@ -256,7 +256,7 @@ impl Recipe for ByProgram {
         builder.act(undo, &Act::CreateDirectory { path: point.clone() })?;
         builder.serve(&point, &Self::mount(&cipher, &point, key))?;
         Self::see_at(builder.system(), &point, &cipher)
-            .map_err(|how| Failure::refused(format!("mounting {GOCRYPTFS}: {how}")))?;
+            .map_err(|how| Failure::refused(format!("cannot mount {GOCRYPTFS}: {how}")))?;
         Self::prove(builder, &point, &cipher)?;
         Ok(Base::Directory(point))
     }
@@ -265,7 +265,7 @@ impl Recipe for ByProgram {
         let Base::Directory(point) = &made.base else { return Ok(()) };
         let (filesystem, source) = mounted_at(system, point)?;
         let whole = filesystem == SERVED && Path::new(&source).ends_with(INSIDE);
-        if whole { Ok(()) } else { Err(format!("{filesystem} of {source} is mounted there")) }
+        if whole { Ok(()) } else { Err(format!("{filesystem} of {source} is mounted instead")) }
     }
 
     fn typed(&self, below: &[PathBuf]) -> Typed {
@@ -294,7 +294,7 @@ impl Recipe for ByProgram {
         ];
         ByHand {
             typed: Typed { acts, out },
-            why: "assay encrypts directories only to measure them, with keys that are lost afterwards",
+            why: "assay encrypts directories only for measurements and discards their keys",
             lasting: None,
         }
     }
@@ -312,7 +312,7 @@ mod tests {
         let below = Path::new("/below");
         assert!(is_hidden(&fake, below, 0).unwrap_err().contains("cannot list /below"));
         fake.put("/below/gocryptfs.conf", "");
-        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("it encrypts something else"));
+        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("does not appear"));
         fake.put("/below/xYz0", "");
         assert_eq!(is_hidden(&fake, below, 1), Ok(()));
         assert!(is_hidden(&fake, below, 2).is_err(), "both were there before");
@@ -330,7 +330,7 @@ mod tests {
             ByProgram::see_at(&fake, point, cipher)
         };
         assert_eq!(seen("fuse.gocryptfs", "/below/encrypted"), Ok(()));
-        let told = "fuse.sshfs of /below/encrypted is mounted there";
+        let told = "fuse.sshfs of /below/encrypted is mounted instead";
         assert_eq!(seen("fuse.sshfs", "/below/encrypted").unwrap_err(), told);
         assert!(
             seen("fuse.gocryptfs", "/other").unwrap_err().starts_with("fuse.gocryptfs of /other")

@@ -33,10 +33,8 @@ const LEVELS: [&str; 4] = [NONE, DM_CRYPT, FSCRYPT, GOCRYPTFS];
 const DEFAULTS: &str = "defaults";
 /// Sizes of the sectors that dm-crypt encrypts one by one.
 const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
-/// Flags of dm-crypt with which it does its work in place of handing it on, and their names for
-/// cryptsetup.
-const QUEUES: [(&str, &str); 2] =
-    [("no-read-workqueue", "no_read_workqueue"), ("no-write-workqueue", "no_write_workqueue")];
+/// Flags of dm-crypt with which it does its work in place of handing it on, as cryptsetup names them.
+const QUEUES: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
 
 pub(in crate::factors) struct Encryption;
 /// Cipher of dm-crypt.
@@ -56,13 +54,13 @@ impl Factor for Encryption {
         &About {
             name: "encryption",
             summary: "encryption of the device, the filesystem or a directory",
-            text: "`none`; `dm-crypt`: a LUKS2 volume of cryptsetup on the target device, whose data are lost, with \
-                   the filesystem on it; `fscrypt`: an encrypted directory of the filesystem (ext4 or f2fs, created \
-                   with `-O encrypt`); `gocryptfs`: a directory that this program encrypts and serves through FUSE. \
-                   The last two require the factor filesystem. Assay creates keys per study, passes them to the kernel \
-                   or the program's standard input, and discards them afterwards. Assay verifies each: the cipher in \
-                   the kernel's table, the directory's policy and unreadable names without the key, the list of mounts \
-                   and the names below. Assay excludes levels without their program or module and reports the reason.",
+            text: "`none`; `dm-crypt`: a LUKS2 volume on the target device, which destroys the device's data; \
+                   `fscrypt`: an encrypted directory of the filesystem (ext4 or f2fs, created with `-O encrypt`); \
+                   `gocryptfs`: a directory that gocryptfs encrypts and serves through FUSE. `fscrypt` and `gocryptfs` \
+                   require the factor filesystem. Assay creates keys per study, passes them to the kernel or to the \
+                   program's stdin, and discards them. Assay verifies the cipher in the device-mapper table \
+                   (`dm-crypt`), the directory's policy (`fscrypt`), the mount table (`gocryptfs`), and that file \
+                   names are encrypted. Assay excludes and reports unavailable levels.",
         }
     }
 
@@ -102,9 +100,9 @@ impl Factor for Cipher {
         &About {
             name: "encryption_cipher",
             summary: "cipher of dm-crypt",
-            text: "As in cryptsetup and the kernel, such as `aes-xts-plain64`; or `defaults`. Append a slash and the \
-                   key size in bits if it is not the default (512 for XTS, otherwise 256): `aes-xts-plain64/256`. \
-                   Requires the factor encryption; use `defaults` without dm-crypt.",
+            text: "In the notation of cryptsetup, such as `aes-xts-plain64`; or `defaults`. Append a slash and the key \
+                   size in bits if it is not the default (512 for XTS, otherwise 256): `aes-xts-plain64/256`. Requires \
+                   the factor encryption; use `defaults` without dm-crypt.",
         }
     }
 
@@ -128,11 +126,11 @@ impl Factor for Cipher {
         if is_word && known {
             return Ok(());
         }
-        Err(format!("`{level}` is not a cipher; use for example aes-xts-plain64 or {DEFAULTS}"))
+        Err(format!("`{level}` is not a cipher; example: aes-xts-plain64 or {DEFAULTS}"))
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads it only from volumes that it created")
+        Presence::absent("Assay reads this setting only from volumes that it created")
     }
 }
 
@@ -166,7 +164,7 @@ impl Factor for Sector {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads it only from volumes that it created")
+        Presence::absent("Assay reads this setting only from volumes that it created")
     }
 }
 
@@ -175,14 +173,14 @@ impl Factor for Queues {
         &About {
             name: "encryption_flags",
             summary: "whether dm-crypt uses the kernel's work queues",
-            text: "`defaults`: it does. `no-read-workqueue`, `no-write-workqueue` or both, separated by a comma: the \
-                   thread that reads or writes also encrypts (Linux 5.9). Requires the factor encryption; use \
-                   `defaults` without dm-crypt.",
+            text: "`defaults`: dm-crypt uses the work queues. `no_read_workqueue`, `no_write_workqueue` or both, \
+                   joined by +: the thread that reads or writes also decrypts or encrypts (since Linux 5.9). \
+                   Requires the factor encryption; use `defaults` without dm-crypt.",
         }
     }
 
     fn example(&self) -> &'static str {
-        "[\"defaults\", \"no-read-workqueue,no-write-workqueue\"]"
+        "[\"defaults\", \"no_read_workqueue+no_write_workqueue\"]"
     }
 
     fn role(&self) -> Role {
@@ -193,8 +191,8 @@ impl Factor for Queues {
         if level == DEFAULTS || queues(level).is_some() {
             return Ok(());
         }
-        let known: Vec<&str> = QUEUES.iter().map(|(name, _)| *name).collect();
-        Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", known.join(",")))
+        let known = QUEUES;
+        Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", known.join("+")))
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
@@ -202,7 +200,7 @@ impl Factor for Queues {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads it only from volumes that it created")
+        Presence::absent("Assay reads this setting only from volumes that it created")
     }
 }
 
@@ -210,12 +208,12 @@ impl Factor for Conversion {
     fn about(&self) -> &About {
         &About {
             name: CONVERSION.0,
-            summary: "whether dm-crypt starts empty or encrypts the device's data",
+            summary: "whether dm-crypt creates an empty volume or encrypts existing data",
             text: "`defaults`: an empty volume. `in-place`: Assay reads, encrypts and writes every byte of the device \
-                   (`cryptsetup reencrypt --encrypt`), as in the first encryption of a used drive. Nothing else uses \
-                   the device during that time. Assay reports the duration and rate above the tables. A whole drive \
-                   takes hours per replicate; use a part of it (--destroy ID:8GiB). Requires the factor encryption; \
-                   has no meaning without dm-crypt.",
+                   (`cryptsetup reencrypt --encrypt`), like the initial encryption of a drive with data. Nothing else \
+                   uses the device during the conversion. Assay reports the duration and rate above the tables. A \
+                   whole drive takes hours per replicate; use only a part of the drive (--destroy ID:8GiB). Requires \
+                   the factor encryption; has no effect without dm-crypt.",
         }
     }
 
@@ -235,7 +233,7 @@ impl Factor for Conversion {
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads it only from volumes that it created")
+        Presence::absent("Assay reads this setting only from volumes that it created")
     }
 }
 
@@ -248,12 +246,11 @@ fn sector(level: &str) -> Option<Bytes> {
     level.parse::<Bytes>().ok().filter(|bytes| SECTORS.contains(bytes))
 }
 
-/// Flags by the names that cryptsetup has for them, in their order; none where one is not known.
+/// The flags of a level, in their order; none where one is not known.
 fn queues(level: &str) -> Option<Vec<&'static str>> {
-    let asked: Vec<&str> = level.split(',').collect();
-    let known = |one: &&str| QUEUES.iter().any(|(name, _)| name == one);
-    let own = QUEUES.iter().filter(|(name, _)| asked.contains(name)).map(|(_, flag)| *flag);
-    asked.iter().all(known).then(|| own.collect())
+    let asked: Vec<&str> = level.split('+').collect();
+    let own = QUEUES.into_iter().filter(|name| asked.contains(name));
+    asked.iter().all(|one| QUEUES.contains(one)).then(|| own.collect())
 }
 
 /// Whether the kernel neither has a part nor a module for it that would be loaded when it is asked for.
@@ -300,13 +297,13 @@ mod tests {
         assert_eq!(bytes, [512, 1024, 2048, 4096].map(Some));
         assert_eq!([sector("8 KiB"), sector("256 B"), sector("x")], [None; 3]);
         let both = Some(vec!["no_read_workqueue", "no_write_workqueue"]);
-        assert_eq!(queues("no-write-workqueue,no-read-workqueue"), both, "in their order");
-        assert_eq!(queues("no-read-workqueue"), Some(vec!["no_read_workqueue"]));
-        assert_eq!([queues("no-read-workqueue,x"), queues("")], [None, None]);
+        assert_eq!(queues("no_write_workqueue+no_read_workqueue"), both, "in their order");
+        assert_eq!(queues("no_read_workqueue"), Some(vec!["no_read_workqueue"]));
+        assert_eq!([queues("no_read_workqueue+x"), queues("")], [None, None]);
         let swapped =
-            ["no-read-workqueue,no-write-workqueue", "no-write-workqueue,no-read-workqueue"];
+            ["no_read_workqueue+no_write_workqueue", "no_write_workqueue+no_read_workqueue"];
         assert!(Queues.same(swapped[0], swapped[1]) && !Queues.same(swapped[0], "defaults"));
-        assert!(!Queues.same("no-read-workqueue", "no-write-workqueue"));
+        assert!(!Queues.same("no_read_workqueue", "no_write_workqueue"));
         assert!(Sector.same("1 KiB", "1024 B") && !Sector.same("1 KiB", "2 KiB"));
         assert!(!Sector.same("defaults", "512 B") && Sector.same("defaults", "defaults"));
     }
@@ -408,11 +405,11 @@ mod tests {
         let options = [
             ("encryption_cipher", "aes-xts-plain64"),
             ("encryption_sector_size", "4 KiB"),
-            ("encryption_flags", "no-read-workqueue"),
+            ("encryption_flags", "no_read_workqueue"),
         ];
         for option in options {
             let told = missing(&fake, &[("encryption", "none"), option], 1 << 30).unwrap();
-            assert_eq!(told, format!("{} is for dm-crypt; use defaults otherwise", option.0));
+            assert_eq!(told, format!("{} requires dm-crypt; otherwise use defaults", option.0));
             let plain = [("encryption", "none"), (option.0, "defaults")];
             assert_eq!(missing(&fake, &plain, 1 << 30), None);
         }

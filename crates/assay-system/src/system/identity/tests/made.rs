@@ -127,7 +127,7 @@ fn what_is_larger_than_what_it_stands_on_or_is_used_is_refused() {
     let fits = fake.read_text(Path::new(size)).unwrap();
     fake.put(size, format!("{}\n", DISK / 512 + 1));
     let told = asked(&fake, &journal, &made, &[]).unwrap_err();
-    assert!(told.contains("bytes, and the storage below it"), "{told}");
+    assert!(told.contains("bytes, but the storage below has only"), "{told}");
     fake.put(size, "0\n");
     let told = asked(&fake, &journal, &made, &[]).unwrap_err();
     assert!(told.contains("no medium"), "{told}");

@@ -58,7 +58,7 @@ fn another_disk_under_the_same_name_is_noticed() {
     refused(&fake, "a different disk sequence number");
     let note = fake.read_text(Path::new(NOTE)).unwrap();
     fake.put(NOTE, note.replace("536870912", "1073741824"));
-    refused(&fake, "another size");
+    refused(&fake, "the size differs");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn where_the_kernel_does_not_count_the_content_tells() {
     fake.remove(format!("{}/diskseq", home("loop4")));
     show(&fake);
     fake.put_marks(number_of((7, 4)), 0, "ext4 filesystem - -").unwrap();
-    refused(&fake, "its contents differ");
+    refused(&fake, "the contents differ");
     // What the study itself wrote is no sign of another device.
     fake.put_marks(number_of((7, 4)), 0, "LVM2_member raid - -").unwrap();
     judged(&fake).unwrap();
@@ -80,7 +80,7 @@ fn the_end_of_a_device_is_part_of_its_content() {
     show(&fake);
     let number = crate::system::DeviceNumber { major: 7, minor: 4 };
     fake.put_content(number, (512 << 20) - 512, b"$XIDE$").unwrap();
-    refused(&fake, "its contents differ");
+    refused(&fake, "the contents differ");
 }
 
 #[test]

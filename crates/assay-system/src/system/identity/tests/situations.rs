@@ -146,7 +146,7 @@ fn refused() -> Vec<Situation> {
         ("the disk of the root file system", ("/dev/sda", "ROOT"), String::new(), "is mounted on \"/\" (sda1)"),
         ("a bound directory of it", C, mounts("30 25 8:32 /sub /srv\\040x rw - xfs /dev/sdc rw"), "is mounted on \"/srv x\""),
         ("btrfs tells its first device", C, mounts("30 25 0:44 / /srv rw - btrfs /dev/sdc rw"), "is mounted on \"/srv\""),
-        ("btrfs hides its second device", C, format!("{}link /sys/fs/btrfs/0a1b/devices/sdc {}\ndir /sys/fs/btrfs/features\n", mounts("30 25 0:44 / /srv rw - btrfs /dev/sdx rw"), home("sdc")), "part of the btrfs 0a1b"),
+        ("btrfs hides its second device", C, format!("{}link /sys/fs/btrfs/0a1b/devices/sdc {}\ndir /sys/fs/btrfs/features\n", mounts("30 25 0:44 / /srv rw - btrfs /dev/sdx rw"), home("sdc")), "part of the btrfs filesystem 0a1b"),
         ("the journal of an xfs", C, mounts("30 25 8:99 / /srv rw - xfs /dev/sdx rw,logdev=/dev/sdc"), "is mounted on \"/srv\""),
         ("the journal of an ext4", C, "dir /proc/fs/jbd2/sdc\n".to_owned(), "contains the journal"),
         ("swap on a disk", C, swap("/dev/sdc"), "is used as swap (/dev/sdc)"),
@@ -185,11 +185,11 @@ fn refused() -> Vec<Situation> {
         ("a read-only disk", C, format!("file {}/ro 1\n", home("sdc")), "is read-only (sdc)"),
         ("a disk with a read-only partition", B, format!("file {}/ro 1\n", home("sdb2")), "is read-only (sdb2)"),
         ("no medium", C, format!("file {}/size 0\n", home("sdc")), "has no medium"),
-        ("nobody may look at the mounts", C, "closed /proc/self/mountinfo\n".to_owned(), "cannot tell what is mounted"),
-        ("nobody may look at the swaps", C, "closed /proc/swaps\n".to_owned(), "cannot tell what is swap"),
-        ("nobody may look at fstab", C, "closed /etc/fstab\n".to_owned(), "cannot tell whether an entry names the device"),
-        ("nobody may look at the holders", C, format!("closed {}/holders\n", home("sdc")), "cannot tell what holds it"),
-        ("nobody may look at a partition", B, format!("closed {}/size\n", home("sdb1")), "cannot tell the state of the device"),
+        ("nobody may look at the mounts", C, "closed /proc/self/mountinfo\n".to_owned(), "cannot determine the mounts"),
+        ("nobody may look at the swaps", C, "closed /proc/swaps\n".to_owned(), "cannot determine the active swap"),
+        ("nobody may look at fstab", C, "closed /etc/fstab\n".to_owned(), "cannot determine whether an entry names the device"),
+        ("nobody may look at the holders", C, format!("closed {}/holders\n", home("sdc")), "cannot determine the holders of the device"),
+        ("nobody may look at a partition", B, format!("closed {}/size\n", home("sdb1")), "cannot determine the state of the device"),
     ]
 }
 
@@ -197,18 +197,18 @@ fn refused() -> Vec<Situation> {
 fn mistaken() -> Vec<Situation> {
     let nothing = String::new;
     vec![
-        ("nothing typed", ("/dev/sdc", ""), nothing(), "\"\" is not the name of"),
-        ("the kernel's name", ("/dev/sdc", "sdc"), nothing(), "is not the name of"),
+        ("nothing typed", ("/dev/sdc", ""), nothing(), "\"\" is not the ID of"),
+        ("the kernel's name", ("/dev/sdc", "sdc"), nothing(), "is not the ID of"),
         ("the id of another device", ("/dev/sdc", "SERIAL-B"), nothing(), "type \"SERIAL-C\""),
         ("the id of its disk", ("/dev/sdb1", "SERIAL-B"), nothing(), "type \"SERIAL-B-part1+ext4\""),
-        ("the id of its partition", ("/dev/sdb", "SERIAL-B-part1+ext4"), nothing(), "is not the name of"),
-        ("only the beginning of an id", ("/dev/sdc", "SERIAL"), nothing(), "is not the name of"),
-        ("other letters", ("/dev/sdc", "serial-c"), nothing(), "is not the name of"),
-        ("what it carries is not named", ("/dev/sdb", "SERIAL-B"), nothing(), "does not name gpt and ext4 and vfat"),
-        ("one thing is not named", ("/dev/sdb", "SERIAL-B+vfat+gpt"), nothing(), "does not name ext4"),
-        ("a thing that is not there", ("/dev/sdc", "SERIAL-C+xfs"), nothing(), "names \"xfs\""),
-        ("a thing twice", ("/dev/sdb1", "SERIAL-B-part1+ext4+ext4"), nothing(), "names something twice"),
-        ("a sign too many", ("/dev/sdc", "SERIAL-C+"), nothing(), "names \"\""),
+        ("the id of its partition", ("/dev/sdb", "SERIAL-B-part1+ext4"), nothing(), "is not the ID of"),
+        ("only the beginning of an id", ("/dev/sdc", "SERIAL"), nothing(), "is not the ID of"),
+        ("other letters", ("/dev/sdc", "serial-c"), nothing(), "is not the ID of"),
+        ("what it carries is not named", ("/dev/sdb", "SERIAL-B"), nothing(), "does not include gpt and ext4 and vfat"),
+        ("one thing is not named", ("/dev/sdb", "SERIAL-B+vfat+gpt"), nothing(), "does not include ext4"),
+        ("a thing that is not there", ("/dev/sdc", "SERIAL-C+xfs"), nothing(), "includes \"xfs\""),
+        ("a thing twice", ("/dev/sdb1", "SERIAL-B-part1+ext4+ext4"), nothing(), "contains a name twice"),
+        ("a sign too many", ("/dev/sdc", "SERIAL-C+"), nothing(), "includes \"\""),
         ("encryption is not named", ("/dev/nvme0n1p1", "S3EVNX0J123456-part1"), nothing(), "crypto_LUKS encrypted volume on nvme0n1p1 (1000 MiB, label \"closed\", UUID 67b0057a-386d-47b8-b3b5-55da871ff3a6)"),
         ("on a partition of it", ("/dev/nvme0n1", "S3EVNX0J123456"), nothing(), "crypto_LUKS encrypted volume on nvme0n1p1"),
     ]
@@ -277,14 +277,14 @@ fn partitions_are_read_with_and_without_their_nodes() {
     let fake = machine();
     // wipefs alone recognises a wrong checksum, and reads the node.
     fake.put_marks(number_of((8, 18)), 0, "xfs filesystem - -").unwrap();
-    assert!(give(&fake, B).unwrap_err().message.contains("does not name xfs"));
+    assert!(give(&fake, B).unwrap_err().message.contains("does not include xfs"));
     fake.add("block /dev/sdb2 8:99\n").unwrap();
     assert!(give(&fake, B).is_ok());
     fake.remove("/dev/sdb1").remove("/dev/sdb2");
     assert!(give(&fake, B).is_ok());
     let several = "ext4 filesystem - -\nxfs filesystem - -";
     fake.put_marks(number_of((8, 16)), 1 << 20, several).unwrap();
-    let reason = "cannot check what sdb1 contains: blkid recognises several";
+    let reason = "cannot check the contents of sdb1: blkid found conflicting";
     let failure = give(&fake, B).unwrap_err();
     assert!(failure.kind == Kind::Refused && failure.message.contains(reason), "{failure}");
 }
@@ -354,7 +354,7 @@ fn a_device_that_was_swapped_is_not_opened() {
     let site = resolve(&fake, "/dev/sdc").unwrap();
     fake.add(&format!("file {}/dev 8:48\n", home("sdc"))).unwrap();
     let failure = consent(&fake, &site, C.1).unwrap_err();
-    assert!(failure.message.contains("no longer the named device"), "{failure}");
+    assert!(failure.message.contains("no longer the same device"), "{failure}");
 }
 
 #[test]
@@ -364,8 +364,8 @@ fn sizes_and_names_of_what_is_lost() {
     assert_eq!(stake.text(), B.1);
     let expected = [
         "gpt partition table on sdb (1 GiB, UUID 0ee828f1-547e-4ec9-a932-3539813c185e)",
-        "ext4 file system on sdb1 (400 MiB, label \"fourth\", UUID 51963364-7423-424f-9fd0-05c2673ad644)",
-        "vfat file system on sdb2 (400 MiB, label \"THIRTYTWO\", UUID 8270-A12B)",
+        "ext4 filesystem on sdb1 (400 MiB, label \"fourth\", UUID 51963364-7423-424f-9fd0-05c2673ad644)",
+        "vfat filesystem on sdb2 (400 MiB, label \"THIRTYTWO\", UUID 8270-A12B)",
     ];
     assert_eq!(stake.losses.iter().map(Loss::words).collect::<Vec<_>>(), expected);
 }

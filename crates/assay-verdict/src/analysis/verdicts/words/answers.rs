@@ -23,19 +23,19 @@ pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> S
         return text.to_owned();
     }
     match verdict {
-        Claim::NoData => "No measurement can answer it.".to_owned(),
-        Claim::Supported if all == 1 => "The numbers support it.".to_owned(),
-        Claim::Supported => format!("The numbers support it in all of {}.", counted(all, "case")),
-        Claim::Contradicted if all == 1 => "The numbers contradict it.".to_owned(),
+        Claim::NoData => "No measurement answers this question.".to_owned(),
+        Claim::Supported if all == 1 => "The numbers support the claim.".to_owned(),
+        Claim::Supported => format!("The numbers support the claim in all {all} cases."),
+        Claim::Contradicted if all == 1 => "The numbers contradict the claim.".to_owned(),
         Claim::Contradicted if count(verdict) == all => {
-            format!("The numbers contradict it in all of {}.", counted(all, "case"))
+            format!("The numbers contradict the claim in all {all} cases.")
         }
         Claim::Contradicted => format!(
-            "The numbers contradict it in {} of {all} cases and support it in {with}.",
+            "The numbers contradict the claim in {} of {all} cases and support it in {with}.",
             count(Claim::Contradicted)
         ),
         Claim::NotShown if with == 0 => "The numbers are inconclusive.".to_owned(),
-        Claim::NotShown => format!("The numbers support it in only {with} of {all} cases."),
+        Claim::NotShown => format!("The numbers support the claim in only {with} of {all} cases."),
     }
 }
 
@@ -48,11 +48,9 @@ fn would_be(cases: &[Case]) -> Option<&'static str> {
     let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
     let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
     match () {
-        () if any(Claim::Contradicted) => {
-            Some("The numbers would contradict it, but they are suspect.")
-        }
+        () if any(Claim::Contradicted) => Some("The numbers contradict the claim but are suspect."),
         () if any(Claim::Supported) && all(Claim::Supported) => {
-            Some("The numbers would support it, but they are suspect.")
+            Some("The numbers support the claim but are suspect.")
         }
         () => None,
     }
@@ -79,7 +77,7 @@ pub(in crate::analysis::verdicts) const FAILED: &str = "failed in every trial";
 pub(in crate::analysis::verdicts) const DISTURBED: &str = "has too few undisturbed trials";
 pub(in crate::analysis::verdicts) const FEW: &str = "has too few trials";
 pub(in crate::analysis::verdicts) const NOT_TOGETHER: &str =
-    "has no replicate with all of the required measurements";
+    "has no replicate with all required measurements";
 
 /// Why a level was left out by the plan.
 pub(in crate::analysis::verdicts) fn left_out_because(reason: &str) -> String {
@@ -114,10 +112,10 @@ pub(in crate::analysis::verdicts) fn no_numbers(name: &str) -> String {
 
 pub(in crate::analysis::verdicts) fn no_levels(name: &str, between: &[String]) -> String {
     match between {
-        [low, high] => {
-            format!("{name}: levels in and outside {low} to {high} needed")
-        }
-        _ => format!("{name}: one level has no counterpart"),
+        [low, high] => format!(
+            "{name}: the check needs levels both inside and outside the range {low} to {high}"
+        ),
+        _ => format!("{name}: one level has no matching trials of the other level"),
     }
 }
 
@@ -131,9 +129,9 @@ pub(in crate::analysis::verdicts) fn peak_is(
 ) -> String {
     let head = format!("{name}: best {} at {best}", noun(metric));
     match could {
-        [_] => format!("{head}, significantly"),
-        all if all.len() == levels => format!("{head}; it could be at any of {levels} levels"),
-        several => format!("{head}; it could be at {}", choice(several)),
+        [_] => format!("{head} (significant)"),
+        all if all.len() == levels => format!("{head}; any of the {levels} levels could be best"),
+        several => format!("{head}; the best level could be {}", choice(several)),
     }
 }
 
@@ -150,7 +148,8 @@ pub(in crate::analysis::verdicts) fn slope_is(
         Some(ends) => {
             let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
             format!(
-                "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2: proportional, 1: flat)"
+                "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2 means proportional, 1 \
+                 means no effect)"
             )
         }
         None => format!("{name}: too few replicates for a slope"),
@@ -166,8 +165,10 @@ pub(in crate::analysis::verdicts) fn foremost_is(
 ) -> String {
     let word = if last { "worst" } else { "best" };
     match could {
-        [one] => format!("{name}: {one} is the {word}, significantly"),
-        all if all.len() == levels => format!("{name}: any of {levels} could be the {word}"),
+        [one] => format!("{name}: {one} is the {word} (significant)"),
+        all if all.len() == levels => {
+            format!("{name}: any of the {levels} levels could be the {word}")
+        }
         several => format!("{name}: {} could be the {word}", choice(several)),
     }
 }
@@ -249,16 +250,16 @@ pub(in crate::analysis::verdicts) fn enough_is(
         Better::Lower => "lowest",
     };
     let head = match () {
-        () if is_smallest => format!("{name}: the {most} {what} at {best}, the smallest"),
+        () if is_smallest => format!("{name}: {most} {what} at {best}, the smallest level"),
         () if from == best => format!(
-            "{name}: the {most} {what} at {best}, and no smaller level is within {margin} of it"
+            "{name}: {most} {what} at {best}; no smaller level is within {margin} of that value"
         ),
-        () => format!("{name}: from {from} on within {margin} of the {most} {what}, at {best}"),
+        () => format!("{name}: {most} {what} at {best}; within {margin} of that value from {from}"),
     };
     match shown {
         Some((sample, ends)) => {
             let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
-            format!("{head}; {claimed} has {ratio} times that (95% CI {low} to {high})")
+            format!("{head}; {claimed} has {ratio} times that value (95% CI {low} to {high})")
         }
         None => head,
     }
@@ -279,7 +280,7 @@ fn amount(metric: &str, value: f64) -> String {
 fn at_once(cases: usize) -> String {
     match cases {
         0 | 1 => String::new(),
-        count => format!(" for all {count} cases at once"),
+        count => format!(" over all {count} cases"),
     }
 }
 
@@ -300,9 +301,7 @@ pub(in crate::analysis::verdicts) fn level_is(
             show(low),
             show(high)
         ),
-        None => {
-            format!("{name}: {} {}, with too few trials for a CI", noun(metric), show(mean))
-        }
+        None => format!("{name}: {} {} (too few trials for a CI)", noun(metric), show(mean)),
     }
 }
 

@@ -11,7 +11,7 @@ use super::{SUSPECT, counted};
 
 /// No rate was reached at all.
 pub(in crate::analysis::verdicts) const NOTHING: &str =
-    "No rate was tried, so no trial can answer it.";
+    "Assay tested no rate, so there is no answer.";
 
 /// Where a program makes the machine up.
 pub(in crate::analysis::verdicts) const EMULATED: &str =
@@ -39,12 +39,12 @@ fn head(found: &MostLoad, limit: Limit) -> String {
             format!("passes at {}, fails at {}; the limit is between them", at(holds), at(fails))
         }
         (Some(_), None) => {
-            format!("passes at {}, fails at no rate tried; the highest was {highest}", at(holds))
+            format!("passes at {}; no tested rate fails (highest: {highest})", at(holds))
         }
         (None, Some(_)) => {
-            format!("passes at no rate tried, the lowest was {lowest}; fails at {}", at(fails))
+            format!("fails at {}; no tested rate passes (lowest: {lowest})", at(fails))
         }
-        (None, None) => format!("inconclusive at all rates tried, from {lowest} to {highest}"),
+        (None, None) => format!("inconclusive at all tested rates, from {lowest} to {highest}"),
     };
     format!("{limit}: {told}")
 }
@@ -52,10 +52,10 @@ fn head(found: &MostLoad, limit: Limit) -> String {
 /// What became of one rate.
 pub(in crate::analysis::verdicts) fn rate(own: &Rate, limit: Limit) -> String {
     let standing = match own.outcome {
-        Standing::Holds => "holds",
-        Standing::Fails => "fails",
-        Standing::Between if own.trust == Some(Trust::Invalid) => "has invalid numbers",
-        Standing::Between => "is inconclusive",
+        Standing::Within => "passes",
+        Standing::Exceeds => "fails",
+        Standing::Inconclusive if own.trust == Some(Trust::Invalid) => "has invalid numbers",
+        Standing::Inconclusive => "is inconclusive",
     };
     format!("{} {standing}, {}.", with_numbers(own, limit), counted(own.trials, "trial"))
 }
@@ -74,7 +74,7 @@ fn with_numbers(own: &Rate, limit: Limit) -> String {
     match own.late {
         0 => format!("{per_s}/s ({numbers})"),
         late => format!(
-            "{per_s}/s ({numbers}; {late} of {} could not issue their operations on time)",
+            "{per_s}/s ({numbers}; {late} of {} issued operations too late)",
             counted(own.trials, "trial")
         ),
     }

@@ -25,13 +25,13 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
             let (own, other) = (failed(*own, arm), failed(*other, baseline));
             format!("{own} and {other} failed{}", more.unwrap_or_default())
         }
-        Note::RatioOnly { pairs } => format!("ratio only: no verdict at {}", replicates(*pairs)),
-        Note::Secondary => "secondary, unadjusted".to_owned(),
+        Note::RatioOnly { pairs } => format!("ratio only: no verdict with {}", replicates(*pairs)),
+        Note::Secondary => "secondary metric, unadjusted".to_owned(),
         Note::Emulated => NO_VERDICT_EMULATED.to_owned(),
         Note::NoOrder { order } => no_verdict(*order).unwrap_or_default().to_owned(),
         Note::NoDirection { metric } => no_direction(metric),
         Note::CoarseClock { metric, step } => format!(
-            "the clock has a resolution of {} ({}), and the difference is not larger than that",
+            "the clock has a resolution of {} ({}), and the difference does not exceed the resolution",
             rounded(*step),
             noun(metric)
         ),
@@ -39,35 +39,36 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
         Note::TooFew { pairs: 1 } => "1 pair: no ratio and no CI".to_owned(),
         Note::TooFew { pairs } => format!("{pairs} pairs: no CI"),
         Note::Provisional { pairs } => format!(
-            "provisional: with {pairs} pairs the CI assumes near-normal log ratios; no distribution-free test reaches \
-             p < 0.05 below {SETTLED}{}",
+            "provisional: with {pairs} pairs, the CI assumes near-normal log ratios; a distribution-free test needs \
+             {SETTLED} pairs for p < 0.05{}",
             if *pairs <= FEW { "; periodic disturbances can look like a difference" } else { "" }
         ),
         Note::LeftOut { pairs } => format!("{} excluded", counted(*pairs, "disturbed pair")),
         Note::NoRatio { of, trials } => {
             let why = match trials {
-                1 => "gives no ratio: its value is not above zero",
-                _ => "give no ratio: their values are not above zero",
+                1 => "has no ratio, because the value is not above zero",
+                _ => "have no ratio, because the values are not above zero",
             };
             format!("{} of {} {why}", counted(*trials, "trial"), name(*of))
         }
         Note::FarOff { of, trials, all } => format!(
-            "{trials} of {all} trials of {} {} on the bad side: the CI understates their risk",
+            "{trials} of {all} trials of {} {}; the CI understates the risk of such trials",
             name(*of),
-            if *trials == 1 { "is an outlier" } else { "are outliers" }
+            if *trials == 1 { "is an unfavorable outlier" } else { "are unfavorable outliers" }
         ),
         Note::Fragile { replicates } => fragile(replicates),
-        Note::Disturbed { verdict } => format!(
-            "depends on disturbed trials: with them the verdict would be {}",
-            verdict_word(*verdict)
-        ),
+        Note::Disturbed { verdict } => {
+            format!(
+                "the verdict would be \"{}\" if Assay included the disturbed trials",
+                verdict_word(*verdict)
+            )
+        }
         Note::UnequalLoad { .. } => "the load differed and could explain the result".to_owned(),
         Note::TwoOrders { .. } => {
-            "the order of the two configurations changes the result: one affects the next"
-                .to_owned()
+            "the order of the configurations changes the result: one affects the next".to_owned()
         }
         Note::InFlight { arm, baseline } => {
-            format!("{arm} operations in flight against {baseline}")
+            format!("{arm} operations in flight (baseline: {baseline})")
         }
     }
 }
@@ -85,7 +86,7 @@ pub(in crate::analysis) fn load(note: &Note) -> Option<String> {
 pub(in crate::analysis::verdicts) fn orders(note: &Note) -> Option<String> {
     let Note::TwoOrders { first, second, replicates: [one, other], p } = note else { return None };
     Some(format!(
-        "{} where it ran first ({}), {} where it ran second ({}; {}): one configuration affects the next",
+        "ratio {} when run first ({}), {} when run second ({}; {}): one configuration affects the next",
         show::ratio(*first),
         replicates(*one),
         show::ratio(*second),
@@ -102,7 +103,7 @@ pub(in crate::analysis) fn no_direction(metric: &str) -> String {
     } else {
         format!("--better {metric}=higher or --better {metric}=lower")
     };
-    format!("the better direction of {name} is unknown; state it with {option}")
+    format!("the better direction of {name} is unknown; use {option}")
 }
 
 fn word(trust: Trust) -> &'static str {
@@ -121,7 +122,7 @@ fn failed(own: Failures, name: &str) -> String {
 /// Replicates whose absence would change the verdict.
 fn fragile(replicates: &[u32]) -> String {
     match replicates {
-        [one] => format!("fragile: removing replicate {one} changes the verdict"),
+        [one] => format!("fragile: without replicate {one}, the verdict changes"),
         several => {
             format!("fragile: removing any one of {} replicates changes the verdict", several.len())
         }

@@ -26,7 +26,7 @@ pub(in crate::analysis::verdicts) fn trend(
         Better::Lower => "lowest",
     };
     let (what, factor) = (noun(&trend.metric), &trend.factor);
-    let range = range(trend.peak_range, "be anywhere", &name);
+    let range = range(trend.peak_range, &name);
     let peak = name(trend.peak);
     let how = how(trend, &name);
     format!("{}{place}: {best} {what} at {factor} {peak}{range}; {how}.", trend.workload)
@@ -39,11 +39,11 @@ fn name(factor: &Factor, level: f64) -> String {
 }
 
 /// Levels between which something may lie; nothing where it is one.
-fn range([from, to]: [f64; 2], could: &str, name: &impl Fn(f64) -> String) -> String {
+fn range([from, to]: [f64; 2], name: &impl Fn(f64) -> String) -> String {
     if from == to {
         String::new()
     } else {
-        format!(" (could {could} from {} to {})", name(from), name(to))
+        format!(" (95% confidence: {} to {})", name(from), name(to))
     }
 }
 
@@ -52,24 +52,24 @@ fn how(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
     let (what, factor) = (noun(&trend.metric), &trend.factor);
     let margin = percent(trend.margin.unwrap_or_default());
     match (trend.shape, trend.slope, trend.knee) {
-        (Shape::Line, Some(slope), _) => {
+        (Shape::Linear, Some(slope), _) => {
             let ends = trend.ci95.map(|ends| ends.map(f64::exp2));
             let [times, basis] = with_interval(slope.exp2(), ends, trend.n);
             format!("on average, doubling {factor} multiplies {what} by {times} ({basis})")
         }
-        (Shape::LevelsOff, _, Some(knee)) => {
-            let range = range(trend.knee_range.unwrap_or([knee; 2]), "begin anywhere", name);
-            format!("from {} on{range} it stays within {margin} of that", name(knee))
+        (Shape::Saturates, _, Some(knee)) => {
+            let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
+            format!("within {margin} of that value from {}{range}", name(knee))
         }
-        (Shape::HoldsUpTo, _, Some(knee)) => {
-            let range = range(trend.knee_range.unwrap_or([knee; 2]), "end anywhere", name);
-            format!("up to {}{range} it stays within {margin} of that", name(knee))
+        (Shape::FlatUpTo, _, Some(knee)) => {
+            let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
+            format!("within {margin} of that value up to {}{range}", name(knee))
         }
         _ => match trend.near {
             Some([from, to]) if from < to => {
-                format!("from {} to {} it stays within {margin} of that", name(from), name(to))
+                format!("within {margin} of that value from {} to {}", name(from), name(to))
             }
-            _ => format!("no level next to it comes within {margin} of that"),
+            _ => format!("no adjacent level is within {margin} of that value"),
         },
     }
 }

@@ -9,13 +9,13 @@ use assay_base::presence::Presence;
 use assay_report::document::{Row, Tone};
 
 const CAUTION: &str =
-    "Nothing was applied. A mode beyond a monitor's stated limits may damage the monitor.";
+    "Assay applied nothing. A mode beyond the monitor's stated limits may damage the monitor.";
 
 /// How a monitor is named.
 pub fn monitor_words(monitor: &Monitor) -> String {
-    let name = monitor.name.as_deref().unwrap_or("a monitor without a name");
-    let doubt = monitor.doubt.as_ref().map(|doubt| format!("; {doubt}: give --clock, --h and --v"));
-    format!("{name} (EDID {}); options come first{}", monitor.version, doubt.unwrap_or_default())
+    let name = monitor.name.as_deref().unwrap_or("an unnamed monitor");
+    let doubt = monitor.doubt.as_ref().map(|doubt| format!("; {doubt}; give --clock, --h and --v"));
+    format!("{name} (EDID {}); options override it{}", monitor.version, doubt.unwrap_or_default())
 }
 
 fn size_words([width, height]: [u32; 2]) -> String {
@@ -141,7 +141,7 @@ pub fn at(at: &At, monitor: Option<String>) -> Page {
         return page;
     }
     let all = found.iter().flat_map(|(_, found)| found.remarks.clone());
-    let more = "--timing with one name prints the mode for sway, niri and the kernel too.";
+    let more = "Use --timing with one name to also print the mode for sway, niri and the kernel.";
     page.list("Remarks", all.chain([more.to_owned(), CAUTION.to_owned()]).collect());
     for (tried, found) in found {
         page.copy(tried.timing, &found.forms.xorg);
@@ -152,7 +152,7 @@ pub fn at(at: &At, monitor: Option<String>) -> Page {
 /// A line that was checked.
 pub fn check(check: &Check, monitor: Option<String>) -> Page {
     let size = size_words([check.mode.h[0], check.mode.v[0]]);
-    let mut page = Page::new(format!("assay calc: a mode of {size}, checked"));
+    let mut page = Page::new(format!("assay calc: check of a {size} mode"));
     page.text(vec![verdict(check)]);
     let Figures {
         clock_mhz,
@@ -182,7 +182,7 @@ pub fn check(check: &Check, monitor: Option<String>) -> Page {
     let own = check.forms.remarks.iter().chain(better.iter().flat_map(|found| &found.remarks));
     page.list("Remarks", own.cloned().chain([CAUTION.to_owned()]).collect());
     if let Some(found) = better {
-        page.copy("the better one for xorg.conf", &found.forms.xorg);
+        page.copy("the better mode for xorg.conf", &found.forms.xorg);
     }
     forms(&mut page, &check.forms);
     page
@@ -207,9 +207,9 @@ fn verdict(check: &Check) -> String {
         .map(|judged| format!("{} by {}", judged.limit, judged.verdict()))
         .collect();
     match () {
-        () if check.limits.is_empty() => format!("{figures}; no limits given."),
-        () if broken.is_empty() => format!("{figures}: it fits."),
-        () => format!("{figures}: it does not fit: {}.", broken.join(", ")),
+        () if check.limits.is_empty() => format!("{figures}. No limits given."),
+        () if broken.is_empty() => format!("{figures}. The mode is within the limits."),
+        () => format!("{figures}. The mode exceeds the limits: {}.", broken.join(", ")),
     }
 }
 
@@ -231,9 +231,9 @@ fn better_words(better: &Presence<Better>) -> String {
             let figures = figure_words(&found.figures);
             let best = format!("{} Hz with {timing} ({title}): {figures}", rate(found.nominal_hz));
             if *is_better {
-                format!("Better in the same limits: {best}.")
+                format!("Better mode within the same limits: {best}.")
             } else {
-                format!("No timing is better by 0.1 Hz in the same limits; the best is {best}.")
+                format!("No timing is 0.1 Hz better within these limits; the best is {best}.")
             }
         }
     }

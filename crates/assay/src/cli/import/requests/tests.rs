@@ -105,9 +105,9 @@ fn what_is_said_of_numbers_and_what_is_none_is_kept_apart() {
     let log = LOG.as_bytes();
     let fake = machine(&[("/a.log", log), ("/b.log", log), ("/c.csv", b"a,b\n")]);
     let told = |words: &[&str]| import::run(&fake, &arguments(words)).unwrap_err().message;
-    assert!(told(&["/a.log", "--margin", "2%"]).contains("leave --margin out"));
+    assert!(told(&["/a.log", "--margin", "2%"]).contains("remove --margin"));
     assert!(told(&["/a.log", "/b.log", "--title", "one"]).contains("--title of several files"));
-    assert!(told(&["/a.log", "/c.csv"]).contains("import them separately"));
+    assert!(told(&["/a.log", "/c.csv"]).contains("import the files separately"));
     assert!(kept(&fake).is_empty());
 }
 

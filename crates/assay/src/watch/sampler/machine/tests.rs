@@ -21,7 +21,7 @@ fn pressure_comes_from_the_totals_and_a_kernel_without_them_is_told() {
     let none = of_pressure::machine(&fake);
     let reason = pressure(&none, &none, 1).reason().map(str::to_owned).unwrap();
     assert!(
-        reason.starts_with("/proc/pressure: not there") && reason.contains("psi=1"),
+        reason.starts_with("/proc/pressure: not found") && reason.contains("psi=1"),
         "{reason}"
     );
     let text = |some: u64, full: u64| {

@@ -1,0 +1,383 @@
+//! What rounds tell beside their metrics: the window in which they were steady, a table of mixes by sizes, how
+//! they converged, and in what they part from the specification.
+
+use assay_base::catalogue::About;
+use assay_base::exhibit::{
+    Body, Cell as TableCell, Chart, Column, Exhibit, Guide, Levels, Line, Marks, Part, Row,
+    Sentence, Stretch, Subject, Table, Unit, Value,
+};
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::planned::in_window;
+use super::{BANDWIDTH, Detail, IOPS, InWindow, LATENCY, Planned, Told, Window, told};
+use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::{self, Measured};
+use assay_base::calc::pts::{Cell, Class, Measure, Test};
+
+/// What rounds say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    pub test: Test,
+    pub class: Class,
+    /// The cell by which rounds were judged.
+    pub tracking_cell: Cell,
+    /// What it was, round by round.
+    pub rounds: Vec<f64>,
+    /// Bytes that were written since the purge, up to the end of each round.
+    pub written_bytes: Vec<u64>,
+    /// Seconds from the beginning of the first round to the end of each.
+    pub ended_s: Vec<f64>,
+    /// The rounds that count; none of fewer than five.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measurement_window: Option<Window>,
+    /// Each cell in them.
+    pub cells: Vec<InWindow>,
+    /// In what it parts from the specification; nothing that shows, where nothing stands here.
+    pub deviations: Vec<String>,
+    /// Which trial that is and of how many, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<[usize; 2]>,
+    /// It in sentences.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    /// Of several trials the last is told: the drive has been through most.
+    fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
+        let of = |(at, measured): (usize, Option<&Measured>)| {
+            let detail = Detail::of(measured?)?.clone();
+            let told = told(self, &detail).filter(|told| !told.tracked.is_empty())?;
+            Some((at, detail, told))
+        };
+        let (at, detail, told) =
+            seen.trials.iter().copied().enumerate().filter_map(of).next_back()?;
+        let several = seen.trials.len() > 1;
+        let trial = several.then(|| [at + 1, seen.trials.len()]);
+        let text = words(self, &detail, &told, trial);
+        let Subject { workload, arm } = seen.subject.clone();
+        let facts = Facts {
+            workload,
+            configuration: arm,
+            test: self.test,
+            class: self.class,
+            tracking_cell: self.tracked(),
+            rounds: told.tracked,
+            written_bytes: detail.rounds.iter().map(|round| round.written_bytes).collect(),
+            ended_s: detail.rounds.iter().map(|round| round.ended_ns as f64 / 1e9).collect(),
+            measurement_window: told.window,
+            cells: in_window(self, &detail),
+            deviations: told.departures,
+            trial,
+            text,
+        };
+        Some(facts.into())
+    }
+
+    /// None of its metrics is changed by what rules say.
+    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+/// A value of a cell with its unit.
+fn value(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::Iops => format!("{} IOPS", show::per_second(value)),
+        Measure::Bandwidth => show::rate(value),
+        Measure::Latency => show::duration(value),
+    }
+}
+
+/// What the rounds say, in sentences.
+fn words(planned: &Planned, detail: &Detail, told: &Told, trial: Option<[usize; 2]>) -> String {
+    let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
+    if let Some([trial, trials]) = trial {
+        said.push(format!("This is trial {trial} of {trials}."));
+    }
+    said.join(" ")
+}
+
+fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
+    let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
+    let rounds = told.tracked.len();
+    let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
+    let Some(window) = &told.window else {
+        let mean = told.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
+        return format!(
+            "{tracked}: {} over {rounds} rounds, too few to determine a steady state.",
+            value(measure, mean)
+        );
+    };
+    let Window { first, last, mean, range_share, slope_share: rise_share, steady } = *window;
+    let state = if steady { "Steady" } else { "Not steady" };
+    let written = detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes);
+    let is_fresh = planned.fill_bytes.is_none() && written < detail.prepared.range_bytes;
+    let fresh = if is_fresh {
+        ", less than the whole area, so some blocks may never have been written"
+    } else {
+        ""
+    };
+    format!(
+        "{state} in rounds {first} to {last}: {tracked} at {} (range {:.1}%, change {:.1}%), after {} of \
+         writes{fresh}.",
+        value(measure, mean),
+        100.0 * range_share,
+        100.0 * rise_share,
+        show::bytes(written)
+    )
+}
+
+/// Whether it is the test of the specification, or what it lacks.
+fn conforming(test: Test, departures: &[String]) -> String {
+    let title = test.title();
+    if departures.is_empty() {
+        return format!("No deviation from PTS {title} detected.");
+    }
+    format!("Does not conform to PTS {title}: {}.", departures.join("; "))
+}
+
+const LEGEND: &str = "Steady: in five consecutive rounds, the range is at most 20% of the mean, and the fitted line \
+                      changes by at most 10%. The numbers come from the first steady rounds, or from the last five if \
+                      no rounds are steady; write saturation always uses the last five. A single run has no CIs.";
+
+const FIGURE: FactsFigure = FactsFigure {
+    about: About {
+        name: "convergence",
+        summary: "convergence of the rounds: the tracking cell of the steady-state test, round by round",
+        text: "Each point is a round. Shading marks the measurement window, and two lines mark 10% above and below its \
+               mean. With several configurations, the figure shows one line per configuration, without shading.",
+    },
+    leads: true,
+};
+
+impl Shows for Facts {
+    const KEY: &'static str = "steady_state";
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
+
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::new("rounds", Unit::Count),
+            Column::new("window", Unit::Words),
+            Column::new("tracking cell", Unit::Words),
+            Column::new("mean", Unit::Words),
+            Column::new("range", Unit::Share),
+            Column::new("change", Unit::Share),
+            Column::verdicts("state"),
+        ];
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        Exhibit {
+            remarks: vec![LEGEND.to_owned()],
+            parts: all.iter().flat_map(|own| own.parts()).collect(),
+            charts: all.chunk_by(|one, next| one.workload == next.workload).map(chart).collect(),
+            sentences: all.iter().map(sentence).collect(),
+            leads: true,
+            ..Exhibit::of_table(Table {
+                title: "steady state".to_owned(),
+                columns,
+                rows: all.iter().map(|own| own.row()).collect(),
+            })
+        }
+    }
+}
+
+impl OfRow for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
+    }
+
+    /// Its numbers are those of its trial.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        let unsaid = Some("The steady-state performance is unknown.");
+        Some(Resting { text: &mut self.text, unsaid })
+    }
+}
+
+impl Facts {
+    fn measure(&self) -> Measure {
+        self.test.measure()
+    }
+
+    /// What stands behind headings of its parts, where there are several rows.
+    fn called(&self, what: &str) -> String {
+        let names: Vec<&str> = [&self.workload]
+            .into_iter()
+            .chain(self.configuration.values())
+            .map(String::as_str)
+            .collect();
+        format!("{what}: {}", names.join(", "))
+    }
+
+    fn row(&self) -> Row {
+        let window = self.measurement_window.as_ref();
+        let share = |own: fn(&Window) -> f64| Value::number(window.map(own));
+        let that_count = window.map(|own| format!("{} to {}", own.first, own.last));
+        let mean = window.map(|own| value(self.measure(), own.mean));
+        let state = match window {
+            Some(own) if own.steady => "steady",
+            Some(_) => "not steady",
+            None => "too few rounds",
+        };
+        let or_nothing = |words: Option<String>| words.map_or(Value::Nothing, Value::Words);
+        let cells = [
+            Value::Number(self.rounds.len() as f64),
+            or_nothing(that_count),
+            Value::Words(self.tracking_cell.words()),
+            or_nothing(mean),
+            share(|own| own.range_share),
+            share(|own| own.slope_share),
+            Value::Words(state.to_owned()),
+        ];
+        Row { of: self.subject(), cells: cells.map(TableCell::from).to_vec() }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = vec![self.table_of_cells(self.called("sizes by read/write mix"), false)];
+        if self.measure() == Measure::Latency {
+            parts.push(self.table_of_cells(self.called("slowest operation"), true));
+        }
+        parts.push(self.table_of_rounds());
+        if !self.deviations.is_empty() {
+            parts.push(Part {
+                title: self.called(&format!("deviations from PTS {}", self.test.title())),
+                body: Body::List(self.deviations.clone()),
+                remarks: Vec::new(),
+            });
+        }
+        parts
+    }
+
+    /// A row a size, a column a mix.
+    fn table_of_cells(&self, title: String, slowest: bool) -> Part {
+        let (mut mixes, mut sizes): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
+        for own in &self.cells {
+            if !mixes.contains(&own.cell.read_percent) {
+                mixes.push(own.cell.read_percent);
+            }
+            if !sizes.contains(&own.cell.size_bytes) {
+                sizes.push(own.cell.size_bytes);
+            }
+        }
+        let unit = match self.measure() {
+            Measure::Iops => Unit::Count,
+            Measure::Bandwidth => Unit::BytesPerS,
+            Measure::Latency => Unit::Nanoseconds,
+        };
+        let heading = |read_percent: &u8| {
+            let mix = Cell { read_percent: *read_percent, size_bytes: 0 }.mix();
+            Column::new(&mix, unit)
+        };
+        let first = [Column::new("size", Unit::Words)];
+        let row = |size_bytes: &u64| {
+            let of = |read_percent: &u8| {
+                let cell = Cell { read_percent: *read_percent, size_bytes: *size_bytes };
+                let own = self.cells.iter().find(|own| own.cell == cell);
+                Value::number(own.map(|own| if slowest { own.slowest_ns as f64 } else { own.mean }))
+            };
+            let name = Value::Words(Bytes(*size_bytes).to_string());
+            [name].into_iter().chain(mixes.iter().map(of)).map(TableCell::from).collect::<Vec<_>>()
+        };
+        let remark = match (self.measure(), slowest) {
+            (_, true) => "Slowest operation in the measurement window.",
+            (Measure::Iops, _) => {
+                "Mean IOPS in the measurement window; mixes are reads/writes, in percent."
+            }
+            (Measure::Bandwidth, _) => "Mean in the measurement window; mixes are reads/writes.",
+            (Measure::Latency, _) => {
+                "Mean service time in the measurement window; mixes are reads/writes."
+            }
+        };
+        Part {
+            title,
+            body: Body::Table {
+                columns: first.into_iter().chain(mixes.iter().map(heading)).collect(),
+                rows: sizes.iter().map(row).collect(),
+            },
+            remarks: vec![remark.to_owned()],
+        }
+    }
+
+    /// A row a round: the first ones, and those that count where there are many.
+    fn table_of_rounds(&self) -> Part {
+        const MOST: usize = 30;
+        let all = self.rounds.len();
+        let counts = |round: usize| {
+            self.measurement_window
+                .as_ref()
+                .is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
+        };
+        let step = all.div_ceil(MOST).max(1);
+        let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));
+        let row = |round: usize| {
+            let written = self.written_bytes.get(round).map(|bytes| *bytes as f64);
+            let cells = [
+                Value::Words(format!("{}", round + 1)),
+                Value::Words(value(self.measure(), self.rounds[round])),
+                Value::number(self.ended_s.get(round).copied()),
+                Value::number(written),
+                if counts(round) { Value::Words("counts".to_owned()) } else { Value::Nothing },
+            ];
+            cells.map(TableCell::from).to_vec()
+        };
+        let columns = vec![
+            Column::new("round", Unit::Words),
+            Column::new("tracking cell", Unit::Words),
+            Column::new("ended after", Unit::Seconds),
+            Column::new("written", Unit::Bytes),
+            Column::new("window", Unit::Words),
+        ];
+        let remarks =
+            (step > 1).then(|| format!("Every {step}th round, and the measurement window."));
+        Part {
+            title: self.called("rounds"),
+            body: Body::Table { columns, rows: shown.map(row).collect() },
+            remarks: remarks.into_iter().collect(),
+        }
+    }
+}
+
+/// How rounds of one workload converged: a line for each of its arms.
+fn chart(all: &[&Facts]) -> Chart {
+    let (first, alone) = (all[0], all.len() == 1);
+    let metric = match first.measure() {
+        Measure::Iops => IOPS,
+        Measure::Bandwidth => BANDWIDTH,
+        Measure::Latency => LATENCY,
+    };
+    let window = first.measurement_window.as_ref().filter(|_| alone);
+    let stretch = window.map(|own| Stretch {
+        first: own.first,
+        last: own.last,
+        text: if own.steady { "steady" } else { "the last five rounds, not steady" }.to_owned(),
+    });
+    let guides = window.into_iter().flat_map(|own| {
+        [("10% above the mean", 1.1), ("10% below the mean", 0.9)]
+            .map(|(name, by)| Guide { name: name.to_owned(), value: by * own.mean })
+    });
+    let line = |own: &&Facts| {
+        let arm: Vec<&str> = own.configuration.values().map(String::as_str).collect();
+        let name = if alone { own.tracking_cell.words() } else { arm.join(", ") };
+        Line { name, values: own.rounds.clone() }
+    };
+    Chart {
+        figure: FIGURE.about.name.to_owned(),
+        workload: first.workload.clone(),
+        title: format!("{}, round by round", first.tracking_cell.words()),
+        description: "Each point is a round; shading marks the measurement window.".to_owned(),
+        axis: metric.noun.to_owned(),
+        metric: metric.name.to_owned(),
+        marks: Marks::Lines {
+            one: "round".to_owned(),
+            lines: all.iter().map(line).collect(),
+            stretch,
+            guides: guides.collect(),
+        },
+        notes: Vec::new(),
+    }
+}
