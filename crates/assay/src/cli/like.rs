@@ -51,7 +51,7 @@ pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
         show::bytes(sample.bytes),
         show::count(sample.files as u64)
     ));
-    Ok(format!("{}%", percent.min(99)))
+    Ok(format!("{percent}%"))
 }
 
 /// Packs pieces of the files below a directory.

@@ -5,7 +5,7 @@ use clap::Args;
 use super::fleet::FleetArguments;
 use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
-use super::{explain, output, vm};
+use super::{explain, output, reboots, vm};
 use crate::store;
 use assay_base::failure::Outcome;
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
@@ -67,7 +67,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, targets) = arguments.of_study.study(system)?;
     if arguments.of_reboots.are_recorded(&study, arguments.of_study.has_targets())? {
         arguments.of_fleet.not_recorded()?;
-        return recorded::preview(system, study);
+        return match arguments.of_reboots.reboots {
+            Some(count) => reboots::run(system, study, count, false),
+            None => recorded::preview(system, study),
+        };
     }
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;

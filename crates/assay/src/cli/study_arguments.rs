@@ -289,6 +289,9 @@ impl StudyArguments {
         for text in &self.set {
             let (name, value) = assignment("--set", text, "queue_depth=1,4,16")?;
             if name == IGNORE_UNSUPPORTED {
+                if !["true", "false"].contains(&value.as_str()) {
+                    return Err(Failure::mistake(format!("--set {text}: use true or false")));
+                }
                 continue;
             }
             let levels = if name == COMPRESSIBILITY {

@@ -55,10 +55,6 @@ impl By {
         }
     }
 
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-
     fn words() -> Vec<&'static str> {
         Self::ALL.map(Self::name).to_vec()
     }

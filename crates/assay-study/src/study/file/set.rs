@@ -16,8 +16,8 @@ pub struct KeyValue {
     pub value: String,
 }
 
-/// A place of a study that a key names.
-struct Place {
+/// The path of a key in a study, and how its value is read.
+struct KeyPath {
     /// Names of tables and indices of lists, from the root to the key.
     path: Vec<String>,
     form: &'static Form,
@@ -54,7 +54,7 @@ impl KeyValue {
     }
 }
 
-impl Place {
+impl KeyPath {
     /// Returns the table that holds the key, which is created where the study has none.
     fn table<'t>(&self, root: &'t mut Table) -> Option<&'t mut Table> {
         let (_, tables) = self.path.split_last()?;
@@ -95,49 +95,41 @@ pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
 }
 
 /// Returns the places that a key names in a study.
-fn places(study: &Study, key: &str) -> Vec<Place> {
+fn places(study: &Study, key: &str) -> Vec<KeyPath> {
     if let Some((head, rest)) = key.split_once('.') {
         return dotted(study, head, rest);
     }
     if let Some(field) = STUDY.find(key) {
-        return vec![Place { path: vec![key.to_owned()], form: &field.form }];
+        return vec![KeyPath { path: vec![key.to_owned()], form: &field.form }];
     }
     let workloads = study.workload.iter().enumerate();
     workloads.filter_map(|(index, own)| in_workload(index, own.work.kind(), key)).collect()
 }
 
 /// Returns the places of `TABLE.KEY` or `WORKLOAD.KEY`.
-fn dotted(study: &Study, head: &str, rest: &str) -> Vec<Place> {
+fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     if let Some(index) = study.workload.iter().position(|own| own.name == head) {
         let kind = study.workload[index].work.kind();
         return in_workload(index, kind, rest).into_iter().collect();
     }
-    let below = |path: &[String], fields: &'static Fields| {
-        let path = [path, &[rest.to_owned()]].concat();
-        fields.find(rest).map(|field| Place { path, form: &field.form })
-    };
     match STUDY.find(head).map(|field| &field.form) {
-        Some(Form::Table(fields)) => below(&[head.to_owned()], fields).into_iter().collect(),
+        Some(Form::Table(fields)) => in_table(&[head], fields, rest).into_iter().collect(),
         Some(Form::Tables(fields)) if head == "question" => {
-            // Only questions that have the key: the others are of another kind.
-            let has_it = |index: &usize| {
-                let asked = Value::try_from(&study.question[*index]).ok();
-                asked.is_some_and(|asked| asked.get(rest).is_some())
-            };
-            let indices = (0..study.question.len()).filter(has_it);
-            let path = |index: usize| [head.to_owned(), index.to_string()];
-            indices.filter_map(|index| below(&path(index), fields)).collect()
+            let mut found = Vec::new();
+            for (index, ask) in study.question.iter().enumerate() {
+                // Only questions that have the key: the others are of another kind.
+                if Value::try_from(ask).is_ok_and(|asked| asked.get(rest).is_some()) {
+                    found.extend(in_table(&[head, &index.to_string()], fields, rest));
+                }
+            }
+            found
         }
-        _ => in_list(study, head, below),
+        _ => in_list(study, head, rest),
     }
 }
 
 /// Returns the places of `parse.KEY`: each metric that a command's output has.
-fn in_list(
-    study: &Study,
-    head: &str,
-    below: impl Fn(&[String], &'static Fields) -> Option<Place>,
-) -> Vec<Place> {
+fn in_list(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     let mut found = Vec::new();
     for (index, own) in study.workload.iter().enumerate() {
         let kind = own.work.kind();
@@ -148,16 +140,21 @@ fn in_list(
         let list = table.as_ref().and_then(|own| own.get(kind.about.name)?.get(head)?.as_array());
         for item in 0..list.map_or(0, Vec::len) {
             let path = ["workload", &index.to_string(), kind.about.name, head, &item.to_string()];
-            found.extend(below(&path.map(str::to_owned), fields));
+            found.extend(in_table(&path, fields, rest));
         }
     }
     found
 }
 
-fn in_workload(index: usize, kind: &'static assay_kinds::work::Entry, key: &str) -> Option<Place> {
-    let field = kind.keys.find(key)?;
-    let path = ["workload", &index.to_string(), kind.about.name, key].map(str::to_owned);
-    Some(Place { path: path.into(), form: &field.form })
+fn in_workload(index: usize, kind: &assay_kinds::work::Entry, key: &str) -> Option<KeyPath> {
+    in_table(&["workload", &index.to_string(), kind.about.name], kind.keys, key)
+}
+
+/// Returns the place of a key in the table at a path.
+fn in_table(path: &[&str], fields: &'static Fields, key: &str) -> Option<KeyPath> {
+    let field = fields.find(key)?;
+    let path = path.iter().chain([&key]).map(|part| (*part).to_owned()).collect();
+    Some(KeyPath { path, form: &field.form })
 }
 
 /// Returns a value as a study file writes it; none for a table.
