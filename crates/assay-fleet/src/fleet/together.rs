@@ -23,7 +23,6 @@ const MOST_REASONS: usize = 3;
 const MOST_CLASSES: usize = 32;
 const LONGEST_CLASS: usize = 32;
 
-/// Which trial it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
     pub order: u32,
@@ -38,7 +37,6 @@ pub struct Slot {
     pub of: u32,
 }
 
-/// What one host did of it.
 #[derive(Clone, Debug)]
 pub struct OneHost {
     pub rank: u32,
@@ -136,7 +134,6 @@ pub fn merge(slot: &Slot, started: &str, hosts: &[OneHost], failed: Option<Strin
     Whole { trial: Trial { record, latency_ns }, histograms, series }
 }
 
-/// What is made of counts.
 #[derive(Default)]
 struct Made {
     measured: Option<Measured>,
@@ -169,7 +166,7 @@ fn told(reasons: Vec<String>) -> Option<String> {
 
 fn ending(slot: &Slot, hosts: &[OneHost], failed: Option<String>) -> (Status, Option<String>) {
     if slot.lead_in {
-        let left_out = "lead-in: excluded by design";
+        let left_out = "warm-up: excluded by design";
         let text = failed
             .map_or_else(|| left_out.to_owned(), |why| format!("{left_out}; it failed: {why}"));
         return (Status::Warmup, Some(text));
@@ -250,7 +247,6 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
     })
 }
 
-/// Whether a class may be called so.
 fn is_class(name: &str) -> bool {
     let is_letter = |sign: char| sign.is_ascii_lowercase() || sign == '-';
     !name.is_empty() && name.len() <= LONGEST_CLASS && name.chars().all(is_letter)

@@ -50,8 +50,8 @@ impl Done {
 /// Why the evidence of a trial is missing that is kept as far as it came.
 const KILLED: &str = "the program ended before Assay read the counter";
 
-/// Why a lead-in does not count.
-const LEFT_OUT: &str = "lead-in: excluded by design";
+/// Why a warm-up does not count.
+const LEFT_OUT: &str = "warm-up: excluded by design";
 
 pub fn run(
     setting: &Setting<'_>,
@@ -62,31 +62,27 @@ pub fn run(
     let workload = &*setting.plan.work_of(planned);
     let started = setting.system.now();
     let direct = workload.work.touches().direct;
+    // What fails while the user stops the study is not a failure of the trial.
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let lost = |reason: &str| {
+        Done::without_numbers(not_run(setting.system, planned, reason), is_stopped())
+    };
     if let Err(error) = setting.surveyed.opened.set_direct(direct) {
         let way = if direct { "past" } else { "through" };
-        let reason = format!("cannot use the target {way} the page cache: {error}");
-        let trial = not_run(setting.system, planned, &reason);
-        return Done::without_numbers(trial, false);
+        return lost(&format!("cannot use the target {way} the page cache: {error}"));
     }
     if let Err(reason) = prepare(setting, workload, planned.seed, stop) {
-        let trial = not_run(setting.system, planned, &reason);
-        return Done::without_numbers(trial, false);
+        return lost(&reason);
     }
     let background = match background(setting, workload) {
         Ok(background) => background,
-        Err(reason) => {
-            let trial = not_run(setting.system, planned, &reason);
-            return Done::without_numbers(trial, false);
-        }
+        Err(reason) => return lost(&reason),
     };
     let met = meet(setting).map(|()| watch(setting, workload, probes));
     let met = met.and_then(|readings_ns| meet(setting).map(|()| readings_ns));
     let readings_ns = match met {
         Ok(readings_ns) => readings_ns,
-        Err(reason) => {
-            let trial = not_run(setting.system, planned, &reason);
-            return Done::without_numbers(trial, stop.load(Ordering::Relaxed));
-        }
+        Err(reason) => return lost(&reason),
     };
     setting.surveyed.wrote(workload);
     let result = if workload.work.is_others() {
@@ -105,7 +101,7 @@ pub fn run(
         }
         Err(reason) => (None, None, Some(reason)),
     };
-    let stopped = ran.as_ref().is_some_and(|ran| ran.stopped);
+    let stopped = ran.as_ref().map_or_else(is_stopped, |ran| ran.stopped);
     let (measured, histograms, series) = match ran {
         Some(ran) => (Some(ran.measured), ran.histograms, ran.series),
         None => (None, Histograms::new(), Vec::new()),
@@ -256,7 +252,6 @@ fn background<'a>(
 /// Why a trial is not run that comes after the time that was asked for.
 pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
 
-/// A trial that is not run, with the reason.
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
     let (status, told) = failed(planned, reason);
     let record = TrialRecord {
