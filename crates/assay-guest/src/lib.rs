@@ -51,7 +51,7 @@ const AT_HAND: [&str; 4] = ["crypto", "arch/x86/crypto", "lib", "fs/nls"];
 
 /// Programs of this machine that every guest has where they are there; `busybox` does the rest. That of
 /// the modules may be packed, which not every `busybox` reads.
-const PROGRAMS: [&str; 4] = ["mkfs.ext4", "lsblk", "losetup", "kmod"];
+const PROGRAMS: [&str; 6] = ["mkfs.ext4", "lsblk", "losetup", "kmod", "wipefs", "blkid"];
 
 /// What `kmod` is called as.
 const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/depmod"];
@@ -88,7 +88,6 @@ pub struct Asked {
     pub home_on_drive: bool,
     /// More for the kernel.
     pub append: String,
-    /// More modules.
     pub modules: Vec<String>,
     /// More programs of this machine.
     pub programs: Vec<PathBuf>,
@@ -142,7 +141,6 @@ pub enum Stream {
     Err,
 }
 
-/// How a job ended.
 #[derive(Debug)]
 pub struct Ended {
     /// The exit code of its shell.
@@ -257,7 +255,6 @@ impl<'a> Running<'a> {
         Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, waited })
     }
 
-    /// Tells what has come.
     fn pass_on(&mut self, tell: &mut dyn FnMut(Stream, &[u8])) {
         for (stream, name, done) in &mut self.told {
             let more = self.files.from(name, *done);

@@ -28,6 +28,7 @@ use assay_sys::memory_file;
 use super::journal::Warrant;
 use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
+use super::signatures::PROGRAMS;
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
     DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
@@ -205,7 +206,6 @@ impl Fake {
         self
     }
 
-    /// Sets an environment variable.
     pub fn set_variable(&self, name: &str, value: &str) -> &Self {
         self.lock().tree.variables.insert(name.to_owned(), value.to_owned());
         self
@@ -671,7 +671,8 @@ impl System for Fake {
     fn program(&self, name: &str) -> Option<PathBuf> {
         let state = self.lock();
         let recorded = name == "smartctl" && !state.tree.smartctl.is_empty();
-        (recorded || state.programs.contains(name)).then(|| Path::new("/usr/sbin").join(name))
+        let is_there = recorded || PROGRAMS.contains(&name) || state.programs.contains(name);
+        is_there.then(|| Path::new("/usr/sbin").join(name))
     }
 
     fn free_loop(&self) -> io::Result<PathBuf> {

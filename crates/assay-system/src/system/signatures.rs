@@ -38,7 +38,6 @@ const CREATED: [&str; 11] = [
     "linux_raid_member",
 ];
 
-/// One thing that was recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Signature {
     /// The type that blkid prints, and that the user types after `--destroy`: `gpt`, `ext4`, `crypto_LUKS`.
@@ -54,7 +53,6 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Returns what sort of thing it is, in words.
     pub fn kind(&self) -> &'static str {
         match self.usage.as_deref() {
             Some("partition-table") => "partition table",
@@ -183,9 +181,18 @@ pub fn superblocks(
     Ok(Superblocks { has_original: false, copies: offsets(copies) })
 }
 
+/// The programs without which nothing that Assay made can be wiped.
+pub const PROGRAMS: [&str; 2] = ["wipefs", "blkid"];
+
+/// What is missing to wipe what a study makes, if anything is.
+pub fn missing(system: &dyn System) -> Option<String> {
+    let missing = PROGRAMS.into_iter().find(|program| system.program(program).is_none())?;
+    Some(format!("{missing} is not installed; install the package util-linux"))
+}
+
 /// Fails unless both programs are those of util-linux: the blkid of BusyBox ignores the options.
 fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
-    for program in ["wipefs", "blkid"] {
+    for program in PROGRAMS {
         let is_there = match system.told_of(program, &["-V"], device) {
             Ok(version) => (version.text + &version.complaint).contains("util-linux"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
 use assay_system::system::journal::{Mark, Undo};
-use assay_system::system::{Act, System, mounts};
+use assay_system::system::{Act, System, mounts, signatures};
 
 use super::profile::{self, BtrfsProfile, Profile};
 use super::{
@@ -98,7 +98,6 @@ impl Volume {
         Act::Run { program: self.kind.program.to_owned(), arguments }
     }
 
-    /// What is said of several devices.
     fn spread(&self, devices: usize) -> Vec<String> {
         self.profile.map_or_else(Vec::new, |profile| profile.arguments(devices).to_vec())
     }
@@ -152,7 +151,6 @@ impl Volume {
         allowed::mount_fault(&self.mount_options).or_else(own)
     }
 
-    /// Whether it is to compress.
     fn compresses(&self) -> bool {
         self.compression.as_deref().is_some_and(|level| compression::option(level).is_some())
     }
@@ -241,7 +239,8 @@ impl Recipe for Volume {
         if bytes < smallest.0 {
             return Some(format!("{name} needs {smallest}, only {} available", Bytes(bytes)));
         }
-        kernel_lacks(system, self.kind.name).then(|| format!("this kernel has no {name}"))
+        let lacks = || kernel_lacks(system, name).then(|| format!("this kernel has no {name}"));
+        signatures::missing(system).or_else(lacks)
     }
 
     fn room(&self, below: &[u64]) -> u64 {

@@ -8,7 +8,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_system::system::journal::{Mark, Member, Undo};
-use assay_system::system::{Act, System, devices, sysfs};
+use assay_system::system::{Act, System, devices, signatures, sysfs};
 
 use super::{Base, ByHand, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
 use crate::factors::guard::Builder;
@@ -44,9 +44,7 @@ const NAME: &str = "NAME";
 struct Way {
     /// As users and mdadm call it.
     name: &'static str,
-    /// Module of the kernel.
     module: &'static str,
-    /// Members at the least.
     least: usize,
     /// Whether it goes over its members in chunks.
     chunks: bool,
@@ -103,7 +101,6 @@ fn way(name: &str) -> Option<&'static Way> {
     WAYS.iter().find(|way| way.name == name)
 }
 
-/// Arrays of md.
 pub(super) struct Arrays;
 
 /// How the members are joined.
@@ -378,7 +375,6 @@ impl Array {
         Act::Run { program: PROGRAM.to_owned(), arguments: words }
     }
 
-    /// What is set of an array that stands.
     fn settings(&self, array: &str) -> Vec<Act> {
         let set = |file: &str, value: u64| Act::Set {
             path: sysfs::block(array).join("md").join(file),
@@ -489,6 +485,9 @@ impl Recipe for Array {
         if system.program(PROGRAM).is_none() {
             return Some(format!("{PROGRAM} is not installed; install the package {PROGRAM}"));
         }
+        if let Some(missing) = signatures::missing(system) {
+            return Some(missing);
+        }
         let smallest = below.iter().copied().min().unwrap_or(0);
         let needed = self.chunk.map_or(PAGE_BYTES, |chunk| chunk.0) + OWN_BYTES;
         if smallest < needed {
@@ -496,7 +495,7 @@ impl Recipe for Array {
             return Some(format!("{name} needs members of {needed}, but one has {smallest}"));
         }
         kernel_lacks(system, name, self.way.module)
-            .then(|| format!("this kernel has no {name} (md)"))
+            .then(|| format!("this kernel has no {name} (md); assay calc raid needs no device"))
     }
 
     fn room(&self, below: &[u64]) -> u64 {
@@ -569,7 +568,6 @@ impl Recipe for Array {
     }
 }
 
-/// The devices that an array is made of.
 fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'b Device>> {
     let device = |base: &'b Base| match base {
         Base::Device(device) => Some(device),
@@ -633,7 +631,10 @@ mod tests {
             "mdadm is not installed; install the package mdadm"
         );
         bare.install("mdadm");
-        assert_eq!(told(&[("raid", "raid5")], &four), "this kernel has no raid5 (md)");
+        assert_eq!(
+            told(&[("raid", "raid5")], &four),
+            "this kernel has no raid5 (md); assay calc raid needs no device"
+        );
         bare.put(
             "/proc/mdstat",
             "Personalities : [raid6] [raid5] [raid4] \nunused devices: <none>\n",
@@ -720,7 +721,7 @@ mod tests {
         // A level that another one's module is there for is not there.
         assert_eq!(
             missing(&[("raid", "raid10")], &[1 << 30; 4], &fake).unwrap(),
-            "this kernel has no raid10 (md)"
+            "this kernel has no raid10 (md); assay calc raid needs no device"
         );
         fake.put("/lib/modules/6.18.0/modules.builtin", "kernel/drivers/md/raid10.ko\n");
         assert_eq!(missing(&[("raid", "raid10")], &[1 << 30; 4], &fake), None);

@@ -1,6 +1,7 @@
 //! What `wipefs` and `blkid` recognise in memory: lines of text at the start of a device, `TYPE USAGE UUID LABEL`, with
 //! `-` for none.
 
+use super::super::signatures::PROGRAMS;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -27,7 +28,7 @@ impl Fake {
 
 /// How `wipefs` or `blkid` ends that is asked about an open device; none where these are other words.
 pub(super) fn answer(program: &str, words: &[&str], device: &File) -> Option<ProgramOutput> {
-    if !["wipefs", "blkid"].contains(&program) {
+    if !PROGRAMS.contains(&program) {
         return None;
     }
     let after = |option: &str| {

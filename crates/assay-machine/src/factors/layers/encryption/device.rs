@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
 use assay_system::system::journal::{Mark, Undo};
-use assay_system::system::{Act, Key, System, devices};
+use assay_system::system::{Act, Key, System, devices, signatures};
 
 use super::{
     CONVERSION, Cipher, Conversion, DEFAULTS, DM_CRYPT, Encryption, QUEUES, Queues, Sector,
@@ -174,10 +174,13 @@ impl Recipe for Volume {
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         if kernel_lacks(system, MODULE) {
-            return Some(format!("this kernel has no {MODULE}"));
+            return Some(format!("this kernel has no {MODULE} (LUKS2)"));
         }
         if system.program(PROGRAM).is_none() {
             return Some(format!("{PROGRAM} is not installed; install the package cryptsetup-bin"));
+        }
+        if let Some(missing) = signatures::missing(system) {
+            return Some(missing);
         }
         let bytes: u64 = below.iter().sum();
         let small = bytes < SMALLEST.0;
