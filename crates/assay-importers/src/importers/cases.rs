@@ -1,6 +1,7 @@
 //! Inputs of which a number or a difference was lost, and inputs just beside them that were read well.
 
-use assay_study::findings::measurements::{ImportEvidence, Series};
+use assay_kinds::work::command::ImportEvidence;
+use assay_study::findings::measurements::Series;
 
 use super::criterion::named_path;
 use super::{Brought, Imported, Options, of_bytes, read};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
-use assay_study::findings::measurements::ImportEvidence;
+use assay_kinds::work::command::ImportEvidence;
 
 use super::run::{Run, Runs};
 use super::{Importer, Reads, times};
@@ -47,7 +47,6 @@ fn tests(start: &str) -> bool {
     start.lines().any(|line| test(line).is_some())
 }
 
-/// Name of a test with its numbers.
 struct Test<'a> {
     name: &'a str,
     mb: f64,
@@ -86,7 +85,8 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.settings.clone_from(&settings);
         if is_faulty && threads(test.name).is_some_and(|threads| threads > 1) {
             run.evidence.push(ImportEvidence::Fault(
-                "with several threads, KDiskMark before 3.3.0 may report half the true value",
+                "with several threads, KDiskMark before 3.3.0 may report half the true value"
+                    .into(),
             ));
         }
         run.tell("bandwidth_bytes_per_s", Some(test.mb * 1e6));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_study::findings::measurements::ImportEvidence;
+use assay_kinds::work::command::ImportEvidence;
 
 use super::run::Run;
 

@@ -1,6 +1,6 @@
 //! Results of fio: all documents, all directions, and the evidence beside the numbers.
 
-use assay_study::findings::measurements::ImportEvidence;
+use assay_kinds::work::command::ImportEvidence;
 use serde_json::{Value, json};
 
 use super::{Brought, Imported, Options, find, read};
@@ -158,14 +158,14 @@ fn idle_disks_are_weighed() {
         evidence(&of(&[whole]))
     };
     let disk = json!([{"name": "sda", "read_ios": 10, "read_merges": 2, "write_ios": 0}]);
-    let expected = ImportEvidence::Disk { counted: 12.0, needed: 1e6, what: "reads" };
+    let expected = ImportEvidence::Disk { counted: 12.0, needed: 1e6, what: "reads".into() };
     assert_eq!(disks("1", disk.clone()), [expected]);
     let [ImportEvidence::Disk { counted, needed, .. }] = disks("0", disk)[..] else {
         panic!("no disk")
     };
     assert!(counted == 12.0 && needed < 1_000.0, "read-ahead merges {needed}");
     let sectors = json!([{"name": "sda", "read_ios": 10, "read_sectors": 8_000_000}]);
-    let expected = ImportEvidence::Disk { counted: 4_096e6, needed: 4_096e6, what: "bytes" };
+    let expected = ImportEvidence::Disk { counted: 4_096e6, needed: 4_096e6, what: "bytes".into() };
     assert_eq!(disks("0", sectors), [expected]);
     assert!(disks("1", json!([])).is_empty());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::level_number;
-use assay_study::findings::measurements::ImportEvidence;
+use assay_kinds::work::command::ImportEvidence;
 use assay_study::study::fio_job::ONLY_TOLD;
 use serde_json::Value;
 
@@ -58,7 +58,6 @@ const PERCENTILES: [(f64, &str); 4] = [
     (99.9, "latency_p999_ns"),
 ];
 
-/// One job of the file.
 struct Job<'v> {
     value: &'v Value,
     workload: String,
@@ -112,13 +111,11 @@ fn is_later_report(before: &Value, after: &Value) -> bool {
     })
 }
 
-/// When a document was written.
 fn end_ms(document: &Value) -> Option<u64> {
     whole(document, &["timestamp_ms"])
         .or_else(|| whole(document, &["timestamp"]).map(|s| s.saturating_mul(1000)))
 }
 
-/// Adds the runs of one document.
 fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     let jobs: &[Value] = match json::list(whole, &["jobs"]) {
         [] => json::list(whole, &["client_stats"]),
@@ -279,7 +276,6 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
     Some(run)
 }
 
-/// Whether a direction did anything.
 fn did(part: &Value) -> bool {
     number(part, &["total_ios"]).or_else(|| number(part, &["io_bytes"])).is_some_and(|n| n > 0.0)
 }
@@ -414,12 +410,16 @@ fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<Impor
     }
     Some(match (has_sectors, is_direct) {
         (true, _) => {
-            ImportEvidence::Disk { counted: sectors * 512.0, needed: bytes, what: "bytes" }
+            ImportEvidence::Disk { counted: sectors * 512.0, needed: bytes, what: "bytes".into() }
         }
-        (false, true) => ImportEvidence::Disk { counted: requests, needed: operations, what },
-        (false, false) => {
-            ImportEvidence::Disk { counted: requests, needed: bytes / LARGEST_REQUEST, what }
+        (false, true) => {
+            ImportEvidence::Disk { counted: requests, needed: operations, what: what.into() }
         }
+        (false, false) => ImportEvidence::Disk {
+            counted: requests,
+            needed: bytes / LARGEST_REQUEST,
+            what: what.into(),
+        },
     })
 }
 

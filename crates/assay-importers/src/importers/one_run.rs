@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_kinds::work::command::{Number, slug};
+use assay_kinds::work::command::{Number, ToolOutput, slug};
 
 use super::run::{Run, Told, name_places};
 use super::{Reads, find};
@@ -15,7 +15,7 @@ const NAME: &str = "its output";
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
+pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     let importer = find(format).ok_or_else(|| format!("unknown format {format}"))?;
     let Reads::Runs(read) = importer.reads else {
         return Err(format!(
@@ -29,7 +29,10 @@ pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
     }
     let mut groups: Vec<Vec<&Run>> = Vec::new();
     for run in &found.runs {
-        match groups.iter_mut().find(|group| is_same(group[0], run)) {
+        match groups
+            .iter_mut()
+            .find(|group| group[0].workload == run.workload && group[0].settings == run.settings)
+        {
             Some(group) => group.push(run),
             None => groups.push(vec![run]),
         }
@@ -49,11 +52,8 @@ pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
     if numbers.is_empty() {
         return Err(format!("it contains no {format} number"));
     }
-    Ok(numbers)
-}
-
-fn is_same(one: &Run, other: &Run) -> bool {
-    one.workload == other.workload && one.settings == other.settings
+    let evidence = found.runs.into_iter().flat_map(|run| run.evidence).collect();
+    Ok(ToolOutput { numbers, evidence })
 }
 
 /// What sets a run apart from the others of its text; nothing where there is no other.
@@ -89,7 +89,7 @@ mod tests {
 
     fn told(format: &str, text: &str) -> Vec<(String, f64)> {
         let found = numbers(format, text).unwrap();
-        found.into_iter().map(|own| (own.name, own.value)).collect()
+        found.numbers.into_iter().map(|own| (own.name, own.value)).collect()
     }
 
     #[test]

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
+use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::metrics;
 use assay_stats::{observations_needed, percentile_is_supported};
-use assay_study::findings::measurements::ImportEvidence;
 
-/// One number of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub metric: String,
-    /// Direction.
     pub better: Better,
     /// In the metric's unit; absent where the tool tells none.
     pub value: Option<f64>,
@@ -20,7 +18,6 @@ pub struct Told {
     pub why: Option<String>,
 }
 
-/// One run of one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub workload: String,
@@ -45,12 +42,10 @@ impl Run {
         Self { workload: workload.into(), ..Self::default() }
     }
 
-    /// A setting of it.
     pub fn set(&mut self, name: &str, level: impl Into<String>) {
         self.settings.insert(name.to_owned(), level.into());
     }
 
-    /// A number of it.
     pub fn tell(&mut self, metric: &str, value: Option<f64>) {
         self.tell_as(metric, Better::Unknown, value);
     }
@@ -82,7 +77,6 @@ impl Run {
     }
 }
 
-/// What one file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Runs {
     pub runs: Vec<Run>,

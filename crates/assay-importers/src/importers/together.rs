@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::metrics;
 use assay_study::findings::CellTrial;
-use assay_study::findings::measurements::{ImportEvidence, Measurements, Series};
+use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::results::design::{Design, Factor, Stopping};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -120,7 +121,6 @@ fn place_in(names: &mut Vec<String>, name: &str) -> usize {
     })
 }
 
-/// The level of a run.
 fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
     let own = one.given.get(name).or_else(|| one.run.settings.get(name));
     own.map_or(NOT_SET, String::as_str)

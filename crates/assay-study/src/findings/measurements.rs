@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::{Better, Scale};
+use assay_kinds::work::command::ImportEvidence;
 
 use super::{Because, Cell, CellTrial, Trust};
 use crate::results::design::Design;
@@ -12,7 +13,6 @@ use crate::results::plan::Arm;
 /// All series of a study with its question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
-    /// The question.
     pub design: Design,
     /// One entry a workload, arm and metric, in the order in which they are to be told.
     pub series: Vec<Series>,
@@ -58,7 +58,6 @@ pub struct Series {
     /// classes of a workload share one error.
     pub class_of: Option<String>,
     pub metric: String,
-    /// Direction.
     pub better: Better,
     /// Whether it is compared by ratios or by differences.
     pub scale: Scale,
@@ -71,21 +70,6 @@ pub struct Series {
     pub because: Vec<Because>,
     /// Of each run of another tool what its file says beside the numbers; trust rules weigh it.
     pub evidence: Vec<Vec<ImportEvidence>>,
-}
-
-/// What the file of another tool says of a run beside its numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ImportEvidence {
-    /// Operations in flight: how many were requested, and how many there were on average at most.
-    Depth { requested: f64, reached: f64 },
-    /// Requests or bytes that the disks counted, and that the run needed at least.
-    Disk { counted: f64, needed: f64, what: &'static str },
-    /// Bytes per second that were read, and that were written in the same way.
-    Directions { read: f64, written: f64 },
-    /// Bytes that may have passed through the page cache, and bytes per second.
-    Buffered { bytes: f64, bytes_per_s: f64 },
-    /// A known fault of this version of the tool, and its effect.
-    Fault(&'static str),
 }
 
 impl Series {

@@ -8,7 +8,9 @@ use assay_base::quantity::units::show;
 use regex_lite::{Captures, Regex};
 use serde_json::Value;
 
-use super::{MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, TOLD, compiled, named};
+use super::{
+    MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, TOLD, ToolOutput, compiled, named,
+};
 
 /// Bytes of a text that a pattern is held against: its last ones. A thousand states of a pattern for each of
 /// them, and as many again for the matches within one line, are some seconds.
@@ -20,12 +22,10 @@ const QUOTED: usize = 120;
 /// Bytes of the name of a number, which a format may take from what the program prints.
 const NAME_BYTES: usize = 200;
 
-/// A text that numbers are looked for in.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'t> {
     /// Its end, as far as it was kept.
     pub text: &'t str,
-    /// Bytes of all of it.
     pub bytes: u64,
 }
 
@@ -42,7 +42,6 @@ impl Text<'_> {
     }
 }
 
-/// A reading, ready to read.
 #[derive(Clone, Debug)]
 pub struct Reader {
     reading: Reading,
@@ -92,18 +91,20 @@ impl Reader {
         text: &Text<'_>,
         formats: ReadFormat,
         stop: &AtomicBool,
-    ) -> Result<Vec<Number>, String> {
-        let found = match &self.how {
+    ) -> Result<ToolOutput, String> {
+        let mut evidence = Vec::new();
+        let found: Vec<Number> = match &self.how {
             How::Format(format) => {
                 text.lacks_a_beginning().map_or(Ok(()), Err)?;
                 let told = formats(format, text.text)?;
+                evidence = told.evidence;
                 let stated = self.reading.better.unwrap_or(Better::Unknown);
                 let named = |Number { name, better, value }: Number| Number {
                     name: format!("{TOLD}{name}"),
                     better: if better.is_known() { better } else { stated },
                     value,
                 };
-                told.into_iter().map(named).collect()
+                told.numbers.into_iter().map(named).collect()
             }
             How::Pattern(regex, groups) => self.named(by_pattern(regex, groups, text, stop)?),
             How::Json(pointer) => {
@@ -115,7 +116,7 @@ impl Reader {
             return Err(format!("found {} numbers; the limit is {MOST_NUMBERS}", found.len()));
         }
         found.iter().try_for_each(|own| sound(&own.name, own.value))?;
-        Ok(found)
+        Ok(ToolOutput { numbers: found, evidence })
     }
 
     fn named(&self, values: Vec<f64>) -> Vec<Number> {
@@ -204,7 +205,6 @@ fn last_match<'l>(
     Ok(last.and_then(|start| regex.captures_at(line, start)))
 }
 
-/// The number of one group.
 fn one(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, String> {
     let own = match group {
         Some(name) => found.name(name),
@@ -313,7 +313,6 @@ fn last_line(text: &str) -> Option<&str> {
     text.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())
 }
 
-/// A line as messages quote it.
 fn quoted(line: &str) -> String {
     let line = line.trim();
     let cut = line.char_indices().nth(QUOTED).map_or(line, |(end, _)| &line[..end]);
@@ -325,7 +324,7 @@ fn quoted(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn no_format(_: &str, text: &str) -> Result<Vec<Number>, String> {
+    fn no_format(_: &str, text: &str) -> Result<ToolOutput, String> {
         Err(format!("not asked for: {text}"))
     }
 
@@ -333,7 +332,7 @@ mod tests {
         let reader = Reader::new(&spec.parse().unwrap()).unwrap();
         let whole = Text { text, bytes: text.len() as u64 };
         let found = reader.read(&whole, no_format, &AtomicBool::new(false))?;
-        Ok(found.into_iter().map(|own| (own.name, own.value)).collect())
+        Ok(found.numbers.into_iter().map(|own| (own.name, own.value)).collect())
     }
 
     fn value(spec: &str, text: &str) -> f64 {
@@ -448,11 +447,12 @@ mod tests {
         assert!(reader.read(&cut, no_format, &stop).unwrap_err().contains("at most 8 MiB"));
         assert!(why("fio-json", "x").contains("not asked for"));
         let called: ReadFormat = |_, text| {
-            Ok(vec![Number { name: text.to_owned(), better: Better::Higher, value: 1.0 }])
+            let own = Number { name: text.to_owned(), better: Better::Higher, value: 1.0 };
+            Ok(ToolOutput { numbers: vec![own], evidence: Vec::new() })
         };
         let reader = Reader::new(&"fio-json".parse().unwrap()).unwrap();
         let of = |text: &str| reader.read(&Text { text, bytes: text.len() as u64 }, called, &stop);
-        assert_eq!(of("iops").unwrap()[0].name, "reported_iops");
+        assert_eq!(of("iops").unwrap().numbers[0].name, "reported_iops");
         assert!(of(&"x".repeat(1000)).unwrap_err().contains("name of a number is too long"));
     }
 
@@ -460,7 +460,8 @@ mod tests {
     fn stated_direction_fills_in_for_a_format() {
         let called: ReadFormat = |_, _| {
             let of = |name: &str, better| Number { name: name.to_owned(), better, value: 1.0 };
-            Ok(vec![of("score", Better::Unknown), of("errors", Better::Lower)])
+            let numbers = vec![of("score", Better::Unknown), of("errors", Better::Lower)];
+            Ok(ToolOutput { numbers, evidence: Vec::new() })
         };
         for (spec, expected) in [
             ("go-bench", Better::Unknown),
@@ -470,7 +471,7 @@ mod tests {
             let reader = Reader::new(&spec.parse().unwrap()).unwrap();
             let text = Text { text: "", bytes: 0 };
             let found = reader.read(&text, called, &AtomicBool::new(false)).unwrap();
-            let found: Vec<Better> = found.iter().map(|own| own.better).collect();
+            let found: Vec<Better> = found.numbers.iter().map(|own| own.better).collect();
             assert_eq!(found, [expected, Better::Lower], "{spec}");
         }
     }
@@ -504,6 +505,6 @@ mod tests {
         let text = Text { text: "1\n", bytes: 2 };
         let read = |stop| reader.read(&text, no_format, &AtomicBool::new(stop));
         assert!(read(true).unwrap_err().contains("the study was stopped"));
-        assert_eq!(read(false).unwrap()[0].value, 1.0);
+        assert_eq!(read(false).unwrap().numbers[0].value, 1.0);
     }
 }

@@ -4,6 +4,7 @@ mod found;
 mod named;
 mod plain;
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use assay_base::quantity::Better;
@@ -53,14 +54,35 @@ const PATTERN_BYTES: usize = 32 << 10;
 pub struct Number {
     /// Its metric, without what all such names begin with.
     pub name: String,
-    /// Direction.
     pub better: Better,
-    /// As it was told.
     pub value: f64,
 }
 
-/// Reads the numbers of a format from a text.
-pub type ReadFormat = fn(format: &str, text: &str) -> Result<Vec<Number>, String>;
+/// What the file of another tool says of a run beside its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportEvidence {
+    /// Operations in flight: how many were requested, and how many there were on average at most.
+    Depth { requested: f64, reached: f64 },
+    /// Requests or bytes that the disks counted, and that the run needed at least.
+    Disk { counted: f64, needed: f64, what: Cow<'static, str> },
+    /// Bytes per second that were read, and that were written in the same way.
+    Directions { read: f64, written: f64 },
+    /// Bytes that may have passed through the page cache, and bytes per second.
+    Buffered { bytes: f64, bytes_per_s: f64 },
+    /// A known fault of this version of the tool, and its effect.
+    Fault(Cow<'static, str>),
+}
+
+/// What was read from a text of another tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    pub numbers: Vec<Number>,
+    /// Of each run that it is about.
+    pub evidence: Vec<ImportEvidence>,
+}
+
+pub type ReadFormat = fn(format: &str, text: &str) -> Result<ToolOutput, String>;
 
 /// Where numbers of a program stand, as a study asks for them: exactly one of format, pattern and JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,13 +94,10 @@ pub struct Reading {
     /// A regular expression that a line of it matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
-    /// A JSON pointer into it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json_pointer: Option<String>,
-    /// What the number is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// Which direction is better; of a format, that of numbers whose names do not tell it.

@@ -38,17 +38,24 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
         Some(own) => own.reasons.clone(),
         None => vec!["Trials are pending.".to_owned()],
     };
-    if let (Some(first), Some(asked)) = (because.first_mut(), asked_for(ask)) {
-        *first = format!("{}; the limit is {asked}.", first.trim_end_matches('.'));
+    if let Some(first) = because.first_mut() {
+        let limit = asked_for(ask)
+            .map_or("no limit is published".to_owned(), |asked| format!("the limit is {asked}"));
+        *first = format!("{}; {limit}.", first.trim_end_matches('.'));
     }
     if shown == Fit::Inconclusive {
         because.extend(untold(found, ask));
     }
     because.extend(acknowledged(found, ask));
-    let doubt = doubt(found, ask);
+    let doubt = doubt(found, ask, shown);
     let ended = if doubt.is_some() { Fit::Inconclusive } else { shown };
     if let Some(why) = doubt {
-        because.insert(0, format!("{why}."));
+        // Suspect numbers say so themselves.
+        let of_ask = |cell: &&Cell| ask.workloads.contains(&cell.workload);
+        let mut cells = found.measurements.iter().filter(of_ask);
+        let is_suspect = cells.any(|cell| cell.primary && cell.trust == Some(Trust::Suspect));
+        let at = usize::from(is_suspect).min(because.len());
+        because.insert(at, format!("{why}."));
     }
     FitBound {
         ask: ask.ask.clone(),
@@ -76,7 +83,6 @@ fn untold(found: &Findings, ask: &Ask) -> Vec<String> {
     told
 }
 
-/// The bound in words.
 fn asked_for(ask: &Ask) -> Option<String> {
     let least = ask.min.iter().map(|own| format!("at least {}", own.text));
     let most = ask.max.iter().map(|own| format!("at most {}", own.text));
@@ -84,15 +90,14 @@ fn asked_for(ask: &Ask) -> Option<String> {
 }
 
 /// What keeps numbers from being believed, however clear their interval is.
-fn doubt(found: &Findings, ask: &Ask) -> Option<String> {
+fn doubt(found: &Findings, ask: &Ask, shown: Fit) -> Option<String> {
     let dying = found.system_activity.drives.iter().find(|drive| !drive.grown.is_empty());
     if let Some(drive) = dying {
         return Some(format!("{} reported new internal errors during the study", drive.drive));
     }
-    asked(found, ask).find_map(doubted)
+    asked(found, ask).find_map(|cell| doubted(cell, shown == Fit::Pass))
 }
 
-/// The cells that a bound asks for.
 fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Cell> {
     found.measurements.iter().filter(move |cell| {
         let is_own = match &ask.metric {
@@ -114,9 +119,11 @@ fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
     told
 }
 
-fn doubted(cell: &Cell) -> Option<String> {
+/// Suspect numbers pass only if they were slowed at most: so were the disturbed trials.
+fn doubted(cell: &Cell, passes: bool) -> Option<String> {
     let name = &cell.workload;
-    if let Some(trust @ (Trust::Suspect | Trust::Invalid)) = cell.trust {
+    let is_slowed = passes && cell.trust == Some(Trust::Suspect);
+    if let Some(trust @ (Trust::Suspect | Trust::Invalid)) = cell.trust.filter(|_| !is_slowed) {
         let why = cell.reasons.iter().find(|because| because.trust == trust);
         let why = why.map(|because| format!(": {}", because.text)).unwrap_or_default();
         let word = if trust == Trust::Suspect { "suspect" } else { "invalid" };
@@ -131,7 +138,7 @@ fn doubted(cell: &Cell) -> Option<String> {
     let quiet = trials().filter(|trial| trial.status == Status::Ok).map(replicate);
     let quiet: BTreeSet<u32> = quiet.collect();
     let is_disturbed = trials().any(|trial| trial.status == Status::Disturbed);
-    (is_disturbed && quiet.len() < FEWEST_FOR_INTERVAL)
+    (is_disturbed && !is_slowed && quiet.len() < FEWEST_FOR_INTERVAL)
         .then(|| format!("{name} has too few undisturbed trials"))
 }
 

@@ -48,20 +48,16 @@ fn emulated(story: &Story<'_>) -> Option<Sentence> {
     Some(Sentence::new(Said::Emulated, text))
 }
 
-/// What there is to tell.
 pub(super) struct Story<'a> {
-    /// Rows of the table.
     pub rows: &'a [Row<'a>],
     /// Rows that the plan left out.
     pub absent: usize,
     pub found: &'a Findings,
-    /// What is said of its verdicts.
     pub told: Vec<Sentence>,
     /// Whether verdicts were asked for.
     pub judged: bool,
     /// Whether it may be run with more replicates: not where its looks are declared.
     pub more_help: bool,
-    /// What was measured on.
     pub environment: &'a Environment,
 }
 
@@ -80,8 +76,9 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         let emulated = emulated(story).filter(|_| !recorded);
         let invalid = invalid(story).into_iter().take(MOST_INVALID);
         let invalid = invalid.map(|(_, text)| Sentence::new(Said::Invalid, text));
+        let last = Some(last).filter(|_| !recorded);
         let told = emulated.into_iter().chain(of_kinds).chain(story.told.iter().cloned());
-        return told.chain(invalid).chain(Some(last).filter(|_| !recorded)).collect();
+        return told.chain(invalid).chain(last).collect();
     }
     // What a study was run for leads, with its trust in it.
     let is_lead = |one: &&Sentence| matches!(one.said, Said::Factor { .. } | Said::MostLoad);

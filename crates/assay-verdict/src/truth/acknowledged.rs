@@ -16,7 +16,6 @@ use super::evidence::is_simulated;
 use super::host_cache::hides_its_cache;
 use super::{Case, Remark, SPEED, TruthRule};
 
-/// Name of the rule.
 pub const NAME: &str = "cached-sync";
 
 /// Nanoseconds in which the fastest flash programs a page: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash
@@ -117,7 +116,6 @@ fn is_on(drive: &Drive, buses: &[&str]) -> bool {
 
 /// What a sync would take that waits for the medium.
 struct Needed {
-    /// Nanoseconds, at least.
     least_ns: f64,
     /// Why, and what follows from a shorter time.
     words: String,

@@ -23,10 +23,10 @@ pub struct CacheState;
 static ABOUT: About = About {
     name: "cache-state",
     summary: "the page cache served some runs of a command, and storage served the other runs",
-    text: "The kernel counts the bytes that each run of a command reads from storage. If one run reads at least 1 MiB \
-           and twice as much as another, the page cache state differed, and the mean mixes cached and uncached runs. \
-           With cold = true, Assay empties the page cache before each run. If more than 128 MiB and more than a \
-           quarter of the earlier amount remains cached, the runs were not cold.",
+    text: "The number is suspect. The kernel counts the bytes that each run of a command reads from storage. If one \
+           run reads at least 1 MiB and twice as much as another, the page cache state differed, and the mean mixes \
+           cached and uncached runs. With cold = true, Assay empties the page cache before each run. If more than 128 \
+           MiB and more than a quarter of the earlier amount remains cached, the runs were not cold.",
 };
 
 impl TruthRule for CacheState {
@@ -94,7 +94,6 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Three trials, whose runs read so much.
     fn reading(spans: [[u64; 2]; 3]) -> Bench {
         let mut bench = Bench::command();
         for (trial, span) in bench.trials.iter_mut().zip(spans) {

@@ -4,8 +4,8 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
+use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::io::Pattern;
-use assay_study::findings::measurements::ImportEvidence;
 use assay_study::results::record::TrialRecord;
 use assay_system::system::CachedPages;
 use assay_system::system::site::{Backing, LOOP_IN_MEMORY, Site};
@@ -46,18 +46,19 @@ pub struct Cached;
 static ABOUT: About = About {
     name: "cached",
     summary: "the bytes came from memory, not from the device",
-    text: "Files on tmpfs are in memory. On other filesystems, the rule triggers if the device delivered less than \
-           half of the bytes read (less than 1% under compression): the page cache served the rest. A small random \
-           read through the page cache counts as the whole page that the kernel fetches. If no device has counters and \
-           the reads did not bypass the page cache, the rule triggers if more than 10% of the area was cached. For a \
-           loop device, Assay uses the drives below its backing file; a file in memory counts as memory. If a virtual \
-           drive (see host-cache) announces no write cache, Assay reads parts outside the test area twice before the \
-           study. If the second reading is at least 2.5 times as fast, the host's memory serves reads, and the read \
-           speed is suspect. Write speeds and byte counts stay trusted. The threshold is 50% because the device \
-           delivers all bytes without a cache and almost none with a cache, apart from metadata and read-ahead. For \
-           imported numbers, the rule triggers if the tool's output shows one of these signs: the disks counted less \
-           than half of the requests, reads are a hundred times as fast as the same writes, or a run that fits in \
-           memory is faster through the page cache than SATA allows.",
+    text: "The number is invalid, or suspect if the evidence is indirect. Files on tmpfs are in memory. On other \
+           filesystems, the rule triggers if the device delivered less than half of the bytes read (less than 1% \
+           under compression): the page cache served the rest. A small random read through the page cache counts as \
+           the whole page that the kernel fetches. If no device has counters and the reads did not bypass the page \
+           cache, the rule triggers if more than 10% of the area was cached. For a loop device, Assay uses the drives \
+           below its backing file; a file in memory counts as memory. If a virtual drive (see host-cache) announces \
+           no write cache, Assay reads parts outside the test area twice before the study. If the second reading is \
+           at least 2.5 times as fast, the host's memory serves reads, and the read speed is suspect. Write speeds \
+           and byte counts stay trusted. The threshold is 50% because the device delivers all bytes without a cache \
+           and almost none with a cache, apart from metadata and read-ahead. For imported numbers, the rule triggers \
+           if the tool's output shows one of these signs: the disks counted less than half of the requests, reads are \
+           a hundred times as fast as the same writes, or a run that fits in memory is faster through the page cache \
+           than SATA allows.",
 };
 
 impl TruthRule for Cached {
@@ -105,12 +106,12 @@ impl TruthRule for Cached {
 
 /// Why disks that did too little did not serve a run of another tool.
 fn idle_disks(own: &ImportEvidence) -> Option<String> {
-    let ImportEvidence::Disk { counted, needed, what } = *own else { return None };
-    (counted < LEAST_SHARE * needed).then(|| {
+    let ImportEvidence::Disk { counted, needed, what } = own else { return None };
+    (*counted < LEAST_SHARE * needed).then(|| {
         format!(
             "the disks counted {} {what}, but the runs needed at least {}: memory served the rest",
-            show::count(counted as u64),
-            show::count(needed as u64)
+            show::count(*counted as u64),
+            show::count(*needed as u64)
         )
     })
 }

@@ -3,8 +3,8 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
+use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::{Judged, io};
-use assay_study::findings::measurements::ImportEvidence;
 use assay_system::system::site::TargetKind;
 
 use super::evidence::{counted_devices, in_trials, is_simulated};

@@ -1,7 +1,8 @@
 //! Runs of other tools: rules that weigh what their files say beside the numbers.
 
+use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::metrics::nature;
-use assay_study::findings::measurements::{ImportEvidence, Series};
+use assay_study::findings::measurements::Series;
 
 use super::RULES;
 

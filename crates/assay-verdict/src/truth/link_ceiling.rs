@@ -4,6 +4,7 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, Measured, io};
+use assay_system::system::site::{Link, Site};
 
 use super::evidence::{in_trials, is_simulated, seconds};
 use super::{Case, MOVED, Remark, TruthRule};
@@ -11,20 +12,15 @@ use super::{Case, MOVED, Remark, TruthRule};
 /// Measured rates may exceed the ceiling by this factor: clocks and windows are not perfect.
 const TOLERANCE: f64 = 1.01;
 
-/// Whether a rate is more than a link can carry, both in bytes per second.
-fn is_above_link(rate: f64, ceiling: f64) -> bool {
-    rate > ceiling * TOLERANCE
-}
-
 pub struct LinkCeiling;
 
 static ABOUT: About = About {
     name: "link-ceiling",
     summary: "the rate exceeds what the link to the drive can carry",
-    text: "The kernel reports the speed of SATA, USB and PCIe links. The link's speed after line coding is the \
-           ceiling per direction. Data at a rate more than 1% above the ceiling did not come from the drive. For \
-           several drives, Assay adds the ceilings; the rule does not apply if the link of any drive is unknown. The \
-           tolerance of 1% allows for inexact clocks and windows; no real drive reaches the ceiling.",
+    text: "The number is invalid. The kernel reports the speed of SATA, USB and PCIe links. The link's speed after \
+           line coding is the ceiling per direction. Data at a rate more than 1% above the ceiling did not come from \
+           the drive. For several drives, Assay adds the ceilings; the rule does not apply if the link of any drive \
+           is unknown. The tolerance of 1% allows for inexact clocks and windows; no real drive reaches the ceiling.",
 };
 
 impl TruthRule for LinkCeiling {
@@ -41,24 +37,16 @@ impl TruthRule for LinkCeiling {
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let drives = &case.site.drives;
-        if drives.is_empty() || is_simulated(case) {
-            return None;
-        }
-        let ceilings: Option<Vec<f64>> = drives
-            .iter()
-            .map(|drive| drive.link.value().map(|link| link.ceiling_bytes_per_s))
-            .collect();
-        let ceiling: f64 = ceilings?.iter().sum();
+        let (link, ceiling) = carried(case.site).filter(|_| !is_simulated(case))?;
         let counted = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
         let rates: Vec<f64> = counted.map(fastest_direction).collect();
-        let hit = rates.iter().filter(|rate| is_above_link(**rate, ceiling)).count();
+        let hit = rates.iter().filter(|rate| **rate > ceiling * TOLERANCE).count();
         let fastest = rates.into_iter().fold(0.0, f64::max);
         (hit > 0).then(|| {
             Remark::invalid(format!(
                 "{} exceeds what {} can carry ({}){}",
                 show::rate(fastest),
-                link_words(case),
+                link,
                 show::rate(ceiling),
                 in_trials(hit, case)
             ))
@@ -78,11 +66,16 @@ fn fastest_direction(measured: &Measured) -> f64 {
     most as f64 / seconds(measured.window_ns)
 }
 
-fn link_words(case: &Case<'_>) -> String {
-    match case.site.drives.as_slice() {
-        [drive] => drive.link.value().map_or_else(String::new, |link| link.name.clone()),
-        drives => format!("the links of {} drives", drives.len()),
-    }
+/// The links of a target's drives and their ceiling, bytes per second; `None` if one is unknown.
+pub(crate) fn carried(site: &Site) -> Option<(String, f64)> {
+    let links: Option<Vec<&Link>> = site.drives.iter().map(|drive| drive.link.value()).collect();
+    let links = links?;
+    let name = match links.as_slice() {
+        [] => return None,
+        [link] => link.name.clone(),
+        links => format!("the links of {} drives", links.len()),
+    };
+    Some((name, links.iter().map(|link| link.ceiling_bytes_per_s).sum()))
 }
 
 #[cfg(test)]

@@ -41,13 +41,14 @@ pub(crate) mod unstable;
 mod unwritten;
 mod wrong_data;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::{Nature, Side};
+use assay_kinds::work::command::{self, ImportEvidence};
 use assay_kinds::work::metrics::nature;
 use assay_kinds::work::{Judged, KINDS, io};
-use assay_study::findings::measurements::ImportEvidence;
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::TrialRecord;
@@ -58,16 +59,14 @@ pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 pub use fewer_hosts::NAME as FEWER_HOSTS;
 pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
 pub use imported::weigh;
+pub(crate) use link_ceiling::carried;
 pub use wrong_data::NAME as WRONG_DATA;
 
 /// Everything that a rule may look at: one workload at one target, with the trials that count.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    /// What the target stands on.
     pub site: &'a Site,
-    /// What was found at it beforehand.
     pub survey: &'a Survey,
-    /// How the workload was run.
     pub workload: &'a PlannedWorkload,
     /// Its trials, lead-in and failed ones left out.
     pub trials: &'a [&'a TrialRecord],
@@ -82,7 +81,6 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What a rule has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// How much it takes away; `Trusted` makes it a note.
@@ -151,7 +149,6 @@ pub trait TruthRule: Sync {
     fn looks_at(&self) -> Judged;
     /// What it can change: metrics of another nature are not judged by it.
     fn changes(&self) -> &'static [Nature];
-    /// Its remark on a case, if it has one.
     fn judge(&self, case: &Case<'_>) -> Option<Remark>;
     /// For rules about events in time: what happened during this trial that nobody asked for.
     fn disturbance(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
@@ -226,6 +223,16 @@ static OF_MACHINE: &[&dyn TruthRule] = &[
 /// Rules about several hosts together, whose trials have no evidence of one machine.
 static OF_HOSTS: &[&dyn TruthRule] = &[&fewer_hosts::FewerHosts, &skew::Skew, &slow_host::SlowHost];
 
+/// Rules whose disturbances can only lower a rate, and that of scatter, which the interval contains.
+static ONLY_SLOW: &[&dyn TruthRule] = &[
+    &throttled::Throttled,
+    &starved::Starved,
+    &steal::Steal,
+    &foreign::Foreign,
+    &swap::Swap,
+    &unstable::Unstable,
+];
+
 /// Rates and times.
 const SPEED: &[Nature] = &[Nature::Speed];
 /// Them, and what was moved.
@@ -239,7 +246,34 @@ fn may_change(rule: &str, nature: Nature) -> bool {
     rule.is_none_or(|rule| rule.changes().contains(&nature))
 }
 
-/// The rules that may judge a case.
+/// What to do about a rule.
+pub fn next_step(rule: &str) -> &'static str {
+    match rule {
+        "cpu-starved" | "foreign-io" | "swap" | "others-swapped" | "oom" | "unstable"
+        | "unequal-load" | "unequal-pressure" => "find the program (assay watch), stop it, repeat",
+        "steal" | "host-cache" | "emulated" => "measure on the host, or with dedicated hardware",
+        "cached" | "cache-state" | "buffered-writes" | "link-ceiling" | "printed-rate"
+        | "too-small" => "use a larger test area or direct I/O",
+        "device-bytes" | "compressed" => "use incompressible data, or measure the device itself",
+        "throttled" | "io-limit" => "cool the machine or raise the limit, then repeat",
+        "kernel-log" | "stalled" | "data-mismatch" => "read the kernel log (dmesg) and the health",
+        "late-submission" | "low-queue-depth" => "lower the rate, or use more threads",
+        "truncated-tree" | "not-steady" => "use a longer runtime",
+        "unwritten" | "trimmed-area" => "write the whole area before the trials, without trims",
+        _ => "remove the cause and run the study again",
+    }
+}
+
+/// The rules that made numbers suspect, if each of them can only lower a rate.
+pub fn only_slowed(mut reasons: Vec<&Because>) -> Option<String> {
+    reasons.retain(|own| own.trust != Trust::Trusted);
+    let slows = |own: &Because| ONLY_SLOW.iter().any(|rule| rule.about().name == own.rule);
+    let is_slowed = reasons.iter().all(|own| own.trust == Trust::Suspect && slows(own));
+    let names: BTreeSet<&str> = reasons.iter().map(|own| own.rule.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (is_slowed && !names.is_empty()).then(|| names.join(" and "))
+}
+
 fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static dyn TruthRule> {
     let work = &case.workload.work;
     // Whoever else is at work takes time away, and nothing from what is held.
@@ -252,7 +286,20 @@ fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static dyn TruthRule> {
 
 /// What every rule has to say on a case, with the name of the rule.
 pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
-    rules(case).filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
+    let own = rules(case).filter_map(|rule| Some((rule.about().name, rule.judge(case)?)));
+    own.chain(remarks_on_tools(case)).collect()
+}
+
+/// The remarks on what tools that a command ran say beside their numbers.
+fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+    let details =
+        case.trials.iter().filter_map(|trial| command::Detail::of(trial.measured.as_ref()?));
+    let runs: Vec<Vec<ImportEvidence>> = details.map(|detail| detail.evidence.clone()).collect();
+    if runs.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let rules = RULES.iter();
+    rules.filter_map(|rule| Some((rule.about().name, rule.judge_import(&runs)?))).collect()
 }
 
 /// The remarks on what was only watched or recorded: the other rules compare what the tool did with the devices.
@@ -316,7 +363,6 @@ mod tests {
     use super::testing::Bench;
     use super::*;
 
-    /// The worst word of any rule, and all reasons.
     fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
         let remarks = remarks(case);
         let worst = remarks.iter().map(|(_, remark)| remark.trust).max();

@@ -26,17 +26,17 @@ pub struct SlowMember;
 static ABOUT: About = About {
     name: "slow-member",
     summary: "one member of an array takes much longer per request than the other members",
-    text: "A mirror waits for its slowest member, and a stripe is as fast as its slowest member. Assay compares the \
-           mean request time of each member with the median of the other members, separately for reads and writes. It \
-           judges the members of md, btrfs and bcachefs, and similarly sized parts of a mapped device. Assay uses the \
-           kernel's counters, or the driver's time per request with probe block-latency. A slow member takes at least \
-           twice as long as the others, per request and per byte, over at least 32 requests each: drives of one model \
-           differ by less than a factor of two, and a mean of 32 requests detects that factor. Assay does not name a \
-           member with over 25% more work than the others, because its queue is longer. A mirror may send all reads \
-           to one half, so the busy time per request must also be twice as long. The same member must be slow in at \
-           least 3 trials and in two thirds of the judged trials. The false-positive rate is below 5% for identical \
-           members, one of which is delayed in half of all trials. The rule only adds a note, because the number \
-           describes the array correctly. ZFS does not report its members.",
+    text: "The number stays trusted. A mirror waits for its slowest member, and a stripe is as fast as its slowest \
+           member. Assay compares the mean request time of each member with the median of the other members, \
+           separately for reads and writes. It judges the members of md, btrfs and bcachefs, and similarly sized \
+           parts of a mapped device. Assay uses the kernel's counters, or the driver's time per request with probe \
+           block-latency. A slow member takes at least twice as long as the others, per request and per byte, over at \
+           least 32 requests each: drives of one model differ by less than a factor of two, and a mean of 32 requests \
+           detects that factor. Assay does not name a member with over 25% more work than the others, because its \
+           queue is longer. A mirror may send all reads to one half, so the busy time per request must also be twice \
+           as long. The same member must be slow in at least 3 trials and in two thirds of the judged trials. The \
+           false-positive rate is below 5% for identical members, one of which is delayed in half of all trials. The \
+           rule only adds a note, because the number describes the array correctly. ZFS does not report its members.",
 };
 
 impl TruthRule for SlowMember {

@@ -25,7 +25,6 @@ pub const MOVED: u64 = 64 << 20;
 const MS: u64 = 1_000_000;
 const NUMBER: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
 
-/// Everything that a [`Case`] borrows.
 pub struct Bench {
     pub site: Site,
     pub survey: Survey,
@@ -80,7 +79,6 @@ impl Bench {
         })
     }
 
-    /// Small files in a directory on `sda`.
     pub fn files() -> Self {
         let mut bench = Self::read();
         bench.workload.work = files::Planned {
@@ -113,31 +111,26 @@ impl Bench {
         self
     }
 
-    /// Changes what the target stands on.
     pub fn site(mut self, change: impl FnOnce(&mut Site)) -> Self {
         change(&mut self.site);
         self
     }
 
-    /// On a machine that a program makes up.
     pub fn emulated(mut self, by: &str) -> Self {
         self.emulator = Some(by.to_owned());
         self
     }
 
-    /// Changes what was found beforehand.
     pub fn survey(mut self, change: impl FnOnce(&mut Survey)) -> Self {
         change(&mut self.survey);
         self
     }
 
-    /// Changes how the workload was run.
     pub fn workload(mut self, change: impl FnOnce(&mut PlannedWorkload)) -> Self {
         change(&mut self.workload);
         self
     }
 
-    /// Changes which reads and writes were run.
     pub fn io(mut self, change: impl FnOnce(&mut io::Planned)) -> Self {
         change(io_of(&mut self.workload));
         self
@@ -148,7 +141,6 @@ impl Bench {
         self
     }
 
-    /// Changes the first `count` trials.
     pub fn first(mut self, count: usize, change: impl Fn(&mut TrialRecord)) -> Self {
         self.trials.iter_mut().take(count).for_each(change);
         self
@@ -175,7 +167,6 @@ impl Bench {
     }
 }
 
-/// Evidence of the one device of a bench.
 pub fn device(trial: &mut TrialRecord) -> &mut DeviceEvidence {
     match &mut trial.evidence.disk {
         Presence::Present(devices) => devices.get_mut("sda").unwrap(),
@@ -183,7 +174,6 @@ pub fn device(trial: &mut TrialRecord) -> &mut DeviceEvidence {
     }
 }
 
-/// Processor time of a trial.
 pub fn processors(trial: &mut TrialRecord) -> &mut ProcessorTicks {
     match &mut throttling(trial).ticks {
         Presence::Present(ticks) => ticks,
@@ -191,7 +181,6 @@ pub fn processors(trial: &mut TrialRecord) -> &mut ProcessorTicks {
     }
 }
 
-/// What held the processors back in a trial.
 pub fn throttling(trial: &mut TrialRecord) -> &mut processors::Observed {
     match &mut trial.evidence.processors {
         Presence::Present(observed) => observed,
@@ -199,7 +188,6 @@ pub fn throttling(trial: &mut TrialRecord) -> &mut processors::Observed {
     }
 }
 
-/// Pages of the area in the page cache.
 pub fn pages(trial: &mut TrialRecord) -> &mut page_cache::Observed {
     match &mut trial.evidence.page_cache {
         Presence::Present(observed) => observed,
@@ -224,12 +212,10 @@ pub fn measured(trial: &mut TrialRecord) -> &mut Measured {
     trial.measured.as_mut().unwrap()
 }
 
-/// What a trial counted of reads and writes.
 pub fn counted(trial: &mut TrialRecord) -> &mut io::Detail {
     io::Detail::of_mut(measured(trial)).unwrap()
 }
 
-/// The reads and writes of a workload.
 pub fn io_of(workload: &mut PlannedWorkload) -> &mut io::Planned {
     io::Planned::of_mut(&mut workload.work).unwrap()
 }

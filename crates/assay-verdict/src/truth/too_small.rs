@@ -18,9 +18,9 @@ pub struct TooSmall;
 static ABOUT: About = About {
     name: "too-small",
     summary: "the area is smaller than 16 MiB, or fewer than 30 operations ran",
-    text: "A small area can fit in a drive's internal cache, and a few operations predict little. Even small drives \
-           have a 16 MiB cache. If the standard deviation equals the mean, 30 operations determine the mean only with \
-           a precision of about ±35%.",
+    text: "The number is suspect. A small area can fit in a drive's internal cache, and a few operations predict \
+           little. Even small drives have a 16 MiB cache. If the standard deviation equals the mean, 30 operations \
+           determine the mean only with a precision of about ±35%.",
 };
 
 impl TruthRule for TooSmall {

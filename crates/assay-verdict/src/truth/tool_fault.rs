@@ -3,7 +3,7 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_kinds::work::Judged;
-use assay_study::findings::measurements::ImportEvidence;
+use assay_kinds::work::command::ImportEvidence;
 
 use super::imported::first_objection;
 use super::{Case, MOVED, Remark, TruthRule};
@@ -13,7 +13,8 @@ pub struct ToolFault;
 static ABOUT: About = About {
     name: "tool-fault",
     summary: "the tool version that printed the number has a known bug",
-    text: "Applies to imported numbers. KDiskMark before 3.3.0 can print half the rate of a multi-threaded test.",
+    text: "The number is suspect. Applies to imported numbers. KDiskMark before 3.3.0 can print half the rate of a \
+           multi-threaded test.",
 };
 
 impl TruthRule for ToolFault {
@@ -35,7 +36,7 @@ impl TruthRule for ToolFault {
 
     fn judge_import(&self, runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
         let (text, share) = first_objection(runs, |own| match own {
-            ImportEvidence::Fault(text) => Some((*text).to_owned()),
+            ImportEvidence::Fault(text) => Some(text.clone().into_owned()),
             _ => None,
         })?;
         Some(Remark::suspect(format!("{text}{share}")))

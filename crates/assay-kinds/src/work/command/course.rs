@@ -143,7 +143,6 @@ struct Course<'a> {
     padding: Draws,
     began_ns: u64,
     tally: Tally,
-    /// What its numbers are read by.
     readers: Vec<Reader>,
     /// What stands for the words that only a trial knows.
     levels: Levels,
@@ -170,7 +169,6 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// Where lines are run.
     fn place(&self) -> PathBuf {
         match &self.planned.revision {
             Some(own) => self.run.path.join(&own.tree),

@@ -7,7 +7,7 @@ use assay_system::system::execute::{Counting, PeakBy};
 use serde::{Deserialize, Serialize};
 
 use crate::work::measured::{Counts, OwnMetric};
-use assay_texts::readings::READ_BYTES;
+use assay_texts::readings::{ImportEvidence, READ_BYTES};
 
 /// Runs whose times are kept of one trial; further ones are in its sums alone.
 pub const KEPT_RUNS: usize = 1000;
@@ -23,7 +23,6 @@ pub struct Written {
     /// The file; none of what it printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Bytes of all of it.
     pub bytes: u64,
     /// Its end as plain text.
     pub text: String,
@@ -49,10 +48,8 @@ impl Written {
     }
 }
 
-/// What only commands count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Runs that were measured.
     pub runs: u64,
     /// How long each of them took, nanoseconds, in their order: the first thousand. The start of the
     /// shell is in them.
@@ -87,6 +84,9 @@ pub struct Detail {
     /// Metrics that it told of itself, in the order in which they were read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<OwnMetric>,
+    /// What the output of a tool says of its last run beside the numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<ImportEvidence>,
     /// What the last run wrote that they were read from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,

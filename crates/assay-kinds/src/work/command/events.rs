@@ -66,7 +66,6 @@ const CACHE_MISSES: Metric = metric(
     "CPU cache misses (usually last-level) of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
-/// All of them.
 pub(super) const METRICS: &[Metric] =
     &[MINOR_FAULTS, MAJOR_FAULTS, VOLUNTARY, INVOLUNTARY, INSTRUCTIONS, CYCLES, CACHE_MISSES];
 

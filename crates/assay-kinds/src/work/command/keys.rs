@@ -15,7 +15,6 @@ const MOST_JOBS: u64 = 10_000;
 
 const ONE_MS: Time = Time(1_000_000);
 
-/// Words of `command`.
 pub static KEYS: Fields = Fields {
     label: "command",
     rows: &[
@@ -157,7 +156,6 @@ const COMMAND: Row = Row::new(
     },
 );
 
-/// `prepare`.
 const PREPARE: Row = Row::new(
     [
         "prepare",
@@ -188,7 +186,6 @@ const COLD: Row = Row::new(
     },
 );
 
-/// `shell`.
 const SHELL: Row = Row::new(
     [
         "shell",

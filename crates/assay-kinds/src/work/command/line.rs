@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Levels of factors by name.
 pub type Levels = BTreeMap<String, String>;
 
 /// Whether a text has `{name}` in it.
@@ -46,7 +45,6 @@ pub(super) fn words(text: &str, shell: bool) -> Result<Vec<String>, String> {
     if words.is_empty() { Err("a command needs a program".to_owned()) } else { Ok(words) }
 }
 
-/// Whether a text is the name of a variable.
 pub(super) fn is_variable(name: &str) -> bool {
     let sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.bytes().all(sign) && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())

@@ -28,7 +28,9 @@ use super::Work;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
 
-pub use assay_texts::readings::{FORMATS, MOST_NUMBERS, Number, ReadFormat, Reading, slug};
+pub use assay_texts::readings::{
+    FORMATS, ImportEvidence, MOST_NUMBERS, Number, ReadFormat, Reading, ToolOutput, slug,
+};
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use planned::Planned;
 pub use reads::READS;
@@ -64,7 +66,6 @@ pub struct Asked {
     /// What is run after each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclude: Option<String>,
-    /// The file that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// With an empty page cache.
@@ -79,10 +80,8 @@ pub struct Asked {
     /// A run that takes longer is ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Time>,
-    /// Runs of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_per_trial: Option<u64>,
-    /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Time>,
     /// C files of a tree that is generated for it to work in.
@@ -112,7 +111,6 @@ pub struct Asked {
     /// Lines by the names that levels of the factor `command` have for them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, String>,
-    /// Where numbers stand that it tells of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parse: Vec<Reading>,
     /// The repository whose commits the levels of the factor `revision` are.
@@ -234,7 +232,6 @@ impl Asked {
         }
     }
 
-    /// All lines of it, as they are written.
     fn lines(&self) -> impl Iterator<Item = &str> {
         let rest = [&self.prepare, &self.conclude, &self.input, &self.trial_setup, &self.setup];
         let rest = rest.into_iter().flatten().chain(self.commands.values()).map(String::as_str);
@@ -354,7 +351,6 @@ impl Asked {
         }
     }
 
-    /// What must hold of revisions.
     fn complain_of_revisions(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         let levels = study.factors.get(REVISION);
         if self.repository.is_none() {

@@ -22,7 +22,6 @@ const NOT_SAID: &[&str] = &[
 /// A command, as it will be run: the levels of its arm are in its lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// What is measured.
     pub run: String,
     /// What is run before each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +29,6 @@ pub struct Planned {
     /// What is run after each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclude: Option<String>,
-    /// The file that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// With an empty page cache.
@@ -42,7 +40,6 @@ pub struct Planned {
     /// A run that takes longer is ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
-    /// Runs of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_per_trial: Option<u64>,
     /// What its lines work in, where that is not the target itself.
@@ -63,7 +60,6 @@ pub struct Planned {
     /// What every run of all sides is to produce alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_output: Option<Produced>,
-    /// Where numbers stand that it tells of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parse: Vec<Reading>,
     /// The commit in whose tree it runs.

@@ -14,7 +14,6 @@ const DIGITS: usize = 32;
 pub struct Revision {
     /// The commit, all digits of it.
     pub commit: String,
-    /// The repository that it is of.
     pub repository: String,
     /// The line that built it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

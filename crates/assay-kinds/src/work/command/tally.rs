@@ -6,7 +6,7 @@ use std::mem;
 use assay_base::presence::Presence;
 use assay_system::system::Executed;
 use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
-use assay_texts::readings::Number;
+use assay_texts::readings::{Number, ToolOutput};
 
 use super::detail::{Detail, KEPT_RUNS, Written};
 use super::events::{self, Events, Sum};
@@ -54,8 +54,7 @@ impl Starts {
 /// What is taken of a run beside what it took.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    pub(super) numbers: Vec<Number>,
-    /// What they were read from.
+    pub(super) read: ToolOutput,
     pub(super) written: Vec<Written>,
     /// The hash of what it produced, hexadecimal.
     pub(super) sum: Option<String>,
@@ -90,7 +89,6 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Runs so far.
     pub(super) fn runs(&self) -> u64 {
         self.detail.runs
     }
@@ -136,7 +134,7 @@ impl Tally {
 
     /// What that run told and produced.
     pub(super) fn take(&mut self, taken: Taken) {
-        for Number { name, better, value } in taken.numbers {
+        for Number { name, better, value } in taken.read.numbers {
             if let Some(own) = self.own.iter_mut().find(|own| own.metric.name == name) {
                 (own.sum, own.runs) = (own.sum + value, own.runs + 1);
             } else {
@@ -144,6 +142,7 @@ impl Tally {
                 self.own.push(Own { metric, sum: value, runs: 1 });
             }
         }
+        self.detail.evidence = taken.read.evidence;
         self.detail.written = taken.written;
         taken.sum.into_iter().for_each(|sum| self.detail.count_produced(sum));
     }
@@ -164,7 +163,6 @@ impl Tally {
         }
     }
 
-    /// The trial.
     pub(super) fn ran(mut self, planned: &Planned, elapsed_ns: u64, stopped: bool) -> Ran {
         let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
         self.detail.shell_ns = start_ns.map(|ns| ns as f64);
@@ -476,7 +474,7 @@ mod tests {
         let number =
             |name: &str, value| Number { name: name.to_owned(), better: Better::Higher, value };
         let taken = |numbers: Vec<Number>, sum: &str| Taken {
-            numbers,
+            read: ToolOutput { numbers, evidence: Vec::new() },
             written: vec![Written::of(None, "text", 4, 100)],
             sum: Some(sum.to_owned()),
         };

@@ -494,35 +494,6 @@ fn a_tree_of_somebody_else_is_left_where_it_is() {
 }
 
 #[test]
-fn a_planned_command_is_told_with_all_that_stands_around_it() {
-    let words = |asked: Asked| asked.planned().unwrap().words();
-    assert_eq!(
-        words(Asked::new("work")),
-        "`work`, through the shell, with shell startup subtracted, repeated until the end of the trial"
-    );
-    let asked = Asked {
-        prepare: Some("a".to_owned()),
-        conclude: Some("b".to_owned()),
-        drop_caches: true,
-        shell: false,
-        runs_per_trial: Some(1500),
-        source: Some("/src".to_owned()),
-        ..Asked::new("work")
-    };
-    assert_eq!(
-        words(asked),
-        "`work` in a copy of /src, after Assay reads every file, before each run: `a`, after each run: `b`, without a \
-         shell, with an empty page cache, 1,500 runs"
-    );
-    assert!(words(Asked { runs_per_trial: Some(1), ..Asked::new("work") }).ends_with(", one run"));
-    assert_eq!(
-        Asked { drop_caches: true, ..Asked::new("") }.words(),
-        "runs a command, with an empty page cache"
-    );
-    assert_eq!(Asked::new("work").words(), "runs work");
-}
-
-#[test]
 fn half_of_the_runs_is_rounded_up() {
     let half = |runs: Option<u64>| {
         let planned = Asked { runs_per_trial: runs, ..Asked::new("work") }.planned().unwrap();
@@ -617,7 +588,6 @@ fn costs_are_those_of_a_line_that_is_the_same() {
     assert!(!cold.costs_like(&work("a")));
 }
 
-/// A run that prints this.
 fn prints(text: &str) -> Executed {
     Executed { heard: Heard::from(text), ..took(11 * MS) }
 }
@@ -630,7 +600,6 @@ fn reading(specification: &str) -> Asked {
     }
 }
 
-/// Mistakes of a study file, with their places.
 #[derive(Default)]
 struct Mistakes(Vec<String>);
 

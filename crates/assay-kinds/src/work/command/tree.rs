@@ -23,7 +23,6 @@ const SYNC: &str = "{ sync -f . 2> /dev/null || sync; }";
 /// What is built needs so many times the room of its source.
 const BUILT_TIMES: u64 = 4;
 
-/// A tree of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tree {
@@ -31,15 +30,11 @@ pub enum Tree {
     Generated {
         /// The files, the main program and headers not counted.
         c_files: u64,
-        /// Bytes of all of it.
         bytes: u64,
         lines: u64,
     },
     /// A copy of a directory of the user's, which itself is only read.
-    Copied {
-        /// The directory.
-        source: String,
-    },
+    Copied { source: String },
 }
 
 impl Tree {
@@ -96,12 +91,10 @@ impl Tree {
     }
 }
 
-/// Where the tree of a target lies.
 pub(super) fn place(target: &Path) -> PathBuf {
     target.join(NAME)
 }
 
-/// The line that removes it.
 pub(super) fn removing() -> String {
     format!("rm -rf {NAME}")
 }

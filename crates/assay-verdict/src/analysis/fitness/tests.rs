@@ -1,6 +1,8 @@
+use assay_study::findings::Because;
 use assay_study::findings::measurements::Series;
 use assay_study::results::design::AskKind;
 use assay_study::results::surroundings::facts::DriveHealth;
+use assay_study::study::presets;
 
 use super::super::verdicts::tests::{Study, arm};
 use super::*;
@@ -46,6 +48,11 @@ fn place(p99_ms: &[f64], most: &str) -> Study {
     study
 }
 
+fn because(rule: &str, trust: Trust) -> Because {
+    let text = "syncs are acknowledged by a cache: so it is".to_owned();
+    Because { rule: rule.to_owned(), trust, text }
+}
+
 fn told(study: Study) -> Fitness {
     study.findings().requirements.unwrap()
 }
@@ -69,6 +76,40 @@ fn what_is_exactly_the_bound_is_within_it() {
     assert_eq!(ended(&[10.001; 6], "10 ms"), Fit::Fail);
 }
 
+/// Each class with its published limits: MB/s of 10^6 bytes, then read and write IOPS.
+#[test]
+fn each_sd_class_is_decided_at_its_limits() {
+    let classes = "c2 2e6,C4 4e6,c6 6e6,c10 10e6,u1 10e6,u3 30e6,v6 6e6,v10 10e6,V30 30e6,v60 60e6,v90 90e6,\
+                   a1 10e6 1500 500,A2 10e6 4000 2000,boot-drive 10e6 1500 500";
+    for class in classes.split(',') {
+        let (name, limits) = class.split_once(' ').unwrap();
+        let limits: Vec<f64> = limits.split(' ').map(|limit| limit.parse().unwrap()).collect();
+        let asked = presets::find(name).unwrap().unwrap().question;
+        assert_eq!(asked.len(), limits.len(), "{name}");
+        assert!(asked[0].published.as_ref().unwrap().contains("not a certification"), "{name}");
+        for (ask, limit) in asked.iter().zip(limits) {
+            let ended_at = |share: f64| {
+                let mut study = place(&[limit * share / 1e6; 6], "1 ms");
+                let own = &mut study.measured.design.questions[0];
+                (own.min, own.max) = (ask.min.clone(), None);
+                told(study).outcome
+            };
+            let ends = [0.9999, 1.0, 1.0001].map(ended_at);
+            assert_eq!(ends, [Fit::Fail, Fit::Pass, Fit::Pass], "{name}: {}", ask.ask);
+        }
+    }
+}
+
+#[test]
+fn a_source_without_a_limit_gives_no_verdict() {
+    let mut study = place(&NINE, "10 ms");
+    study.measured.design.questions[0].max = None;
+    let told = told(study);
+    assert_eq!(told.outcome, Fit::Inconclusive);
+    assert!(told.text.contains("p99 fdatasync 8.9"), "{}", told.text);
+    assert!(told.text.ends_with("; no limit is published)"), "{}", told.text);
+}
+
 #[test]
 fn it_stands_first_and_tells_the_number_with_its_bound() {
     let found = place(&NINE, "10 ms").findings();
@@ -90,11 +131,7 @@ fn it_stands_first_and_tells_the_number_with_its_bound() {
 fn what_syncs_rest_on_stands_beside_the_answer_and_decides_nothing() {
     let with = |rule: &str| {
         let mut study = place(&NINE, "10 ms");
-        study.measured.series[0].because.push(assay_study::findings::Because {
-            rule: rule.to_owned(),
-            trust: Trust::Trusted,
-            text: "syncs are acknowledged by a cache: so it is".to_owned(),
-        });
+        study.measured.series[0].because.push(because(rule, Trust::Trusted));
         told(study)
     };
     let (own, other) = (with(crate::truth::ACKNOWLEDGED), with("another"));
@@ -162,6 +199,25 @@ fn numbers_that_are_not_trusted_never_pass_and_never_fail() {
         let mut trusted = place(&NINE, most);
         trusted.measured.series[0].trust = Some(Trust::Trusted);
         assert_ne!(told(trusted).outcome, Fit::Inconclusive, "{most}");
+    }
+}
+
+#[test]
+fn slowed_numbers_meet_a_lower_bound_and_break_none() {
+    for (least, rule, ended) in [
+        ("8 ms", "foreign-io", Fit::Pass),
+        ("10 ms", "foreign-io", Fit::Inconclusive),
+        ("8 ms", "host-cache", Fit::Inconclusive),
+        ("8 ms", "device-bytes", Fit::Inconclusive),
+    ] {
+        let mut study = place(&NINE, "1 ms");
+        let ask = &mut study.measured.design.questions[0];
+        (ask.min, ask.max) = (least.parse().ok(), None);
+        let own = &mut study.measured.series[0];
+        (own.better, own.trust) = (assay_base::quantity::Better::Higher, Some(Trust::Suspect));
+        own.because = ["cpu-starved", rule].map(|rule| because(rule, Trust::Suspect)).to_vec();
+        own.trials.iter_mut().for_each(|trial| trial.status = Status::Disturbed);
+        assert_eq!(told(study).outcome, ended, "{least} {rule}");
     }
 }
 

@@ -8,6 +8,7 @@ use super::super::gated::sentence;
 use super::super::rows::Row;
 use super::about;
 use super::usual::{Usual, usual};
+use crate::truth::carried;
 
 /// Random operations of 4 KiB per second of a 5400 rpm laptop disk ("author's rule",
 /// reference/anchors.csv).
@@ -30,6 +31,14 @@ const UNEQUAL: f64 = 3.0;
 const LINKS: [(&str, f64); 3] =
     [("USB 2.0", 60e6), ("gigabit Ethernet", 125e6), ("SATA 6 Gbit/s", 600e6)];
 
+/// Share of a link's ceiling from which on the link may be the limit.
+const NEAR_LINK: f64 = 0.85;
+
+/// Bytes per second that no link of USB 2 carries.
+const USB_3: f64 = 1e8;
+/// The same for USB 2.0: its bulk transfers carry 53 MB/s (13 packets of 512 bytes per 125 us) at most.
+const NEAR_USB_2: f64 = 0.6;
+
 /// Sentences on one target, the most important first.
 pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<String> {
     let told = Told { rows, cells };
@@ -39,7 +48,6 @@ pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<Str
         .collect()
 }
 
-/// The numbers that there are.
 struct Told<'a> {
     rows: &'a [Row<'a>],
     cells: &'a [Cell],
@@ -60,7 +68,6 @@ impl Told<'_> {
     }
 }
 
-/// A number that may be told.
 struct Spoken {
     value: f64,
     ci95: Option<[f64; 2]>,
@@ -72,7 +79,6 @@ impl Spoken {
         self.trust == Trust::Trusted
     }
 
-    /// The word before it.
     fn about(&self) -> &'static str {
         about(self.trust).unwrap_or_default()
     }
@@ -178,6 +184,12 @@ fn sequential(told: &Told<'_>) -> Option<String> {
         None => ("writes", told.number(Usual::SequentialWrite, metric)?),
     };
     let begin = format!("Sequential {what}: {}", number.shown(show::rate));
+    let link = told.rows.first().and_then(|row| row.site).and_then(carried);
+    let near = |most: f64| if most < USB_3 { NEAR_USB_2 } else { NEAR_LINK };
+    if let Some((link, most)) = link.filter(|(_, most)| number.value > near(*most) * most) {
+        let words = format!("{link}, at most {}", show::rate(most));
+        return Some(format!("{begin}, near the limit of the link ({words}); try a faster port."));
+    }
     let Some([low, high]) = number.ci95 else { return Some(format!("{begin}.")) };
     let words = |(name, most): &(&str, f64)| format!("{name} carries ({})", show::rate(*most));
     let slower = LINKS.iter().rev().find(|(_, most)| *most < low);

@@ -33,27 +33,9 @@ fn one_trial_has_no_spread_and_amounts_need_none() {
 }
 
 #[test]
-fn random_writes_against_a_laptop_disk() {
+fn advice_about_a_card_calls_it_a_card() {
     let found = card(Bench::new(&["."]).row(0, "random-write-q1", 4096, &[19, 19, 19]));
-    assert_eq!(
-        found.summary[0],
-        "Random 4 KiB writes: 19 IOPS; a 5400 rpm laptop disk reaches 90. Do not run an operating system from this \
-         card."
-    );
-    for (rate, expected) in [
-        (
-            60,
-            "Random 4 KiB writes: 60 IOPS; a 5400 rpm laptop disk reaches 90. An operating system will feel slow on \
-             this drive.",
-        ),
-        (95, "Random 4 KiB writes: 95 IOPS, about as many as a 5400 rpm laptop disk (90)."),
-        (
-            64_100,
-            "Random 4 KiB writes: 64,100 IOPS at queue depth 1; a 5400 rpm laptop disk reaches 90.",
-        ),
-    ] {
-        assert_eq!(one("random-write-q1", 4096, rate), [expected, TRUSTED_ONE]);
-    }
+    assert!(found.summary[0].ends_with("system from this card."), "{:?}", found.summary);
 }
 
 /// Each word needs both ends of the 95% CI on its side of the yardstick.
@@ -125,31 +107,16 @@ fn reads_stand_in_where_nothing_may_be_written() {
 }
 
 #[test]
-fn what_a_commit_costs() {
-    assert_eq!(
-        one("sync-write", 4096, 110)[0],
-        "A database or mail server that syncs every commit waits 9.09 ms per commit on average: 110 commits per second \
-         at queue depth 1."
-    );
-}
-
-#[test]
 fn sequential_rates_against_links() {
-    for (mib, expected) in [
-        (20, "Sequential reads: 20 MiB/s, less than USB 2.0 carries (57.2 MiB/s)."),
-        (
-            100,
-            "Sequential reads: 100 MiB/s, more than USB 2.0 carries (57.2 MiB/s) and less than \
-             gigabit Ethernet carries (119 MiB/s).",
-        ),
-        (
-            500,
-            "Sequential reads: 500 MiB/s, more than gigabit Ethernet carries (119 MiB/s) and less \
-             than SATA 6 Gbit/s carries (572 MiB/s).",
-        ),
-    ] {
-        assert_eq!(one("sequential-read", 1 << 20, mib)[0], expected);
-    }
+    assert_eq!(
+        one("sequential-read", 1 << 20, 20)[0],
+        "Sequential reads: 20 MiB/s, less than USB 2.0 carries (57.2 MiB/s)."
+    );
+    let near = one("sequential-read", 1 << 20, 500)[0].clone();
+    let words =
+        "near the limit of the link (SATA 6.0 Gbit/s, at most 572 MiB/s); try a faster port.";
+    assert!(near.ends_with(words), "{near}");
+    assert!(!one("sequential-read", 1 << 20, 480)[0].contains("near"));
     let mut nvme = Bench::new(&["."]).row(0, "sequential-read", 1 << 20, &[3000, 3000, 3000]);
     nvme.environment.sites[0].drives[0].link = Presence::absent("not told");
     assert_eq!(
@@ -218,22 +185,6 @@ fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_it
         found.measurements.iter().find(|cell| cell.metric == "iops").unwrap().wide
     };
     assert!(row(&found) && !row(&slow(&[19, 20, 21]).findings()));
-}
-
-#[test]
-fn suspect_numbers_say_so() {
-    let found = Bench::new(&["."])
-        .row(0, "random-write-q1", 4096, &[9000, 9000, 9000])
-        .each(|trial| testing::processors(trial).steal = 50)
-        .findings();
-    assert_eq!(
-        found.summary,
-        [
-            "Disturbed: the hypervisor ran other VMs on the CPUs, in 3 of 3 trials. Stop other load and measure again.",
-            "Random 4 KiB writes: about 9,000 IOPS (suspect) at queue depth 1; a 5400 rpm laptop disk reaches 90.",
-            "The row is suspect.",
-        ]
-    );
 }
 
 #[test]

@@ -23,7 +23,6 @@ pub(super) enum Usual {
     SequentialWrite,
 }
 
-/// Which of them a row is.
 pub(super) fn usual(row: &Row<'_>) -> Option<Usual> {
     // What starts by a clock or rests has not the rate of the drive; of several sizes there is no usual one.
     let io =

@@ -1,7 +1,10 @@
 use assay_base::quantity::Better;
+use assay_kinds::work::command;
 use assay_study::findings::Trust;
 use assay_study::results::plan::Arm;
 
+use super::super::remarks;
+use super::super::testing::{Bench, measured};
 use super::*;
 
 /// What is said of a row whose runs have this evidence: trust, rules and texts.
@@ -32,7 +35,7 @@ fn shallow_queues_are_suspect() {
 
 #[test]
 fn idle_disks_make_numbers_invalid() {
-    let disk = |counted, needed| ImportEvidence::Disk { counted, needed, what: "reads" };
+    let disk = |counted, needed| ImportEvidence::Disk { counted, needed, what: "reads".into() };
     let (trust_of, texts) = said("bandwidth_bytes_per_s", &[&[disk(12.0, 17.5e6)], &[]]);
     assert_eq!(trust_of, Some(Trust::Invalid));
     assert!(texts[0].starts_with("cached: the disks counted 12 reads"), "{texts:?}");
@@ -69,11 +72,24 @@ fn copies_faster_than_sata_are_suspect() {
 
 #[test]
 fn faults_of_tools_are_suspect_and_nothing_is_silent() {
-    let (trust_of, texts) = said("iops", &[&[ImportEvidence::Fault("may be half")]]);
+    let (trust_of, texts) = said("iops", &[&[ImportEvidence::Fault("may be half".into())]]);
     assert_eq!(
         (trust_of, texts),
         (Some(Trust::Suspect), vec!["tool-fault: may be half".to_owned()])
     );
     assert_eq!(said("iops", &[&[], &[]]), (None, Vec::new()));
     assert_eq!(said("iops", &[]), (None, Vec::new()));
+}
+
+/// A command that runs a tool is judged by what the tool says, as its file would be.
+#[test]
+fn tools_that_a_command_runs_are_judged_by_what_they_say() {
+    let said = |reached| {
+        let bench = Bench::command().each(move |trial| {
+            let depth = ImportEvidence::Depth { requested: 32.0, reached };
+            command::Detail::of_mut(measured(trial)).unwrap().evidence = vec![depth];
+        });
+        bench.with_case(|case| remarks(case).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>())
+    };
+    assert_eq!([said(15.9), said(16.0)], [vec!["low-queue-depth"], Vec::new()]);
 }

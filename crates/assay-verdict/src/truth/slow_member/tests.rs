@@ -140,7 +140,6 @@ fn what_was_traced_in_the_driver_counts_where_it_is_of_all_members() {
     assert!(one.judge(&SlowMember).unwrap().text.starts_with("sdb"), "by the counters of both");
 }
 
-/// How requests come to the members.
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
     /// Each to any one of them.
@@ -219,7 +218,6 @@ impl Lab {
         }
     }
 
-    /// What the kernel would count of a trial.
     fn trial(&self, draws: &mut Draws) -> Vec<Work> {
         let many = self.mean_ns.len();
         let mut free = vec![vec![0.0_f64; self.servers]; many];
@@ -243,7 +241,6 @@ impl Lab {
         (0..many).map(|at| counted(at, &lives[at], bytes[at], phase, self)).collect()
     }
 
-    /// Whom the rule names after so many trials.
     fn named(&self, trials: usize, seed: u64) -> Option<String> {
         let mut draws = Draws::new(seed, "slow member");
         let judged: Vec<Slowest> =

@@ -13,7 +13,7 @@ use crate::work::command::detail::{KEPT_BYTES, Written};
 use crate::work::command::line;
 use crate::work::command::same::{self, Produced};
 use crate::work::command::tally::Taken;
-use assay_texts::readings::{Number, READ_BYTES, Text, plain};
+use assay_texts::readings::{READ_BYTES, Text, ToolOutput, plain};
 
 /// Time to read what a run wrote.
 const READING: Duration = Duration::from_secs(600);
@@ -84,20 +84,20 @@ impl<'a> Course<'a> {
             let read = self.looked_at(&line, &format!("reading {shown}"), &how)?;
             texts.insert(Some(name.clone()), (plain(&read.heard.end), read.heard.bytes));
         }
-        let numbers = self.numbers(&texts)?;
+        let read = self.numbers(&texts)?;
         let most = KEPT_BYTES / texts.len().max(1);
         let written =
             texts.into_iter().map(|(from, (text, bytes))| Written::of(from, &text, bytes, most));
         let written = written.collect();
-        Ok(Taken { numbers, written, sum: self.produced(executed)? })
+        Ok(Taken { read, written, sum: self.produced(executed)? })
     }
 
     /// All numbers, each under a name of its own.
     fn numbers(
         &self,
         texts: &BTreeMap<Option<String>, (String, u64)>,
-    ) -> Result<Vec<Number>, Break> {
-        let mut numbers: Vec<Number> = Vec::new();
+    ) -> Result<ToolOutput, Break> {
+        let mut all = ToolOutput::default();
         for reader in &self.readers {
             let from = reader.from().map(|from| line::filled(from, &self.levels));
             let Some((text, bytes)) = texts.get(&from) else { continue };
@@ -108,14 +108,16 @@ impl<'a> Course<'a> {
                 Some(from) => Break::Failed(format!("{from}: {why}")),
                 None => Break::Failed(why),
             };
-            for own in reader.read(&text, self.run.programs.formats, stop).map_err(told)? {
-                if numbers.iter().any(|known| known.name == own.name) {
+            let read = reader.read(&text, self.run.programs.formats, stop).map_err(told)?;
+            all.evidence.extend(read.evidence);
+            for own in read.numbers {
+                if all.numbers.iter().any(|known| known.name == own.name) {
                     return Err(Break::Failed(format!("two numbers are named {}", own.name)));
                 }
-                numbers.push(own);
+                all.numbers.push(own);
             }
         }
-        Ok(numbers)
+        Ok(all)
     }
 
     /// The hash of what a run produced, where that is asked for.
