@@ -12,7 +12,6 @@ mod trials_csv;
 use assay_base::catalogue::About;
 use assay_study::findings::{Cell, CellTrial, Findings};
 
-use crate::document::{self, FORUM_COLUMNS};
 use crate::{markdown, text};
 
 pub use self::junit::EXPORTER as JUNIT;
@@ -52,7 +51,7 @@ pub static EXPORTERS: &[Exporter] = &[
             summary: "narrow text block, findings first",
             text: "Findings first, then the numbers and test conditions; paste the text into a code block.",
         },
-        write: |findings| Some(text::render(&document::forum(findings), FORUM_COLUMNS, false)),
+        write: |findings| Some(text::forum(findings)),
         left_out: nothing,
     },
 ];

@@ -25,10 +25,10 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "trials-csv",
         summary: "tidy CSV: one row per trial and metric",
-        text: "The columns are replicate, workload, metric and value, one factor:NAME per factor, and optionally \
-               order and status. Write a metric as latency:lower, iops:higher or errors:lower:difference (compared \
-               by differences, which allows zeros). The status is ok, failed, disturbed or warmup, with an \
-               optional reason after a colon. Lines that begin with # are comments.",
+        text: "The columns are replicate, workload, metric and value, one factor_NAME per factor, and optionally \
+               order, status and reason. Write a metric as latency:lower, iops:higher or errors:lower:difference \
+               (compared by differences, which allows zeros). The status is ok, failed, disturbed, superseded or \
+               warmup. Lines that begin with # are comments.",
     },
     // What has no header of another format is told what is wrong with it here.
     recognises: |_| false,
@@ -85,7 +85,7 @@ mod tests {
             [(1, 1), (2, 2)].map(|(a, b)| format!("{replicate},build,duration_s,{a}.5,{a},{b}\n"))
         });
         let text = format!(
-            "replicate,workload,metric,value,factor:a,factor:b\n{}",
+            "replicate,workload,metric,value,factor_a,factor_b\n{}",
             rows.collect::<String>()
         );
         let (name, bytes) = ("t.csv".to_owned(), text.as_bytes().to_vec());

@@ -47,7 +47,8 @@ struct Entry {
 const SPELLED: [(&str, &str); 4] = [("j", "J"), ("w", "W"), ("gib", "GiB"), ("mib", "MiB")];
 
 /// What names of metrics end with that are units by themselves.
-const UNITS: [&str; 10] = ["ns", "us", "ms", "s", "min", "bytes", "j", "w", "share", "percent"];
+pub(super) const UNITS: [&str; 10] =
+    ["ns", "us", "ms", "s", "min", "bytes", "j", "w", "share", "percent"];
 
 fn write(findings: &Findings, better: Better) -> Option<String> {
     let own = rows(findings, better).filter(|(cell, _)| !is_invalid(cell));

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use assay_base::catalogue::About;
+use assay_kinds::work::metrics;
 use assay_study::findings::{Cell, Findings};
 
+use super::custom_is_better::UNITS;
 use super::{Exporter, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
@@ -13,57 +15,95 @@ pub const EXPORTER: Exporter = Exporter {
         name: "openmetrics",
         summary: "OpenMetrics text with means and CIs, for dashboards",
         text: "One gauge per metric, with gauges for the bounds of its 95% CI and the number of trials. A mean of \
-               fewer than three trials has no CI.",
+               fewer than three trials has no CI. Labels: study, workload, factor_NAME, trust, device (the drive \
+               without its serial number) and host (the platform, which assay note --platform can name; never the \
+               host name).",
     },
     write,
     left_out: nothing,
 };
 
 fn write(findings: &Findings) -> Option<String> {
-    let mut metrics: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
+    let mut families: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control && cell.value().is_some())
     {
-        metrics.entry(name(&cell.metric)).or_default().push(cell);
+        families.entry(name(&cell.metric)).or_default().push(cell);
     }
-    if metrics.is_empty() {
+    if families.is_empty() {
         return None;
     }
     let mut text = String::new();
-    for (metric, cells) in metrics {
-        let bound = |at: usize| move |cell: &Cell| cell.ci95.map(|bounds| bounds[at]);
-        family(&mut text, &metric, &cells, findings, Cell::value);
-        family(&mut text, &format!("{metric}_ci95_low"), &cells, findings, bound(0));
-        family(&mut text, &format!("{metric}_ci95_high"), &cells, findings, bound(1));
-        family(&mut text, &format!("{metric}_trials"), &cells, findings, |cell| {
-            Some(cell.n as f64)
-        });
+    for (metric, cells) in families {
+        let what = metrics::find(&metric).map_or(metric.as_str(), |known| known.summary);
+        let samples = |value: &dyn Fn(&Cell) -> Option<f64>| {
+            let sample = |cell: &&Cell| Some((labels(findings, cell), value(cell)?));
+            cells.iter().filter_map(sample).collect::<Vec<_>>()
+        };
+        family(&mut text, &metric, what, &samples(&Cell::value));
+        for (end, name, bound) in [(0, "low", "Lower"), (1, "high", "Upper")] {
+            let name = format!("ci95_{name}_{metric}");
+            let help = format!("{bound} bound of the 95% CI: {what}");
+            family(&mut text, &name, &help, &samples(&|cell| Some(cell.ci95?[end])));
+        }
+        let help = format!("Number of trials: {what}");
+        family(
+            &mut text,
+            &format!("{metric}_trials"),
+            &help,
+            &samples(&|cell| Some(cell.n as f64)),
+        );
     }
     text.push_str("# EOF\n");
     Some(text)
 }
 
-fn family(
-    text: &mut String,
-    metric: &str,
-    cells: &[&Cell],
-    findings: &Findings,
-    value: impl Fn(&Cell) -> Option<f64>,
-) {
-    let rows: Vec<(&Cell, f64)> =
-        cells.iter().filter_map(|cell| Some((*cell, value(cell)?))).collect();
-    if rows.is_empty() {
+/// One number of each row: labels and values.
+fn family(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) {
+    if samples.is_empty() {
         return;
     }
-    let _ = writeln!(text, "# TYPE assay_{metric} gauge");
-    for (cell, value) in rows {
-        let mut labels = vec![
-            format!("study=\"{}\"", escaped(&findings.study.id)),
-            format!("workload=\"{}\"", escaped(&cell.workload)),
-        ];
-        for (factor, level) in &cell.configuration {
-            labels.push(format!("factor_{}=\"{}\"", name(factor), escaped(level)));
-        }
-        let _ = writeln!(text, "assay_{metric}{{{}}} {value}", labels.join(","));
+    let _ = writeln!(text, "# TYPE assay_{name} gauge");
+    if let Some(unit) = unit(name) {
+        let _ = writeln!(text, "# UNIT assay_{name} {unit}");
+    }
+    let _ = writeln!(text, "# HELP assay_{name} {}", escaped(help));
+    for (labels, value) in samples {
+        let _ = writeln!(text, "assay_{name}{{{labels}}} {value}");
+    }
+}
+
+/// What a sample is of; empty labels are left out.
+fn labels(findings: &Findings, cell: &Cell) -> String {
+    let environment = &findings.environment;
+    let host = environment.platform.as_ref().map_or("", |platform| &platform.name);
+    let target = cell.configuration.get("target");
+    let targets = environment.targets.iter();
+    let own = targets.filter(|one| target.is_none_or(|name| *name == one.name));
+    let mut drives: Vec<&str> = own.map(|one| one.drive.as_str()).collect();
+    drives.dedup();
+    let trust = cell.trust.map(|trust| format!("{trust:?}").to_lowercase()).unwrap_or_default();
+    let mut labels = vec![
+        ("study".to_owned(), findings.study.id.clone()),
+        ("host".to_owned(), host.to_owned()),
+        ("device".to_owned(), drives.join("; ")),
+        ("workload".to_owned(), cell.workload.clone()),
+        ("trust".to_owned(), trust),
+    ];
+    for (factor, level) in &cell.configuration {
+        labels.push((format!("factor_{}", name(factor)), level.clone()));
+    }
+    labels.retain(|(_, value)| !value.is_empty());
+    let labels: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    labels.join(",")
+}
+
+/// The unit that the name of a metric ends with.
+fn unit(metric: &str) -> Option<&str> {
+    match metric.split_once("_per_") {
+        _ if metric.ends_with("_trials") => None,
+        Some((stem, _)) => metric.get(stem.rfind('_').map_or(0, |at| at + 1)..),
+        None => metric.rsplit('_').next().filter(|last| UNITS.contains(last)),
     }
 }
 

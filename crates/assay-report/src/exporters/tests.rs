@@ -1,8 +1,10 @@
 //! What is written, against files; `UPDATE_EXPECT=1` writes them anew.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use assay_base::lines::Splitter;
 use assay_base::quantity::{Better, Scale};
 use assay_importers::importers::{Options, trials_csv as importer};
 use assay_lab::expected::Expected;
@@ -11,7 +13,7 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
 
 use super::*;
-use crate::tests::fixture;
+use crate::tests::{fixture, fixtures};
 
 #[test]
 fn names_are_unique() {
@@ -45,7 +47,11 @@ fn rough() -> Findings {
     ];
     first.trials.push(CellTrial {
         repeats: Some(Repeats { replicate: 3, order: 5 }),
-        ..trial(3, 8, Some(3.5), Status::Ok, "")
+        ..trial(7, 8, Some(3.5), Status::Ok, "")
+    });
+    first.trials.push(CellTrial {
+        repeats: Some(Repeats { replicate: 2, order: 4 }),
+        ..trial(8, 9, Some(2.75), Status::Ok, "")
     });
     // The repeat stands for the disturbed one.
     first.counted = Some(vec![1, 2, 6]);
@@ -124,6 +130,71 @@ fn where_no_trial_counts_a_format_of_trials_says_nothing() {
         let is_prose = ["markdown", "forum"].contains(&exporter.about.name);
         assert_eq!((exporter.write)(&empty()).is_some(), is_prose, "{}", exporter.about.name);
         assert!((exporter.left_out)(&empty()).is_empty(), "{}", exporter.about.name);
+    }
+}
+
+/// Means of the counted rows of a table, as its column `mean_kind` says.
+fn means(text: &str) -> BTreeMap<String, f64> {
+    let mut rows = text.lines().map(|line| {
+        let mut splitter = Splitter::new();
+        splitter.split(line).unwrap();
+        (0..splitter.count()).map(|at| splitter.field(at).to_owned()).collect::<Vec<_>>()
+    });
+    let header = rows.next().unwrap();
+    let at = |name: &str| header.iter().position(|own| own == name).unwrap();
+    let factors = at("mean_kind") + 1;
+    let mut groups: BTreeMap<String, (String, Vec<f64>)> = BTreeMap::new();
+    for row in rows.filter(|row| row[at("counted")] == "true") {
+        let metric = row[at("metric")].split(':').next().unwrap();
+        let key = format!("{} {metric} {:?}", row[at("workload")], &row[factors..]);
+        let kind = row[at("mean_kind")].clone();
+        groups.entry(key).or_insert((kind, Vec::new())).1.push(row[at("value")].parse().unwrap());
+    }
+    let mean = |(kind, mut values): (String, Vec<f64>)| match kind.as_str() {
+        "arithmetic" => values.iter().sum::<f64>() / values.len() as f64,
+        "geometric" => {
+            (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+        }
+        _ => {
+            values.sort_by(f64::total_cmp);
+            f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
+        }
+    };
+    groups.into_iter().map(|(key, group)| (key, mean(group))).collect()
+}
+
+#[test]
+fn counted_rows_give_the_printed_means() {
+    let mut all = String::new();
+    let mut difference = rough();
+    difference.measurements = vec![difference.measurements.remove(1)];
+    difference.measurements[0].mean = Some(2.0);
+    for (name, findings) in fixtures().into_iter().chain([("difference".to_owned(), difference)]) {
+        let Some(text) = (trials_csv::EXPORTER.write)(&findings) else { continue };
+        let mut found = means(&text);
+        let cells = || findings.measurements.iter().filter(|cell| !cell.control);
+        let factors: BTreeSet<&String> =
+            cells().flat_map(|cell| cell.configuration.keys()).collect();
+        for cell in cells() {
+            let level = |name: &&String| cell.configuration.get(*name).cloned().unwrap_or_default();
+            let levels: Vec<String> = factors.iter().map(level).collect();
+            let key = format!("{} {} {levels:?}", cell.workload, cell.metric);
+            let mean = found.remove(&key);
+            let near = match (mean, cell.value()) {
+                (Some(mean), Some(value)) => (mean - value).abs() <= 1e-9 * value.abs(),
+                (None, None) => true,
+                _ => false,
+            };
+            assert!(near, "{name}: {key}: {mean:?} instead of {:?}", cell.value());
+        }
+        assert!(found.is_empty(), "{name}: {found:?}");
+        all += &text;
+    }
+    for row in ["ok,true", "disturbed,false", "failed,false", "warmup,false"] {
+        assert!(all.contains(&format!(",{row},")), "{row}");
+    }
+    for kind in ["arithmetic", "geometric", "median"] {
+        assert!(all.contains(kind), "{kind}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! A row for each trial and metric, which `assay import` reads again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 use assay_base::catalogue::About;
@@ -16,8 +16,12 @@ pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "trials-csv",
         summary: "tidy CSV, one row per trial and metric; assay import can read it back",
-        text: "The table contains all measurements with replicate, order, value and trial status, and one column per \
-               factor. The table does not contain the baseline or the margin; specify them again for the import.",
+        text: "The table contains all trials of all metrics, and one factor_NAME column per factor. `counted` is true \
+               for the trials that the printed mean includes; other rows have a status (warmup, failed, disturbed, \
+               superseded by a repeat) and often a reason. `mean_kind` is the kind of the printed mean: geometric, \
+               arithmetic (metrics compared by differences) or median (if a value is 0). The table does not contain \
+               the baseline or the margin; specify them again for the import. Histograms of trials are only in a bundle; single operations \
+               only in a trace (assay watch --record-trace).",
     },
     write,
     left_out: nothing,
@@ -25,38 +29,48 @@ pub const EXPORTER: Exporter = Exporter {
 
 fn write(findings: &Findings) -> Option<String> {
     // A second copy of the baseline has no name of its own in a table.
-    let cells: Vec<&Cell> = findings.measurements.iter().filter(|cell| !cell.control).collect();
+    let cells: Vec<&Cell> = findings
+        .measurements
+        .iter()
+        .filter(|cell| !cell.control && !cell.trials.is_empty())
+        .collect();
     let factors: BTreeSet<&String> =
         cells.iter().flat_map(|cell| cell.configuration.keys()).collect();
-    let rows: Vec<(&Cell, &CellTrial)> = cells.into_iter().flat_map(rows_of).collect();
-    let is_ordered = rows.iter().all(|(_, trial)| trial.order.is_some());
+    let is_ordered = cells.iter().flat_map(|cell| &cell.trials).all(|trial| trial.order.is_some());
     let mut text = "replicate,".to_owned();
     text.push_str(if is_ordered { "order," } else { "" });
-    text.push_str("workload,metric,value,status");
+    text.push_str("workload,metric,value,status,counted,reason,mean_kind");
     for factor in &factors {
         text.push(',');
-        text.push_str(&field(&format!("factor:{factor}")));
+        text.push_str(&field(&format!("factor_{factor}")));
     }
     text.push('\n');
-    for (cell, trial) in &rows {
-        let value = trial.value.map(|value| value.to_string()).unwrap_or_default();
-        let order = trial.order.filter(|_| is_ordered).map(|order| format!("{order},"));
-        let _ = write!(
-            text,
-            "{},{}{},{},{value},{}",
-            trial.replicate.max(1),
-            order.unwrap_or_default(),
-            field(&cell.workload),
-            field(&metric(cell)),
-            field(&status(trial))
-        );
-        for factor in &factors {
-            text.push(',');
-            text.push_str(&field(cell.configuration.get(*factor).map_or("", String::as_str)));
+    for cell in &cells {
+        let counting: HashSet<*const CellTrial> =
+            cell.counting().into_iter().map(std::ptr::from_ref).collect();
+        for trial in &cell.trials {
+            let counted = counting.contains(&std::ptr::from_ref(trial));
+            let value = trial.value.map(|value| value.to_string()).unwrap_or_default();
+            let order = trial.order.filter(|_| is_ordered).map(|order| format!("{order},"));
+            let _ = write!(
+                text,
+                "{},{}{},{},{value},{},{counted},{},{}",
+                trial.replicate.max(1),
+                order.unwrap_or_default(),
+                field(&cell.workload),
+                field(&metric(cell)),
+                status(trial, counted),
+                field(trial.reason.as_deref().unwrap_or_default()),
+                mean_kind(cell)
+            );
+            for factor in &factors {
+                text.push(',');
+                text.push_str(&field(cell.configuration.get(*factor).map_or("", String::as_str)));
+            }
+            text.push('\n');
         }
-        text.push('\n');
     }
-    (!rows.is_empty()).then_some(text)
+    (!cells.is_empty()).then_some(text)
 }
 
 /// The metric with what the importer would not know of it.
@@ -71,28 +85,23 @@ fn metric(cell: &Cell) -> String {
     format!("{}{better}{scale}", cell.metric)
 }
 
-/// How a trial ended, and why it does not count.
-fn status(trial: &CellTrial) -> String {
-    let word = match trial.status {
-        Status::Ok if trial.value.is_some() => return "ok".to_owned(),
+/// How a trial ended. A valid trial that does not count was repeated, or is a repeat that was not needed.
+fn status(trial: &CellTrial, counted: bool) -> &'static str {
+    match trial.status {
+        Status::Ok if counted => "ok",
+        Status::Ok if trial.value.is_some() => "superseded",
         Status::Ok | Status::Failed => "failed",
         Status::Disturbed => "disturbed",
         Status::Warmup => "warmup",
-    };
-    match trial.reason.as_deref() {
-        None | Some("") => word.to_owned(),
-        Some(reason) => format!("{word}: {reason}"),
     }
 }
 
-/// The trials of a cell, each once: a trial that another one repeats is left out.
-fn rows_of(cell: &Cell) -> impl Iterator<Item = (&Cell, &CellTrial)> {
-    let again = cell.trials.iter().filter(|one| one.repeats.is_some());
-    let repeated: BTreeSet<u32> = again.map(|one| one.replicate).collect();
-    let own = move |trial: &&CellTrial| {
-        trial.repeats.is_some()
-            || !repeated.contains(&trial.replicate)
-            || trial.status == Status::Warmup
-    };
-    cell.trials.iter().filter(own).map(move |trial| (cell, trial))
+/// Which of them [`Cell::value`] is.
+fn mean_kind(cell: &Cell) -> &'static str {
+    match (cell.mean, cell.geometric_mean, cell.median) {
+        (Some(_), _, _) => "arithmetic",
+        (None, Some(_), _) => "geometric",
+        (None, None, Some(_)) => "median",
+        (None, None, None) => "",
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use assay_lab::needs::{Need, have};
-use assay_report::document::FORUM_COLUMNS;
+use assay_report::text::FORUM_COLUMNS;
 
 use crate::{home, printed_by};
 
@@ -142,7 +142,6 @@ fn what_comes_in_wrongly_is_told() {
     assert!(named.contains("does not match"), "{named}");
 }
 
-/// Four results of fio as a result of ours.
 fn imported_fio(home: &assay_lab::home::Home) {
     let files = fio_files();
     let words: Vec<&str> =

@@ -47,7 +47,6 @@ fn read(name: &str, bytes: &[u8]) -> Imported {
         .unwrap_or_else(|failure| panic!("{name}: {}", failure.message))
 }
 
-/// Workloads in the order of their first run.
 fn workloads(imported: &Imported) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for series in &imported.measurements.series {
@@ -58,7 +57,6 @@ fn workloads(imported: &Imported) -> Vec<&str> {
     found
 }
 
-/// The values of a workload's metric.
 fn values(imported: &Imported, workload: &str, metric: &str) -> Vec<f64> {
     let own = imported.measurements.series.iter();
     own.filter(|series| series.workload == workload && series.metric == metric)
@@ -80,13 +78,11 @@ fn near(what: &str, value: f64, told: Printed) {
     assert!(off <= told.last_digit * (1.0 + 1e-9), "{what}: {value} is not {told:?}");
 }
 
-/// The text between two others.
 fn between<'t>(text: &'t str, from: &str, to: &str) -> Option<&'t str> {
     let (_, after) = text.split_once(from)?;
     Some(after.split_once(to).map_or(after, |(inside, _)| inside))
 }
 
-/// One direction of a job as fio prints it.
 #[derive(Debug, Default)]
 struct Direction {
     group: String,

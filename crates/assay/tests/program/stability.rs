@@ -14,7 +14,6 @@ use crate::{DEPTH, DRIVE, home};
 const PAGE: &str = include_str!("../../../../docs/howto/commands-and-ci.md");
 const HEAD: &str = "| format | made by | fields |\n|---|---|---|\n";
 
-/// A row of the table.
 struct Promise {
     format: String,
     command: String,
@@ -36,7 +35,6 @@ fn promises() -> Vec<Promise> {
 }
 
 impl Promise {
-    /// What of it a document does not keep.
     fn broken(&self, document: &Value) -> Vec<&str> {
         let fields = self.fields.iter().map(String::as_str);
         let mut broken: Vec<&str> = fields.filter(|field| document.get(*field).is_none()).collect();

@@ -5,41 +5,31 @@ use assay_study::results::record::Status;
 use crate::importers::mistakes::{Cell, Mistakes};
 use crate::importers::words::{advice, is_plain, quoted};
 
-const STATUSES: [(&str, Status); 4] = [
+const STATUSES: [(&str, Status); 6] = [
     ("ok", Status::Ok),
+    ("", Status::Ok),
     ("failed", Status::Failed),
     ("disturbed", Status::Disturbed),
+    ("superseded", Status::Disturbed),
     ("warmup", Status::Warmup),
 ];
 
-/// How a trial ended, with its reason.
-pub(super) fn status(
-    cell: &Cell<'_>,
-    mistakes: &mut Mistakes<'_>,
-) -> Option<(Status, Option<String>)> {
-    let (word, reason) = cell.text.split_once(':').unwrap_or((cell.text, ""));
-    let (word, reason) = (word.trim(), reason.trim());
-    if word.is_empty() && reason.is_empty() {
-        return Some((Status::Ok, None));
+/// How a trial ended.
+pub(super) fn status(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<Status> {
+    let found = STATUSES.iter().find(|(name, _)| *name == cell.text);
+    if found.is_none() {
+        let names = STATUSES.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
+        let advice = advice(cell.text, names);
+        mistakes.at(cell, &format!("unknown status `{}`; {advice}", quoted(cell.text)));
     }
-    let Some((_, status)) = STATUSES.iter().find(|(name, _)| *name == word) else {
-        let advice = advice(word, STATUSES.iter().map(|(name, _)| *name));
-        mistakes.at(cell, &format!("unknown status `{}`; {advice}", quoted(word)));
-        return None;
-    };
-    if *status == Status::Ok && !reason.is_empty() {
-        let text = "`ok` does not accept a reason; remove the reason, or use `disturbed`";
-        mistakes.at(cell, text);
-        return None;
-    }
-    Some((*status, (!reason.is_empty()).then(|| reason.to_owned())))
+    found.map(|(_, status)| *status)
 }
 
-/// A replicate; 0 only where it may be that of a lead-in.
+/// A replicate; 0 only where it may be that of a warm-up.
 pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let number = whole(cell, "number the replicates 1, 2, 3, ...", mistakes)?;
     if number == 0 && !zero {
-        let text = "replicate 0 is for lead-ins; number other trials from 1, or use `lead-in` as the `status`";
+        let text = "replicate 0 is for warm-ups; number other trials from 1, or use `warmup` as the `status`";
         mistakes.at(cell, text);
         return None;
     }

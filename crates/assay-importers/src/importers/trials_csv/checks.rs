@@ -141,7 +141,7 @@ fn baseline(header: &Header, table: &Table, wanted: &Arm, mistakes: &mut Mistake
 
 fn unknown_factor(name: &str, level: &str, factors: &[Factor]) -> String {
     let advice = if factors.is_empty() {
-        format!("rename the column of the factor to `factor:{}`", quoted(name))
+        format!("rename the column of the factor to `factor_{}`", quoted(name))
     } else {
         advice(name, factors.iter().map(|factor| factor.name.as_str()))
     };

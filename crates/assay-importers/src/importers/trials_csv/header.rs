@@ -6,11 +6,11 @@ use crate::importers::mistakes::{Cell, Mistakes};
 use crate::importers::words::{nearest, quoted};
 
 /// What a column of a setting begins with.
-pub(super) const FACTOR: &str = "factor:";
+pub(super) const FACTOR: &str = "factor_";
 /// Columns that every file has.
 const REQUIRED: [&str; 4] = ["replicate", "workload", "metric", "value"];
 /// Columns that a file may have.
-const OPTIONAL: [&str; 2] = ["order", "status"];
+const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"];
 
 /// Which column holds what; columns are counted from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub(super) struct Header {
     pub metric: Option<usize>,
     pub value: Option<usize>,
     pub status: Option<usize>,
+    pub reason: Option<usize>,
     /// Columns of settings.
     pub factors: Vec<usize>,
 }
@@ -76,9 +77,12 @@ impl Header {
             "metric" => &mut self.metric,
             "value" => &mut self.value,
             "status" => &mut self.status,
+            "reason" => &mut self.reason,
+            // The other columns imply these two.
+            "counted" | "mean_kind" => return None,
             other => match other.strip_prefix(FACTOR).map(str::trim) {
                 Some("") => {
-                    mistakes.at(&cell, "the factor has no name; write `factor:NAME`");
+                    mistakes.at(&cell, "the factor has no name; write `factor_NAME`");
                     return None;
                 }
                 Some(_) => {
@@ -151,7 +155,7 @@ fn unknown(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str>
     let advice = match meant {
         Some(name) => format!("did you mean `{name}`?"),
         None => {
-            format!("rename it to `factor:{}` if it is a factor, or remove it", quoted(cell.text))
+            format!("rename it to `factor_{}` if it is a factor, or remove it", quoted(cell.text))
         }
     };
     mistakes.at(cell, &format!("unknown column; {advice}"));

@@ -152,10 +152,10 @@ impl Table {
         let cell = |column: usize| header.cell(line, column, splitter.field(column));
         let status = match header.status {
             Some(column) => cells::status(&cell(column), mistakes),
-            None => Some((Status::Ok, None)),
+            None => Some(Status::Ok),
         };
         // What an unknown status would have allowed is not held against the row.
-        let may = |wanted: Status| status.as_ref().is_none_or(|(status, _)| *status == wanted);
+        let may = |wanted: Status| status.is_none_or(|status| status == wanted);
         let replicate = header
             .replicate
             .and_then(|column| cells::replicate(&cell(column), may(Status::Warmup), mistakes));
@@ -172,7 +172,9 @@ impl Table {
             .value
             .and_then(|column| cells::value(&cell(column), may(Status::Failed), mistakes).ok());
         let arm = self.arm(cell, mistakes);
-        let (status, reason) = status?;
+        let status = status?;
+        let reason = header.reason.filter(|_| status != Status::Ok);
+        let reason = reason.map(|column| splitter.field(column).to_owned());
         Some(Row {
             line,
             replicate: replicate?,
@@ -182,7 +184,7 @@ impl Table {
             metric: metric?,
             value: value?,
             status,
-            reason,
+            reason: reason.filter(|reason| !reason.is_empty()),
         })
     }
 
