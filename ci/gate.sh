@@ -1,15 +1,16 @@
 #!/bin/sh
-# Runs one gate in CI, keeps what it said, and ends with its exit code. What it is to do stands in the environment:
+# Runs one gate in CI, writes its files, and exits with its exit code. Environment:
 #
 #   ASSAY_ARGS      the line to run, as in a shell: run --command ./old --command ./new --gate 5%
-#   ASSAY_PROGRAM   the path of the program, or of an archive of a release (.tar.gz)
-#   ASSAY_URL       in its place where one of the two is downloaded from
-#   ASSAY_SHA256    the SHA-256 of that file; a download needs it
-#   ASSAY_OUT       the directory of what is kept, assay-gate where it is not said:
-#                   comment.md (for people), gate.xml (JUnit), result.assay (everything, for assay import)
-#   ASSAY_HOME      where assay keeps its results; a new directory where it is not said
+#   ASSAY_PROGRAM   path of the program, or of the archive of a release (.tar.gz); default: cargo builds this checkout
+#   ASSAY_URL       address of one of the two, instead of ASSAY_PROGRAM
+#   ASSAY_SHA256    SHA-256 of that file; required for a download
+#   ASSAY_OUT       output directory, default assay-gate: comment.md (the table), gate.xml (JUnit) and result.assay
+#                   (the result, for assay import)
+#   ASSAY_HOME      directory of the results; default: a temporary directory
+#   ASSAY_COMMENT   name of this gate among the comments of a pull request; default: no comment. Needs gh and GH_TOKEN
 #
-# Exit codes are those of assay: 0 passed, 1 failed, 2 a mistake, 3 refused (a wrong checksum is), 5 no statement.
+# Exit codes are those of assay: 0 passed, 1 failed, 2 usage error, 3 refused (also a wrong checksum), 5 inconclusive.
 set -eu
 
 say() {
@@ -32,6 +33,8 @@ url=${ASSAY_URL:-}
 sum=${ASSAY_SHA256:-}
 out=${ASSAY_OUT:-assay-gate}
 home=${ASSAY_HOME:-}
+name=${ASSAY_COMMENT:-}
+root=$(dirname "$0")/..
 made=
 
 # Some runners let everybody write to what is made, and root trusts no results in such a directory.
@@ -43,7 +46,8 @@ rm -f "$out/comment.md" "$out/gate.xml" "$out/result.assay" || refuse "what is i
 
 [ -n "$line" ] || mistake 'ASSAY_ARGS is empty: run --command A --command B --gate 5%'
 [ -z "$given" ] || [ -z "$url" ] || mistake 'ASSAY_PROGRAM and ASSAY_URL: say one of them'
-[ -n "$given$url" ] || mistake 'no program: ASSAY_PROGRAM is its path, or ASSAY_URL where to download it'
+[ -n "$given$url" ] || [ -f "$root/crates/assay/Cargo.toml" ] ||
+    mistake 'no program: set ASSAY_PROGRAM or ASSAY_URL, or run ci/gate.sh in a checkout of assay'
 [ -z "$url" ] || [ -n "$sum" ] || mistake 'ASSAY_URL needs ASSAY_SHA256: a download is not run unseen'
 
 # Whoever writes the line writes the job, too; `*` is left to the commands in it, and line ends are blanks, with or
@@ -57,9 +61,13 @@ if [ "${1:-}" = assay ]; then
 fi
 [ "${1:-}" = run ] || mistake "ASSAY_ARGS is a line of assay run, not: $line"
 
-if [ -n "$url" ]; then
-    name=${url%%[?#]*}
-    given=$out/${name##*/}
+if [ -z "$given$url" ]; then
+    cargo build --release --locked --package assay --manifest-path "$root/Cargo.toml" --target-dir "$root/target" >&2 ||
+        refuse "cannot build assay from $root"
+    given=$root/target/release/assay
+elif [ -n "$url" ]; then
+    path=${url%%[?#]*}
+    given=$out/${path##*/}
     if command -v curl >/dev/null; then
         curl --fail --silent --show-error --location --retry 3 --output "$given" "$url" ||
             refuse "$url could not be downloaded"
@@ -132,6 +140,22 @@ is_left() {
     return 1
 }
 
+# Writes the comment of this gate, or updates the comment of an earlier run.
+comment() {
+    of=repos/$GITHUB_REPOSITORY/issues
+    number=${GITHUB_REF#refs/pull/}
+    new=$of/${number%%/*}/comments
+    mark="<!-- assay $name -->"
+    ids=$(gh api --paginate "$new" --jq ".[] | select(.body | startswith(\"$mark\")) | .id") || return 1
+    id=$(printf '%s\n' "$ids" | head -n 1)
+    printf '%s\n\n' "$mark" | cat - "$out/comment.md" >"$out/body.md"
+    if [ -n "$id" ]; then
+        gh api --silent --method PATCH "$of/comments/$id" --field "body=@$out/body.md"
+    else
+        gh api --silent "$new" --field "body=@$out/body.md"
+    fi
+}
+
 before=$(newest)
 code=0
 "$program" "$@" --junit "$out/gate.xml" || code=$?
@@ -143,6 +167,15 @@ if [ -n "$result" ] && [ "$result" != "$before" ]; then
 fi
 if [ -f "$out/comment.md" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
     cat "$out/comment.md" >>"$GITHUB_STEP_SUMMARY" || say 'there is no summary'
+fi
+case $name:${GITHUB_REF:-} in
+?*:refs/pull/*)
+    [ ! -f "$out/comment.md" ] || comment ||
+        say 'cannot comment on the pull request; install gh and give the job the permission pull-requests: write'
+    ;;
+esac
+if [ "$code" -eq 0 ] && grep -q '<skipped' "$out/gate.xml"; then
+    echo "${GITHUB_ACTIONS:+::warning title=assay::}the gate is inconclusive: no row failed, but not all passed"
 fi
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
     printf 'code=%s\n' "$code" >>"$GITHUB_OUTPUT" || say 'there is no output'
