@@ -36,7 +36,6 @@ pub struct Library {
 }
 
 impl Library {
-    /// The tables that are shipped.
     pub fn shipped() -> Self {
         Self { texts: SHIPPED.iter().copied().collect() }
     }
@@ -46,13 +45,11 @@ impl Library {
         self.texts.keys().copied()
     }
 
-    /// The text of a table.
     pub fn text(&self, name: &str) -> Outcome<&'static str> {
         let found = self.texts.get(name).copied();
         found.ok_or_else(|| Failure::mistake(format!("{name}: no such table")))
     }
 
-    /// A table, read.
     pub fn sheet(&self, name: &str) -> Outcome<Sheet> {
         Sheet::read(name, self.text(name)?)
     }

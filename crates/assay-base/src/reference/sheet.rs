@@ -10,7 +10,6 @@ const LARGEST: f64 = 1e15;
 /// The same for numbers with more decimals.
 const MOST_DECIMALS: usize = 12;
 
-/// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sheet {
     name: String,
@@ -19,7 +18,6 @@ pub struct Sheet {
     rows: Vec<(usize, Vec<String>)>,
 }
 
-/// One row of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     sheet: &'a Sheet,
@@ -71,7 +69,6 @@ impl Sheet {
         Ok(Self { name: name.to_owned(), remark, columns, rows })
     }
 
-    /// Names of its columns.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -97,7 +94,6 @@ impl Sheet {
         rest.split(|c: char| !c.is_ascii_digit()).next().filter(|digits| !digits.is_empty())
     }
 
-    /// Its rows, in order.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> + Clone {
         self.rows.iter().map(|(line, fields)| Row { sheet: self, line: *line, fields })
     }
@@ -124,7 +120,6 @@ impl Sheet {
         }
     }
 
-    /// A failure that names this table.
     pub fn broken(&self, what: &str) -> Failure {
         Failure::mistake(format!("{}: {what}", self.name))
     }
@@ -144,12 +139,10 @@ impl<'a> Row<'a> {
         Ok(fields.get(self.sheet.column(column)?).map_or("", String::as_str))
     }
 
-    /// All that stands in it.
     pub fn cells(&self) -> &'a [String] {
         self.fields
     }
 
-    /// What its cells are called.
     pub fn columns(&self) -> &'a [String] {
         &self.sheet.columns
     }
@@ -171,7 +164,6 @@ impl<'a> Row<'a> {
         own.filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
     }
 
-    /// A number as it was printed.
     pub fn printed(&self, column: &str) -> Outcome<Printed> {
         let text = self.text(column)?;
         let told = || self.broken(&format!("{column} is `{text}`; write a number such as 12.5"));
@@ -193,7 +185,6 @@ impl<'a> Row<'a> {
         whole.then_some(value as u64).ok_or_else(told)
     }
 
-    /// A failure that names this row.
     pub fn broken(&self, what: &str) -> Failure {
         Failure::mistake(format!("{}:{}: {what}", self.sheet.name, self.line))
     }

@@ -3,77 +3,56 @@
 use assay_base::failure::Outcome;
 use assay_kinds::work::check_option;
 
+use super::printed::{Class, FAMILIES};
 use super::{Study, file};
 
 /// A shipped study.
 struct Preset {
     name: &'static str,
+    /// Subject of its question, under which lists show it.
+    group: &'static str,
     /// Where it stands in the sources.
     path: &'static str,
     text: &'static str,
 }
 
-/// One line a study: its name, which is that of its file.
+/// Groups of studies, each by its name, which is that of its file.
 macro_rules! presets {
-    ($list:ident in $folder:literal: $($name:literal,)+) => {
+    ($list:ident in $folder:literal: $($group:literal: [$($name:literal,)+])+) => {
         /// In the order in which they are listed.
-        const $list: &[Preset] = &[$(Preset {
+        const $list: &[Preset] = &[$($(Preset {
             name: $name,
+            group: $group,
             path: concat!($folder, $name, ".toml"),
             text: include_str!(concat!("../../", $folder, $name, ".toml")),
-        },)+];
+        },)+)+];
     };
 }
 
 presets! { PRESETS in "studies/":
-    "check",
-    "capacity",
-    "sustained",
-    "max-rate",
-    "load-curve",
-    "queue-depth",
-    "block-size",
-    "flash",
-    "large-files",
-    "surface",
-    "filesystems",
-    "raid-chunk",
-    "btrfs-profile",
-    "raid-resync",
-    "compression",
-    "schedulers",
-    "encryption",
-    "read-ahead",
-    "write-cache",
-    "starvation",
-    "energy",
-    "tunable",
-    "tune",
-    "production",
-    "stack-size",
-    "small-memory",
-    "compile",
-    "platform",
-    "small-files",
-    "bufferbloat",
-    "usb-stick",
-    "fill-level",
-    "boot",
-    "pts-iops",
-    "pts-throughput",
-    "pts-latency",
-    "pts-write-saturation",
-    "burst",
-    "durability",
+    "Drive": [
+        "check", "capacity", "sustained", "burst", "large-files", "surface", "flash", "queue-depth", "block-size",
+        "load-curve", "max-rate", "pts-iops", "pts-throughput", "pts-latency", "pts-write-saturation",
+    ]
+    "Settings": ["schedulers", "read-ahead", "write-cache", "starvation", "tunable", "tune",]
+    "Filesystems, layers": [
+        "filesystems", "small-files", "usb-stick", "fill-level", "compression", "encryption", "btrfs-profile",
+        "raid-chunk", "raid-resync",
+    ]
+    "Memory, CPU, network": ["small-memory", "stack-size", "compile", "platform", "bufferbloat",]
+    "Operations": ["production", "durability", "energy", "boot",]
 }
 
 // What a place must do to be good enough for something: bounds that somebody published.
 presets! { FITNESS in "studies/fitness/":
-    "etcd",
-    "video-4k",
-    "boot-drive",
-    "nas-client",
+    "Requirements": ["etcd", "postgresql", "video-4k", "nas-client",]
 }
+
+/// The study of a class of SD cards; a comment starts the part for application classes.
+const SD_CLASS: &str = include_str!("../../studies/fitness/sd-class.toml");
+const APPLICATION_CLASSES: &str = "\n# Only application classes";
+/// A target to boot from needs class A1.
+const BOOT_DRIVE: (&str, &str) = ("boot-drive", "A1");
 
 /// What `assay check` runs where no option asks for something else: the first.
 pub fn check() -> Outcome<Study> {
@@ -85,14 +64,51 @@ pub fn is_of_check(name: &str) -> bool {
     name == PRESETS[0].name || check_option::by_option().any(|(kind, _)| kind.about.name == name)
 }
 
-/// The preset with a name.
+/// Whether a title is that of a shipped study, which the user did not choose.
+pub fn is_title(title: &str) -> bool {
+    PRESETS.iter().any(|own| own.text.contains(&format!("\"{title}\"\n")))
+}
+
 pub fn find(name: &str) -> Option<Outcome<Study>> {
-    PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(read)
+    let own = PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(read);
+    let class = || named_classes().find(|(class, _)| class.eq_ignore_ascii_case(name));
+    own.or_else(|| class().map(of_class))
+}
+
+/// The group of the preset with a name.
+pub fn group(name: &str) -> Option<&'static str> {
+    PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(|own| own.group)
 }
 
 /// Those that say whether a place is good enough for something, by name.
 pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
-    FITNESS.iter().map(|own| (own.name, read(own)))
+    let files = FITNESS.iter().map(|own| (own.name, read(own)));
+    files.chain(named_classes().map(|(name, class)| (name, of_class((name, class)))))
+}
+
+/// The classes of SD cards with the names of their studies.
+fn named_classes() -> impl Iterator<Item = (&'static str, &'static Class)> {
+    let classes = || FAMILIES.iter().copied().flatten();
+    let (name, class) = BOOT_DRIVE;
+    let boot = classes().filter(move |own| own.name == class).map(move |own| (name, own));
+    boot.chain(classes().map(|own| (own.name, own)))
+}
+
+fn of_class((name, class): (&'static str, &'static Class)) -> Outcome<Study> {
+    let [reads, writes] = class.iops;
+    let depth = if class.name == "A2" { 32 } else { 1 };
+    let every = SD_CLASS.split(APPLICATION_CLASSES).next().unwrap_or_default();
+    let text = if reads > 0.0 { SD_CLASS } else { every };
+    let text = text.replace("{CLASS}", class.name).replace("{NAME}", name);
+    let text = text.replace("{SOURCE}", class.source()).replace("{DEPTH}", &depth.to_string());
+    let text = text.replace("{WRITE}", &class.write_mb_s.to_string());
+    let text = text.replace("{READS}", &reads.to_string()).replace("{WRITES}", &writes.to_string());
+    file::parse("studies/fitness/sd-class.toml", &text)
+}
+
+/// Names of all of them but those about fitness.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|own| own.name)
 }
 
 /// All of them but those about fitness, by name.
@@ -144,6 +160,7 @@ mod tests {
         for (name, study) in super::all() {
             assert_eq!(study.unwrap().preset.as_deref(), Some(name));
             assert!(super::find(name).is_some());
+            assert!(super::group(name).is_some_and(|group| !group.is_empty()), "{name}");
         }
         assert!(super::find("no-such-preset").is_none());
     }
@@ -159,7 +176,7 @@ mod tests {
                 (study.preset.as_deref(), study.requirements.as_deref()),
                 (Some(name), Some(name))
             );
-            assert!(super::all().all(|(other, _)| other != name), "{name} is two studies");
+            assert!(super::PRESETS.iter().all(|own| own.name != name), "{name} is two studies");
             assert!(super::find(name).is_some() && !study.question.is_empty(), "{name}");
             for ask in &study.question {
                 let published = ask.published.as_deref().unwrap_or_default();

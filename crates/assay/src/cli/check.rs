@@ -9,6 +9,7 @@ use assay_base::quantity::Bytes;
 use assay_kinds::work::Kind as _;
 use assay_kinds::work::io::{self, Mix};
 use assay_runner::runner::{self, Consented};
+use assay_study::plan::allocation::Quick;
 use assay_study::study::{SMALLEST_AREA_BYTES, Study, Workload};
 use assay_system::system::System;
 
@@ -36,21 +37,11 @@ pub struct Arguments {
     /// Limit the time per target [default: 60s]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Check published requirements, e.g. etcd (exit 0, 1 or 5)
-    ///
-    /// Compares published bounds (assay list requirements) with the measured CIs. Exit code 0: all bounds are met (95%
-    /// confidence); 1: a bound is not met; 5: inconclusive. A study file with requirements = "..." and questions of
-    /// kind bound also works, as does `assay run FILE`.
-    #[arg(id = "for", long = "for", value_name = "USE", conflicts_with_all = ["quick", "budget", "mix"])]
-    fit: Option<String>,
     /// Set the test file size [default: 1GiB or 10% of free space]
     #[arg(long, value_name = "SIZE")]
     area: Option<String>,
     #[command(flatten)]
-    of_kinds: KindOptions,
-    /// Add a mixed random workload, e.g. 70/30
-    #[arg(long, value_name = "READ/WRITE")]
-    mix: Option<String>,
+    of_check: CheckOptions,
     /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -63,14 +54,56 @@ pub struct Arguments {
     how: running::Printing,
 }
 
+/// Options that select the study, also of `assay plan check`.
+#[derive(Debug, Args)]
+pub(super) struct CheckOptions {
+    /// Check published requirements, e.g. etcd (exit 0, 1 or 5)
+    ///
+    /// Compares published bounds (assay list requirements) with the measured CIs. Exit code 0: all bounds are met (95%
+    /// confidence); 1: a bound is not met; 5: inconclusive. A study file with requirements = "..." and questions of
+    /// kind bound also works, as does `assay run FILE`.
+    #[arg(id = "for", long = "for", value_name = "USE", conflicts_with_all = ["budget", "mix"])]
+    fit: Option<String>,
+    #[command(flatten)]
+    of_kinds: KindOptions,
+    /// Add a mixed random workload, e.g. 70/30
+    #[arg(long, value_name = "READ/WRITE")]
+    mix: Option<String>,
+}
+
+impl CheckOptions {
+    /// The options as the user typed them.
+    pub(super) fn typed(&self) -> Vec<String> {
+        let named = [("--for", &self.fit), ("--mix", &self.mix)];
+        let named =
+            named.into_iter().filter_map(|(name, own)| own.as_ref().map(|_| name.to_owned()));
+        Some(self.of_kinds.typed()).filter(|own| !own.is_empty()).into_iter().chain(named).collect()
+    }
+
+    /// The shipped study that the options select.
+    pub(super) fn study(&self, system: &dyn System) -> Outcome<Study> {
+        let mut study = match &self.fit {
+            Some(word) => fitness::study(system, word)?,
+            None => self.of_kinds.study()?,
+        };
+        if let Some(text) = &self.mix {
+            study.workload.push(mixed(text)?);
+        }
+        Ok(study)
+    }
+}
+
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
-    if arguments.of_kinds.takes_all() && arguments.targets.is_empty() {
-        let typed = arguments.of_kinds.typed();
+    if arguments.of_check.of_kinds.takes_all() && arguments.targets.is_empty() {
+        let typed = arguments.of_check.of_kinds.typed();
         return Err(Failure::mistake(format!(
             "this test uses all free space of a directory, or a whole device; name the target: `assay check {typed} \
              /media/card`"
         )));
     }
+    // A budget would end before the replicates that a bound needs: shorter trials, chosen by a pilot.
+    let quick = arguments.quick && arguments.of_check.fit.is_some();
+    let quick = quick.then_some(Quick { replicates: None });
     let request = runner::Request {
         study: study(system, &arguments)?,
         targets: if arguments.targets.is_empty() {
@@ -85,7 +118,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         judge: None,
         log: None,
         observer: None,
-        quick: None,
+        quick,
         foresee: None,
         read: None,
         fleet: None,
@@ -99,19 +132,17 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
 
 /// The shipped study as the command line asks for it.
 fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
-    let mut study = match &arguments.fit {
-        Some(word) => fitness::study(system, word)?,
-        None => arguments.of_kinds.study()?,
-    };
-    let quick = arguments.quick.then(|| QUICK_BUDGET.to_owned());
+    let mut study = arguments.of_check.study(system)?;
+    let is_fit = arguments.of_check.fit.is_some();
+    if arguments.quick && is_fit {
+        study = study.quick();
+    }
+    let quick = (arguments.quick && !is_fit).then(|| QUICK_BUDGET.to_owned());
     if let Some(text) = arguments.budget.clone().or(quick) {
         study.budget = Some(study_arguments::budget(&text)?);
     }
     if let Some(text) = &arguments.area {
         study.area.size = Some(area(text)?);
-    }
-    if let Some(text) = &arguments.mix {
-        study.workload.push(mixed(text)?);
     }
     if arguments.targets.len() > 1 && !study.needs_whole() && study.requirements.is_none() {
         study.replicates = COMPARED;
@@ -170,8 +201,11 @@ mod tests {
         assert_eq!(study.area.size.map(|size| size.0), Some(64 << 20));
         assert!(study.margin.is_some(), "without one nothing is answered");
         assert_eq!(of(&[]).requirements, None);
+        let quick = of(&["--for", "etcd", "--quick", "/mnt/a"]);
+        assert!(quick.budget.is_none());
+        assert!(quick.workload[0].work.time() < study.workload[0].work.time());
         let command = Arguments::augment_args(clap::Command::new("check"));
-        for other in ["--quick", "--budget=20s", "--mix=70/30", "--sustained"] {
+        for other in ["--budget=20s", "--mix=70/30", "--sustained"] {
             let line = ["check", "--for", "etcd", other];
             assert!(command.clone().try_get_matches_from(line).is_err(), "{other}");
         }

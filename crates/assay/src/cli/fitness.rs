@@ -5,7 +5,7 @@ use std::path::Path;
 use super::studies;
 use assay_base::failure::{Failure, Outcome};
 use assay_study::findings::fitness::{Fit, Fitness};
-use assay_study::study::{Study, presets};
+use assay_study::study::{Study, presets, words};
 use assay_system::system::System;
 
 /// The study that says what a place must do: a shipped one by its name, or a file.
@@ -16,15 +16,8 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     let is_a_name = !word.contains(['/', '.']) && system.status(Path::new(word)).is_err();
     let study = match studies::quietly(system, word) {
         Err(failure) if is_a_name && presets::find(word).is_none() => {
-            let names: Vec<&str> = presets::fitness().map(|(name, _)| name).collect();
-            return Err(Failure {
-                message: format!(
-                    "no published requirements for `{word}`; use {}, or a study file with requirements = \"{word}\" \
-                     and your own bounds",
-                    names.join(", ")
-                ),
-                ..failure
-            });
+            let message = format!("no published requirements for `{word}`; {}", advice(word));
+            return Err(Failure { message, ..failure });
         }
         other => other?,
     };
@@ -37,15 +30,26 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     Ok(study.settled())
 }
 
+/// The name that was meant, also by `sd-a2` or `class10`; else where the names are.
+fn advice(word: &str) -> String {
+    let names: Vec<&str> = presets::fitness().map(|(name, _)| name).collect();
+    let bare = word.to_lowercase().trim_start_matches("sd-").replace("class", "c");
+    words::did_you_mean(&bare, &names).unwrap_or_else(|| {
+        "see `assay list requirements`; for bounds of your own, see docs/howto/drive.md".to_owned()
+    })
+}
+
 /// How a command ends by what became of the bounds.
 ///
 /// # Errors
 /// One of them does not hold (exit code 1), or nobody can tell (5).
 pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
+    // The findings contain the reasons.
+    let text = format!("good enough for {}: {}", fitness.purpose, fitness.outcome.words());
     match fitness.outcome {
         Fit::Pass => Ok(()),
-        Fit::Fail => Err(Failure::gate(fitness.text.as_str())),
-        Fit::Inconclusive => Err(Failure::partial(fitness.text.as_str())),
+        Fit::Fail => Err(Failure::gate(text)),
+        Fit::Inconclusive => Err(Failure::partial(text)),
     }
 }
 
@@ -74,7 +78,10 @@ mod tests {
         for (word, told) in [
             ("/other.toml", "/other.toml has no requirements to check"),
             ("queue-depth", "queue-depth has no requirements"),
-            ("postgres", "no published requirements for `postgres`; use etcd,"),
+            ("postgres", "no published requirements for `postgres`; did you mean \"postgresql\"?"),
+            ("sd-a2", "no published requirements for `sd-a2`; did you mean \"A2\"?"),
+            ("class10", "no published requirements for `class10`; did you mean \"C10\"?"),
+            ("toaster", "no published requirements for `toaster`; see `assay list requirements`"),
             ("/no/such.toml", "there is no file `/no/such.toml`"),
         ] {
             let failure = study(&fake, word).unwrap_err();
