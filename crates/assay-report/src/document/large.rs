@@ -139,9 +139,9 @@ pub fn headline(findings: &Findings) -> Headline {
         (true, None) => answer(findings).text,
     };
     let standing = standing(findings);
-    let rows = standing.rows.iter();
-    let trust: Vec<String> =
-        rows.map(|(stands, count)| format!("{count} {}", stands.words())).collect();
+    let single = standing.is_single.then(|| "n = 1 each".to_owned());
+    let rows = standing.rows.iter().map(|(stands, count)| format!("{count} {}", stands.words()));
+    let trust: Vec<String> = single.into_iter().chain(rows).collect();
     Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
 }
 

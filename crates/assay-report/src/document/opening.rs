@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::numbers::value;
 use super::{Stands, study};
+use assay_base::quantity::metric::class;
 use assay_study::findings::fitness::FitBound;
 use assay_study::findings::said::Said;
 use assay_study::findings::{AdviceKind, Cell, Comparison, Findings, Kind, Trust, Verdict};
@@ -57,6 +58,34 @@ const LEADS: &[Lead] = &[
 pub fn answer(findings: &Findings) -> Answer {
     let found = LEADS.iter().find_map(|lead| lead(findings));
     found.unwrap_or_else(|| Answer::of_nothing("The result contains no measurements."))
+}
+
+/// What a reader must not miss: the answer, what takes it away and how far to trust it; the other sentences of
+/// the summary.
+pub fn leading_sentences(findings: &Findings) -> [Vec<String>; 2] {
+    if !study::is_one(findings) {
+        return [findings.summary.clone(), Vec::new()];
+    }
+    let answer = answer(findings).text;
+    let mut first = vec![answer.clone()];
+    first.extend(study::warning(findings));
+    let mut rest = Vec::new();
+    for (index, text) in findings.summary.iter().enumerate().filter(|(_, text)| **text != answer) {
+        match findings.summary_facts.get(index) {
+            Some(
+                Said::NotAlone
+                | Said::Invalid
+                | Said::Emulated
+                | Said::Simulated
+                | Said::NotConfirmed
+                | Said::TakenBack { .. }
+                | Said::Bench { .. }
+                | Said::Trust,
+            ) => first.push(text.clone()),
+            _ => rest.push(text.clone()),
+        }
+    }
+    [first, rest]
 }
 
 /// The first sentence of the summary that was said for one of these reasons.
@@ -241,6 +270,8 @@ pub struct Standing<'a> {
     pub rules: Vec<&'a str>,
     /// Numbers that are not there.
     pub absent: usize,
+    /// Whether all are single numbers that were compared or only watched, which nothing makes trusted.
+    pub is_single: bool,
 }
 
 /// How far the numbers can be trusted. The primary metric speaks for its row.
@@ -253,6 +284,11 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
     };
     let [trusted, suspect, invalid] =
         [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(|trust| Stands { trust, lent: false });
+    let one = |cell: &Cell| {
+        cell.n == 1 && (findings.study.kind == "compare" || class(&cell.metric).is_some())
+    };
+    let is_single = cells().next().is_some() && cells().all(one);
+    let is_told = |stands: Stands| !is_single || stands.trust != Trust::Trusted;
     let rows = [trusted, Stands { lent: true, ..trusted }, suspect, invalid].map(count);
     let mut rules: Vec<&str> = Vec::new();
     for because in cells().flat_map(|cell| &cell.reasons) {
@@ -261,8 +297,9 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
         }
     }
     Standing {
-        rows: rows.into_iter().filter(|(_, count)| *count > 0).collect(),
+        rows: rows.into_iter().filter(|(own, count)| *count > 0 && is_told(*own)).collect(),
         rules,
+        is_single,
         absent: findings.absent.iter().filter(|absent| is_a_row(absent.metric.as_deref())).count(),
     }
 }

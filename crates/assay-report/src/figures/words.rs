@@ -7,10 +7,8 @@ use crate::figure::{Look, Point, Unit};
 use crate::layout::clean;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, Scale};
-use assay_study::findings::windows::Windows;
 use assay_study::findings::{Cell, Comparison, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};
-use assay_verdict::analysis::RESULT;
 
 /// Letters of a name; what is longer loses its middle.
 const LONGEST: usize = 60;
@@ -18,12 +16,9 @@ const LONGEST: usize = 60;
 /// Names of arms by what differs among them.
 pub(super) struct Names {
     varied: Vec<String>,
-    /// Of two windows that are compared: which is which.
-    windows: Option<Windows>,
 }
 
 impl Names {
-    /// The names of the arms of findings.
     pub fn of(findings: &Findings) -> Self {
         let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let compared =
@@ -40,7 +35,7 @@ impl Names {
         );
         let varies = |name: &&str| levels.get(name).is_some_and(|levels| levels.len() > 1);
         let varied = order.into_iter().filter(varies).map(str::to_owned).collect();
-        Self { varied, windows: findings.windows.clone() }
+        Self { varied }
     }
 
     pub fn varied(&self) -> &[String] {
@@ -55,12 +50,7 @@ impl Names {
     /// The same without one factor.
     pub fn arm_without(&self, arm: &Arm, without: &str) -> String {
         let told = self.varied.iter().filter(|name| *name != without);
-        let told = told.filter_map(|name| {
-            let level = arm.get(name)?;
-            let windows = self.windows.as_ref().filter(|_| name == RESULT);
-            let side = windows.and_then(|windows| windows.side(level));
-            Some(side.map_or_else(|| level_words(name, level), str::to_owned))
-        });
+        let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));
         short(&told.collect::<Vec<_>>().join(", "))
     }
 }

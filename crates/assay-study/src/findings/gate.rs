@@ -155,7 +155,8 @@ impl Gated {
         let amount = self.amount.map(|own| (own.loss, show::three_digits(own.loss.abs())));
         let loss = share.or(amount).map_or_else(String::new, |(loss, words)| {
             let way = if loss >= 0.0 { "worse" } else { "better" };
-            format!(" ({words} {way}{})", self.bound())
+            let bound = self.bound().map(|(_, words)| format!(", 95% bound {words}"));
+            format!(" ({words} {way}{})", bound.unwrap_or_default())
         });
         let seen = self.min_detectable.map_or_else(String::new, |seen| {
             format!("; smallest detectable regression {}", percent(seen))
@@ -164,19 +165,24 @@ impl Gated {
         format!("{} {word}{loss}{seen}{suspect}", self.name)
     }
 
-    /// The loss on the safe side of its interval.
-    fn bound(&self) -> String {
+    /// The loss on the safe side of its interval, also in words.
+    fn bound(&self) -> Option<(f64, String)> {
         let share = self.bound95.map(|most| (most, percent(most)));
-        let amount = self.amount.map(|own| (own.bound95, show::three_digits(own.bound95)));
-        match share.or(amount) {
-            None => String::new(),
-            Some((_, words)) => format!(", 95% bound {words}"),
+        share.or(self.amount.map(|own| (own.bound95, show::three_digits(own.bound95))))
+    }
+}
+
+impl GateEnd {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "passed",
+            Self::Fail => "failed",
+            Self::Inconclusive => "inconclusive",
         }
     }
 }
 
 impl GateAnswer {
-    /// What became of a gate by its rows.
     pub fn of(
         (max_regression, must_detect): (f64, f64),
         allow_inconclusive: bool,
@@ -204,17 +210,11 @@ impl GateAnswer {
         .told()
     }
 
-    /// The same inside of a study: the metric, where it was named, and the replicates of one that goes on
-    /// until its gate is decided.
+    /// The same with the metric, where it was named, what more is allowed of one that may be zero, and the
+    /// replicates of a study that goes on until its gate is decided.
     #[must_use]
-    pub fn of_study(self, metric: Option<String>, replicates: Option<u32>) -> Self {
-        Self { metric, replicates, ..self }.told()
-    }
-
-    /// The same of a metric that may be zero, where so much more is allowed.
-    #[must_use]
-    pub fn of_amount(self, more: Option<f64>) -> Self {
-        Self { max_increase: more, ..self }.told()
+    pub fn of_study(self, metric: Option<String>, more: Option<f64>, count: Option<u32>) -> Self {
+        Self { metric, max_increase: more, replicates: count, ..self }.told()
     }
 
     /// What is allowed, in words: `5%`, or `10` in the unit of the metric.
@@ -241,13 +241,21 @@ impl GateAnswer {
     pub fn head(&self) -> String {
         let metric = self.metric.as_deref().map(|name| format!(" on {}", noun(name)));
         let metric = metric.unwrap_or_default();
-        let how = match self.outcome {
-            GateEnd::Pass => "passed",
-            GateEnd::Fail => "failed",
-            GateEnd::Inconclusive => "inconclusive",
-        };
         let after = self.replicates.map(|count| format!(" after {count} replicates"));
-        format!("gate {how}{metric}{} (limit {})", after.unwrap_or_default(), self.allowance())
+        let open = self.possible().map(|text| format!("; {text}")).unwrap_or_default();
+        let (how, limit) = (self.outcome.word(), self.allowance());
+        format!("gate {how}{metric}{} (limit {limit}){open}", after.unwrap_or_default())
+    }
+
+    /// The largest loss above the limit that a gate that passed does not exclude, in words.
+    pub fn possible(&self) -> Option<String> {
+        let is_open = |row: &&Gated| row.outcome == Ended::Pass && !self.is_within(row);
+        let bounds = self.rows.iter().filter(is_open).filter_map(Gated::bound);
+        let (_, words) = bounds.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        // Rounded they may look the same.
+        let most = if words == self.allowance() { "slightly above" } else { "up to" };
+        let has_passed = self.outcome == GateEnd::Pass;
+        has_passed.then(|| format!("a loss {most} {words} is possible (95% bound)"))
     }
 
     /// All rows, each in a sentence, but those that make no statement in one.
@@ -374,11 +382,11 @@ mod tests {
     #[test]
     fn a_few_rows_stand_for_all_and_the_replicates_are_told() {
         let rows = vec![row(Ended::Fail, 0.2, None); 5];
-        let told = GateAnswer::of((0.025, 0.3), false, rows).of_study(None, Some(12));
+        let told = GateAnswer::of((0.025, 0.3), false, rows).of_study(None, None, Some(12));
         assert!(told.text.starts_with("gate failed after 12 replicates (limit 2.5%): it fails"));
         assert!(told.text.ends_with("; and 2 more"), "{}", told.text);
         let named = Some("peak_memory_bytes".to_owned());
-        let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None);
+        let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None, None);
         assert!(told.text.starts_with("gate inconclusive on "), "{}", told.text);
         assert!(told.text.ends_with(" (limit 5%): nothing to compare"), "{}", told.text);
     }
@@ -391,7 +399,8 @@ mod tests {
         };
         let gate = |row: Gated| {
             let named = Some("major_faults".to_owned());
-            GateAnswer::of((0.0, 0.3), false, vec![row]).of_amount(Some(10.0)).of_study(named, None)
+            let answer = GateAnswer::of((0.0, 0.3), false, vec![row]);
+            answer.of_study(named, Some(10.0), None)
         };
         let failed = gate(of(Ended::Fail, 40.0, 35.0));
         assert_eq!(
@@ -458,7 +467,7 @@ mod tests {
         pass.comparison = Some("work:iops:setting=b".to_owned());
         pass.metric = Some("iops".to_owned());
         let rows = vec![pass, blind(), row(Ended::Fail, 0.4, None)];
-        let told = GateAnswer::of((0.05, 0.3), false, rows).of_study(None, Some(7));
+        let told = GateAnswer::of((0.05, 0.3), false, rows).of_study(None, None, Some(7));
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(
             (json["outcome"].as_str(), json["rows"][0]["outcome"].as_str()),

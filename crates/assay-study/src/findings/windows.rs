@@ -33,14 +33,3 @@ pub struct Window {
     /// Share, 0 to 1, of it in which something waited for a processor; none where that was not recorded.
     pub cpu_pressure: Option<f64>,
 }
-
-impl Windows {
-    /// What the result of a window is called beside the other.
-    pub fn side(&self, result: &str) -> Option<&'static str> {
-        match result {
-            own if own == self.before.result => Some("before"),
-            own if own == self.after.result => Some("after"),
-            _ => None,
-        }
-    }
-}

@@ -20,11 +20,15 @@ use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
 use assay_study::results::record::Status;
+use assay_study::study::presets;
 
 use super::classes;
 use super::days::{Days, POWER};
 use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
 use super::windows;
+
+/// Letters of a time up to its minute; those of the second are three more.
+const MINUTE: usize = 16;
 
 /// Name of the made-up factor that tells the results apart.
 pub const RESULT: &str = "result";
@@ -59,13 +63,11 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
 
 /// The same, of trials or of sessions.
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
-    let mut cells = named_cells(first);
-    let mut checks = Vec::new();
-    for other in later {
-        checks.extend(differences(first, other));
-        cells.extend(named_cells(other));
-    }
-    let comparisons = all(first, later, unit);
+    let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
+    let names = names(&results);
+    let cells = results.iter().zip(&names).flat_map(|(one, name)| named_cells(one, name)).collect();
+    let checks = later.iter().flat_map(|other| differences(first, other)).collect();
+    let comparisons = all(first, later, unit, &names);
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
     let last = later.last().unwrap_or(first);
     let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
@@ -83,7 +85,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         ..Findings::of(
             StudyFacts {
                 id: format!("{}..{}", first.study.id, ids.join("+")),
-                title: title(first, last, &ids),
+                title: title(first, last, &names),
                 kind: "compare".to_owned(),
                 notes: Vec::new(),
                 confirms: None,
@@ -100,8 +102,40 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
     found
 }
 
+/// What results are called next to each other: the user's title, else the drives and the time of recording. Equal
+/// names get the time, too; at last there is the ID.
+pub fn names(results: &[&Findings]) -> Vec<String> {
+    let mut names: Vec<String> = results.iter().map(|one| name(one, 0)).collect();
+    for letters in [MINUTE, MINUTE + 3, 0] {
+        let known = names.clone();
+        for (own, one) in names.iter_mut().zip(results) {
+            if known.iter().filter(|other| *other == own).count() > 1 {
+                *own = if letters > 0 { name(one, letters) } else { one.study.id.clone() };
+            }
+        }
+    }
+    names
+}
+
+/// The name of a result with so many letters of its time; what the user gave no title has the minute at least.
+fn name(found: &Findings, letters: usize) -> String {
+    let StudyFacts { title, started, .. } = &found.study;
+    let targets = &found.environment.targets;
+    let is_own = !presets::is_title(title) && !title.is_empty();
+    let (called, letters) = if is_own || targets.is_empty() {
+        (title.clone(), letters)
+    } else {
+        let model = |target: &TargetFacts| target.drive.split(',').next().map(str::to_owned);
+        let mut drives: Vec<String> = targets.iter().filter_map(model).collect();
+        drives.dedup();
+        (drives.join(" and "), letters.max(MINUTE))
+    };
+    let time: String = started.replace('T', " ").chars().take(letters).collect();
+    format!("{called} {time}").trim().to_owned()
+}
+
 /// What is compared: the drive where both are of one, and the results.
-fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
+fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
     let subject = |findings: &Findings| {
         let own = findings.environment.targets.iter();
         let mut told: Vec<String> = own
@@ -114,27 +148,28 @@ fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
         told.join(" and ")
     };
     let [before, after] = [subject(first), subject(last)];
-    let (id, ids) = (&first.study.id, ids.join(", "));
+    let (name, names) = (&names[0], names[1..].join(", "));
     match (before == after, before.is_empty() || after.is_empty()) {
-        (_, true) => format!("{ids} against {id}"),
-        (true, _) => format!("{after}: {ids} against {id}"),
-        (false, _) => format!("{after} ({ids}) against {before} ({id})"),
+        (_, true) => format!("{names} against {name}"),
+        (true, _) => format!("{after}: {names} against {name}"),
+        (false, _) => format!("{after} ({names}) against {before} ({name})"),
     }
 }
 
-/// An arm with the result that it is of.
-pub(super) fn named(arm: &Arm, id: &str) -> Arm {
+/// An arm with the name of the result that it is of.
+pub(super) fn named(arm: &Arm, name: &str) -> Arm {
     let mut arm = arm.clone();
-    arm.insert(RESULT.to_owned(), id.to_owned());
+    arm.insert(RESULT.to_owned(), name.to_owned());
     arm
 }
 
-fn named_cells(findings: &Findings) -> Vec<Cell> {
-    let own = |cell: &Cell| Cell {
-        configuration: named(&cell.configuration, &findings.study.id),
-        ..cell.clone()
-    };
-    findings.measurements.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
+fn named_cells<'a>(findings: &'a Findings, name: &'a str) -> impl Iterator<Item = Cell> + 'a {
+    let own = |cell: &&Cell| cell.primary && !cell.control;
+    findings
+        .measurements
+        .iter()
+        .filter(own)
+        .map(move |cell| Cell { configuration: named(&cell.configuration, name), ..cell.clone() })
 }
 
 /// Something that was recorded around a result.
@@ -144,23 +179,35 @@ pub(super) struct Fact {
     /// What it is called: what all workloads have in common is told once.
     pub name: String,
     pub value: String,
+    /// The times in the value, which a pilot chooses.
+    times_ns: Vec<u64>,
 }
 
 impl Fact {
-    fn new(name: &str, value: impl Into<String>) -> Self {
-        Self { key: name.to_owned(), name: name.to_owned(), value: value.into() }
+    pub fn new(name: &str, value: impl Into<String>) -> Self {
+        let [key, name] = [name, name].map(str::to_owned);
+        Self { key, name, value: value.into(), times_ns: Vec::new() }
+    }
+
+    /// Whether another value is the same, or its times differ by less than 10%.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let is_near = |(one, other): (&u64, &u64)| one.abs_diff(*other) < one / 10 || one == other;
+        let has_times = !self.times_ns.is_empty() && self.times_ns.len() == other.times_ns.len();
+        self.value == other.value
+            || has_times && self.times_ns.iter().zip(&other.times_ns).all(is_near)
     }
 }
 
 /// What differs around two results: a difference between their numbers may come from any of it.
 fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let (before, after) = (facts(first), facts(other));
-    let after: BTreeMap<String, String> =
-        after.into_iter().rev().map(|fact| (fact.key, fact.value)).collect();
+    let after: BTreeMap<&str, &Fact> =
+        after.iter().rev().map(|fact| (fact.key.as_str(), fact)).collect();
     let mut told: Vec<String> = Vec::new();
-    for Fact { key, name, value: was } in &before {
-        let Some(is) = after.get(key).filter(|is| *is != was) else { continue };
-        let text = format!("{name} changed from {was} to {is}");
+    for was in &before {
+        let changed = after.get(was.key.as_str()).filter(|is| !was.is_like(is));
+        let Some(is) = changed else { continue };
+        let text = format!("{} changed from {} to {}", was.name, was.value, is.value);
         if !told.contains(&text) {
             told.push(text);
         }
@@ -226,12 +273,10 @@ fn hosts(findings: &Findings) -> String {
     }
 }
 
-/// The day on which a result was taken.
 pub(super) fn day(findings: &Findings) -> String {
     findings.study.started.chars().take(10).collect()
 }
 
-/// What was done in each workload.
 pub(super) fn work(findings: &Findings) -> Vec<Fact> {
     let mut facts = Vec::new();
     for workload in &findings.workloads {
@@ -242,6 +287,7 @@ pub(super) fn work(findings: &Findings) -> Vec<Fact> {
             key: format!("trials of {key}"),
             name: "trials".to_owned(),
             value: format!("{time} after a {ramp} ramp"),
+            times_ns: vec![workload.time_ns, workload.ramp_ns],
         });
     }
     facts
@@ -304,7 +350,6 @@ pub(super) enum Way {
 }
 
 impl<'a> Book<'a> {
-    /// The book of a result.
     pub fn new(findings: &'a Findings) -> Self {
         let mut cells = BTreeMap::new();
         for cell in findings.measurements.iter().filter(|cell| !cell.control) {
@@ -322,7 +367,6 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// The cell of a row.
     pub fn cell(&self, key: &Key) -> Option<&'a Cell> {
         self.cells.get(key).copied()
     }
@@ -373,8 +417,10 @@ pub(super) struct Tests {
 }
 
 /// The comparisons of all later results with the first, workload by workload: one family.
-fn all(first: &Findings, later: &[Findings], unit: Unit) -> Vec<Comparison> {
-    let of_one: Vec<Vec<Row>> = later.iter().map(|other| rows(first, other, unit)).collect();
+fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Vec<Comparison> {
+    let later = later.iter().zip(&names[1..]);
+    let of_one: Vec<Vec<Row>> =
+        later.map(|(other, name)| rows([first, other], unit, [&names[0], name])).collect();
     let family = of_one.iter().flatten().filter(|row| row.found.primary).count();
     let judged = |rows: Vec<Row>| {
         let judged =
@@ -388,7 +434,7 @@ fn all(first: &Findings, later: &[Findings], unit: Unit) -> Vec<Comparison> {
     judged
 }
 
-fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
+fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<Row> {
     let (before, after) = (Book::new(first), Book::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let mut found = Vec::new();
@@ -407,8 +453,8 @@ fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
         };
-        let arms = [(cell, first), (later, other)]
-            .map(|(cell, of)| named(&cell.configuration, &of.study.id));
+        let [earlier, own] = names;
+        let arms = [named(&cell.configuration, earlier), named(&later.configuration, own)];
         let mut told = comparison([cell, later], arms, kind, samples);
         doubt(&mut told, [cell, later], ["the earlier", "the later"]);
         if !told.better.is_known() {
@@ -582,6 +628,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn times_within_10_percent_are_alike() {
+        let fact = |ns: u64| Fact { times_ns: vec![ns], ..Fact::new("trials", ns.to_string()) };
+        assert!(fact(540).is_like(&fact(550)) && !fact(540).is_like(&fact(600)));
+        assert!(!Fact::new("cpu", "a").is_like(&Fact::new("cpu", "b")));
+    }
+
     fn trials(all: &[(f64, Status)]) -> Vec<CellTrial> {
         let trial = |(replicate, (value, status)): (u32, &(f64, Status))| {
             CellTrial::bare(replicate, Some(replicate), Some(*value), *status)
@@ -607,6 +660,30 @@ mod tests {
         let [baseline, own] = plain;
         let logs = [baseline, own, book.values(arm, Way::ToItsBaseline).unwrap()];
         logs.map(|logs| logs.iter().map(|log| log.exp().round()).collect())
+    }
+
+    #[test]
+    fn equal_names_get_the_time_and_then_the_id() {
+        let called = |title: &str, started: &str, id: &str| {
+            let mut found = Bench::new(&["."]).row(0, "read", 4096, &[1000; 3]).findings();
+            let [own, start, result] =
+                [&mut found.study.title, &mut found.study.started, &mut found.study.id];
+            (*own, *start, *result) = (title.to_owned(), started.to_owned(), id.to_owned());
+            found.environment.targets[0].drive = "sda, SATA".to_owned();
+            found
+        };
+        let usual = "How fast is this storage?";
+        let [early, late] = ["2026-11-20T10:31:12Z", "2026-11-20T10:31:40Z"];
+        for (given, expected) in [
+            ([("old", early), ("new", late)], ["old", "new"]),
+            ([("x", early), ("x", late)], ["x 2026-11-20 10:31:12", "x 2026-11-20 10:31:40"]),
+            ([("x", early), ("x", early)], ["0", "1"]),
+            ([(usual, early), ("new", late)], ["sda 2026-11-20 10:31", "new"]),
+        ] {
+            let [(one, first), (other, second)] = given;
+            let found = [called(one, first, "0"), called(other, second, "1")];
+            assert_eq!(names(&[&found[0], &found[1]]), expected);
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{AbsentCell, CellTrial, Comparison, Findings, Trust, Verdict};
 use assay_study::results::environment::Environment;
-use assay_study::results::plan::{Plan, arm_in_words, arm_words};
+use assay_study::results::plan::{Plan, PlannedWorkload, arm_in_words, arm_words};
 use assay_study::results::record::{Status, TrialRecord};
 use assay_system::system::site::Site;
 
@@ -25,7 +25,6 @@ use super::series::cell_trial;
 use super::verdicts::words;
 use crate::truth::{Remark, unstable};
 
-/// A class with a row of its own.
 struct Class {
     /// In the names of metrics.
     key: &'static str,
@@ -45,19 +44,33 @@ static CLASSES: [Class; 4] = [
 /// What stands for all of it where nothing could be seen.
 const ALL: &str = "latency by class";
 
-/// Name of a class of a workload.
 pub(super) fn name(workload: &str, class: &str) -> String {
     let words = CLASSES.iter().find(|own| own.key == class).map_or(class, |own| own.words);
     format!("{workload}, {words}")
 }
 
-/// The classes of requests that the devices of a site completed, added up over the devices.
-pub(super) fn spans(
-    block: &BlockLatency,
+/// The devices of a workload whose requests are added up, with what those are called: several that were only
+/// watched are told one by one.
+fn parts(
+    workload: &PlannedWorkload,
     site: Option<&Site>,
+    block: Option<&BlockLatency>,
+) -> Vec<(String, Vec<String>)> {
+    let counted = site.map(|site| site.counted.clone()).unwrap_or_default();
+    match block {
+        Some(block) if workload.work.is_only_watched() && counted.len() > 1 => {
+            block.devices.keys().map(|device| (device.clone(), vec![device.clone()])).collect()
+        }
+        _ => vec![(workload.name.clone(), counted)],
+    }
+}
+
+/// The classes of requests that devices completed, added up over the devices.
+fn spans(
+    block: &BlockLatency,
+    devices: &[String],
 ) -> Result<BTreeMap<&'static str, ClassSpan>, String> {
     let mut sums: BTreeMap<&'static str, ClassSpan> = BTreeMap::new();
-    let devices = site.map(|site| site.counted.as_slice()).unwrap_or_default();
     for classes in block.of(devices)? {
         for class in &CLASSES {
             for span in class.of.iter().filter_map(|name| classes.get(*name)) {
@@ -76,14 +89,16 @@ pub(super) fn of_trial(
 ) -> Vec<(String, &'static str, ClassSpan)> {
     let workload = &plan.workloads[trial.workload];
     let site = environment.sites.get(workload.target);
-    let told = trial.evidence.block_latency.value().and_then(|block| spans(block, site).ok());
-    let mut told = told.unwrap_or_default();
-    // Reads and writes first: most ask for them, and the first two lead a page of classes.
-    let found = CLASSES.iter().filter_map(|class| Some((class.key, told.remove(class.key)?)));
-    found.map(|(class, span)| (name(&workload.name, class), class, span)).collect()
+    let Some(block) = trial.evidence.block_latency.value() else { return Vec::new() };
+    let of = |(part, devices): (String, Vec<String>)| {
+        let mut told = spans(block, &devices).unwrap_or_default();
+        // Reads and writes first: most ask for them, and the first two lead a page of classes.
+        let found = CLASSES.iter().filter_map(|class| Some((class.key, told.remove(class.key)?)));
+        found.map(|(class, span)| (name(&part, class), class, span)).collect::<Vec<_>>()
+    };
+    parts(workload, site, Some(block)).into_iter().flat_map(of).collect()
 }
 
-/// The classes of one trial.
 struct Told<'a> {
     classes: BTreeMap<&'static str, ClassSpan>,
     /// Length of the span in which they ended, nanoseconds.
@@ -94,8 +109,8 @@ struct Told<'a> {
 
 impl<'a> Told<'a> {
     /// What the probe saw of a trial.
-    fn traced(block: &BlockLatency, site: Option<&Site>) -> Result<Self, String> {
-        Ok(Self { classes: spans(block, site)?, span_ns: block.span_ns, sums_alone: None })
+    fn traced(block: &BlockLatency, devices: &[String]) -> Result<Self, String> {
+        Ok(Self { classes: spans(block, devices)?, span_ns: block.span_ns, sums_alone: None })
     }
 
     /// What the kernel counts for everybody, of a period of others' work.
@@ -122,25 +137,32 @@ pub(super) struct Classes {
     workload: String,
     /// Why nothing is told of any class.
     untold: Option<AbsentCell>,
-    /// Classes that any of its trials has.
     held: Vec<&'static str>,
     /// Each metric of each class, or that it is not there.
     told: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &Row<'_>) -> Classes {
-    let spans = spans_of(row);
+pub(super) fn of_row(row: &Row<'_>) -> Vec<Classes> {
+    let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
+    let parts = parts(row.workload, row.site, block).into_iter();
+    parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
+}
+
+fn of_part(row: &Row<'_>, part: String, devices: &[String]) -> Classes {
+    let spans = spans_of(row, devices);
     let untold = absent_cell(row, &spans);
     let mut told = Vec::new();
     let classes = CLASSES.iter().filter(|_| untold.is_none());
     for (class, metric) in classes.flat_map(|class| metrics(class).map(move |one| (class, one))) {
-        let found = one(row, &spans, class, metric).map_err(|reason| {
-            missing(row, name(&row.workload.name, class.key), metric.name, reason)
-        });
+        let (own, of) = (name(&part, class.key), Some(part.clone()));
+        let found = match one(row, &spans, class, metric) {
+            Ok(series) => Ok(Series { workload: own, class_of: of, ..series }),
+            Err(reason) => Err(missing(row, own, metric.name, reason)),
+        };
         told.push((class.key, found));
     }
     let held = CLASSES.iter().map(|class| class.key).filter(|class| holds(&spans, class));
-    Classes { workload: row.workload.name.clone(), untold, held: held.collect(), told }
+    Classes { workload: part, untold, held: held.collect(), told }
 }
 
 /// Why nothing is told of any class of a row; none where there is something.
@@ -190,14 +212,14 @@ fn missing(row: &Row<'_>, workload: String, metric: &str, reason: String) -> Abs
 }
 
 /// The classes of each trial of a row; nothing where the study did not ask for them.
-fn spans_of<'a>(row: &'a Row<'a>) -> Spans<'a> {
+fn spans_of<'a>(row: &'a Row<'a>, devices: &[String]) -> Spans<'a> {
     let asked =
         row.trials.iter().filter(|trial| !is_not_recorded(&trial.record.evidence.block_latency));
     let spans = asked.map(|trial| {
         let block = &trial.record.evidence.block_latency;
         let unseen = || block.reason().unwrap_or_default().to_owned();
         let told = match block.value() {
-            Some(block) => Told::traced(block, row.site),
+            Some(block) => Told::traced(block, devices),
             None => Told::summed(trial.record).ok_or_else(unseen),
         };
         (trial, told)
@@ -282,7 +304,8 @@ fn none_of(class: &Class, trial: &Measured<'_>) -> String {
 pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
-    let spans = spans_of(row);
+    let counted = row.site.filter(|_| !row.workload.work.is_only_watched());
+    let spans = spans_of(row, counted.map(|site| site.counted.as_slice()).unwrap_or_default());
     Some(match spans.first() {
         None => Err("Assay did not record requests by class".to_owned()),
         Some((_, Err(reason))) => Err(reason.clone()),
@@ -293,7 +316,6 @@ pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String
     })
 }
 
-/// The value of a metric of a class.
 fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;
     let each = || match told.sums_alone {
@@ -409,7 +431,6 @@ fn listed(words: &[&str]) -> Option<String> {
     Some(if others.is_empty() { (*last).to_owned() } else { format!("{others} and {last}") })
 }
 
-/// What happened to one class.
 fn part(found: &Findings, one: &Comparison) -> Option<String> {
     let class = class_words(one);
     let (ratio, [low, high]) = (one.ratio?, one.ci95_simultaneous?);

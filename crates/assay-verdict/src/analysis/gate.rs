@@ -32,12 +32,14 @@ const USUAL_SEEN: f64 = 0.3;
 const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
 
 /// What is asked of a gate, as shares.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Gate {
     /// A loss up to this is allowed.
     pub max_regression: f64,
     /// A row that would not have found a loss of this makes no statement.
     pub must_detect: f64,
+    /// The metric that is judged; by default the one that verdicts are about.
+    pub metric: Option<String>,
     /// How far days lie apart.
     pub days: Days,
 }
@@ -47,7 +49,7 @@ impl Gate {
     pub fn new(max_regression: f64) -> Self {
         let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
         let must_detect = USUAL_SEEN.max(1.0 - (1.0 - max_regression) * beyond);
-        Self { max_regression, must_detect, days: Days::default() }
+        Self { max_regression, must_detect, metric: None, days: Days::default() }
     }
 }
 
@@ -57,10 +59,12 @@ pub fn are_sessions(sides: [usize; 2]) -> bool {
 }
 
 /// Every row that either side has, judged. So many gates of one answer share its error.
-pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate, gates: usize) -> Vec<Gated> {
+pub fn gate(earlier: &[Findings], later: &[Findings], asked: &Gate, gates: usize) -> Vec<Gated> {
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
     let cells = earlier.iter().chain(later).flat_map(|one| &one.measurements);
-    for cell in cells.filter(|cell| cell.primary && !cell.control) {
+    let is_judged =
+        |cell: &Cell| asked.metric.as_ref().map_or(cell.primary, |own| *own == cell.metric);
+    for cell in cells.filter(|cell| is_judged(cell) && !cell.control) {
         keys.insert(key(cell), cell.better);
     }
     let rows = keys.len() * gates.max(1);
@@ -70,7 +74,7 @@ pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate, gates: usize)
     keys.iter().map(row).collect()
 }
 
-fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: Gate) -> Gated {
+fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: &Gate) -> Gated {
     let results = sides.map(<[Book<'_>]>::len);
     let few = (!are_sessions(results)).then_some(results);
     let (workload, metric, arm) = key;
@@ -174,7 +178,7 @@ fn judged(
     ([earlier, later], few): ([&Sample; 2], Option<[usize; 2]>),
     better: Better,
     rows: usize,
-    asked: Gate,
+    asked: &Gate,
 ) -> Gated {
     match reach([earlier, later], few, rows, asked.days) {
         None => Gated::silent(name, NO_INTERVAL.to_owned()),
@@ -227,7 +231,6 @@ impl Allowed {
         self.worse(difference) > self.most
     }
 
-    /// A loss as a share.
     pub fn share(&self, worse: f64) -> f64 {
         match self.better {
             Better::Higher | Better::Unknown => 1.0 - (-worse).exp(),
@@ -309,7 +312,7 @@ mod tests {
             let sides =
                 [draws.side(trials, sd, session, 0.0), draws.side(trials, sd, session, shift)];
             let [earlier, later] = &sides;
-            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five()).outcome
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, &five()).outcome
         };
         (0..ROWS).map(row).collect()
     }
@@ -348,7 +351,7 @@ mod tests {
         let seen = |draws: &mut Normal| {
             let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
             let [earlier, later] = &sides;
-            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five())
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, &five())
                 .min_detectable
                 .unwrap()
         };
@@ -364,7 +367,7 @@ mod tests {
 
     fn told_of(few: Option<[usize; 2]>, better: Better, sides: [&[f64]; 2]) -> Gated {
         let sides = sides.map(side);
-        judged("it".to_owned(), ([&sides[0], &sides[1]], few), better, 1, five())
+        judged("it".to_owned(), ([&sides[0], &sides[1]], few), better, 1, &five())
     }
 
     /// Of one result a side.

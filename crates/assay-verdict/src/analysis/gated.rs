@@ -76,9 +76,12 @@ fn answer(
     let judged = compared.into_iter().map(|one| judge.row(one));
     let rows = judged.chain(missing.into_iter().map(|own| judge.missing(own))).collect();
     let replicates = asked.until_decided.then_some(replicates);
-    GateAnswer::of((asked.max_regression, must_detect), asked.allow_inconclusive, rows)
-        .of_amount(asked.more)
-        .of_study(asked.metric.clone(), replicates)
+    let limits = (asked.max_regression, must_detect);
+    GateAnswer::of(limits, asked.allow_inconclusive, rows).of_study(
+        asked.metric.clone(),
+        asked.more,
+        replicates,
+    )
 }
 
 /// Classes of a load that was played of which an arm has no number and its baseline has one: a class that an
@@ -122,7 +125,6 @@ struct Judge<'a> {
     must_detect: f64,
     /// Error of a row, as its share of that of all.
     alpha: f64,
-    /// Replicates that were run.
     replicates: u32,
 }
 
@@ -237,7 +239,6 @@ impl Judge<'_> {
         one.n == 0 && (1..=self.replicates).all(|replicate| zeros.contains(&replicate))
     }
 
-    /// Whether the numbers are those of an emulator.
     fn is_made_up(&self, one: &Comparison) -> bool {
         self.found.environment.is_emulated() && is_of_speed(&one.metric)
     }
@@ -422,7 +423,10 @@ fn question(answer: &GateAnswer) -> Answer {
             of.unwrap_or_default()
         ),
         published: None,
-        answer: sentence(&answer.head()),
+        answer: answer.possible().map_or_else(
+            || sentence(&answer.head()),
+            |open| format!("no loss above {allowed} was proven; {open}."),
+        ),
         verdict,
         reasons: answer.lines().iter().map(|line| format!("{line}.")).collect(),
         evidence: answer.rows.iter().filter_map(|row| row.comparison.clone()).collect(),

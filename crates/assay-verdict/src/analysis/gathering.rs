@@ -119,7 +119,7 @@ impl<'a> Gathering<'a> {
         let (by_class, lacking) = played::series(&self.design, &row);
         self.played.extend(by_class);
         self.absent.extend(lacking);
-        self.classes.push(classes::of_row(&row));
+        self.classes.extend(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row, &series));
         self.paces.push(facts::pace(&row));
         self.accesses.extend(surfaces::accesses(plan, &row, &series));

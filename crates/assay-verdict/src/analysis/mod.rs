@@ -48,7 +48,7 @@ mod watched;
 mod windows;
 
 pub use aa_test::{AaTest, AaWorkload, aa_test};
-pub use across::{RESULT, compare};
+pub use across::{RESULT, compare, names};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
 pub use race::log as race_log;

@@ -29,7 +29,6 @@ pub fn compare_sides(
     Some(found)
 }
 
-/// The margin that all results were planned with.
 pub(super) fn common_margin<'a>(results: impl Iterator<Item = &'a Findings>) -> Option<f64> {
     let mut margins = results.map(|one| one.comparisons.iter().find_map(|found| found.margin));
     let first = margins.next()??;
@@ -47,6 +46,7 @@ fn side(results: &[Findings]) -> Option<Findings> {
     Some(Findings {
         study: StudyFacts {
             id: format!("{}+{}", first.study.id, more.len()),
+            title: format!("{} and {} more", across::names(&[first])[0], more.len()),
             ..first.study.clone()
         },
         measurements: cells,

@@ -2,14 +2,12 @@
 //! latencies of devices, which tell of the device only where programs waited alike for processors.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::{self, Statistic};
+use assay_base::quantity::metric;
 use assay_base::quantity::units::show;
-use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::windows::{WATCHED, Window, Windows};
-use assay_study::findings::{Because, Cell, Comparison, Findings, Trust, WorkloadFacts};
-use assay_study::results::plan::Arm;
+use assay_study::findings::{Because, Cell, Findings, Trust, WorkloadFacts};
 
-use super::across::named;
+use super::across::{named, names};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-pressure",
@@ -63,68 +61,17 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
     })
 }
 
-/// Tells of the windows in what was found of them: all that was seen of each class, and who waited for
-/// processors.
+/// Adds the windows to what was found of them, with every number that was seen of each class.
 pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings) {
-    for side in sides {
+    for (side, name) in sides.into_iter().zip(names(&sides)) {
         let seen =
             |cell: &&Cell| !cell.primary && !cell.control && metric::class(&cell.metric).is_some();
-        let own = |cell: &Cell| Cell {
-            configuration: named(&cell.configuration, &side.study.id),
-            ..cell.clone()
-        };
+        let own =
+            |cell: &Cell| Cell { configuration: named(&cell.configuration, &name), ..cell.clone() };
         found.measurements.extend(side.measurements.iter().filter(seen).map(own));
     }
-    let sentences: Vec<Sentence> = found
-        .comparisons
-        .iter()
-        .filter(|one| one.primary)
-        .filter_map(|one| sentence(found, one))
-        .collect();
-    found.say(sentences);
-    found.study.title = title(&windows, sides[1]);
     found.study.lead_figure = Some("classes".to_owned());
     found.windows = Some(windows);
-}
-
-/// What was watched, and what the windows were called.
-fn title(windows: &Windows, of: &Findings) -> String {
-    let mut drives: Vec<&str> =
-        of.environment.targets.iter().map(|target| target.drive.as_str()).collect();
-    drives.dedup();
-    let [before, after] = [&windows.before, &windows.after].map(|one| one.title.as_str());
-    let sides = match (before, after) {
-        ("before", "after") => String::new(),
-        _ => format!(" ({before}, then {after})"),
-    };
-    format!("{}: before and after{sides}", drives.join(" and "))
-}
-
-/// How a class was served before and after: a window has one number of each, so there is no interval.
-fn sentence(found: &Findings, compared: &Comparison) -> Option<Sentence> {
-    let of = |arm: &Arm, what: Statistic| {
-        let (class, _) = metric::class(&compared.metric)?;
-        let metric = metric::of_requests(class, what)?;
-        let own = found.measurements.iter().find(|cell| {
-            cell.metric == metric.name
-                && cell.configuration == *arm
-                && cell.workload == compared.workload
-        });
-        own.and_then(Cell::value).map(show::duration)
-    };
-    let both = |name: &str, what: Statistic| {
-        let [before, after] = [of(&compared.baseline, what)?, of(&compared.configuration, what)?];
-        Some(format!("{name} {before} before, {after} after"))
-    };
-    let told = [both("mean", Statistic::Mean), both("p99", Statistic::P99)];
-    let told: Vec<String> = told.into_iter().flatten().collect();
-    let said = Said::Comparison { id: compared.id.clone() };
-    let text = format!(
-        "{}: {}. With one window per side, there is no CI; watch again to see whether the difference persists.",
-        compared.workload,
-        told.join("; ")
-    );
-    (!told.is_empty()).then(|| Sentence::new(said, text))
 }
 
 /// How long something waited for a processor in each window.
@@ -184,7 +131,6 @@ mod tests {
         let found = compared(&before, watched("b", Some(0.45)));
         let windows = found.windows.as_ref().unwrap();
         assert!(windows.unequal_pressure);
-        assert_eq!([windows.side("a"), windows.side("b")], [Some("before"), Some("after")]);
         assert_eq!(trusts(&found), [Some(Trust::Suspect)]);
         let because = &found.measurements[0].reasons.last().unwrap();
         assert_eq!(because.rule, "unequal-pressure");
@@ -192,8 +138,6 @@ mod tests {
         let noted = |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Suspect, .. });
         assert!(found.comparisons[0].note_facts.iter().any(noted));
         assert_eq!(found.study.lead_figure.as_deref(), Some("classes"));
-        assert!(found.study.title.contains(": before and after ("), "{}", found.study.title);
-        assert!(!found.study.title.contains("against"), "{}", found.study.title);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `assay compare`: results of different days or machines.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use super::by_place::ByPlace;
@@ -9,6 +11,8 @@ use super::{output, running};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Percent;
+use assay_kinds::work::metrics;
+use assay_report::document::Detail;
 use assay_study::findings::Check;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::GateAnswer;
@@ -16,6 +20,7 @@ use assay_study::study::{StopRule, Study};
 use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::gate::{self, Gate, Gated};
+use assay_verdict::analysis::names;
 
 /// Compare results from different days or machines
 ///
@@ -34,6 +39,7 @@ use assay_verdict::analysis::gate::{self, Gate, Gated};
 Examples:
   assay compare OLD NEW                      compare two results
   assay compare OLD NEW --gate 5%            exit 1 on a regression
+  assay compare OLD NEW --gate 10% --metric p99           the same for p99
   assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%   one number per result
   assay compare --by platform BARE GUEST CONTAINER        percent of bare metal
   assay compare --by platform A B --platform B=KVM --published article-000")]
@@ -70,11 +76,23 @@ pub struct Arguments {
 impl Gating {
     /// The gate, where one is asked for, with days that scatter by so much.
     fn gate(&self, days: Days) -> Outcome<Option<Gate>> {
-        let Some(text) = &self.gate else { return Ok(None) };
-        let gate = Gate { days, ..Gate::new(share("--gate", text)?) };
-        let sees =
-            self.must_detect.as_deref().map(|text| share("--must-detect", text)).transpose()?;
+        let Some(allowed) = share("--gate", self.gate.as_deref())? else { return Ok(None) };
+        let metric = self.metric.as_deref().map(metrics::full);
+        let gate = Gate { days, metric, ..Gate::new(allowed) };
+        let sees = share("--must-detect", self.must_detect.as_deref())?;
         Ok(Some(Gate { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
+    }
+
+    /// Refuses a metric that the results do not have.
+    fn check_metric<'a>(&self, results: impl Iterator<Item = &'a Findings>) -> Outcome<()> {
+        let Some(name) = self.metric.as_deref().map(metrics::full) else { return Ok(()) };
+        let cells = results.flat_map(|one| &one.measurements);
+        let known: BTreeSet<&str> = cells.map(|cell| &*cell.metric).collect();
+        if known.contains(&*name) {
+            return Ok(());
+        }
+        let instead = metrics::instead(&name, &Vec::from_iter(known));
+        Err(Failure::mistake(format!("--metric {name}: not in these results; {instead}")))
     }
 }
 
@@ -170,14 +188,14 @@ impl Against {
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     arguments.junit.check(system, arguments.gating.gate.is_some())?;
-    let given = arguments.between_day_sd.as_deref();
-    let given = given.map(|text| share("--between-day-sd", text)).transpose()?.map(Days::asked);
+    let given = share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
     if arguments.places.is_asked() {
         return by_place(system, arguments, given);
     }
     // A gate that makes no sense is refused before any result is read.
     arguments.gating.gate(Days::default())?;
     let (earlier, later) = sides(system, arguments)?;
+    arguments.gating.check_metric(earlier.iter().chain(&later))?;
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
         return Err(Failure::mistake(format!(
@@ -192,13 +210,16 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         None => store::days::apart(system, &[&earlier[..], &later[..]].concat()),
     };
     let asked = arguments.gating.gate(days)?;
-    let mut found = compare_sides(&earlier, &later, arguments, (asked, days))?;
+    let mut found = compare_sides(&earlier, &later, arguments, (asked.as_ref(), days))?;
     if let Some(asked) = asked {
-        let rows = rows(&earlier, &later, !arguments.against.is_empty(), asked);
+        let rows = rows(&earlier, &later, !arguments.against.is_empty(), &asked);
         let allow_inconclusive = arguments.gating.allow_inconclusive;
         let answer =
-            GateAnswer::of((asked.max_regression, asked.must_detect), allow_inconclusive, rows);
-        found.checks.extend(answer.lines().into_iter().map(|line| Check::new("gate", line)));
+            GateAnswer::of((asked.max_regression, asked.must_detect), allow_inconclusive, rows)
+                .of_study(asked.metric, None, None);
+        let head = answer.head().replacen("gate ", "", 1);
+        let lines = std::iter::once(head).chain(answer.lines());
+        found.checks.extend(lines.map(|line| Check::new("gate", line)));
         found.gate = Some(answer);
     }
     show(system, &found, arguments.json);
@@ -216,7 +237,7 @@ fn by_place(system: &dyn System, arguments: &Arguments, days: Option<Days>) -> O
              that is 100%)",
         ));
     }
-    let margin = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
+    let margin = share("--margin", arguments.margin.as_deref())?;
     let found = arguments.places.findings(system, &arguments.results, margin, days)?;
     show(system, &found, arguments.json);
     Ok(())
@@ -226,9 +247,7 @@ fn show(system: &dyn System, found: &Findings, json: bool) {
     if json {
         output::document(&assay_report::json(found));
     } else {
-        let document = assay_report::document::make(found);
-        let (columns, colour) = (output::columns(system), output::colour(system));
-        output::painted(&assay_report::text::render(&document, columns, colour));
+        output::result(system, found, Detail::Usual);
     }
 }
 
@@ -237,10 +256,10 @@ fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
     arguments: &Arguments,
-    (asked, days): (Option<Gate>, Days),
+    (asked, days): (Option<&Gate>, Days),
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
-        let given = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
+        let given = share("--margin", arguments.margin.as_deref())?;
         return store::compared_sides(
             earlier,
             later,
@@ -263,8 +282,11 @@ fn compare_sides(
     store::compared(&all, days)
 }
 
-fn share(name: &str, text: &str) -> Outcome<f64> {
-    gates::percent(name, text).map(Percent::fraction)
+/// A share that was given in percent.
+fn share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
+    let read = text.map(str::parse::<Percent>).transpose();
+    let read = read.map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
+    Ok(read.map(Percent::fraction))
 }
 
 /// The results of both sides: what `--against` names, else the first one, and all others.
@@ -284,14 +306,15 @@ fn sides(system: &dyn System, arguments: &Arguments) -> Outcome<(Vec<Findings>, 
 }
 
 /// The rows of the gate: of all later results as one side, or of each of them.
-fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: Gate) -> Vec<Gated> {
+fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: &Gate) -> Vec<Gated> {
     if as_one || later.len() == 1 {
         return gate::gate(earlier, later, asked, 1);
     }
-    let each = later.iter().flat_map(|one| {
+    let results: Vec<&Findings> = earlier.iter().chain(later).collect();
+    let names = names(&results).split_off(earlier.len());
+    let each = later.iter().zip(names).flat_map(|(one, name)| {
         let rows = gate::gate(earlier, std::slice::from_ref(one), asked, later.len());
-        rows.into_iter()
-            .map(|row| Gated { name: format!("{} of {}", row.name, one.study.id), ..row })
+        rows.into_iter().map(move |row| Gated { name: format!("{} of {name}", row.name), ..row })
     });
     each.collect()
 }

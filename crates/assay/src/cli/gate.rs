@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{export, output};
 use assay_base::failure::{Failure, Kind, Outcome};
-use assay_base::quantity::{Loss, Percent};
+use assay_base::quantity::Loss;
 use assay_report::exporters::JUNIT;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
@@ -29,6 +29,9 @@ pub struct Gating {
     /// For a gate above 5%, the default rises by the same amount.
     #[arg(long, value_name = "SHARE", requires = "gate")]
     pub must_detect: Option<String>,
+    /// Gate this metric, such as p99 or iops [default: the metric of the verdicts]
+    #[arg(long, value_name = "METRIC", requires = "gate")]
+    pub metric: Option<String>,
     /// Treat inconclusive rows as passing
     #[arg(long, requires = "gate")]
     pub allow_inconclusive: bool,
@@ -126,11 +129,12 @@ impl GateArguments {
         }
         for text in set.extract_if(.., |text| text.starts_with(KEYS)) {
             match text.trim_start_matches(KEYS).split_once('=') {
+                Some(("metric", name)) => gating.metric = Some(name.to_owned()),
                 Some(("must_detect", share)) => gating.must_detect = Some(share.to_owned()),
                 Some(("allow_inconclusive", flag)) => gating.allow_inconclusive = flag == "true",
                 _ => {
                     return Err(Failure::mistake(format!(
-                        "--set {text}: --against compares only the primary metric; remove one of the two options"
+                        "--set {text}: a gate with --against has no such key; remove one of the two options"
                     )));
                 }
             }
@@ -161,15 +165,6 @@ impl GateArguments {
         let text = self.gate.as_ref()?;
         Some(Typed::new(format!("--gate {text}"), "gate/max_regression"))
     }
-}
-
-/// A share in percent.
-///
-/// # Errors
-/// The user's mistake.
-pub fn percent(name: &str, text: &str) -> Outcome<Percent> {
-    let read = text.parse::<Percent>();
-    read.map_err(|error| Failure::mistake(format!("{name}: {error}")))
 }
 
 /// Refuses a gate of a study in which nothing is compared.
@@ -232,6 +227,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use assay_base::quantity::Percent;
     use assay_study::findings::gate::{Ended, Gated};
     use assay_study::study::presets;
     use assay_system::system::Fake;
@@ -294,7 +290,7 @@ mod tests {
         let mut study = depth();
         given.put(&mut study).unwrap();
         assert_eq!((study.gate, given), (None, GateArguments::default()));
-        let mut set = vec!["gate.metric=iops".to_owned()];
+        let mut set = vec!["gate.metrik=iops".to_owned()];
         let told = line(&["--gate", "5%"]).unwrap().give_away(&mut set);
         assert!(told.unwrap_err().message.contains("--against"));
     }

@@ -153,7 +153,7 @@ fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
         let directory = PathBuf::from(to);
         record::may_be_made(system, &directory)?;
         let name = directory.file_name().map_or(to.into(), |name| name.to_string_lossy());
-        return Ok(Wish { title: format!("Watched: {name}"), directory });
+        return Ok(Wish { title: name.into_owned(), directory });
     }
     let results = identity::results_directory(system)?;
     let id = id::unused_id(system, &results, &system.now());

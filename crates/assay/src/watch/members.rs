@@ -43,7 +43,6 @@ pub(super) fn whole(system: &dyn System, name: &str) -> String {
     }
 }
 
-/// The slowest member of an array in a span.
 pub fn slowest_of(array: &Array, span: &Span) -> Presence<Slowest> {
     let disks = || array.members.iter().filter_map(|at| span.disks.get(*at));
     let counted: Option<Vec<Work>> = disks().map(work).collect();

@@ -13,7 +13,6 @@ use assay_machine::probes::block_latency::counts::{ClassSpan, Latencies, Means};
 
 /// Columns of the bars of a histogram, as DTrace prints them.
 const BAR: usize = 40;
-/// Programs that are told.
 const MOST_USERS: usize = 8;
 
 /// Everything since the beginning, at most 80 columns wide.

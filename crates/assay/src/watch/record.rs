@@ -126,18 +126,18 @@ pub fn begin<'s>(
     system: &'s dyn System,
     wish: &Wish,
     started: &str,
-    names: &[String],
+    site: Site,
     span_ns: u64,
 ) -> Outcome<Bundle<'s>> {
     let probes = [block_latency::PROBE.about.name];
     let study = study(&wish.title, &probes)?;
-    let plan = plan(&names.join(" "), span_ns, &probes);
+    let plan = plan(&site.target, span_ns, &probes);
     let environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         started: started.to_owned(),
         machine: machine::machine(system),
-        sites: vec![site(system, names)?],
+        sites: vec![site],
         surroundings: Surroundings::default(),
         observer: None,
         fleet: None,
@@ -160,7 +160,10 @@ pub fn write(
     let started = state.started();
     let names: Vec<String> =
         state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
-    let bundle = begin(system, wish, started, &names, state.whole.span_ns)?;
+    // What did nothing is watched all the same: whether there are several disks does not depend on their load.
+    let counted = state.disks.iter().map(|disk| disk.name.clone()).collect();
+    let site = Site { counted, ..site(system, &names)? };
+    let bundle = begin(system, wish, started, site, state.whole.span_ns)?;
     let evidence = evidence(&state.whole, &names);
     let mut record = record(started, state.whole.span_ns, requests, evidence);
     let refused = |error| wish.unwritten(&error);
@@ -190,7 +193,7 @@ fn study(title: &str, probes: &[&str]) -> Outcome<Study> {
 }
 
 /// What the first of the disks stands on, under the names of all.
-fn site(system: &dyn System, names: &[String]) -> Outcome<Site> {
+pub fn site(system: &dyn System, names: &[String]) -> Outcome<Site> {
     let first = names.first().map_or("", String::as_str);
     let path = devices::file_of(first);
     let site = resolve(system, &path.display().to_string())?;

@@ -13,7 +13,6 @@ use super::record::{self, Wish};
 use super::sampler::{Disk, Sampler};
 use beyond::Before;
 
-/// A recording that goes on.
 pub struct Recording<'s> {
     system: &'s dyn System,
     /// Its lock says that the recording goes on.
@@ -45,7 +44,8 @@ impl<'s> Recording<'s> {
         };
         let before = Before::read(system, disks);
         let names: Vec<String> = disks.iter().map(|disk| disk.name.clone()).collect();
-        let bundle = record::begin(system, wish, &header.started, &names, 0)?;
+        let site = record::site(system, &names)?;
+        let bundle = record::begin(system, wish, &header.started, site, 0)?;
         let writer = Writer::create(system, &wish.directory, &header);
         let writer = writer.map_err(|error| wish.unwritten(&error))?;
         let begun_ns = header.begun_ns;
@@ -104,7 +104,6 @@ impl<'s> Recording<'s> {
     }
 }
 
-/// A request as it is counted.
 pub fn counted(request: &BlockRequest, begun_ns: u64) -> Request {
     let seen = request.arrived_ns.or(request.issued_ns).is_some();
     let has_place = seen && request.class != BlockClass::Flush;

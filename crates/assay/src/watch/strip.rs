@@ -1,6 +1,7 @@
 //! A study that runs meanwhile, in a line or two.
 
 use crate::store::progress::Progress;
+use assay_base::quantity::Bytes;
 use assay_runner::runner::Event;
 
 /// What is told of a study that runs.
@@ -14,6 +15,8 @@ pub struct Strip {
     pub now: String,
     /// Seconds that it may still take.
     pub left_s: Option<u64>,
+    /// Seconds of all trials, until they are planned.
+    pub trials_s: Option<u64>,
     /// What a reader should know, the latest last.
     pub warnings: Vec<String>,
     /// Its process, where it is this one.
@@ -29,7 +32,7 @@ impl From<Progress> for Strip {
             now: progress.now.unwrap_or_default(),
             left_s: progress.left_s,
             warnings: progress.warnings,
-            own: false,
+            ..Self::default()
         }
     }
 }
@@ -41,20 +44,26 @@ impl Strip {
         Self { title: title.to_owned(), now, own: true, ..Self::default() }
     }
 
-    /// Takes in what the runner tells.
     pub fn take(&mut self, event: &Event) {
         match event {
             Event::Warning(text) => self.warnings.push(text.clone()),
-            Event::Filling { target, done_bytes, of_bytes } => {
-                let share = 100 * done_bytes / of_bytes.max(&1);
-                self.now = format!("{target}: writing the area, {share}%");
+            Event::Filling { done_bytes, of_bytes, remaining_ns, .. } => {
+                // Later fills are part of a trial.
+                let trials_s = self.trials_s.map(|trials_s| trials_s + seconds(*remaining_ns));
+                self.left_s = trials_s.or(self.left_s);
+                let (done, of) = (Bytes(done_bytes >> 20 << 20), Bytes(*of_bytes));
+                self.now = format!("filling test area {done} of {of}");
+            }
+            Event::Estimated { expected_ns } => {
+                self.trials_s = Some(seconds(*expected_ns)).filter(|trials_s| *trials_s > 0);
+                self.left_s = self.trials_s;
             }
             Event::Foreseen { text } => text.clone_into(&mut self.now),
-            Event::Waiting { text } => self.now = format!("waiting: {text}"),
+            Event::Waiting { text, .. } => self.now = format!("waiting: {text}"),
             Event::Making { what } => self.now = format!("preparing {what}"),
-            Event::Pilot { target } => self.now = format!("{target}: pilot"),
+            Event::Pilot { target } => self.now = format!("pilot trial on {target}"),
             Event::Planned { trials, done, expected_ns, .. } => {
-                (self.planned, self.done) = (*trials, *done);
+                (self.planned, self.done, self.trials_s) = (*trials, *done, None);
                 self.left_s = Some(seconds(*expected_ns));
             }
             Event::Repeating { trials, expected_ns, .. } => {
@@ -63,14 +72,15 @@ impl Strip {
                 "repeating disturbed trials".clone_into(&mut self.now);
             }
             Event::Racing { text, trials, done, most_ns, .. } => {
-                (self.planned, self.done) = (done + trials, *done);
+                (self.planned, self.done, self.trials_s) = (done + trials, *done, None);
                 self.left_s = Some(seconds(*most_ns));
                 text.clone_into(&mut self.now);
             }
-            Event::TrialStarted { index, workload, target, turn, remaining_ns } => {
+            Event::TrialStarted { index, workload, remaining_ns, .. } => {
                 self.done = *index;
+                let trial = index + 1;
                 self.left_s = Some(seconds(*remaining_ns));
-                self.now = format!("{workload} on {target}, {turn}");
+                self.now = format!("{workload}, trial {trial} of {}", self.planned.max(trial));
             }
             Event::TrialEnded { index, result } => {
                 self.done = (*index + 1).max(self.done);
@@ -104,7 +114,7 @@ mod tests {
             turn: Turn { replicate: 2, lead_in: false },
             remaining_ns: 5_000_000_000,
         });
-        assert_eq!((strip.done, strip.now.as_str()), (4, "read on /mnt, replicate 2"));
+        assert_eq!((strip.done, strip.now.as_str()), (4, "read, trial 5 of 9"));
         strip.take(&Event::TrialEnded { index: 4, result: Err("gone".to_owned()) });
         assert_eq!((strip.done, strip.left_s), (5, Some(5)));
         assert_eq!(strip.warnings, ["trial 4 failed: gone"]);

@@ -25,7 +25,6 @@ impl BlockTracer for Script {
     }
 }
 
-/// A tracing that gives these readings.
 pub fn tracing(readings: Vec<io::Result<BlockTotals>>) -> Tracing {
     Tracing::On { tracer: Box::new(Script(readings)), means: Means::Bpf, instead: None }
 }
@@ -80,14 +79,12 @@ fn at_rest(fake: &Fake) {
     fake.add("link /proc/4123/fd/3 /dev/loop3\n").unwrap();
 }
 
-/// A program and what it has moved.
 pub fn program(fake: &Fake, process: u32, name: &str, read: u64, written: u64) {
     fake.put(format!("/proc/{process}/comm"), name);
     let text = format!("read_bytes: {read}\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n");
     fake.put(format!("/proc/{process}/task/{process}/io"), text);
 }
 
-/// Ten seconds later.
 pub fn ten_seconds(fake: &Fake) {
     fake.sleep(Duration::from_secs(10));
     let stat = "6123 0 348616 47440 18160 0 686000 34358 3 9100 83000 29 0 700 66 37 1581\n";
@@ -165,12 +162,10 @@ pub fn article() -> BlockTotals {
     totals
 }
 
-/// What stands there before anything ended.
 pub fn nothing() -> BlockTotals {
     BlockTotals { devices: vec![Default::default(); 2], ..BlockTotals::default() }
 }
 
-/// The state after ten seconds with a tracing.
 pub fn state_after(fake: &Fake, tracing: Tracing) -> State {
     let disks = disks::choose(fake, None).unwrap();
     let mut sampler = Sampler::new(fake, disks, tracing);
@@ -180,7 +175,6 @@ pub fn state_after(fake: &Fake, tracing: Tracing) -> State {
     state
 }
 
-/// The state of the article.
 pub fn state() -> State {
     state_after(&machine(), tracing(vec![Ok(nothing()), Ok(article())]))
 }

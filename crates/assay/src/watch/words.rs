@@ -120,7 +120,6 @@ pub(super) fn rate(bytes_per_s: f64) -> String {
     show::rate(bytes_per_s.round())
 }
 
-/// A share as percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
 }

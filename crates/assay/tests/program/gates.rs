@@ -208,10 +208,10 @@ fn a_gate_of_nothing_is_a_mistake() {
         (&["--gate", "5%", "--set", "queue_depth=4"][..], "this study has only one"),
         (&["--until", "gate"], "add --gate 5%"),
         (&["--gate", "much"], "--gate: "),
-        (&["--gate", "5%", "--set", "gate.metric=peak_memory_bytes"], "use one of iops, "),
+        (&["--gate", "5%", "--set", "gate.metric=peak_memory_bytes"], "use one of "),
+        (&["--gate", "5%", "--set", "gate.metric=p98"], "unknown metric"),
         (&["--set", "gate.metric=iops"], "--gate"),
         (&["--gate", "5%", "--exit-inconclusive", "0"], "--exit-inconclusive"),
-        (&["--gate", "5%", "--set", "gate.metric=iops", "--against", "x"], "--against"),
         (&["--gate", "5%", "--against", "no-such-result"], "no-such-result"),
     ] {
         let said = home.told(2, &[&["run", &file, DRIVE, "--quiet"], words].concat());

@@ -104,6 +104,7 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     let wild = [470.0, 540.0, 455.0, 530.0, 490.0];
     let open = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
     assert_eq!((told(&open).outcome, open.answers[0].verdict), (GateEnd::Pass, Claim::NotShown));
+    assert!(open.summary[0].contains("(limit 5%); a loss up to "), "{:?}", open.summary);
     // Without a gate nothing is said of one.
     let none = lost().findings();
     assert!(none.gate.is_none() && none.summary_facts.iter().all(|said| *said != Said::Gate));

@@ -25,7 +25,6 @@ const LEAST_ROWS: usize = 4;
 /// Rows of a page on which nothing has ended yet.
 const USUAL_ROWS: usize = 8;
 
-/// One histogram and the numbers below it.
 struct Column {
     name: String,
     colour: Color,

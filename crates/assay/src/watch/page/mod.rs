@@ -45,7 +45,6 @@ impl View {
         self.class = (next < USUAL.len() + RARE.len()).then_some(next);
     }
 
-    /// Shows the next disk.
     pub fn next_disk(&mut self, state: &State) {
         self.disk = (self.disk + 1) % state.shown().len().max(1);
     }
@@ -58,7 +57,6 @@ pub struct Page<'a> {
     pub strip: Option<&'a Strip>,
     /// What the keys chose.
     pub view: &'a View,
-    /// What the terminal can.
     pub looks: Looks,
     /// Seconds that it takes in all, where it ends by itself.
     pub length_s: Option<u64>,

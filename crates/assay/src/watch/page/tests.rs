@@ -52,6 +52,7 @@ fn without_a_tracing_the_page_has_means_and_the_reason() {
 fn a_study_that_runs_has_its_strip_and_its_warning() {
     let (state, view) = (state(), View::default());
     let strip = Strip {
+        trials_s: None,
         title: "Which file system suits this card?".to_owned(),
         done: 6,
         planned: 42,

@@ -15,7 +15,6 @@ use super::super::sampler::Disk;
 pub struct Before(Vec<Option<(String, Counters)>>);
 
 impl Before {
-    /// Those of now.
     pub fn read(system: &dyn System, disks: &[Disk]) -> Self {
         let of = |disk: &Disk| {
             let makes_requests = system.status(&sysfs::block(&disk.name).join("mq")).is_ok();
@@ -38,7 +37,6 @@ impl Before {
     }
 }
 
-/// What the counters of each device gained.
 pub struct Gained(Vec<Option<Counters>>);
 
 impl Gained {

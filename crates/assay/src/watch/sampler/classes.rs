@@ -13,7 +13,6 @@ use assay_system::system::{
 
 /// The tracing of some disks, or why there is none.
 pub enum Tracing {
-    /// It goes on.
     On {
         tracer: Box<dyn BlockTracer>,
         means: Means,

@@ -11,7 +11,6 @@ use assay_system::system::devices::{self, Below, Counters};
 use assay_system::system::site::Backing;
 use assay_system::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 
-/// A whole disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// Kernel name.
@@ -51,7 +50,7 @@ pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
 /// The user's mistake where nothing is called that, or no block device is below it.
 pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     let Some(wanted) = wanted else { return all(system) };
-    let plain = !wanted.is_empty() && !wanted.contains('/');
+    let plain = !wanted.is_empty() && !wanted.contains('/') && !wanted.starts_with('.');
     let names = if plain && system.status(&sysfs::block(wanted)).is_ok() {
         vec![wanted.to_owned()]
     } else {
@@ -104,9 +103,7 @@ fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
         Backing::Remote => "the data is on another machine".to_owned(),
         _ => site.backing_reason.unwrap_or_else(|| "the devices below are unknown".to_owned()),
     };
-    Err(Failure::refused(format!(
-        "{wanted}: {why}, so there is no block device to watch; choose a device from ls /sys/block"
-    )))
+    Err(Failure::refused(format!("cannot watch {wanted}: {why}; see `assay list drives`")))
 }
 
 fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {

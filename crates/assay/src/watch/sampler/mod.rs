@@ -21,7 +21,6 @@ pub use disks::Disk;
 pub use machine::{Load, Memory, Pressure, Sensor};
 pub use users::{User, Users};
 
-/// Reads what is watched.
 pub struct Sampler<'a> {
     system: &'a dyn System,
     disks: Vec<Disk>,
@@ -38,7 +37,6 @@ pub struct Reading {
     at_ns: u64,
     /// When, RFC 3339.
     at: String,
-    /// Of each disk.
     counters: Vec<Presence<Counters>>,
     classes: Presence<BlockTotals>,
     means: Option<Means>,
@@ -54,7 +52,6 @@ pub struct Reading {
 /// What happened between two readings; levels are those of the later one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// Nanoseconds.
     pub span_ns: u64,
     /// By device, in the order of the sampler.
     pub disks: Vec<DiskSpan>,
@@ -76,7 +73,6 @@ pub struct Span {
     pub users: Users,
 }
 
-/// What one device did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpan {
     /// Kernel name.
@@ -232,7 +228,6 @@ impl Span {
         (self.span_ns as f64 / 1e9).max(1e-9)
     }
 
-    /// A count per second.
     pub fn per_s(&self, count: u64) -> f64 {
         count as f64 / self.seconds()
     }
