@@ -1,5 +1,7 @@
 //! What a study would do, before it runs.
 
+mod traffic;
+
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -11,6 +13,8 @@ use assay_kinds::work::io;
 use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
+use assay_study::plan::budget::FILL_SHARE;
+use assay_study::plan::design::Demands;
 use assay_study::plan::race::{FIRST_LOOK, usual_replicates};
 use assay_study::results::design::Stopping;
 use assay_study::results::fleet::words;
@@ -18,8 +22,11 @@ use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_study::study::{Order, Study};
 use assay_system::system::identity::{Loss, Stake};
-use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::site::{NEW_LOOP_DEVICE, Site, TargetKind};
 use assay_verdict::analysis::Foresight;
+
+use traffic::moved;
+pub use traffic::{Moved, RateSource, traffic};
 
 /// Format of the document.
 pub const FORMAT: &str = "assay-preview/1";
@@ -27,11 +34,11 @@ pub const FORMAT: &str = "assay-preview/1";
 /// What a file system is called among what is made.
 const FILE_SYSTEM: &str = "file system";
 
-/// Hosts that are listed.
-const MOST_HOSTS: usize = 32;
+/// Programs that are all listed.
+const MOST_RUNS: usize = 3;
 
-/// Trials up to which every replicate is listed.
-const MOST_LISTED: usize = 120;
+/// Hosts, changes and the like that are listed.
+const MOST_LISTED: usize = 32;
 
 /// A study before it runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -106,6 +113,16 @@ pub struct Preview {
     pub expected: Option<Expected>,
     /// The trials in order.
     pub trials: Vec<PreviewTrial>,
+    #[serde(skip)]
+    pub targets: Vec<String>,
+    #[serde(skip)]
+    pub needs_root: bool,
+    /// Seconds that filling the areas takes at most.
+    #[serde(skip)]
+    pub fill_s: f64,
+    /// What the trials read, and what they write.
+    #[serde(skip)]
+    pub traffic: [Moved; 2],
 }
 
 /// What most races come to.
@@ -231,20 +248,9 @@ pub fn make(
     stakes: Vec<PreviewStake>,
     foresight: Vec<Foresight>,
 ) -> Preview {
-    let time = |trial: &PlannedTrial| {
-        let workload = plan.work_of(trial);
-        let pilot_ns = plan.surveys.get(workload.target).map_or(0, |own| own.pilot.of(&workload));
-        let bound = if is_open_ended(&workload) {
-            0
-        } else {
-            workload.expected_ns(pilot_ns, workload.time_ns).unwrap_or(workload.time_ns)
-        };
-        (workload.ramp_ns + bound, workload.writes())
-    };
     let open_ended = plan.workloads.iter().any(is_open_ended);
-    let all_ns: u64 = plan.trials.iter().map(|trial| time(trial).0 + plan.gap_ns).sum();
-    let writing_ns: u64 =
-        plan.trials.iter().map(time).filter(|(_, writes)| *writes).map(|(ns, _)| ns).sum();
+    let all_ns: u64 = plan.trials.iter().map(|trial| time_ns(plan, trial) + plan.gap_ns).sum();
+    let traffic = traffic(plan, sites, None);
     let mut arms: Vec<_> = plan.workloads.iter().map(|one| (&one.arm, one.control)).collect();
     arms.sort();
     arms.dedup();
@@ -261,7 +267,16 @@ pub fn make(
     let makes = makes(&standings);
     let remade: u64 = standings.iter().map(|survey| survey.area.length).sum();
     let expected = expected(plan, all_ns);
+    let demands = Demands::of(study);
+    let fills = made.clone().count() + standings.len();
+    let mut targets: Vec<String> = sites.iter().map(place).collect();
+    targets.dedup();
     Preview {
+        fill_s: (demands.budget_ns / FILL_SHARE) as f64 * fills as f64 / 1e9,
+        needs_root: demands.needs_root()
+            || sites.iter().any(|site| site.kind == TargetKind::Device && !plan.is_in_machines()),
+        targets,
+        traffic,
         format: FORMAT.to_owned(),
         title: study.title.clone(),
         seed: plan.seed,
@@ -286,7 +301,7 @@ pub fn make(
             .map(|one| one.times)
             .sum(),
         creations: makes,
-        writing_s: writing_ns as f64 / 1e9,
+        writing_s: traffic[1].seconds,
         changes: changes
             .iter()
             .cloned()
@@ -328,6 +343,18 @@ pub fn make(
     }
 }
 
+/// Nanoseconds of a trial until its time is up or its work is done; only the ramp where nothing else is known.
+fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
+    let workload = plan.work_of(trial);
+    let pilot_ns = plan.surveys.get(workload.target).map_or(0, |own| own.pilot.of(&workload));
+    let bound = if is_open_ended(&workload) {
+        0
+    } else {
+        workload.expected_ns(pilot_ns, workload.time_ns).unwrap_or(workload.time_ns)
+    };
+    workload.ramp_ns + bound
+}
+
 /// What the levels of these make each time; a level such as `none` makes nothing.
 fn makes(standings: &[&Survey]) -> Vec<PreviewMade> {
     let mut found: Vec<PreviewMade> = Vec::new();
@@ -350,6 +377,16 @@ fn levels(arm: &assay_study::results::plan::Arm) -> String {
     format!(" ({})", arm_words(arm))
 }
 
+/// The path of a target, and the drives below.
+fn place(site: &Site) -> String {
+    let drives: Vec<&str> = site.drives.iter().map(|drive| drive.name.as_str()).collect();
+    match (site.path.as_os_str().is_empty(), drives.is_empty()) {
+        (true, _) => site.target.clone(),
+        (_, true) => site.path.display().to_string(),
+        _ => format!("{} on {}", site.path.display(), drives.join(", ")),
+    }
+}
+
 /// What happens to a target, and how that is undone; what happens on a file system that a factor
 /// makes goes with it.
 fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
@@ -361,6 +398,9 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
         (TargetKind::Simulated, _) => format!("{target}: nothing (simulated)"),
         (TargetKind::Directory, _) => {
             format!("{target}: Assay writes a file of {size} and removes it at the end")
+        }
+        (TargetKind::Device, _) if target == NEW_LOOP_DEVICE => {
+            format!("{target}: Assay uses {size} of the device and deletes the device afterwards")
         }
         (TargetKind::Device, true) if survey.area.start == 0 => {
             format!("{target}: overwrites the first {size}; this cannot be undone")
@@ -492,71 +532,62 @@ fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     Some(Expected { trials, seconds: all_ns as f64 * share / 1e9 })
 }
 
-/// The preview as text.
+/// The preview as text: details first, so that the last screen shows the cost.
 pub fn render(preview: &Preview, order: Order, width: usize) -> String {
+    let mut lost: Vec<String> = preview.data_at_risk.iter().map(PreviewStake::line).collect();
+    if lost.is_empty() {
+        lost.push("none".to_owned());
+    }
+    let one = |text: &str| vec![text.to_owned()];
+    let facts = [
+        ("host", preview.hosts.iter().map(PreviewHost::line).collect()),
+        ("runs", preview.runs.clone()),
+        ("engine", preview.engines.clone()),
+        ("lacks", preview.unavailable.clone()),
+        ("absent", preview.absent.clone()),
+        ("changes", preview.changes.clone()),
+        ("target", one(&preview.targets.join(", "))),
+        ("trials", vec![trials(preview, order)]),
+        ("time", vec![time(preview)]),
+        ("writes", vec![writes(preview)]),
+        ("reads", vec![moved(preview.traffic[0])]),
+        ("root", one(if preview.needs_root { "yes" } else { "no" })),
+        ("data loss", lost),
+        ("detects", sights(&preview.power_analysis)),
+        ("gate", preview.gate.iter().cloned().collect()),
+        ("race", preview.race.iter().cloned().collect()),
+        ("more", one("--order: trials in order; --commands: fio commands; --json: all")),
+    ];
     let width = width.clamp(20, 80);
-    let mut lines = wrap(&format!("assay plan: {}", preview.title), "", 2, width);
-    lines.push(String::new());
-    let mut fact = |name: &str, value: &str| {
-        lines.extend(wrap(value, &format!("{name:8}  "), 10, width));
-    };
-    fact("trials", &trials(preview, order));
-    fact("time", &time(preview));
-    let on_each = match preview.hosts.len() {
-        0 => String::new(),
-        hosts => format!(", on each of the {hosts} hosts"),
-    };
-    fact("bytes", &format!("{}{on_each}", bytes(preview)));
-    for host in preview.hosts.iter().take(MOST_HOSTS) {
-        fact("host", &host.line());
+    let mut lines = head(preview, width);
+    for (name, mut texts) in facts {
+        // Of many programs one shows what the others do.
+        let is_many = name == "runs" && texts.len() > MOST_RUNS;
+        let most = if is_many { 1 } else { MOST_LISTED };
+        if texts.len() > most {
+            let more = format!("... and {} more (--json lists all)", texts.len() - most);
+            texts.truncate(most);
+            texts.push(more);
+        }
+        lines.extend(texts.iter().flat_map(|text| wrap(text, &format!("{name:9} "), 10, width)));
     }
-    if preview.hosts.len() > MOST_HOSTS {
-        let more = preview.hosts.len() - MOST_HOSTS;
-        fact("host", &format!("... and {more} more (--json lists all)"));
-    }
-    for program in &preview.runs {
-        fact("runs", program);
-    }
-    for engine in &preview.engines {
-        fact("engine", engine);
-    }
-    for change in &preview.changes {
-        fact("changes", change);
-    }
-    for stake in &preview.data_at_risk {
-        fact("loses", &stake.line());
-    }
-    for (names, text) in sights(&preview.power_analysis) {
-        fact("detects", &format!("{}: {text}", names.join(", ")));
-    }
-    if let Some(gate) = &preview.gate {
-        fact("gate", gate);
-    }
-    if let Some(race) = &preview.race {
-        fact("race", race);
-    }
-    for lack in &preview.unavailable {
-        fact("lacks", lack);
-    }
-    for absent in &preview.absent {
-        fact("absent", absent);
-    }
-    lines.push(String::new());
-    lines.extend(listed(preview, order, width));
     text_of(&lines)
 }
 
+fn head(preview: &Preview, width: usize) -> Vec<String> {
+    wrap(&format!("assay plan: {}", preview.title), "", 2, width)
+}
+
 /// What is seen of workloads, those together of which the same is told.
-fn sights(foresight: &[Foresight]) -> Vec<(Vec<&str>, &str)> {
-    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
-    for sight in foresight {
-        let text = sight.sight.as_str();
-        match told.iter_mut().find(|(_, known)| *known == text) {
-            Some((names, _)) => names.push(&sight.workload),
-            None => told.push((vec![&sight.workload], text)),
+fn sights(foresight: &[Foresight]) -> Vec<String> {
+    let mut told: Vec<(String, &str)> = Vec::new();
+    for Foresight { workload, sight, .. } in foresight {
+        match told.iter_mut().find(|(_, known)| known == sight) {
+            Some((names, _)) => names.extend([", ", workload]),
+            None => told.push((workload.clone(), sight)),
         }
     }
-    told
+    told.iter().map(|(names, sight)| format!("{names}: {sight}")).collect()
 }
 
 fn trials(preview: &Preview, order: Order) -> String {
@@ -581,40 +612,41 @@ fn trials(preview: &Preview, order: Order) -> String {
 }
 
 fn time(preview: &Preview) -> String {
-    let trials = show::duration(preview.trials_s * 1e9);
-    let trials = if preview.open_ended {
-        "the duration of the counted runs, known after the first run".to_owned()
-    } else if preview.may_end_early {
-        format!("at most {trials} (each trial ends after its last operation)")
-    } else if preview.race.is_some() {
-        format!("at most about {trials}")
-    } else {
-        format!("about {trials}")
+    let (trials, area) = (show::duration(preview.trials_s * 1e9), show::bytes(preview.area_bytes));
+    let ends = if preview.may_end_early { " (each ends after its last operation)" } else { "" };
+    let trials = match (preview.open_ended, preview.may_end_early || preview.race.is_some()) {
+        (true, _) => "the duration of the counted runs, known after the first run".to_owned(),
+        (_, true) => format!("at most {trials} of trials{ends}"),
+        (_, false) => format!("about {trials} of trials"),
     };
     if preview.area_bytes == 0 {
         return trials;
+    }
+    if preview.creations.is_empty() && !preview.open_ended {
+        let most = show::duration((preview.trials_s + preview.fill_s) * 1e9);
+        let fill = show::duration(preview.fill_s * 1e9);
+        return format!("at most {most}: {trials}, at most {fill} to write {area}");
     }
     let made = preview.creations.iter().map(|one| match one.times {
         1 => format!("to create 1 {} and ", one.what),
         count => format!("to create {count} {} and ", several(one.what)),
     });
-    let made: String = made.collect();
-    format!("{trials}, plus the time {made}to write {}", show::bytes(preview.area_bytes))
+    format!("{trials}, plus the time {}to write {area}", made.collect::<String>())
 }
 
-fn bytes(preview: &Preview) -> String {
-    let area = show::bytes(preview.area_bytes);
-    match (preview.area_bytes, preview.writing_s > 0.0) {
+fn writes(preview: &Preview) -> String {
+    let (area, trials) = (show::bytes(preview.area_bytes), moved(preview.traffic[1]));
+    let written = match (preview.area_bytes, preview.writing_s > 0.0) {
         (0, false) if preview.in_vm => "nothing; the VM's drives are in memory".to_owned(),
         (0, false) if !preview.runs.is_empty() => "as much as the commands write".to_owned(),
         (0, false) if swaps(preview) => "pages that do not fit in memory (swap file)".to_owned(),
-        (0, false) => "no writes".to_owned(),
-        (_, false) => format!("{area} of writes, then only reads"),
-        (0, true) => format!("writes for {}", show::duration(preview.writing_s * 1e9)),
-        (_, true) => format!(
-            "{area} of writes, then {} of writes at the target's full speed",
-            show::duration(preview.writing_s * 1e9)
-        ),
+        (0, _) => trials,
+        (_, false) => format!("{area} (test area)"),
+        (_, true) => format!("{area} (test area); trials: {trials}"),
+    };
+    match preview.hosts.len() {
+        0 => written,
+        hosts => format!("{written}, on each of the {hosts} hosts"),
     }
 }
 
@@ -625,35 +657,24 @@ fn swaps(preview: &Preview) -> bool {
     preview.trials.iter().filter_map(level).any(|own| own)
 }
 
-/// The trials, a line a replicate where replicates follow each other.
-fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
+/// The trials in order, a line a replicate where replicates follow each other.
+pub fn render_order(preview: &Preview, order: Order, width: usize) -> String {
+    let width = width.clamp(20, 80);
     let by_replicate = order.is_by_replicate();
     let passes = preview.screen.unwrap_or(0);
-    let mut lines = Vec::new();
-    let mut rest = preview.trials.as_slice();
-    let mut listed = 0;
-    while let Some(first) = rest.first() {
-        let own =
-            rest.iter().take_while(|trial| trial.replicate == first.replicate || !by_replicate);
-        let count = own.clone().count().max(1);
-        if listed + count > MOST_LISTED && listed > 0 {
-            lines.push(format!(
-                "... and {} more trials (--json lists all)",
-                preview.trials.len() - listed
-            ));
-            break;
-        }
-        let head = match (by_replicate, first.replicate) {
+    let mut lines = head(preview, width);
+    let same = |a: &PreviewTrial, b: &PreviewTrial| !by_replicate || a.replicate == b.replicate;
+    for own in preview.trials.chunk_by(same) {
+        let head = match (by_replicate, own[0].replicate) {
             (true, 0) => "warm-up:".to_owned(),
             (true, pass) if pass <= passes => format!("pass {pass} of the screen:"),
             (true, replicate) => format!("replicate {}:", replicate - passes),
             (false, _) => "in order:".to_owned(),
         };
-        let names: Vec<String> = own.take(count).map(name).collect();
+        let names: Vec<String> = own.iter().map(name).collect();
         lines.extend(wrap(&format!("{head} {}", names.join("; ")), "", 2, width));
-        (rest, listed) = (&rest[count..], listed + count);
     }
-    lines
+    text_of(&lines)
 }
 
 fn name(trial: &PreviewTrial) -> String {

@@ -40,10 +40,9 @@ pub enum Role {
 }
 
 impl Role {
-    /// How it is undone, in words.
     pub const fn undone(self) -> &'static str {
         match self {
-            Self::Setting => "Assay restores the original value",
+            Self::Setting => "Assay restores the value",
             Self::Layer => "Assay removes the layer; the device's data are lost",
             Self::Observed => "nothing to undo: you set it, and Assay records it",
         }
@@ -59,7 +58,6 @@ impl Role {
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub system: &'a dyn System,
-    /// What the target stands on.
     pub site: &'a Site,
 }
 
@@ -101,7 +99,6 @@ pub trait Factor: Sync {
     /// Levels as an example, as a study file writes them.
     fn example(&self) -> &'static str;
 
-    /// What kind of change it makes.
     fn role(&self) -> Role;
 
     /// Whether a level is one; else in one line what to write instead.
@@ -189,7 +186,6 @@ pub fn all() -> impl Iterator<Item = &'static dyn Factor> {
     made.chain(FACTORS).copied()
 }
 
-/// Levels of a factor's example, as text.
 pub fn example_levels(factor: &dyn Factor) -> Vec<String> {
     levels_of(factor.example())
 }

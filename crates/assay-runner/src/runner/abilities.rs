@@ -1,6 +1,7 @@
 //! What can be measured on this machine, and what is missing for the rest (`assay doctor`).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -11,7 +12,6 @@ use assay_machine::factors::layers::{self, LAYERS, Layer, Levels, Wish};
 use assay_machine::probes::{self, own_traffic, processors};
 use assay_system::system::{Caching, System, devices, identity, journal, place};
 
-/// One ability of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {
     pub name: String,
@@ -105,20 +105,27 @@ fn settings(system: &dyn System) -> Ability {
     }
 }
 
+/// Stands for the names of levels in a reason.
+const NAMES: &str = "\0";
+
 /// What can be made of a layer, where factors choose of it.
 fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     let name = layer.chooser()?.about().name;
-    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    // Levels that are missing for the same reason, which names the level first.
+    let (mut there, mut missing) = (Vec::new(), BTreeMap::<String, Vec<String>>::new());
     for level in layer.choices() {
         let mut levels = Levels::from([(name.to_owned(), level.clone())]);
         levels.extend(layer.ground());
         let Some(recipe) = layer.recipe(&Wish::of(&levels)) else { continue };
         match recipe.missing(system, &PLENTY) {
             None => there.push(level),
-            Some(reason) => missing.push(reason),
+            Some(reason) => {
+                missing.entry(reason.replacen(&level, NAMES, 1)).or_default().push(level);
+            }
         }
     }
-    let lacking = missing.join("; ");
+    let reasons = missing.iter().map(|(reason, levels)| reason.replace(NAMES, &levels.join(", ")));
+    let lacking = reasons.collect::<Vec<_>>().join("; ");
     let told = match (there.is_empty(), missing.is_empty()) {
         (true, _) => None,
         (false, true) => Some(there.join(", ")),

@@ -478,6 +478,8 @@ pub fn fill(
             target: site.target.clone(),
             done_bytes: area.length,
             of_bytes: asked,
+            remaining_ns: (spent() as f64 * (asked - area.length) as f64
+                / area.length.max(1) as f64) as u64,
         });
     }
     if let Some(file) = opened.file() {

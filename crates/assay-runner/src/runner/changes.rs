@@ -172,7 +172,10 @@ fn sentence(
 ) -> String {
     let view = View { system, site: &place.site };
     let (name, levels) = (&varied.name, varied.levels.join(", "));
-    let undone = factor.role().undone();
+    let undone = match factor.role() {
+        Role::Layer if demands.own_target().is_some() => "Assay deletes the device afterwards",
+        role => role.undone(),
+    };
     match factor.role() {
         Role::Layer if layers::of_factor(name).is_some_and(|layer| !layer.needs_device()) => {
             format!(
@@ -198,7 +201,7 @@ fn sentence(
                 Some(Ok(settings)) => {
                     let files = settings.iter().map(|setting| setting.path.display().to_string());
                     let files = files.collect::<Vec<_>>().join(", ");
-                    format!("{name}: {levels} (now {now}), in {files}; {undone}")
+                    format!("{name}: {levels} (now {now}); {undone} in {files}")
                 }
                 Some(Err(reason)) => format!("{name}: {reason}"),
                 None => format!("{name}: no level"),

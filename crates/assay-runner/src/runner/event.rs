@@ -33,14 +33,19 @@ pub enum Event {
         done_bytes: u64,
         /// Bytes asked for.
         of_bytes: u64,
+        /// Nanoseconds that the rest takes at the same rate.
+        remaining_ns: u64,
     },
     /// Something is made for the trials that follow.
     Making { what: String },
-    /// Another one has what the study touches, and it is waited for.
+    /// Another process uses a device, or builds a commit.
     Waiting {
-        /// Who has what, and for how long it is waited at most.
+        /// What Assay waits for, and how long at most.
         text: String,
+        waited_ns: u64,
     },
+    /// Nanoseconds that all trials take, by estimates: before the first fill.
+    Estimated { expected_ns: u64 },
     /// A target's pilot runs.
     Pilot { target: String },
     /// The plan is made.

@@ -15,8 +15,8 @@ use assay_system::system::{Hold, HoldError, beside, resolve};
 
 /// Time between two tries.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Time between two lines about waiting.
-const TOLD_EVERY: Duration = Duration::from_secs(30);
+/// Time between two events about waiting.
+const TOLD_EVERY_NS: u64 = 1_000_000_000;
 
 struct Wanted {
     name: String,
@@ -34,10 +34,11 @@ pub(super) fn take(
     places: &[Place],
     wait: Duration,
 ) -> Outcome<Vec<Hold>> {
-    let until_ns = context.system.monotonic_ns().saturating_add(wait.as_nanos() as u64);
-    let mut holds = Vec::new();
+    let began_ns = context.system.monotonic_ns();
+    let most_ns = wait.as_nanos() as u64;
+    let (mut holds, mut told_ns) = (Vec::new(), None);
     for wanted in wanted(demands, places) {
-        let hold = one(context, &wanted, until_ns)?;
+        let hold = one(context, &wanted, [began_ns, most_ns], &mut told_ns)?;
         if let Some(other) = hold.beside() {
             let text = format!(
                 "{} by another assay process{}, whose user cannot lock out root; both runs disturb each other",
@@ -90,9 +91,13 @@ fn drives(places: &[Place]) -> Vec<Wanted> {
     each.collect()
 }
 
-fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hold> {
+fn one(
+    context: &mut Context<'_>,
+    wanted: &Wanted,
+    [began_ns, most_ns]: [u64; 2],
+    told_ns: &mut Option<u64>,
+) -> Outcome<Hold> {
     let system = context.system;
-    let mut told_ns = None;
     loop {
         let (process, user) = match system.hold(&wanted.name) {
             Ok(hold) => return Ok(hold),
@@ -105,8 +110,8 @@ fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hol
             }
         };
         let busy = format!("{} by another assay process{}", wanted.what, holder(process, user));
-        let now_ns = system.monotonic_ns();
-        if now_ns >= until_ns {
+        let waited_ns = system.monotonic_ns().saturating_sub(began_ns);
+        if waited_ns >= most_ns {
             return Err(Failure::refused(format!(
                 "{busy}; wait until that process has finished, or use --wait 30m"
             )));
@@ -114,10 +119,11 @@ fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hol
         if context.is_stopped() {
             return Err(Failure::interrupted("interrupted while waiting; no trial was started"));
         }
-        if told_ns.is_none_or(|told| now_ns - told >= TOLD_EVERY.as_nanos() as u64) {
-            let left = show::duration((until_ns - now_ns) as f64);
-            (context.tell)(Event::Waiting { text: format!("{busy}; waiting for at most {left}") });
-            told_ns = Some(now_ns);
+        if told_ns.is_none_or(|told| waited_ns - told >= TOLD_EVERY_NS) {
+            let most = show::duration(most_ns as f64);
+            let text = format!("{} of at most {most}; {busy}", show::clock(waited_ns));
+            (context.tell)(Event::Waiting { text, waited_ns });
+            *told_ns = Some(waited_ns);
         }
         system.sleep(PAUSE);
     }
@@ -210,9 +216,9 @@ mod tests {
         let (taken, told) = held(&fake, Duration::from_secs(70), false);
         assert_eq!(taken.unwrap_err().kind.exit_code(), 3);
         assert!(fake.monotonic_ns() - began_ns >= 70_000_000_000);
-        assert_eq!(told.len(), 3);
-        let Event::Waiting { text } = &told[0] else { panic!("{told:?}") };
-        assert!(text.contains("4711") && text.ends_with("at most 70 s"), "{text}");
+        assert_eq!(told.len(), 70);
+        let Event::Waiting { text, .. } = &told[60] else { panic!("{told:?}") };
+        assert!(text.starts_with("1 min 0 s of at most 70 s; sda"), "{text}");
         let (taken, _) = held(&fake, Duration::from_secs(70), true);
         assert_eq!(taken.unwrap_err().kind.exit_code(), 130);
     }

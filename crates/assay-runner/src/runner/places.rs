@@ -11,11 +11,9 @@ use assay_system::system::{Consent, System, devices, identity, resolve};
 
 /// A target, resolved.
 pub struct Place {
-    /// What it stands on.
     pub site: Site,
     /// The law of the simulated engine, where that is the target.
     pub law: Option<assay_load::Law>,
-    /// Consent to overwrite it.
     pub consent: Option<Consent>,
     /// The devices beside the first, where it consists of several.
     pub others: Vec<Place>,
@@ -75,20 +73,12 @@ pub fn places_of(
         return places(system, targets, destroy);
     };
     let devices = places(system, paths, destroy)?;
-    for (at, device) in devices.iter().enumerate() {
-        let (name, site) = (&paths[at], &device.site);
+    for Place { site, .. } in &devices {
+        let name = &site.target;
         if site.kind != TargetKind::Device || site.counted.is_empty() {
             return Err(Failure::mistake(format!(
                 "{name:?} is not a block device; use block devices only"
             )));
-        }
-        if let Some(first) = devices[..at].iter().position(|own| own.site.device == site.device) {
-            let first = &paths[first];
-            return Err(Failure::mistake(if first == name {
-                format!("{name:?} is listed twice; list each device once")
-            } else {
-                format!("{first:?} and {name:?} are the same device; list each device once")
-            }));
         }
     }
     let size =
@@ -109,9 +99,9 @@ pub fn places_of(
 /// Resolves targets as the user wrote them; `destroy` holds what unlocks the
 /// devices that may be overwritten.
 pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Outcome<Vec<Place>> {
-    let mut places = Vec::new();
+    let mut places = Vec::<Place>::new();
     for target in targets {
-        places.push(match target.strip_prefix(simulated::PREFIX) {
+        let place = match target.strip_prefix(simulated::PREFIX) {
             Some(text) => Place {
                 site: Site::simulated(target),
                 law: Some(simulated::law(text)?),
@@ -119,7 +109,16 @@ pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Ou
                 others: Vec::new(),
             },
             None => real_place(system, target, destroy)?,
-        });
+        };
+        if let Some(first) = places.iter().find(|first| is_same(&first.site, &place.site)) {
+            let first = &first.site.target;
+            return Err(Failure::mistake(if first == target {
+                format!("{target:?} is listed twice; list each target once")
+            } else {
+                format!("{first:?} and {target:?} are the same target; list each target once")
+            }));
+        }
+        places.push(place);
     }
     let spare = destroy.len() > places.iter().filter(|place| place.consent.is_some()).count();
     if spare {
@@ -128,6 +127,15 @@ pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Ou
         ));
     }
     Ok(places)
+}
+
+/// Whether two targets are one, by whatever names.
+fn is_same(one: &Site, other: &Site) -> bool {
+    match (one.kind, other.kind) {
+        (TargetKind::Simulated, _) => false,
+        (TargetKind::Device, TargetKind::Device) => one.device == other.device,
+        _ => one.path == other.path,
+    }
 }
 
 fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<Place> {

@@ -10,7 +10,7 @@ use super::{changes, now, others, resolve, survey};
 use assay_base::failure::Outcome;
 use assay_study::plan;
 use assay_study::plan::allocation::{self, Quick};
-use assay_study::plan::design::{Demands, Ground};
+use assay_study::plan::design::{Demands, Design, Ground};
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, Survey};
 use assay_study::study::Study;
@@ -19,7 +19,6 @@ use assay_system::system::site::Site;
 
 /// What a study would do.
 pub struct Preview {
-    /// The study with its targets.
     pub study: Study,
     /// Its plan, made from estimates.
     pub plan: Plan,
@@ -109,6 +108,38 @@ fn shared(
     Ok(Preview { study, plan, ..seen })
 }
 
+/// A plan by estimates, and what each of its surveys is about.
+pub(super) fn of_places(
+    system: &dyn System,
+    mut study: Study,
+    design: &Design<'_>,
+    places: &[Place],
+    (quick, seed): (Option<Quick>, u64),
+) -> Outcome<Preview> {
+    let demands = design.demands;
+    let (mut surveys, mut sites) = (Vec::new(), Vec::new());
+    for place in places {
+        for base in &design.layout.bases {
+            let on_device = demands.made.on_device && !base.is_empty();
+            if on_device && demands.own_target().is_none() {
+                for device in place.devices() {
+                    extent(system, demands, &device.site, !place.others.is_empty())?;
+                }
+            }
+            let survey = survey::estimate(system, design, place)?;
+            let refused = changes::refused(system, design, place);
+            surveys.push(Survey { under: base.clone(), refused, ..survey });
+            sites.push(place.site.clone());
+        }
+    }
+    if let Some(quick) = quick {
+        study = allocation::settle(study, quick, &surveys);
+    }
+    let plan = plan::make(&study, surveys, seed);
+    anything(&plan)?;
+    Ok(Preview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
+}
+
 /// The plan by estimates, and its places.
 fn estimated(
     system: &dyn System,
@@ -127,26 +158,5 @@ fn estimated(
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     resolve::set_targets(&mut study, &places, seed);
     let design = resolve::design(&study, demands, &places);
-    let (mut surveys, mut sites) = (Vec::new(), Vec::new());
-    for place in &places {
-        for base in &design.layout.bases {
-            let on_device = demands.made.on_device && !base.is_empty();
-            if on_device && demands.own_target().is_none() {
-                for device in place.devices() {
-                    extent(system, demands, &device.site, !place.others.is_empty())?;
-                }
-            }
-            let survey = survey::estimate(system, &design, place)?;
-            let refused = changes::refused(system, &design, place);
-            surveys.push(Survey { under: base.clone(), refused, ..survey });
-            sites.push(place.site.clone());
-        }
-    }
-    if let Some(quick) = quick {
-        study = allocation::settle(study, quick, &surveys);
-    }
-    let plan = plan::make(&study, surveys, seed);
-    anything(&plan)?;
-    let (changes, lacks) = (Vec::new(), Vec::new());
-    Ok((Preview { study, plan, sites, changes, lacks }, places))
+    Ok((of_places(system, study, &design, &places, (quick, seed))?, places))
 }

@@ -44,7 +44,6 @@ pub struct Session<'a, 'f> {
     pub prepare: &'a Prepare,
     pub plan: &'a Plan,
     pub environment: &'a Environment,
-    /// What trials stand on.
     pub bed: TestBed<'a>,
     /// Looks at requests by class, where the study asks for it.
     pub probes: Probes,
@@ -72,7 +71,6 @@ pub struct Session<'a, 'f> {
     pub fleet: Option<RefCell<Fleet<'f>>>,
 }
 
-/// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// With the last trial of its plan.
@@ -228,7 +226,10 @@ impl Session<'_, '_> {
                     "another study runs on this machine (process {process}), and both studies disturb each other"
                 );
                 self.log("beside", &text);
-                (context.tell)(Event::Warning(text));
+                // The result names all of them.
+                if self.beside.len() == 1 {
+                    (context.tell)(Event::Warning(text));
+                }
             }
         }
     }
@@ -256,7 +257,7 @@ impl Session<'_, '_> {
             let (trials, expected_ns) = (wanted.len() - done, self.left_ns(left()));
             (context.tell)(Event::Repeating { trials, warm_ups, expected_ns });
         }
-        for (planned, repeated) in &wanted[done.min(wanted.len())..] {
+        for (index, (planned, repeated)) in wanted.iter().enumerate().skip(done) {
             if self.is_over() || self.plan.budget_ns.is_some_and(|most| self.elapsed_ns() > most) {
                 self.log(
                     "repeats",
@@ -264,6 +265,8 @@ impl Session<'_, '_> {
                 );
                 return None;
             }
+            let left = wanted[index..].iter().map(|(planned, _)| planned);
+            (context.tell)(self.starting(trials.len(), planned, self.left_ns(left)));
             if let Some(end) = self.step(planned, Some(*repeated), trials, context) {
                 return Some(end);
             }

@@ -13,7 +13,6 @@ use assay_study::study::Study;
 pub(super) struct Subject {
     pub study: Study,
     pub of_commands: bool,
-    /// As it was typed.
     pub word: String,
 }
 
@@ -40,7 +39,6 @@ struct Row {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Always,
-    /// In that of a study that it is for.
     WithStudy,
     Never,
 }
@@ -92,6 +90,15 @@ const ALL: Table = &[
         ],
     ),
     (
+        "Check",
+        &[
+            more("for", every),
+            more("capacity", every),
+            more("sustained", every),
+            more("mix", every),
+        ],
+    ),
+    (
         "Timed commands",
         &[
             first("command", commands),
@@ -112,6 +119,7 @@ const ALL: Table = &[
             more("exit-inconclusive", trials),
             more("junit", trials),
             first("commands", trials),
+            first("order", trials),
             first("watch", trials),
             first("json", every),
             more("markdown", every),
@@ -198,7 +206,6 @@ mod tests {
     use super::*;
     use assay_study::study::presets;
 
-    /// `run` and `plan` as they are parsed.
     fn commands() -> Vec<Command> {
         let mut whole = whole(PAGE_COLUMNS);
         whole.build();
@@ -209,7 +216,6 @@ mod tests {
         command.get_arguments().filter(|arg| !arg.is_positional())
     }
 
-    /// The options that the help of a study shows.
     fn of(name: &str) -> BTreeSet<String> {
         let study = presets::find(name).unwrap().unwrap();
         let subject = Subject { study, of_commands: false, word: name.to_owned() };

@@ -1,16 +1,19 @@
 //! `assay plan`: what `run` would do.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
+use super::check::CheckOptions;
 use super::fleet::FleetArguments;
 use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
 use super::{explain, output, reboots, vm};
 use crate::store;
-use assay_base::failure::Outcome;
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::Planned;
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
 use assay_runner::runner::{self, AllHosts};
-use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
@@ -33,7 +36,7 @@ const MOST_LOOKED_AT: usize = 20;
 Examples:
   assay plan depth.toml                   preview a study
   assay plan check /dev/sdX               show the contents and ID of a drive
-  assay plan filesystems --scratch            show creations and removals
+  assay plan filesystems --scratch        show creations and removals
   assay plan durability --set method=kill
                                           show which VMs to kill
   assay plan depth.toml --replicates 12   show the effect of more replicates
@@ -46,12 +49,17 @@ pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
     #[command(flatten)]
+    of_check: CheckOptions,
+    #[command(flatten)]
     of_reboots: RebootArguments,
     /// Print the equivalent fio commands
     ///
     /// Accepts a study, or the ID of a stored result as STUDY.
     #[arg(long)]
     commands: bool,
+    /// Print the order of trials
+    #[arg(long, conflicts_with_all = ["commands", "json"])]
+    order: bool,
     #[command(flatten)]
     of_fleet: Box<FleetArguments>,
     /// Print one JSON document
@@ -61,10 +69,22 @@ pub struct Arguments {
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     arguments.of_fleet.alone(&[(arguments.commands, "--commands")])?;
+    let check = arguments.of_check.typed();
+    if let Some(option) = check.first()
+        && !(arguments.of_study.is_of("check") && !arguments.commands)
+    {
+        return Err(Failure::mistake(format!(
+            "{option}: use it as in `assay plan check {option}`, without --commands"
+        )));
+    }
     if arguments.commands {
         return explain::of_plan(system, &arguments.of_study, arguments.json);
     }
-    let (study, targets) = arguments.of_study.study(system)?;
+    let (study, targets) = if check.is_empty() {
+        arguments.of_study.study(system)?
+    } else {
+        arguments.of_study.study_from(system, arguments.of_check.study(system)?)?
+    };
     if arguments.of_reboots.are_recorded(&study, arguments.of_study.has_targets())? {
         arguments.of_fleet.not_recorded()?;
         return match arguments.of_reboots.reboots {
@@ -95,8 +115,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return Ok(());
     }
     let runner::Preview { study, plan, sites, changes, lacks } = &seen.own;
-    let earlier = earlier(system, study, plan);
-    let foresight = analysis::foresee(plan, earlier.as_ref());
+    let [earlier, on_drives] = earlier(system, study, plan, sites);
+    let traffic = preview::traffic(plan, sites, earlier.as_ref().or(on_drives.as_ref()));
+    let foresight = analysis::foresee(plan, earlier.as_ref().map(store::findings_of).as_ref());
     let stakes = stakes(system, sites);
     let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
     let mut lacks = lacks.clone();
@@ -106,7 +127,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     let preview = preview::make(study, plan, (sites, changes, &lacks), stakes, foresight);
     let hosts = seen.hosts.iter().map(|own| PreviewHost::new(own.rank, &own.name, &own.surveys));
-    let preview = preview::Preview { by_pilot, ..preview }.of_hosts(hosts.collect());
+    let preview = preview::Preview { by_pilot, traffic, ..preview }.of_hosts(hosts.collect());
     show(system, arguments, &(preview, plan.design.order));
     Ok(())
 }
@@ -114,9 +135,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn show(system: &dyn System, arguments: &Arguments, (preview, order): &(Preview, Order)) {
     if arguments.json {
         output::json(preview);
-    } else {
-        output::text(&preview::render(preview, *order, output::columns(system)));
+        return;
     }
+    let render = if arguments.order { preview::render_order } else { preview::render };
+    output::text(&render(preview, *order, output::columns(system)));
 }
 
 /// What overwriting each device among the targets would cost.
@@ -136,26 +158,39 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
     devices.into_iter().map(told).collect()
 }
 
-/// The newest finished result of the same study at the same place; another one's spread would
-/// promise too much or too little.
-fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> {
-    let kept = store::kept(system).ok()?;
-    let stored: Vec<_> = kept
+/// The newest result on the same targets of the same study, whatever the times of its trials, and else of any study.
+fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [Option<Stored>; 2] {
+    let places = |sites: &[Site]| -> Vec<PathBuf> {
+        let there = sites.iter().map(|site| site.path.clone());
+        there.filter(|path| !path.as_os_str().is_empty()).collect()
+    };
+    let drives = |sites: &[Site]| -> Vec<String> {
+        sites.iter().flat_map(|site| &site.drives).map(|drive| drive.id.clone()).collect()
+    };
+    // A pilot chooses the time of trials; their work stays.
+    let work = |plan: &Plan| -> Vec<(String, Planned)> {
+        plan.workloads.iter().map(|own| (own.name.clone(), own.work.clone())).collect()
+    };
+    let Ok(kept) = store::kept(system) else { return [None, None] };
+    let stored = kept
         .iter()
         .filter(|directory| !foreign::is_one(system, directory))
         .take(MOST_LOOKED_AT)
         .filter_map(|directory| bundle::read(system, directory).ok())
-        .filter(|stored| !stored.trials.is_empty())
-        .collect();
-    let targets = |plan: &Plan| -> Vec<String> {
-        plan.surveys.iter().map(|survey| survey.target.clone()).collect()
-    };
-    let same = |stored: &&Stored| {
-        stored.study.title == study.title
-            && stored.study.workload == study.workload
-            && targets(&stored.plan) == targets(plan)
-    };
-    stored.iter().find(same).map(store::findings_of)
+        .filter(|stored| !stored.trials.is_empty());
+    let mut on_drives = None;
+    for stored in stored {
+        let own = &stored.environment.sites;
+        if stored.study.title == study.title
+            && work(&stored.plan) == work(plan)
+            && places(own) == places(sites)
+        {
+            return [Some(stored), None];
+        }
+        let is_there = !drives(sites).is_empty() && drives(own) == drives(sites);
+        on_drives = on_drives.or(Some(stored).filter(|_| is_there));
+    }
+    [None, on_drives]
 }
 
 #[cfg(test)]

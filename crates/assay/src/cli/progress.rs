@@ -2,58 +2,95 @@
 //! otherwise. Drawn between trials only, so that nothing runs beside a measurement.
 
 use std::io::IsTerminal;
+use std::mem;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
+use crate::watch::Strip;
 use assay_base::outside;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 use assay_runner::runner::Event;
-use assay_study::results::plan::Turn;
+use assay_runner::runner::trial::OUT_OF_TIME;
+
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+const MINUTE_NS: u64 = 60_000_000_000;
 
 /// Shows events.
 pub struct Progress {
     quiet: bool,
     bar: Option<ProgressBar>,
+    course: Course,
     filling: Option<String>,
+    /// Minutes of waiting at the last plain line.
+    waited_min: Option<u64>,
+    /// Whether the user knows that trials are left out.
+    out_of_time: bool,
+}
+
+/// Position in the whole run, and the time left.
+#[derive(Default)]
+struct Course {
+    strip: Strip,
+    /// Nanoseconds from the first fill to the end.
+    total_ns: u64,
+    /// Step that the bar shows: it never goes back.
+    step: u64,
+}
+
+impl Course {
+    /// Takes in an event at a time since the first fill; what happens now, behind the time left.
+    fn take(&mut self, event: &Event, elapsed_ns: u64) -> String {
+        self.strip.take(event);
+        if let Some(left_s) = self.strip.left_s.take() {
+            self.total_ns = elapsed_ns.saturating_add(left_s.saturating_mul(1_000_000_000));
+        }
+        // The last step is for the end.
+        let done = u128::from(elapsed_ns) * u128::from(STEPS);
+        let now = done.checked_div(u128::from(self.total_ns)).unwrap_or(0);
+        self.step = u64::try_from(now).unwrap_or(STEPS).clamp(self.step, STEPS - 1);
+        let now = &self.strip.now;
+        match self.total_ns.saturating_sub(elapsed_ns) {
+            0 => now.clone(),
+            left_ns => format!("{} left, {now}", show::clock(left_ns)),
+        }
+    }
 }
 
 impl Progress {
     /// Progress on a terminal, plain lines elsewhere, nothing when quiet.
     pub fn new(quiet: bool) -> Self {
         let terminal = !quiet && std::io::stderr().is_terminal();
-        Self { quiet, bar: terminal.then(bar), filling: None }
+        let bar = terminal.then(bar);
+        let course = Course { strip: Strip::own(""), ..Course::default() };
+        Self { quiet, bar, course, filling: None, waited_min: None, out_of_time: false }
     }
 
     pub fn show(&mut self, event: &Event) {
         match event {
             Event::Warning(text) => self.warn(text),
             _ if self.quiet => {}
-            Event::Filling { target, done_bytes, of_bytes } => {
-                self.filling(target, *done_bytes, *of_bytes);
-            }
-            Event::Making { what } => self.note(&format!("preparing {what}")),
-            Event::Waiting { text } => self.waits(&format!("waiting: {text}")),
-            Event::Pilot { target } => self.note(&format!("{target}: pilot trial")),
-            Event::Planned { trials, warm_ups, done: 0, expected_ns } => {
-                self.planned(&of_them(*warm_ups), *trials, *expected_ns);
-            }
-            Event::Planned { trials, done, expected_ns, .. } => {
-                self.planned(&format!(" of {trials} left"), *trials - *done, *expected_ns);
-            }
             Event::Foreseen { text } => self.warn(text),
-            Event::Repeating { trials, warm_ups, expected_ns } => {
-                self.planned(&again(*warm_ups), *trials, *expected_ns);
+            Event::TrialEnded { result: Err(reason), .. } if reason == OUT_OF_TIME => {
+                if !mem::replace(&mut self.out_of_time, true) {
+                    self.warn("the time budget ended; the remaining trials do not run");
+                }
             }
-            Event::Racing { text, trials, done, expected_ns, most_ns } => {
-                self.racing(text, [*trials, *done], [*expected_ns, *most_ns]);
+            Event::TrialEnded { index, result: Err(reason) } => {
+                self.warn(&format!("trial {index} failed: {reason}"));
             }
-            Event::TrialStarted { index, workload, target, turn, remaining_ns } => {
-                self.started(*index, workload, target, *turn, *remaining_ns);
+            Event::Racing { text, trials, expected_ns, most_ns, .. } => {
+                let [expected, most] = [*expected_ns, *most_ns].map(show::clock);
+                self.warn(&format!(
+                    "{text}; trials: {trials}, about {expected}, at most {most} in total"
+                ));
             }
-            Event::TrialEnded { index, result } => self.ended(*index, result),
+            _ if self.bar.is_none() => self.print(event),
+            _ => {}
         }
+        self.draw(event);
     }
 
     /// Takes the bar away.
@@ -70,101 +107,52 @@ impl Progress {
         }
     }
 
-    /// It may take long: also who has no bar hears of it.
-    fn waits(&self, text: &str) {
-        match &self.bar {
-            Some(_) => self.note(text),
-            None => output::message(text),
+    fn draw(&mut self, event: &Event) {
+        let Some(bar) = &self.bar else { return };
+        if matches!(event, Event::Estimated { .. }) {
+            // Waiting and building are over.
+            bar.reset_elapsed();
         }
+        let elapsed_ns = u64::try_from(bar.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let line = self.course.take(event, elapsed_ns);
+        bar.set_position(self.course.step);
+        bar.set_message(outside::page(&line).into_owned());
+        bar.tick();
     }
 
-    fn note(&self, text: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(outside::page(text).into_owned());
-            bar.tick();
-        }
-    }
-
-    fn filling(&mut self, target: &str, done: u64, of: u64) {
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(of);
-                bar.set_position(done);
-                self.note(&format!(
-                    "{target}: writing the test area, {} of {}",
-                    Bytes(done >> 20 << 20),
-                    Bytes(of)
-                ));
+    fn print(&mut self, event: &Event) {
+        match event {
+            Event::Filling { target, of_bytes, .. } if self.filling.as_ref() != Some(target) => {
+                self.filling = Some(target.clone());
+                let of = Bytes(*of_bytes);
+                output::message(&format!("{target}: writing a test area of {of}"));
             }
-            None if self.filling.as_deref() != Some(target) => {
-                output::message(&format!("{target}: writing a test area of {}", Bytes(of)));
-                self.filling = Some(target.to_owned());
+            Event::Waiting { text, waited_ns } => {
+                let minute = Some(waited_ns / MINUTE_NS);
+                if *waited_ns == 0 || self.waited_min != minute {
+                    output::message(&format!("waiting: {text}"));
+                }
+                self.waited_min = minute;
             }
-            None => {}
+            Event::Planned { trials, warm_ups, done, expected_ns } => {
+                let done = if *done > 0 { format!(", done: {done}") } else { String::new() };
+                let left = show::clock(*expected_ns);
+                let text = format!("trials: {trials} (warm-ups: {warm_ups}){done}, about {left}");
+                output::message(&text);
+            }
+            Event::Repeating { trials, warm_ups, expected_ns } => {
+                let left = show::clock(*expected_ns);
+                let text = format!("disturbed trials to repeat: {trials} (warm-ups: {warm_ups})");
+                output::message(&format!("{text}, about {left}"));
+            }
+            _ => {}
         }
     }
-
-    fn planned(&self, why: &str, trials: usize, expected_ns: u64) {
-        let Some(bar) = &self.bar else {
-            let several = if trials == 1 { "" } else { "s" };
-            let expected = time(expected_ns);
-            output::message(&format!("{trials} trial{several}{why}, about {expected}"));
-            return;
-        };
-        bar.set_length(trials as u64);
-        bar.set_position(0);
-    }
-
-    fn racing(&self, text: &str, [trials, done]: [usize; 2], [expected_ns, most_ns]: [u64; 2]) {
-        let [expected, most] = [expected_ns, most_ns].map(time);
-        let several = if trials == 1 { "" } else { "s" };
-        self.warn(&format!(
-            "{text}: {trials} trial{several}, about {expected}, at most {most} in total"
-        ));
-        if let Some(bar) = &self.bar {
-            bar.set_length((done + trials) as u64);
-            bar.set_position(done as u64);
-        }
-    }
-
-    fn started(&self, index: usize, workload: &str, target: &str, turn: Turn, remaining_ns: u64) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(index as u64);
-            self.note(&format!("{target}: {workload}, {turn}, {} left", time(remaining_ns)));
-        }
-    }
-
-    fn ended(&self, index: usize, result: &Result<u64, String>) {
-        if let Err(reason) = result {
-            self.warn(&format!("trial {index} failed: {reason}"));
-        }
-    }
-}
-
-/// How many of the trials do not count, which results leave out of their number.
-fn of_them(warm_ups: usize) -> String {
-    match warm_ups {
-        0 => String::new(),
-        1 => ", 1 of them a warm-up".to_owned(),
-        _ => format!(", {warm_ups} of them warm-ups"),
-    }
-}
-
-/// Why trials run that no plan had, with those of them that do not count.
-fn again(warm_ups: usize) -> String {
-    let comma = if warm_ups == 0 { "" } else { "," };
-    format!("{}{comma} repeated because of disturbances", of_them(warm_ups))
-}
-
-/// Whole seconds below two minutes, larger units above.
-fn time(ns: u64) -> String {
-    let seconds = ns.div_ceil(1_000_000_000);
-    if seconds < 120 { format!("{seconds} s") } else { show::duration(ns as f64) }
 }
 
 fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{bar:20} {wide_msg}") {
+    let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:8} {wide_msg}") {
         bar.set_style(style);
     }
     bar
@@ -172,17 +160,52 @@ fn bar() -> ProgressBar {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn warm_ups_are_told_where_there_are_any() {
-        let told = [0, 1, 30].map(of_them);
-        assert_eq!(told, ["", ", 1 of them a warm-up", ", 30 of them warm-ups"]);
+    use super::*;
+    use assay_study::results::plan::Turn;
+
+    fn started(index: usize, remaining_ns: u64) -> Event {
+        let (workload, target) = ("read".to_owned(), ".".to_owned());
+        let turn = Turn { replicate: 1, lead_in: false };
+        Event::TrialStarted { index, workload, target, turn, remaining_ns }
+    }
+
+    proptest! {
+        #[test]
+        fn bar_never_goes_back_and_ends_at_the_end(
+            moments in proptest::collection::vec((0_u8..5, 0..1_u64 << 40, 0..1_u64 << 40), 1..40),
+        ) {
+            let (mut course, mut elapsed_ns, mut before) = (Course::default(), 0_u64, 0);
+            for (index, (kind, later_ns, ns)) in moments.into_iter().enumerate() {
+                elapsed_ns += later_ns;
+                let event = match kind {
+                    0 => Event::Estimated { expected_ns: ns },
+                    1 => Event::Filling {
+                        target: ".".to_owned(), done_bytes: 0, of_bytes: 1, remaining_ns: ns,
+                    },
+                    2 => Event::Planned { trials: 9, warm_ups: 1, done: 0, expected_ns: ns },
+                    3 => Event::Repeating { trials: 2, warm_ups: 1, expected_ns: ns },
+                    _ => started(index, ns),
+                };
+                let _ = course.take(&event, elapsed_ns);
+                let step = course.step;
+                prop_assert!(step >= before && step < STEPS, "{before} to {step}");
+                before = step;
+            }
+        }
     }
 
     #[test]
-    fn what_runs_again_tells_its_warm_ups_apart_from_what_a_result_counts() {
-        assert_eq!(again(4), ", 4 of them warm-ups, repeated because of disturbances");
-        assert_eq!(again(0), " repeated because of disturbances");
+    fn line_names_the_time_left_and_the_trial() {
+        let mut course = Course::default();
+        let planned = Event::Planned { trials: 40, warm_ups: 1, done: 0, expected_ns: 9 };
+        let _ = course.take(&planned, 0);
+        let line = course.take(&started(11, 80_000_000_000), 20_000_000_000);
+        assert_eq!(line, "1 min 20 s left, read, trial 12 of 40");
+        assert_eq!(course.step, STEPS / 5);
+        let _ = course.take(&Event::TrialEnded { index: 11, result: Ok(1) }, 0);
+        let _ = course.take(&Event::Repeating { trials: 2, warm_ups: 0, expected_ns: 1 }, 0);
+        assert!(course.take(&started(12, 1), 0).ends_with("read, trial 13 of 14"));
     }
 }

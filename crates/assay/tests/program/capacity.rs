@@ -55,7 +55,7 @@ fn plan_says_how_long_fast_and_full_take() {
         home.run(&["plan", "capacity", "simulated:fixed,mean=1ms,announced_size=1TB"]);
     let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(code, 0, "{text}");
-    assert!(text.contains("quick: about") && text.contains("full: about"), "{text}");
+    assert!(text.contains("fast: about") && text.contains("full: about"), "{text}");
     assert!(text.contains("time about 2.89 min"), "{text}");
 }
 

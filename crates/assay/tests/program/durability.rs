@@ -125,7 +125,7 @@ fn the_page_has_the_verdict_and_the_figure_of_cuts() {
 #[test]
 fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothing() {
     let home = home("durability-plan");
-    let plan = home.text(&["plan", "durability", "/dev/shm"]);
+    let plan = home.text(&["plan", "durability", "/dev/shm", "--json"]);
     let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plan.contains("0.3% with 1,000") && plan.contains("4.88%"), "{plan}");
     let file = home.file("study.toml", study("crash_points = 30"));

@@ -60,7 +60,7 @@ fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
         assert_eq!(facts["io"]["rate_limited"], true);
     }
     let id = found["study"]["id"].as_str().unwrap();
-    let page = home.text(&["show", id]);
+    let page = home.text(&["show", "--full", id]);
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in
         ["response p50", "service p99", "the intended start", "operations scheduled: all issued"]

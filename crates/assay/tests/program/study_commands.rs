@@ -33,7 +33,6 @@ fn primary(findings: &Value) -> Vec<&Value> {
     all.iter().filter(|one| one["primary"] == true).collect()
 }
 
-/// A document without what tells one run from another.
 fn without_identity(mut findings: Value) -> Value {
     findings["study"]["id"] = Value::Null;
     findings["study"]["started"] = Value::Null;
@@ -84,12 +83,13 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
         "36: 5 configurations, 6 replicates, 6 warm-ups",
         "detects",
         "detectable difference",
-        "80% power",
-        "(control)",
+        "95% confidence, 80% power",
+        "reads at most",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(text.contains("no earlier result"), "{text}");
+    assert!(text.contains("no earlier result") && !text.contains("(control)"), "{text}");
+    assert!(home.text(&["plan", &file, DRIVE, "--order"]).contains("(control)"));
     assert!(!home.assay.home().join("results").exists());
     home.text(&["run", &file, DRIVE]);
     let preview = home.json(&["plan", &file, DRIVE, "--replicates", "12", "--json"]);

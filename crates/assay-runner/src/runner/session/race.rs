@@ -12,7 +12,6 @@ use assay_study::results::record::Trial;
 use assay_system::system::site::TargetKind;
 
 impl Session<'_, '_> {
-    /// Runs a race to its end.
     pub(super) fn race(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
         let mut runs: Vec<Run> = trials.iter().map(|trial| self.heard(trial)).collect();
         let mut again = !trials.is_empty();
@@ -68,7 +67,6 @@ impl Session<'_, '_> {
         None
     }
 
-    /// What a race knows of a trial.
     fn heard(&self, trial: &Trial) -> Run {
         let log = self.log_of.and_then(|log| log(self.plan, self.environment, trial));
         Run::of(&trial.record, log)
@@ -107,7 +105,6 @@ impl Session<'_, '_> {
         self.run_once_more(&before, context);
     }
 
-    /// Why a race is over.
     fn over_words(&self, over: Over, at: &Race) -> String {
         let after = at.standing.replicates;
         match over {

@@ -1,0 +1,141 @@
+//! Bytes that the trials of a plan read and write.
+
+use assay_base::quantity::units::show;
+use assay_kinds::work::{Claims, Count, io};
+use assay_study::results::bundle::Stored;
+use assay_study::results::plan::{Plan, PlannedWorkload};
+use assay_study::results::record::Trial;
+use assay_system::system::site::{Drive, Site};
+
+use super::time_ns;
+
+/// Bytes in one direction: a range from an earlier result, or an upper limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// Seconds of trials that move any.
+    pub seconds: f64,
+    pub least: f64,
+    pub most: f64,
+    /// Where the rates are from.
+    pub source: RateSource,
+}
+
+/// Where the rates of an estimate are from; the weakest source last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RateSource {
+    /// The last result of the same study.
+    #[default]
+    Study,
+    /// The last result on the same drives, of any study.
+    Drives,
+    /// The number or rate of operations, or the link.
+    Limit,
+    /// Neither a result nor a link: what drives of this kind reach.
+    Kind,
+}
+
+/// Bytes per second that drives of unknown link reach, by kind.
+const HARD_DISK: (f64, f64) = (50e6, 300e6);
+const MEMORY_CARD: (f64, f64) = (10e6, 300e6);
+const OTHER_DRIVE: (f64, f64) = (100e6, 2e9);
+
+/// An assumed range of rates.
+fn assumed(site: Option<&Site>) -> (f64, f64) {
+    let drives = site.map_or(&[][..], |site| &site.drives);
+    let is_bus = |own: &Drive| own.bus.value().is_some_and(|bus| bus == "mmc");
+    match drives {
+        // Virtual drives and USB sticks often claim to be rotational, but have no speed of rotation.
+        [one] if one.rpm.value().is_some() => HARD_DISK,
+        [one] if is_bus(one) => MEMORY_CARD,
+        _ => OTHER_DRIVE,
+    }
+}
+
+/// What the trials of a plan read and write: at the rates of an earlier result of the same study or of another one on
+/// the same drives, or else at most, or else at assumed rates.
+pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved; 2] {
+    type Direction = (fn(&PlannedWorkload) -> bool, fn(Claims) -> Count);
+    let directions: [Direction; 2] = [
+        (PlannedWorkload::reads, |claims| claims.read),
+        (PlannedWorkload::writes, |claims| claims.write),
+    ];
+    let ran = earlier.map_or(&[][..], |stored| &stored.trials);
+    directions.map(|(does, count)| {
+        let rate = |own: &Trial| {
+            let measured = own.record.measured.as_ref()?;
+            let rate = count(own.record.claims()).bytes as f64 * 1e9 / measured.elapsed_ns as f64;
+            let name = &earlier?.plan.workloads.get(own.record.workload)?.name;
+            Some((name.as_str(), rate)).filter(|_| rate > 0.0 && rate.is_finite())
+        };
+        let rates: Vec<(&str, f64)> = ran.iter().filter_map(rate).collect();
+        let mut all = Moved::default();
+        for trial in &plan.trials {
+            let (workload, seconds) = (plan.work_of(trial), time_ns(plan, trial) as f64 / 1e9);
+            if !does(&workload) {
+                continue;
+            }
+            let site = sites.get(workload.target);
+            let limit = most_bytes(&workload, site, seconds);
+            let range = |is_own: &dyn Fn(&str) -> bool| {
+                let own = || rates.iter().filter(|own| is_own(own.0)).map(|own| own.1 * seconds);
+                Some((own().reduce(f64::min)?, own().reduce(f64::max)?))
+            };
+            let same = range(&|name| name == workload.name);
+            let (source, (least, most)) = match (same, range(&|_| true)) {
+                (Some(same), _) => (RateSource::Study, same),
+                (None, Some((least, most))) => {
+                    (RateSource::Drives, (least.min(limit), most.min(limit)))
+                }
+                _ if limit.is_finite() => (RateSource::Limit, (0.0, limit)),
+                _ => {
+                    let (least, most) = assumed(site);
+                    (RateSource::Kind, (least * seconds, most * seconds))
+                }
+            };
+            all.source = all.source.max(source);
+            all.seconds += seconds;
+            all.least += least;
+            all.most += most;
+        }
+        all
+    })
+}
+
+/// The smallest limit of what a trial moves: its operations, its rate, or the link of its drives.
+fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> f64 {
+    let drives = site.map_or(&[][..], |site| &site.drives);
+    let ceiling = |own: &Drive| own.link.value().map(|link| link.ceiling_bytes_per_s * seconds);
+    let by_link: Option<f64> = drives.iter().map(ceiling).sum();
+    let by_link = by_link.filter(|bytes| *bytes > 0.0).unwrap_or(f64::INFINITY);
+    let own = io::Planned::of(&workload.work).filter(|_| workload.background.is_none());
+    own.map_or(by_link, |own| {
+        let by_rate = own.arrival_rate.map(|rate| rate.per_s() as f64 * seconds);
+        let by_count = workload.work.operations().map(|count| count as f64);
+        let requests = by_rate.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
+        by_link.min(requests * own.block_size.largest().0 as f64)
+    })
+}
+
+/// What trials move in one direction.
+pub(super) fn moved(Moved { seconds, least, most, source }: Moved) -> String {
+    let bytes = |bytes: f64| show::bytes(bytes as u64);
+    let (from, to, time) = (bytes(least), bytes(most), show::duration(seconds * 1e9));
+    if seconds <= 0.0 {
+        return "none".to_owned();
+    }
+    let rate = |bytes: f64| show::mb_per_s(bytes / seconds);
+    match source {
+        RateSource::Study => format!("about {from} to {to}, as in the last result"),
+        RateSource::Drives => {
+            format!(
+                "at most {time}: about {from} to {to}, at the rates of the last result on this drive"
+            )
+        }
+        RateSource::Limit => format!("at most {to}"),
+        RateSource::Kind => format!(
+            "at most {time}: about {from} to {to} (assumed {} to {} MB/s)",
+            rate(least),
+            rate(most)
+        ),
+    }
+}
