@@ -27,7 +27,6 @@ use values::{amount, duration, number, percent, plain_name, quoted};
 /// What a job file comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translated {
-    /// The study file.
     pub study: String,
     /// What is done otherwise than fio would, one sentence each.
     pub remarks: Vec<String>,
@@ -42,12 +41,10 @@ pub struct Way<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// One setting with its line.
 #[derive(Clone, Debug)]
 struct Setting {
     value: String,
     line: usize,
-    /// The key as it is written there.
     written: String,
     /// Why its value is not known; the job is left out then.
     unknown: Option<String>,
@@ -89,7 +86,6 @@ struct Work {
     engine: &'static str,
     /// What is polled for, where anything is.
     poll: Option<&'static str>,
-    /// How writes are synced.
     sync: WriteSync,
     /// What is written, where some of it compresses.
     content: Option<String>,

@@ -24,6 +24,9 @@ const NARROW: usize = 30;
 pub(super) const CODES: &str = "Exit codes: 0 success; 1 regression, failed bound or corrupt data; 2 usage error; 3 not possible \
                                 on this machine; 4 settings not restored; 5 inconclusive or trials lost; 130 interrupted.";
 
+/// Where to read more.
+const GUIDE: &str = concat!("Guide: docs/SUMMARY.md in ", env!("CARGO_PKG_REPOSITORY"));
+
 /// The page in this width, of the commands that this build has.
 pub(super) fn page(definition: &Command, width: usize) -> String {
     let about = definition.get_about().map(ToString::to_string).unwrap_or_default();
@@ -43,7 +46,20 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
     lines.push(String::new());
     lines.extend(wrapped("Other: ", &OTHER.join(", "), 2, width));
     lines.extend(wrapped("", CODES, 0, width));
+    lines.extend(wrapped("", GUIDE, 0, width));
     lines.join("\n") + "\n"
+}
+
+/// A message in lines of a width, in which no command in backquotes is broken.
+pub(super) fn in_lines(text: &str, width: usize) -> String {
+    const UNBROKEN: &str = "\u{a0}";
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(at, part)| match at % 2 {
+        0 => part.to_owned(),
+        _ => part.replace(' ', UNBROKEN),
+    });
+    let whole = parts.collect::<Vec<_>>().join("`");
+    wrapped("", &whole, 0, width).join("\n").replace(UNBROKEN, " ")
 }
 
 /// Words in lines of a width: the first after `first`, the others after as many columns as `indent`.

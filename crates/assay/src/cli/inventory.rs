@@ -17,14 +17,11 @@ const MADE: [&str; 8] = ["loop", "zram", "device-mapper", "md", "bcache", "nbd",
 /// A drive with what it says of its health.
 #[derive(Debug, Serialize)]
 pub struct Asked {
-    /// What the kernel tells of it.
     #[serde(flatten)]
     pub drive: Drive,
-    /// What it says itself.
     pub health: Presence<Health>,
 }
 
-/// All of it.
 #[derive(Debug, Serialize)]
 pub struct Inventory {
     graphics: Vec<Graphics>,

@@ -2,93 +2,31 @@
 //! of the command that was asked for.
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use assay_study::study::fields;
+use assay_base::catalogue;
+use assay_kinds::work::KINDS;
+use assay_study::study::{fields, fio_job, presets};
+use assay_system::system::quoted;
 
-/// What people type for our commands.
-const COMMANDS: &[(&str, &str)] = &[
-    ("bench", "check"),
-    ("benchmark", "check"),
-    ("cleanup", "restore"),
-    ("continue", "resume"),
-    ("delete", "remove"),
-    ("diff", "compare"),
-    ("history", "list results"),
-    ("html", "report"),
-    ("info", "doctor"),
-    ("iostat", "watch"),
-    ("load", "import"),
-    ("ls", "list"),
-    ("measure", "check"),
-    ("monitor", "watch"),
-    ("presets", "list presets"),
-    ("preview", "plan"),
-    ("recommend", "advise"),
-    ("recover", "restore"),
-    ("results", "list results"),
-    ("revert", "advise undo"),
-    ("rm", "remove"),
-    ("save", "export"),
-    ("serve", "report --all"),
-    ("share", "export"),
-    ("speed", "check"),
-    ("start", "run"),
-    ("studies", "list presets"),
-    ("test", "check"),
-    ("title", "note"),
-    ("web", "report --all"),
-];
-
-/// What people type for our options, and what those are called here: the first that the command has.
-const OPTIONS: &[(&str, &[&str])] = &[
-    ("--area", &["--set area.size=SIZE"]),
-    ("--bs", &["--set block_size=LEVEL"]),
-    ("--duration", &["--budget"]),
-    ("--every", &["--interval"]),
-    ("--export-json", &["--json"]),
-    ("--export-markdown", &["--markdown", "--format"]),
-    ("--fast", &["--quick"]),
-    ("--for", &["--duration"]),
-    ("--iodepth", &["--set queue_depth=LEVEL"]),
-    ("--max-runs", &["--replicates"]),
-    ("--min-runs", &["--replicates"]),
-    ("--no-shell", &["--set shell=false"]),
-    ("--parameter-scan", &["--parameter-list NAME VALUE,VALUE"]),
-    ("--port", &["--listen ADDRESS:PORT"]),
-    ("--reference", &["--baseline"]),
-    ("--repeat", &["--replicates"]),
-    ("--runs", &["--replicates"]),
-    ("--runtime", &["--set runtime=TIME", "--budget", "--duration"]),
-    ("--size", &["--set area.size=SIZE", "--area"]),
-    ("--threads", &["--set threads=LEVEL"]),
-    ("--time", &["--set runtime=TIME", "--budget", "--duration"]),
-    ("-N", &["--set shell=false"]),
-    ("-i", &["--set ignore_failure=true"]),
-    ("-p", &["--prepare"]),
-    ("-r", &["--replicates"]),
-];
-
-/// Why what other tools need to be told is left out here.
-const NOTHING_IS_FORCED: &str = "Assay has no force option; name what to overwrite or change.";
-const RUN_ONCE_BEFORE: &str =
-    "Assay already runs each command once as a warm-up; remove the option.";
-const NOTHING_IS_ASKED: &str = "this command does not prompt; remove the option.";
-
-/// What other tools need to be told and this one does by itself; some of it only beside an option of ours.
-const NEEDLESS: &[(&str, Option<&str>, &str)] = &[
-    ("--force", None, NOTHING_IS_FORCED),
-    ("--warmup", Some("--command"), RUN_ONCE_BEFORE),
-    ("--yes", None, NOTHING_IS_ASKED),
-    ("-w", Some("--command"), RUN_ONCE_BEFORE),
-];
+/// What people type for our commands and options. After each tab stands an answer: our option, our command, or a
+/// sentence, which may be for commands that have an option.
+const WORDS: &str = include_str!("meant.tsv");
 
 /// Options by which a user takes the loss of data or a change of the machine upon himself: he knows them, or
 /// reads of them in the help, and no hint puts them into his hands.
 pub(super) const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
 
-/// Whether a line of the parser's advises one of them.
-pub(super) fn is_harmful_tip(line: &str) -> bool {
-    line.starts_with("tip:") && CONSENTS.iter().any(|option| line.contains(option))
+/// The answers to a word of another tool.
+fn answers(wrong: &str) -> impl Iterator<Item = &'static str> {
+    let is_of = |row: &&str| {
+        row.split('\t').next().is_some_and(|own| own.split(' ').any(|own| own == wrong))
+    };
+    WORDS.lines().find(is_of).into_iter().flat_map(|row| row.split('\t').skip(1))
+}
+
+pub(super) fn first_answer(wrong: &str) -> Option<String> {
+    answers(wrong).next().map(str::to_owned)
 }
 
 /// Whether a command has an option, by the name that is typed; what may follow it does not matter.
@@ -108,29 +46,127 @@ fn takes_keys(command: &clap::Command) -> bool {
 /// The option that sets the key that a word is called like: `--runs-per-trial` is `--set runs_per_trial=VALUE`.
 fn key(wrong: &str, command: &clap::Command) -> Option<String> {
     let name = wrong.strip_prefix("--").filter(|_| takes_keys(command))?.replace('-', "_");
+    if KINDS.iter().any(|kind| kind.about.name == name) {
+        let own = presets::find(&name).is_some();
+        return own.then(|| format!("assay {} {name}", command.get_name()));
+    }
     let named = fields::tables().find(|table| table.find(&name).is_some())?;
     let is_part = fields::STUDY.find(named.label).is_some();
     let table = if is_part { format!("{}.", named.label) } else { String::new() };
     Some(format!("--set {table}{name}=VALUE"))
 }
 
-/// A sentence on what was meant instead of a word that is none of ours; an option only if the command has it.
-pub(super) fn instead(wrong: &str, command: &clap::Command) -> Option<String> {
-    let needless = |(theirs, beside, _): &&(&str, Option<&str>, &str)| {
-        *theirs == wrong && beside.is_none_or(|option| has(command, option))
-    };
-    if let Some((_, _, why)) = NEEDLESS.iter().find(needless) {
-        return Some((*why).to_owned());
+/// The answer to another tool's option that holds for a command.
+fn listed(wrong: &str, command: &clap::Command) -> Option<String> {
+    let answer = answers(wrong).find_map(|answer| match answer.split_once(": ") {
+        Some((option, sentence)) => has(command, option).then_some(sentence),
+        None => (!answer.starts_with("--") || has(command, answer)).then_some(answer),
+    });
+    answer.map(str::to_owned).or_else(|| key(wrong, command))
+}
+
+/// Whether an option is a key of fio's job files, typed to a command that could run one.
+fn is_of_fio(wrong: &str, command: &clap::Command) -> bool {
+    let name = wrong.trim_start_matches('-').replace('-', "_");
+    let mut keys = [&fio_job::CORE[..], &fio_job::SAME, &fio_job::ONLY_TOLD].into_iter().flatten();
+    ["assay", "check", "plan", "run"].contains(&command.get_name()) && keys.any(|key| *key == name)
+}
+
+/// The option or the command that was meant by an option.
+fn option(
+    wrong: &str,
+    (command, path): (&clap::Command, &str),
+    definition: &clap::Command,
+) -> Option<String> {
+    if CONSENTS.contains(&wrong) {
+        return listed(wrong, command);
     }
-    let ours = if wrong.starts_with('-') {
-        let ours = OPTIONS.iter().find(|(theirs, _)| *theirs == wrong);
-        let ours = ours.and_then(|(_, ours)| ours.iter().find(|option| has(command, option)));
-        ours.map(|option| (*option).to_owned()).or_else(|| key(wrong, command))?
-    } else {
-        let (_, ours) = COMMANDS.iter().find(|(theirs, _)| *theirs == wrong)?;
-        format!("assay {ours}")
+    if has(command, wrong) {
+        return Some(format!("{path} {wrong}"));
+    }
+    let run = definition.find_subcommand("run").filter(|_| path == "assay check");
+    let in_run = |run| listed(wrong, run).or_else(|| has(run, wrong).then(|| wrong.to_owned()));
+    let mut others = definition.get_subcommands().filter(|_| path == "assay");
+    listed(wrong, command)
+        .or_else(|| {
+            in_run(run?)
+                .filter(|own| own.starts_with("--"))
+                .map(|own| format!("assay run check {own}"))
+        })
+        .or_else(|| is_of_fio(wrong, command).then(|| "assay run FILE.fio".to_owned()))
+        .or_else(|| {
+            Some(format!("assay {} {wrong}", others.find(|own| has(own, wrong))?.get_name()))
+        })
+        .or_else(|| {
+            let own = command.get_arguments().filter_map(clap::Arg::get_long);
+            let own = own.filter(|name| !CONSENTS.contains(&format!("--{name}").as_str()));
+            let near = catalogue::nearest(wrong.trim_start_matches('-'), own)?;
+            Some(format!("--{near}"))
+        })
+}
+
+/// The command for a first word that is none: a command of another tool, a study, a file or a directory.
+fn call(wrong: &str) -> Option<String> {
+    if let Some(ours) = first_answer(wrong) {
+        return Some(ours);
+    }
+    let extension = Path::new(wrong).extension().and_then(|end| end.to_str());
+    let is_study = matches!(extension, Some("toml" | "fio" | "job" | "ini"));
+    let command = match extension {
+        _ if is_study || presets::find(wrong).is_some() => "run",
+        Some("csv" | "json") => "import",
+        _ if wrong.starts_with(['.', '/']) => "check",
+        _ => return None,
     };
-    Some(format!("did you mean `{ours}`?"))
+    Some(format!("assay {command} {}", quoted(wrong)))
+}
+
+/// The command that times command lines which were typed as for hyperfine.
+fn timed(words: &[OsString]) -> Option<String> {
+    let words = words.iter().skip(1).filter_map(|word| word.to_str());
+    let lines = words.filter(|word| word.contains(' ') && !word.starts_with('-'));
+    let lines: Vec<String> = lines.map(|line| format!(" --command {}", quoted(line))).collect();
+    let lines = lines.concat();
+    (!lines.is_empty()).then(|| format!("assay run{lines}"))
+}
+
+/// What to use instead of a word that is none of ours; an option only if the command has it.
+pub(super) fn instead(
+    wrong: &str,
+    words: &[OsString],
+    definition: &clap::Command,
+) -> Option<String> {
+    let (command, path) = named(words, definition);
+    let is_first = path == "assay";
+    let ours = timed(words).filter(|_| is_first);
+    let ours = ours.or_else(|| {
+        if wrong.starts_with('-') {
+            return option(wrong, (command, &path), definition);
+        }
+        call(wrong).filter(|_| is_first).or_else(|| {
+            let own = command.get_subcommands().filter(|own| !own.is_hide_set());
+            let near = catalogue::nearest(wrong, own.map(clap::Command::get_name))?;
+            Some(format!("{path} {near}"))
+        })
+    });
+    let ours = ours?;
+    let is_typed = ours.starts_with("--") || ours.starts_with("assay ");
+    Some(if is_typed { format!("use `{ours}`") } else { ours })
+}
+
+/// What a line is told that names no study: the presets, and how one is run.
+pub(super) fn no_study(path: &str) -> String {
+    let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
+    let rows = names.chunks(3).map(|row| {
+        let row: Vec<String> = row.iter().map(|name| format!("  {name:<22}")).collect();
+        let row = row.concat();
+        format!("{}\n", row.trim_end())
+    });
+    format!(
+        "no study: name a preset (see `assay list presets`) or a study file:\n{}\
+         Usage: {path} STUDY [TARGET]... [OPTIONS]",
+        rows.collect::<String>()
+    )
 }
 
 /// The command that words name, as far as they are ours, and how it is typed.
@@ -156,27 +192,27 @@ mod tests {
 
     use assay_lab::needs::{count, is_in_full, is_sampled};
 
+    use super::super::refusals::is_command;
     use super::super::{Arguments, PAGE_COLUMNS, definition, read};
     use super::*;
 
-    /// Every word of another tool that stands for one of our options, or for nothing.
-    fn foreign() -> impl Iterator<Item = &'static str> {
-        let options = OPTIONS.iter().map(|(theirs, _)| *theirs);
-        options.chain(NEEDLESS.iter().map(|(theirs, ..)| *theirs))
+    /// Every option of another tool, with the answers to it.
+    fn foreign() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+        let rows = WORDS.lines().map(|row| row.split('\t').collect::<Vec<_>>());
+        let words =
+            rows.flat_map(|row| row[0].split(' ').map(move |word| (word, row[1..].to_vec())));
+        words.filter(|(word, _)| word.starts_with('-'))
     }
 
     #[test]
     fn what_is_meant_exists() {
         let definition = definition();
-        for (theirs, ours) in COMMANDS {
-            let words = format!("assay {ours}");
-            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
-            let parsed = read(&words, PAGE_COLUMNS);
-            // What else it needs is told then.
-            let known = parsed.map_err(|error| error.kind());
-            let fine = matches!(known, Ok(_) | Err(ErrorKind::MissingRequiredArgument));
-            assert!(fine, "{theirs}: {ours}");
-            assert!(definition.find_subcommand(theirs).is_none(), "{theirs} is one of ours");
+        for row in WORDS.lines() {
+            let (theirs, ours) = row.split_once('\t').unwrap();
+            let commands = ours.split('\t').filter(|ours| ours.starts_with("assay "));
+            commands.for_each(|ours| assert!(is_command(ours), "{row}"));
+            let own = theirs.split(' ').find(|word| definition.find_subcommand(word).is_some());
+            assert_eq!(own, None, "is one of ours");
         }
     }
 
@@ -191,7 +227,7 @@ mod tests {
     fn told(line: &str) -> Option<String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let error = read(&words, PAGE_COLUMNS).err().filter(clap::Error::use_stderr)?;
-        Some(super::super::one_line(&error, &words))
+        Some(super::super::explained(&error, &words).replace('\n', " "))
     }
 
     #[test]
@@ -217,7 +253,7 @@ mod tests {
             for word in mistyped {
                 for line in [format!("{command} {word}"), format!("{command} {word} x y")] {
                     let Some(told) = told(&line) else { continue };
-                    let others = told.replace(&format!("'{word}'"), "");
+                    let others = told.replace(&format!("`{word}`"), "");
                     let named = CONSENTS.iter().find(|option| others.contains(**option));
                     assert_eq!(named, None, "{line}: {told}");
                     hints += 1;
@@ -233,7 +269,7 @@ mod tests {
 
     /// What a text says that was meant.
     fn hint(told: &str) -> Option<&str> {
-        told.split_once("did you mean `")?.1.split('`').next()
+        told.split_once(": use `")?.1.split('`').next()
     }
 
     /// Of every command and every foreign word: what is said of it is an option that this very command has,
@@ -247,15 +283,16 @@ mod tests {
             if !(command == "assay run" || is_sampled(at, 4)) {
                 continue;
             }
-            for word in foreign() {
+            for (word, _) in foreign() {
                 for line in [format!("{command} {word}"), format!("{command} {word} 10s")] {
                     let Some(told) = told(&line) else { continue };
-                    // What is not an option is a value: a unit, a name.
-                    let Some(hint) = hint(&told).filter(|hint| hint.starts_with('-')) else {
+                    let Some(hint) = hint(&told) else {
                         silent += 1;
                         continue;
                     };
-                    let words = format!("{command} {hint}");
+                    let is_whole = hint.starts_with("assay ");
+                    let words =
+                        if is_whole { hint.to_owned() } else { format!("{command} {hint}") };
                     let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
                     let unknown = read(&words, PAGE_COLUMNS)
                         .is_err_and(|error| error.kind() == ErrorKind::UnknownArgument);
@@ -267,9 +304,9 @@ mod tests {
         }
         let least = count(25, 100);
         assert!(hints > least && silent > least, "{hints} hints, {silent} without one");
-        let needless = |word: &str| NEEDLESS.iter().any(|(theirs, ..)| *theirs == word);
-        let unheard: Vec<&str> =
-            foreign().filter(|word| !needless(word) && !heard.contains(word)).collect();
+        let is_typed = |answers: &[&str]| answers[0].starts_with('-') && !answers[0].contains(": ");
+        let silent = foreign().filter(|(word, answers)| is_typed(answers) && !heard.contains(word));
+        let unheard: Vec<_> = silent.collect();
         assert!(unheard.is_empty() || !is_in_full(), "no command has what {unheard:?} stand for");
     }
 
@@ -291,11 +328,13 @@ mod tests {
         is("assay report --export-markdown a.md", "--format");
         is("assay compare A B --export-json", "--json");
         is("assay advise confirm --runs 10", "--replicates");
+        is("assay check --set a=1", "assay run check --set");
+        is("assay check --iodepth=32", "assay run check --set queue_depth=LEVEL");
         for line in ["assay doctor --time 10s", "assay show --size 1G", "assay list --fast"] {
             assert_eq!(hint(line), None, "{line}");
         }
         // What is true of commands that are timed is said of them alone.
-        assert!(told("assay run --command true --warmup 3").unwrap().contains(RUN_ONCE_BEFORE));
+        assert!(told("assay run --command true --warmup 3").unwrap().contains("remove the option"));
         assert!(!told("assay watch --warmup 3").unwrap().contains("remove the option"));
     }
 

@@ -48,6 +48,7 @@ mod reboots;
 mod recorded;
 #[cfg(test)]
 mod refusals;
+mod registries;
 mod remove;
 mod replayed;
 mod report;
@@ -72,13 +73,12 @@ mod watchdog;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::System;
 
-pub use completions::script as completion;
 pub use output::hand_over;
 pub use pages::reference_pages;
 #[cfg(feature = "schema")]
@@ -181,10 +181,15 @@ pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Arguments, ExitCode> {
     let words: Vec<OsString> = arguments.into_iter().collect();
+    match completions::complete(system, &words) {
+        Ok(false) => {}
+        Ok(true) => return Err(ExitCode::SUCCESS),
+        Err(failure) => return Err(output::fail(&failure)),
+    }
     let columns = output::columns(system).clamp(*HELP_COLUMNS.start(), *HELP_COLUMNS.end());
     read(&words, columns).map_err(|error| {
         if error.use_stderr() {
-            return output::fail(&Failure::mistake(one_line(&error, &words)));
+            return output::fail(&Failure::mistake(explained(&error, &words)));
         }
         let own = study_help::page(system, &words, &error, columns);
         output::text(&own.unwrap_or_else(|| error.render().to_string()));
@@ -209,37 +214,63 @@ fn whole(columns: usize) -> clap::Command {
     command.override_help(page)
 }
 
-/// A parser's message as one line.
-fn one_line(error: &clap::Error, words: &[OsString]) -> String {
-    let text = error.render().to_string();
+/// A parser's message in our words, in lines of a page.
+fn explained(error: &clap::Error, words: &[OsString]) -> String {
     let definition = Arguments::command();
-    let (command, path) = meant::named(words, &definition);
-    let wrong = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg]
-        .into_iter()
-        .filter_map(|kind| error.get(kind));
-    let mut meant = wrong.filter_map(|word| match word {
-        // `--size=1GiB` is told with its value.
-        ContextValue::String(word) => {
-            meant::instead(word.split('=').next().unwrap_or(word), command)
+    let (_, path) = meant::named(words, &definition);
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let texts = |kind| match error.get(kind) {
+        Some(ContextValue::Strings(texts)) => texts.as_slice(),
+        _ => &[],
+    };
+    let missing = texts(ContextKind::InvalidArg);
+    let message = match error.kind() {
+        ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument => {
+            // `--size=1GiB` is told with its value.
+            let argument = text(ContextKind::InvalidArg).split('=').next().unwrap_or_default();
+            let (kind, wrong) = match text(ContextKind::InvalidSubcommand) {
+                "" if argument.starts_with('-') => ("option", argument),
+                "" => ("argument", argument),
+                command => ("command", command),
+            };
+            let meant = meant::instead(wrong, words, &definition);
+            let meant = meant.unwrap_or_else(|| format!("see {path} --help"));
+            format!("unknown {kind} `{wrong}`: {meant}")
         }
-        _ => None,
-    });
-    let meant = meant.next();
+        ErrorKind::MissingRequiredArgument if missing == ["<STUDY>"] => {
+            return meant::no_study(&path);
+        }
+        _ => {
+            let value = text(ContextKind::InvalidValue);
+            let mut own = parsers_own(error, value, texts(ContextKind::ValidValue));
+            if error.kind() == ErrorKind::ArgumentConflict {
+                own += "; remove one of them";
+            }
+            format!("{own}; see {path} --help")
+        }
+    };
+    front::in_lines(&message, PAGE_COLUMNS - "assay: ".len())
+}
+
+/// What the parser says, or the values that are like a wrong one.
+fn parsers_own(error: &clap::Error, value: &str, valid: &[String]) -> String {
+    let alike: Vec<&str> =
+        valid.iter().map(String::as_str).filter(|own| own.contains(value)).collect();
+    if !value.is_empty() && !alike.is_empty() {
+        return format!("unknown value `{value}`: use `{}`", alike.join("` or `"));
+    }
+    let text = error.render().to_string();
     let wanted = text
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-        // Where we know better.
-        .filter(|line| meant.is_none() || !line.starts_with("tip:"))
-        .filter(|line| !meant::is_harmful_tip(line))
         .filter(|line| !line.is_empty());
     // What is missing stands in lines of its own, and a tip is a sentence.
     let message = wanted.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
-    let message = message.trim_start_matches("error: ");
-    match meant {
-        Some(meant) => format!("{message}: {meant} See {path} --help"),
-        None => format!("{message}; see {path} --help"),
-    }
+    message.trim_start_matches("error: ").to_owned()
 }
 
 /// Runs a command and returns its exit code.
@@ -321,10 +352,10 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_one_line_with_advice() {
+    fn a_slip_is_one_line_with_the_right_word() {
         let words = ["assay", "check", "--quik"].map(OsString::from);
         let error = read(&words, PAGE_COLUMNS).unwrap_err();
-        let line = one_line(&error, &words);
+        let line = explained(&error, &words);
         assert!(!line.contains('\n') && line.contains("--quick"), "{line}");
     }
 

@@ -25,7 +25,7 @@ fn named(text: &str) -> Vec<String> {
 }
 
 /// Whether a line is a command of the program; what stands for a value need not be one.
-fn is_command(line: &str) -> bool {
+pub(super) fn is_command(line: &str) -> bool {
     let Ok(words) = shell_words::split(line) else { return false };
     let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     let Err(error) = read(&words, PAGE_COLUMNS) else { return true };
@@ -39,11 +39,12 @@ fn is_command(line: &str) -> bool {
 }
 
 /// Lines that are refused, with what is said and the next command.
-const REFUSED: [(&str, &str, &str); 12] = [
+const REFUSED: [(&str, &str, &str); 13] = [
     ("check /proc", "a virtual filesystem", "assay check --quick /mnt/card"),
     ("plan queue-depth /proc", "a virtual filesystem", "assay check --quick /mnt/card"),
     ("run /bin/tool", "is a program, not a study", "assay run --command /bin/tool"),
     ("plan jobs.fio", "there is no file `jobs.fio` in this directory", "assay list presets"),
+    ("plan queue-depth --capacity", "--capacity: use", "assay plan check --capacity"),
     ("run xyzzy", "no preset or file named `xyzzy`", "assay list presets"),
     (
         "run large-files /small",
@@ -67,7 +68,7 @@ const REFUSED: [(&str, &str, &str); 12] = [
         "give a device, or try --scratch",
         "assay run queue-depth /home/me --set queue_depth=8 --set scheduler=none,mq-deadline,kyber,bfq",
     ),
-    ("run 'sleep 1'", "to time a command", "assay run --command 'sleep 1'"),
+    ("run 'sleep 1'", "to time it", "assay run --command 'sleep 1'"),
 ];
 
 /// What a line comes to, without the program's name.
@@ -85,6 +86,20 @@ fn each_refusal_names_the_next_command() {
         assert!(!told.contains("os error") && told.len() < 500, "{line}: {told}");
         assert!(named(&told).contains(&next.to_owned()), "{line}: {told}");
         assert!(named(&told).iter().all(|command| is_command(command)), "{line}: {told}");
+    }
+}
+
+#[test]
+fn a_target_under_two_names_is_refused() {
+    let fake = machine();
+    fake.add("link /again /small\nlink /dev/again sda\n").unwrap();
+    for (line, said) in [
+        ("check /small /small", "is listed twice"),
+        ("check /small /again", "are the same target"),
+        ("check /dev/sda /dev/again", "are the same target"),
+    ] {
+        let told = dispatched(&fake, line).expect_err(line).message;
+        assert!(told.contains(said), "{line}: {told}");
     }
 }
 

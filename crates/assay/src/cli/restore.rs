@@ -51,7 +51,6 @@ struct Document<'a> {
     /// What would be looked at, where nothing was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<&'a [String]>,
-    /// What was restored.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<&'a [String]>,
     /// Where nothing was left to do, and why.
@@ -271,6 +270,7 @@ impl Restored {
 
     fn tell(&self, arguments: &Arguments) {
         let Self { done, nothing, failed, running, kept } = self;
+        let is_setting = |line: &&String| line.starts_with("restore ");
         if arguments.json {
             output::json(&Document {
                 format: "assay-restore/1",
@@ -286,12 +286,14 @@ impl Restored {
         }
         // What is as it was already is seen when it is undone.
         let word = if arguments.dry_run { "to check" } else { "restored" };
-        let lines = done.iter().map(|line| format!("{word}: {line}\n"));
-        let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
+        let (settings, others): (Vec<_>, Vec<_>) = done.iter().partition(is_setting);
+        let lines = settings.into_iter().chain(others).map(|line| format!("{word}: {line}\n"));
         let lines = lines.chain(failed.iter().map(|line| format!("NOT restored: {line}\n")));
         let lines = lines.chain(running.iter().map(|line| format!("NOT checked: {line}\n")));
         let lines = lines.chain(kept.iter().map(|line| format!("kept: {line}\n")));
-        let text: String = lines.collect();
+        let count = nothing.len();
+        let was_done = (count > 0).then(|| format!("already restored: {count} more items\n"));
+        let text: String = lines.chain(was_done).collect();
         let text = if text.is_empty() { "everything is restored\n".to_owned() } else { text };
         output::text(&text);
     }

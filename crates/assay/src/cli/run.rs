@@ -113,7 +113,6 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     conducted(system, arguments, (study, targets))
 }
 
-/// Runs a study here, and tells of it.
 fn conducted(
     system: &dyn System,
     arguments: Arguments,

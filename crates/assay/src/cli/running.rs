@@ -16,6 +16,7 @@ use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
+use assay_report::document::Detail;
 use assay_runner::runner::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use assay_study::findings::{Findings, StudyFacts, Trust};
 use assay_study::results::environment::Environment;
@@ -297,12 +298,7 @@ pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printi
         output::text(&assay_report::markdown::comment(findings));
         return;
     }
-    let document = assay_report::document::make(findings);
-    output::painted(&assay_report::text::render(
-        &document,
-        output::columns(system),
-        output::colour(system),
-    ));
+    output::result(system, findings, Detail::Usual);
     if is_kept && !how.quiet {
         output::message(&format!(
             "stored as {}; to show this result: assay show",
@@ -483,7 +479,6 @@ pub(super) const LOOKS: Patience = Patience {
     over: || Failure::interrupted("exited without storing the observations"),
 };
 
-/// What is made of a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
     /// The command stops by itself.

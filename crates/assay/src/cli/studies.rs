@@ -12,17 +12,17 @@ use assay_system::system::System;
 
 /// The study that a word means: a preset first, else a file. What was made of a job file of fio is told.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
-    look(system, word, false, &mut |line| output::message(line))
+    look(system, word, false, &mut |line| output::aside(line))
 }
 
 /// The same, of a job file of fio only what can be done.
 pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
-    if Path::new(word).extension().is_none_or(|end| end != FIO) {
+    if !is_of_fio(word) {
         return Err(Failure::mistake(format!(
             "ignore_unsupported: `{word}` is not a fio job file (FILE.fio); remove the option"
         )));
     }
-    look(system, word, true, &mut |line| output::message(line))
+    look(system, word, true, &mut |line| output::aside(line))
 }
 
 /// The same in silence.
@@ -58,7 +58,7 @@ fn look(
     if is_no_text(&text) {
         return Err(no_text(system, word));
     }
-    if Path::new(word).extension().is_some_and(|end| end == FIO) {
+    if is_of_fio(word) {
         let way = Way { partly, variable: &|name| system.variable(name) };
         return of_fio(word, &text, way, tell);
     }
@@ -91,8 +91,11 @@ fn no_text(system: &dyn System, word: &str) -> Failure {
     })
 }
 
-/// How the names of fio's job files end.
-const FIO: &str = "fio";
+/// Whether a file is a job file of fio, by its name.
+fn is_of_fio(word: &str) -> bool {
+    let end = Path::new(word).extension().and_then(|end| end.to_str());
+    end.is_some_and(|end| ["fio", "ini", "job"].contains(&end))
+}
 
 /// A job file of fio, with the study that it comes to and what is done otherwise.
 fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
@@ -108,7 +111,7 @@ fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> O
         tell(line);
     }
     for remark in &translated.remarks {
-        tell(&format!("note: {remark}"));
+        tell(&format!("# {remark}"));
     }
     file::parse(word, &translated.study)
 }
@@ -119,10 +122,8 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && values.into_iter().all(|value| value.is_ok())
 }
 
-/// Where all of them stand.
-const ALL: &str = "`assay list presets` lists the included studies";
+const ALL: &str = "see `assay list presets`";
 
-/// A shipped study by its name.
 pub fn preset(word: &str) -> Outcome<Study> {
     presets::find(word).unwrap_or_else(|| Err(unknown(word)))
 }
@@ -130,13 +131,13 @@ pub fn preset(word: &str) -> Outcome<Study> {
 fn unknown(word: &str) -> Failure {
     if word.contains(char::is_whitespace) {
         return Failure::mistake(format!(
-            "no study named `{word}`; to time a command: `assay run --command '{word}'`"
+            "no study named `{word}`; to time it: `assay run --command '{word}'`"
         ));
     }
     if word.contains(['/', '.']) {
         return Failure::mistake(format!("there is no file `{word}` in this directory; {ALL}"));
     }
-    let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
+    let names: Vec<&str> = presets::names().collect();
     let advice = words::did_you_mean(word, &names).unwrap_or_else(|| ALL.to_owned());
     Failure::mistake(format!("no preset or file named `{word}`: {advice}"))
 }
@@ -162,10 +163,7 @@ mod tests {
         let near = load(&fake, "chek").unwrap_err().message;
         assert!(near.contains("did you mean \"check\"?"), "{near}");
         let far = load(&fake, "xyzzy").unwrap_err().message;
-        assert!(
-            far.ends_with("named `xyzzy`: `assay list presets` lists the included studies"),
-            "{far}"
-        );
+        assert!(far.ends_with("named `xyzzy`: see `assay list presets`"), "{far}");
         for file in ["/no/such.toml", "jobs.fio"] {
             let gone = load(&fake, file).unwrap_err().message;
             assert!(gone.starts_with(&format!("there is no file `{file}`")), "{gone}");

@@ -32,7 +32,10 @@ pub struct Arguments {
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let standing = apply::standing(system)?;
-    let wanted = find(&standing, arguments.result.as_deref())?;
+    let Some(wanted) = find(&standing, arguments.result.as_deref())? else {
+        tell(arguments, "", &Report::default());
+        return Ok(());
+    };
     let report = if arguments.dry_run {
         apply::edited(system, wanted)?;
         let lines = wanted.undos().iter().rev().map(ToString::to_string).collect();
@@ -44,28 +47,18 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unfinished> {
-    let Some(wanted) = wanted else {
-        return standing.last().ok_or_else(|| {
-            Failure::mistake("no applied changes found; run with sudo to see root's changes")
-        });
-    };
+/// The applied result that is wanted; none if nothing is applied and none is named.
+fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<&'a Unfinished>> {
+    let Some(wanted) = wanted else { return Ok(standing.last()) };
     let fitting: Vec<&Unfinished> =
         standing.iter().filter(|one| one.id.starts_with(wanted)).collect();
     match fitting.as_slice() {
-        [one] if !wanted.is_empty() => Ok(one),
+        [one] if !wanted.is_empty() => Ok(Some(one)),
         [_, _, ..] => Err(Failure::mistake(format!(
             "`{wanted}` matches {} applied results; use a longer ID prefix",
             fitting.len()
         ))),
-        _ => Err(Failure::mistake(format!(
-            "no applied result matches `{wanted}`; applied: {}",
-            if standing.is_empty() {
-                "nothing".to_owned()
-            } else {
-                standing.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ")
-            }
-        ))),
+        _ => Err(Failure::mistake(format!("no applied result matches `{wanted}`"))),
     }
 }
 
@@ -73,9 +66,7 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unf
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
-    /// Id of the result whose setting it was.
     id: &'a str,
-    /// Whether it was only told.
     dry_run: bool,
     /// What was undone, or would be.
     done: &'a [String],
@@ -98,5 +89,6 @@ fn tell(arguments: &Arguments, id: &str, report: &Report) {
     let lines = report.done.iter().map(|line| format!("{word}: {line}\n"));
     let text: String =
         lines.chain(report.nothing.iter().map(|line| format!("nothing to do: {line}\n"))).collect();
-    output::text(if text.is_empty() { "Assay changed nothing" } else { &text });
+    let none = "no applied changes found; run with sudo to see root's changes";
+    output::text(if text.is_empty() { none } else { &text });
 }

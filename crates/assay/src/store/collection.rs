@@ -12,13 +12,11 @@ use assay_claims::collection::flat::Flat;
 use assay_claims::collection::{Row, file, published};
 use assay_system::system::{FileKind, System, identity};
 
-/// What makes a folder a collection.
 const ABOUT: &str = "collection.json";
 const ABOUT_TEXT: &str = "{ \"format\": \"assay-collection/1\" }\n";
 /// Names are hashes of contents: git must not change the ends of lines.
 const ATTRIBUTES: &str = ".gitattributes";
 const ATTRIBUTES_TEXT: &str = "rows/** -text\n";
-/// Folder of the rows.
 const ROWS: &str = "rows";
 /// What the places of published rows begin with: they are a part of this program and have no file.
 const PUBLISHED: &str = "published row ";
@@ -30,7 +28,6 @@ const MOST_NAMED: usize = 100;
 /// A file that is no row, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its path in the collection.
     pub file: String,
     /// Why, in words that follow it.
     pub why: String,
@@ -187,7 +184,6 @@ fn shelf_files(system: &dyn System, shelf: &Path) -> Result<Vec<String>, String>
     system.list(shelf).map_err(|_| "not a row: the file is outside the rows directory".to_owned())
 }
 
-/// The row in a file.
 fn row(system: &dyn System, path: &Path, name: &str) -> Result<Row, String> {
     if system.read_link(path).is_ok() {
         return Err("it is a symbolic link".to_owned());

@@ -91,7 +91,6 @@ fn words(study: &Study, workload: &PlannedWorkload) -> String {
     own.map_or_else(|| workload.words(), |own| own.words())
 }
 
-/// What layers are made on.
 fn below(study: &Study, site: Option<&Site>, names: Names) -> Below {
     if !arms::makes_on_device(study) {
         let directory = site.filter(|own| own.kind == TargetKind::Directory);

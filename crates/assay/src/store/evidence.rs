@@ -90,7 +90,6 @@ struct Records {
 }
 
 impl Records {
-    /// Adds the trials of one workload.
     fn add(
         &mut self,
         system: &dyn System,

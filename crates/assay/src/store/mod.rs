@@ -126,11 +126,12 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
             "`{wanted}` matches {} results; use a longer prefix of the ID",
             several.len()
         ))),
-        _ => Err(Failure::mistake(format!("no result named `{wanted}`; see assay list results"))),
+        _ => Err(Failure::mistake(format!(
+            "no result named `{wanted}`; see `assay list`; `assay show` shows the latest"
+        ))),
     }
 }
 
-/// The findings of the result in a directory.
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     let mut findings = judged_at(system, directory)?;
     findings.checks.extend(foreign::mark(system, directory).as_ref().map(brought_here));
@@ -158,12 +159,10 @@ fn judged_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     evidence::each_workload(system, directory, &stored, |_| Ok(()))
 }
 
-/// The findings of a stored study.
 pub fn findings_of(stored: &Stored) -> Findings {
     analysis::findings(facts_of(stored), &stored.plan, &stored.environment, &stored.trials)
 }
 
-/// What a stored study is called.
 fn facts_of(stored: &Stored) -> StudyFacts {
     StudyFacts {
         id: stored.id.clone(),

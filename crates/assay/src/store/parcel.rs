@@ -32,7 +32,7 @@ use limits::{DIRECTORIES, MOST_FILES};
 /// It as a format that results are exported in.
 pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
     name: "bundle",
-    summary: "a complete result as one compressed file (.assay), for assay import",
+    summary: "complete result with histograms, as a file (.assay) for assay import",
     text: "The bundle contains all records, including the host name and the serial numbers of the drives. assay import \
            marks the result as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
 };
@@ -53,7 +53,6 @@ const LAST: [&str; 2] = ["plan.json", "import.json"];
 /// The first of the files of another tool, where these were imported.
 const FIRST_SOURCE: &str = "source-0001";
 
-/// What a file says of itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct About {
     format: String,
@@ -65,12 +64,9 @@ struct About {
     assay: String,
 }
 
-/// A result that is packed.
 pub struct Packed {
     pub bytes: Vec<u8>,
-    /// Files of the result in it.
     pub files: usize,
-    /// Bytes of them.
     pub unpacked_bytes: u64,
     /// What lies with the result and is no part of one.
     pub left_out: Vec<String>,
@@ -165,11 +161,9 @@ fn is_file(system: &dyn System, path: &Path) -> bool {
         && system.status(path).is_ok_and(|status| status.kind == FileKind::File)
 }
 
-/// A result that was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
     pub id: String,
-    /// It was there already.
     pub was_there: bool,
 }
 
@@ -217,7 +211,6 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
     Ok(named(&directory, false))
 }
 
-/// What is in a file.
 struct Seen {
     about: About,
     /// Hash of names and contents.
@@ -334,7 +327,6 @@ fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
     Ok(about)
 }
 
-/// What was read so far.
 #[derive(Default)]
 struct Reading {
     about: Option<About>,

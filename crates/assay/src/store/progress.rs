@@ -71,7 +71,6 @@ impl Odd {
     }
 }
 
-/// A study that is watched.
 #[derive(Debug)]
 pub struct Watched {
     directory: PathBuf,
@@ -121,7 +120,6 @@ impl Watched {
         self.plan.is_only_watched()
     }
 
-    /// Reads what is new.
     pub fn look(&mut self, system: &dyn System) {
         let before = (self.ran.len(), self.log.len());
         self.look_at_log(system);
@@ -153,7 +151,6 @@ impl Watched {
         }
     }
 
-    /// How far it is.
     pub fn progress(&self, system: &dyn System) -> Progress {
         let running = bundle::is_running(system, &self.directory);
         Progress {

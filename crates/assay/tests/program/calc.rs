@@ -10,7 +10,6 @@ use crate::home;
 /// What `cvt` printed, written by `record.sh` beside it.
 const RECORDED: &str = include_str!("../fixtures/cvt/modes.txt");
 
-/// The timing that a recorded kind of blanking is.
 fn timing(kind: &str) -> Timing {
     match kind {
         "reduced" => Timing::CvtR,
@@ -23,7 +22,6 @@ fn sign(sign: Option<Sign>) -> char {
     sign.map_or('?', Sign::mark)
 }
 
-/// A mode in the columns of the recorded file.
 fn columns(mode: &Mode) -> String {
     let numbers: Vec<String> = mode.h.iter().chain(&mode.v).map(u32::to_string).collect();
     let figures = mode.figures();

@@ -25,7 +25,6 @@ const ALIASES: [(&str, &str); 21] = [
     ("disable_bw", "disable_bw_measurement"),
 ];
 
-/// The usual name of a key.
 pub(super) fn usual(key: &str) -> &str {
     ALIASES.iter().find(|(other, _)| *other == key).map_or(key, |(_, usual)| usual)
 }
@@ -33,7 +32,6 @@ pub(super) fn usual(key: &str) -> &str {
 /// Keys by which a job waits for those before it.
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
-/// What is translated.
 pub const CORE: [&str; 38] = [
     "rw",
     "bs",
@@ -270,7 +268,6 @@ const ENGINES: &[(&str, &str)] = &[
     ("dirdelete", "deletes directories"),
 ];
 
-/// What an engine does that there is not here.
 pub(super) fn meaning_of_engine(word: &str) -> &'static str {
     let own = ENGINES.iter().find(|(name, _)| *name == word);
     own.map_or("accesses another kind of storage", |(_, meaning)| meaning)

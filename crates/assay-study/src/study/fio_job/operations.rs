@@ -13,7 +13,6 @@ pub(super) fn is_on_device(job: &Job) -> bool {
     job.settings.get("filename").is_some_and(|file| file.value.starts_with("/dev/"))
 }
 
-/// How writes are synced.
 pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
     let [data, whole] = ["fdatasync", "fsync"].map(|key| number(job, key, told).unwrap_or(0));
     let flag = job.settings.get("sync").map_or("none", |setting| setting.value.as_str());

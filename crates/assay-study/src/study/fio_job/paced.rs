@@ -64,7 +64,6 @@ impl Paced {
         Self { rate, poisson: poisson && rate.is_some(), think_ns }
     }
 
-    /// As a study has it.
     pub fn words(&self) -> String {
         let rate = self.rate.map(|rate| format!(", arrival_rate = \"{rate}/s\""));
         let arrivals = self.poisson.then(|| ", arrival_process = \"poisson\"".to_owned());

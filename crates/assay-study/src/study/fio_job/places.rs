@@ -5,7 +5,6 @@ use assay_kinds::work::io::{Access, Size};
 use super::values::{alike, amount, bytes};
 use super::{Job, Told};
 
-/// Where nothing is said.
 const USUAL_BYTES: u64 = 4096;
 /// Exponent of zipf and share of pareto where none stands behind the word.
 const USUAL_ZIPF: &str = "1.1";
@@ -17,7 +16,6 @@ type Shares = Vec<(u64, u64)>;
 /// How large operations are.
 pub(super) struct Sizing {
     pub(super) size: Size,
-    /// The mean of them.
     pub(super) mean: u64,
 }
 
@@ -103,7 +101,6 @@ fn listed(job: &Job) -> Option<[u64; 2]> {
     text.contains(',').then_some([reads?, writes?])
 }
 
-/// Sizes with their shares.
 fn split(job: &Job, told: &mut Told) -> Option<[Shares; 2]> {
     let setting = job.settings.get("bssplit")?;
     let [reads, writes] = both(job, &setting.value).map(shares);

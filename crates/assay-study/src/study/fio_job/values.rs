@@ -14,7 +14,6 @@ pub(super) fn number(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     found
 }
 
-/// A share in percent.
 pub(super) fn percent(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     let share = number(job, key, told)?;
     let line = job.settings.get(key).map_or(job.line, |setting| setting.line);

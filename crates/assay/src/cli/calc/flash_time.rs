@@ -47,7 +47,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     let iops = arguments.iops.iter().map(|iops| Speed::Iops(*iops));
     let rates = arguments.rate.iter().map(|rate| Speed::Rate(*rate));

@@ -40,7 +40,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     let regions: Vec<Vec<Region>> =
         arguments.regions.iter().map(|text| memmap::regions(text)).collect::<Outcome<_>>()?;

@@ -94,7 +94,6 @@ fn blanking(text: &str) -> Result<Blanking, String> {
     Ok(Blanking { pixels, lines })
 }
 
-/// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     let timings = timings(arguments)?;
     let monitor = arguments.edid.as_deref().map(|path| monitor(system, path)).transpose()?;

@@ -17,7 +17,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page with a heading.
     pub fn new(title: impl Into<String>) -> Self {
         let document = Document { title: title.into(), sections: Vec::new() };
         Self { document, copied: Vec::new() }
@@ -28,7 +27,6 @@ impl Page {
         self.document.sections.push(Section { caption, blocks: vec![block], ..Section::default() });
     }
 
-    /// Names with their values.
     pub fn facts(&mut self, facts: Vec<(&str, String)>) {
         let owned = facts.into_iter().map(|(name, value)| (name.to_owned(), value));
         self.add(None, Block::Facts(owned.collect()));
@@ -59,7 +57,6 @@ impl Page {
         self.copied.push((name.to_owned(), text.into()));
     }
 
-    /// The page as text, or the result as JSON.
     pub fn told<T: Serialize>(
         &self,
         system: &dyn System,
@@ -74,7 +71,6 @@ impl Page {
         self.rendered(output::columns(system), output::colour(system))
     }
 
-    /// The page as text.
     fn rendered(&self, columns: usize, colour: bool) -> String {
         let mut page = text::render(&self.document, columns, colour);
         for (name, copied) in &self.copied {

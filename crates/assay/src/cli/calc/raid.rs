@@ -1,6 +1,7 @@
 //! `assay calc raid`: what an array holds, and what one write moves.
 
 use clap::Args;
+use serde::Serialize;
 
 use super::page::{Page, absent, bytes, decimal, row, toned};
 use assay_base::calc::bytes_per_s;
@@ -23,12 +24,12 @@ Examples:
       9 TB; 896 KiB (article), 640 KiB (steps), 16.1 KiB (measured on md)
   assay calc raid --level 5 --disks 4 --size 3TB --chunk 1MiB --write 384KiB
       1536 KiB: a partial-stripe write costs four times its size
-  assay calc raid --level 6 --disks 8 --size 4TB --rate 150MB/s
-      24 TB; 7.41 h to rebuild a disk")]
+  assay calc raid --level 5,6,10 --disks 8 --size 4TB --rate 150MB/s
+      28, 24 and 16 TB; 7.41 h to rebuild a disk")]
 pub struct Arguments {
-    /// RAID level: 0, 1, 4, 5, 6 or 10
-    #[arg(long)]
-    level: Level,
+    /// RAID level: 0, 1, 4, 5, 6 or 10; several levels make one table
+    #[arg(long, required = true, value_delimiter = ',')]
+    level: Vec<Level>,
     /// Number of disks without spares
     #[arg(long)]
     disks: u32,
@@ -52,20 +53,56 @@ pub struct Arguments {
 /// The chunk that mdadm takes where none is given.
 const USUAL_CHUNK: Bytes = Bytes(512 << 10);
 
-/// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
-    if arguments.chunk.is_some() && !arguments.level.has_chunks() {
+    if arguments.chunk.is_some() && !arguments.level.iter().any(|level| level.has_chunks()) {
         return Err(Failure::mistake("--chunk: RAID 1 has no chunks; remove --chunk"));
     }
-    let answer = raid::compute(&Question {
-        level: arguments.level,
-        disks: arguments.disks,
-        disk_bytes: arguments.size.0,
-        chunk_bytes: arguments.chunk.unwrap_or(USUAL_CHUNK).0,
-        write_bytes: arguments.write.0,
-        rate_bytes_per_s: arguments.rate,
-    })?;
-    Ok(page(&answer).told(system, arguments.json, "raid", &answer))
+    let compute = |level: &Level| {
+        raid::compute(&Question {
+            level: *level,
+            disks: arguments.disks,
+            disk_bytes: arguments.size.0,
+            chunk_bytes: arguments.chunk.unwrap_or(USUAL_CHUNK).0,
+            write_bytes: arguments.write.0,
+            rate_bytes_per_s: arguments.rate,
+        })
+    };
+    let levels = arguments.level.iter().map(compute).collect::<Outcome<Vec<Raid>>>()?;
+    Ok(match levels.as_slice() {
+        [answer] => page(answer).told(system, arguments.json, "raid", answer),
+        _ => {
+            let page = compared(arguments, &levels);
+            page.told(system, arguments.json, "raid", &Levels { levels: &levels })
+        }
+    })
+}
+
+/// Several levels of the same disks.
+#[derive(Serialize)]
+struct Levels<'a> {
+    levels: &'a [Raid],
+}
+
+fn compared(arguments: &Arguments, levels: &[Raid]) -> Page {
+    let disks = format!("{} disks of {}", arguments.disks, bytes(arguments.size.0));
+    let mut page = Page::new(format!("assay calc: RAID of {disks}"));
+    let rows = levels.iter().map(|answer| {
+        let is_linux = |model: &&Model| ["md-pages", "copies"].contains(&model.model);
+        let linux = answer.models.iter().find(is_linux).and_then(|model| model.moved.value());
+        let cells = vec![
+            u8::from(answer.level).to_string(),
+            bytes(answer.usable_bytes),
+            may_fail(answer),
+            answer.rebuild_s.map_or_else(|| "-".to_owned(), |s| show::duration(s * 1e9)),
+            linux.map_or_else(|| "-".to_owned(), |moved| decimal(moved.moved_kib, 1)),
+        ];
+        row(cells, Vec::new())
+    });
+    let write = show::bytes(arguments.write.0);
+    let caption = format!("Capacity, and KiB that Linux md moves per write of {write}");
+    let titles = ["level", ">usable", "may fail", ">rebuild", ">moved KiB"];
+    page.table(&caption, &titles, rows.collect());
+    page
 }
 
 fn page(answer: &Raid) -> Page {
@@ -77,10 +114,23 @@ fn page(answer: &Raid) -> Page {
         show::bytes(answer.write_bytes)
     );
     let titles = ["model", "source", ">read KiB", ">written KiB", ">moved KiB", ">times"];
-    page.table(&caption, &titles, answer.models.iter().map(model_row).collect());
-    page.text(readings(answer));
+    let is_linux = |model: &&Model| ["md-pages", "md-measured", "copies"].contains(&model.model);
+    let (linux, others): (Vec<_>, Vec<_>) = answer.models.iter().partition(is_linux);
+    page.table(&caption, &titles, linux.into_iter().map(model_row).collect());
+    if !others.is_empty() {
+        let caption = "Not Linux: textbook models, and an article about a hardware controller";
+        page.table(caption, &titles, others.into_iter().map(model_row).collect());
+    }
     page.list("Advice", answer.advice.clone());
     page
+}
+
+fn may_fail(answer: &Raid) -> String {
+    match answer.survives_disks {
+        0 => "no disk".to_owned(),
+        1 => "1 disk".to_owned(),
+        more => format!("any {more} disks"),
+    }
 }
 
 fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
@@ -100,14 +150,7 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
             "usable",
             format!("{}, {}%", bytes(answer.usable_bytes), decimal(answer.usable_percent, 1)),
         ),
-        (
-            "may fail",
-            match answer.survives_disks {
-                0 => "no disk".to_owned(),
-                1 => "1 disk".to_owned(),
-                more => format!("any {more} disks"),
-            },
-        ),
+        ("may fail", may_fail(answer)),
         ("rebuild", rebuild),
     ];
     all.into_iter().chain(chunk).chain(stripe).collect()
@@ -129,24 +172,4 @@ fn model_row(model: &Model) -> Row {
     ];
     let row = row(cells, vec![model.text.to_owned()]);
     if model.source == Source::Measured { toned(row, Tone::Good) } else { row }
-}
-
-/// The article's two readings beside what md does, where all three are there.
-fn readings(answer: &Raid) -> Vec<String> {
-    let moved = |name: &str| {
-        let model = answer.models.iter().find(|model| model.model == name)?;
-        model.moved.value().map(|moved| decimal(moved.moved_kib, 1))
-    };
-    let (Some(count), Some(steps), Some(md)) =
-        (moved("article-count"), moved("article-steps"), moved("md-pages"))
-    else {
-        return Vec::new();
-    };
-    let measured = moved("md-measured")
-        .map_or_else(|| "not measured".to_owned(), |kib| format!("{kib} KiB measured"));
-    vec![format!(
-        "The article counts 3 stripe reads and 4 stripe writes: {count} KiB. The listed steps are 3 reads and 2 \
-         writes: {steps} KiB. Linux md works in 4 KiB pages: {md} KiB computed, {measured}. The article describes a \
-         hardware controller, which Assay did not measure."
-    )]
 }

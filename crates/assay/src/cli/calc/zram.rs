@@ -56,7 +56,6 @@ fn algorithm(text: &str) -> Result<String, String> {
     }
 }
 
-/// What is printed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     if !arguments.ratio.is_finite() {
         return Err(Failure::mistake("--ratio: not a number; example: 2"));

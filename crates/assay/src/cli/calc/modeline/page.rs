@@ -11,7 +11,6 @@ use assay_report::document::{Row, Tone};
 const CAUTION: &str =
     "Assay applied nothing. A mode beyond the monitor's stated limits may damage the monitor.";
 
-/// How a monitor is named.
 pub fn monitor_words(monitor: &Monitor) -> String {
     let name = monitor.name.as_deref().unwrap_or("an unnamed monitor");
     let doubt = monitor.doubt.as_ref().map(|doubt| format!("; {doubt}; give --clock, --h and --v"));
@@ -99,7 +98,6 @@ fn forms(page: &mut Page, forms: &Forms) {
     }
 }
 
-/// The highest refresh.
 pub fn highest(highest: &Highest, monitor: Option<String>) -> Page {
     let mut page =
         Page::new(format!("assay calc: highest refresh of {}", size_words(highest.size)));
@@ -149,7 +147,6 @@ pub fn at(at: &At, monitor: Option<String>) -> Page {
     page
 }
 
-/// A line that was checked.
 pub fn check(check: &Check, monitor: Option<String>) -> Page {
     let size = size_words([check.mode.h[0], check.mode.v[0]]);
     let mut page = Page::new(format!("assay calc: check of a {size} mode"));
