@@ -5,12 +5,14 @@ use super::layout::{clean, text_of, width_of, wrap};
 /// Room that a last column needs to be wrapped in place.
 const LEAST_LAST: usize = 20;
 
+/// Room that a last column needs to be cut.
+const LEAST_CUT: usize = 24;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub title: String,
     /// What it is called beside its value where columns do not fit.
     pub name: String,
-    /// Numbers stand to the right.
     pub right: bool,
     /// A table that is too wide may be broken before it.
     pub breaks: bool,
@@ -19,7 +21,6 @@ pub struct Column {
     pub detail: bool,
 }
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Value,
@@ -33,7 +34,6 @@ pub enum Holds {
 }
 
 impl Column {
-    /// A column of words.
     #[must_use]
     pub fn left(title: impl Into<String>) -> Self {
         let title = title.into();
@@ -41,7 +41,6 @@ impl Column {
         Self { name, title, right: false, breaks: false, holds: Holds::Value, detail: false }
     }
 
-    /// A column of numbers.
     #[must_use]
     pub fn right(title: impl Into<String>) -> Self {
         Self { right: true, ..Self::left(title) }
@@ -97,17 +96,55 @@ pub fn columns(titles: &[&str]) -> Vec<Column> {
 /// A table at most `width` columns wide; every line ends with a line feed. Nothing is cut: a last
 /// column of words is wrapped, and a table that does not fit is written entry by entry.
 pub fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
-    let lines =
-        aligned(columns, rows, width, &plain).unwrap_or_else(|| stacked(columns, rows, width));
+    let lines = aligned(columns, rows, width, &|_, _, word| word.to_owned());
+    let lines = lines.unwrap_or_else(|| stacked(columns, rows, width));
     text_of(&lines)
+}
+
+/// A table with one line per row: an ellipsis ends a last cell that is too long. Where the other columns leave no
+/// room for the last one, it stands below its row.
+pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usize) -> String {
+    let last = columns.len().saturating_sub(1);
+    let mut room = width;
+    for (index, column) in columns.iter().enumerate().take(last) {
+        let cells = rows.iter().filter_map(|row| row.get(index)).chain([&column.title]);
+        room = room.saturating_sub(cells.map(|cell| width_of(cell)).max().unwrap_or(0) + 2);
+    }
+    if room >= LEAST_CUT {
+        rows.iter_mut()
+            .filter_map(|row| row.get_mut(last))
+            .for_each(|cell| *cell = cut(cell, room));
+        return table(columns, &rows, width);
+    }
+    let others: Vec<Vec<String>> =
+        rows.iter().map(|row| row[..row.len().min(last)].to_vec()).collect();
+    match aligned(&columns[..last], &others, width, &|_, _, word| word.to_owned()) {
+        Some(lines) if lines.len() == rows.len() + 1 => {
+            let below = |row: &Vec<String>| row.get(last).map(|cell| wrap(cell, "  ", 2, width));
+            let below = rows.iter().map(|row| below(row).unwrap_or_default());
+            let below = std::iter::once(Vec::new()).chain(below);
+            let lines = lines.into_iter().zip(below);
+            text_of(&lines.flat_map(|(line, more)| [vec![line], more].concat()).collect::<Vec<_>>())
+        }
+        _ => table(columns, &rows, width),
+    }
+}
+
+/// What stands for the end of a text.
+const CUT: &str = "...";
+
+/// A text, or as many of its words as fit with an ellipsis.
+pub fn cut(text: &str, room: usize) -> String {
+    if width_of(text) <= room {
+        return text.to_owned();
+    }
+    let short: String = text.chars().take(room.saturating_sub(CUT.len())).collect();
+    let words = short.rfind([' ', ',']).map_or(short.as_str(), |end| &short[..end]);
+    format!("{}{CUT}", words.trim_end_matches([' ', ',', ';', ':', '(']))
 }
 
 /// How the word of a row and column is coloured.
 pub(super) type Paint<'a> = dyn Fn(usize, usize, &str) -> String + 'a;
-
-fn plain(_: usize, _: usize, word: &str) -> String {
-    word.to_owned()
-}
 
 /// Heading and rows in columns; none where they do not fit.
 pub(super) fn aligned(

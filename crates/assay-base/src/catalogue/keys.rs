@@ -7,19 +7,15 @@ use crate::quantity::{Bytes, Time};
 pub struct Fields {
     /// What messages call the table.
     pub label: &'static str,
-    /// Its keys.
     pub rows: &'static [Field],
 }
 
-/// One key.
 pub struct Field {
     /// As files write it.
     pub name: &'static str,
-    /// How its value is read.
     pub form: Form,
     /// Whether it must be there.
     pub need: Need,
-    /// One line.
     pub summary: &'static str,
     /// The key with a value, as it would stand in a file.
     pub example: &'static str,
@@ -28,7 +24,6 @@ pub struct Field {
 /// Whether a key must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Always.
     Always,
     /// Exactly one of those of its table that are needed so.
     OneOf,
@@ -38,7 +33,6 @@ pub enum Need {
     Never,
 }
 
-/// How a value is read.
 pub enum Form {
     /// Text that is not empty.
     Text,
@@ -46,11 +40,8 @@ pub enum Form {
     Name,
     /// One word of a closed set.
     Word(fn() -> Vec<&'static str>),
-    /// A whole number.
     Whole {
-        /// The smallest.
         least: u64,
-        /// The largest.
         most: u64,
     },
     /// `true` or `false`.
@@ -61,21 +52,15 @@ pub enum Form {
     Metric,
     /// Bytes with their unit.
     Size {
-        /// The smallest.
         least: Bytes,
-        /// The largest.
         most: Bytes,
     },
     /// Bytes with their unit, or sizes of operations with the share that each has.
     Sizes {
-        /// The smallest.
         least: Bytes,
-        /// The largest.
         most: Bytes,
     },
-    /// A time with its unit.
     Time {
-        /// The shortest.
         least: Time,
     },
     /// Percent, above 0 and below 100.
@@ -88,7 +73,6 @@ pub enum Form {
     Start,
     /// What operations do, in shares.
     Mix,
-    /// Which bytes are written.
     Content,
     /// A text that the owner of the key reads.
     Own(&'static OwnForm),
@@ -96,16 +80,12 @@ pub enum Form {
     Law(&'static Fields),
     /// A list of whole numbers, each above the one before.
     Rising {
-        /// The smallest.
         least: u64,
-        /// The largest.
         most: u64,
     },
-    /// A list of names of factors.
     FactorNames,
     /// A list of words: names of workloads, or levels.
     Words,
-    /// A list of these words.
     Names(fn() -> Vec<&'static str>),
     /// A number with the unit of what it counts.
     Amount,
@@ -114,19 +94,15 @@ pub enum Form {
     /// What is printed on a device: speeds, operations per second, classes.
     Claims,
     Table(&'static Fields),
-    /// A list of tables.
     Tables(&'static Fields),
     /// A table with exactly one of these keys.
     OneOf(&'static Fields),
-    /// Factors with their levels.
     Factors,
     /// Factors with their levels, which may be told as ranges.
     Space,
     /// One level of some factors.
     Arm,
-    /// A list of arms.
     Arms,
-    /// A table of texts by name.
     Texts,
     /// Where a program's numbers stand: a text or a table of these keys, or a list of such.
     Reads(&'static Fields),
@@ -138,14 +114,12 @@ pub struct OwnForm {
     pub read: fn(&str) -> Result<String, String>,
     /// What the text looks like, as a regular expression.
     pub pattern: &'static str,
-    /// A good value.
     pub example: &'static str,
     /// The least and the largest bare whole number, where one may stand in its place.
     pub number: Option<[u64; 2]>,
 }
 
 impl Fields {
-    /// The row with a name.
     pub fn find(&self, name: &str) -> Option<&'static Field> {
         self.rows.iter().find(|field| field.name == name)
     }

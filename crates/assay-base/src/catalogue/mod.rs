@@ -9,7 +9,6 @@ pub mod words;
 pub struct About {
     /// Name: lower case, words joined by `-`.
     pub name: &'static str,
-    /// One line.
     pub summary: &'static str,
     /// The rest, in plain sentences.
     pub text: &'static str,

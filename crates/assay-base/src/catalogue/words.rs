@@ -2,17 +2,14 @@
 
 use super::About;
 
-/// A word of reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
-    /// The word and what it means.
     pub about: About,
     /// Other forms of it that stand in reports.
     pub forms: &'static [&'static str],
 }
 
 impl Word {
-    /// Every form of it.
     pub fn all(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.about.name).chain(self.forms.iter().copied())
     }

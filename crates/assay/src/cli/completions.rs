@@ -1,18 +1,34 @@
-//! `assay completions`: what a shell needs to complete a command line.
+//! Shell completion: `assay completions` prints the script with which a shell asks this program for candidates.
 
-use clap::Args;
-use clap_complete::Shell;
+use std::ffi::{OsStr, OsString};
 
-use super::output;
+use clap::{Args, Command, ValueEnum};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
+use clap_complete::env::{CompleteEnv, Shells};
+
+use super::list::Kind;
+use super::{definition, output, registries};
+use crate::store;
 use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::metrics;
+use assay_machine::probes;
+use assay_study::study::{Study, fields, file, presets};
+use assay_system::system::{System, devices};
+
+/// The variable by which the script of a shell asks for candidates.
+const VARIABLE: &str = "ASSAY_COMPLETE";
 
 /// Print shell completions
+///
+/// Load the script at the start of the shell, so that it fits the installed version.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay completions bash > ~/.local/share/bash-completion/completions/assay
-  assay completions zsh > ~/.zfunc/_assay        with ~/.zfunc in $fpath
-  assay completions fish > ~/.config/fish/completions/assay.fish")]
+  source <(assay completions bash)                in ~/.bashrc
+  source <(assay completions zsh)                 in ~/.zshrc, after compinit
+  assay completions fish | source                 in ~/.config/fish/config.fish")]
 pub struct Arguments {
     /// Shell: bash, zsh or fish
     #[arg(value_name = "SHELL", value_parser = ["bash", "zsh", "fish"])]
@@ -25,25 +41,147 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 /// The script for a shell.
-///
-/// # Errors
-/// The mistake where there is no such shell.
-pub fn script(shell: &str) -> Outcome<String> {
-    let shell: Shell = shell.parse().map_err(|error: String| Failure::mistake(error))?;
+fn script(shell: &str) -> Outcome<String> {
+    let shells = Shells::builtins();
+    let known = shells.completer(shell);
+    let known = known.ok_or_else(|| Failure::mistake(format!("unknown shell `{shell}`")))?;
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut super::definition(), "assay", &mut text);
+    // Without this, the first completion after zsh loads the file `_assay` finds nothing.
+    let autoload = "[[ $funcstack[1] == _assay ]] && _clap_dynamic_completer_assay\n";
+    known
+        .write_registration(VARIABLE, "assay", "assay", "assay", &mut text)
+        .map_err(|error| Failure::refused(format!("cannot write the script: {error}")))?;
+    if shell == "zsh" {
+        text.extend(autoload.bytes());
+    }
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Answers the script of a shell on standard output; false if no shell asks.
+pub(super) fn complete(system: &dyn System, words: &[OsString]) -> Outcome<bool> {
+    if system.variable(VARIABLE).is_none_or(|shell| shell.is_empty()) {
+        return Ok(false);
+    }
+    let environment = CompleteEnv::with_factory(|| completed(system, words)).var(VARIABLE);
+    environment
+        .try_complete(words, None)
+        .map_err(|error| Failure::mistake(format!("{VARIABLE}: {error}")))
+}
+
+/// The command line with the values of its arguments.
+fn completed(system: &dyn System, words: &[OsString]) -> Command {
+    let after = |command: &str| {
+        let at = words.iter().position(|word| word == command)?;
+        words.get(at + 1)?.to_str()
+    };
+    let study =
+        after("run").or(after("plan")).and_then(presets::find).unwrap_or_else(presets::check);
+    let kind = after("list").and_then(|word| Kind::from_str(word, true).ok());
+    let names = kind.map(|kind| names(system, kind)).unwrap_or_default();
+    let (keys, results) = (study.map(|study| keys(&study)).unwrap_or_default(), results(system));
+    let presets: Vec<String> = presets::names().map(str::to_owned).collect();
+    // What an argument can be, and whether paths are, too.
+    attach(definition(), &|arg, value| {
+        Some(match (arg, value) {
+            // No completion gives a consent.
+            ("destroy", _) => return None,
+            ("preset", _) => (presets.clone(), false),
+            ("entry", _) => (names.clone(), false),
+            (_, "USE") => (presets::fitness().map(|(name, _)| name.to_owned()).collect(), true),
+            (_, "STUDY") => (presets.clone(), true),
+            (_, "ID") => (results.clone(), false),
+            (_, "ID|PATH" | "RESULT|AREA") => (results.clone(), true),
+            (_, "NAME=VALUE,VALUE" | "NAME=LEVEL") => (keys.clone(), false),
+            (_, "METRIC") => (metrics::names().into_iter().map(str::to_owned).collect(), false),
+            (_, "TARGET" | "FILE" | "PATH" | "DIR" | "DIRECTORY") => (Vec::new(), true),
+            _ => return None,
+        })
+    })
+}
+
+/// What an argument can be, and whether paths are, too, by the names of the argument and of its value.
+type Values<'a> = dyn Fn(&str, &str) -> Option<(Vec<String>, bool)> + 'a;
+
+fn attach(command: Command, values: &Values<'_>) -> Command {
+    let command = command.mut_args(|arg| {
+        let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
+        let Some((found, has_paths)) = values(arg.get_id().as_str(), name) else { return arg };
+        arg.add(ArgValueCompleter::new(move |current: &OsStr| {
+            let begun = |one: &&String| one.as_bytes().starts_with(current.as_encoded_bytes());
+            let own = found.iter().filter(begun).map(CompletionCandidate::new);
+            let paths = has_paths.then(|| PathCompleter::any().complete(current));
+            own.chain(paths.into_iter().flatten()).collect()
+        }))
+    });
+    command.mut_subcommands(|own| attach(own, values))
+}
+
+/// IDs of stored results.
+fn results(system: &dyn System) -> Vec<String> {
+    let kept = store::kept(system).unwrap_or_default();
+    kept.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
+}
+
+/// Factors, and the keys of a study, as `--set` takes them.
+fn keys(study: &Study) -> Vec<String> {
+    let factors = registries::factors_described().into_iter();
+    let mut found: Vec<String> = factors.map(|(about, _)| format!("{}=", about.name)).collect();
+    for table in fields::tables() {
+        let names = table
+            .rows
+            .iter()
+            .flat_map(|field| [field.name.to_owned(), format!("{}.{}", table.label, field.name)]);
+        let keys = names.filter(|name| file::is_key(study, name));
+        found.extend(keys.map(|name| format!("{name}=")));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Names of the entries of a list, without a look at what drives and probes find.
+fn names(system: &dyn System, kind: Kind) -> Vec<String> {
+    match kind {
+        Kind::Results => results(system),
+        Kind::Drives => devices::drives(system).into_iter().map(|own| own.name).collect(),
+        Kind::Presets => presets::names().map(str::to_owned).collect(),
+        Kind::Probes => probes::names().into_iter().map(str::to_owned).collect(),
+        _ => {
+            let entries = kind.entries(system).unwrap_or_default();
+            entries.into_iter().map(|entry| entry.name).collect()
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_system::system::Fake;
+
     use super::*;
 
+    fn candidates(line: &str) -> Vec<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let fake = Fake::new();
+        fake.set_variable("ASSAY_HOME", "/home").put("/home/results/20261120-ab12/plan.json", "{}");
+        let (mut command, last) = (completed(&fake, &words), words.len() - 1);
+        let found = clap_complete::engine::complete(&mut command, words, last, None).unwrap();
+        found.iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect()
+    }
+
     #[test]
-    fn what_nobody_types_is_not_completed() {
-        for shell in ["bash", "zsh", "fish"] {
-            let script = script(shell).unwrap();
-            assert!(script.contains("completions") && !script.contains("watchdog"), "{shell}");
+    fn values_of_arguments_are_completed() {
+        for (line, value) in [
+            ("assay run ", "queue-depth"),
+            ("assay run queue-depth --set sch", "scheduler="),
+            ("assay show ", "20261120-ab12"),
+            ("assay list metrics io", "iops"),
+            ("assay check --for ", "etcd"),
+        ] {
+            let found = candidates(line);
+            assert!(found.iter().any(|one| one == value), "{line}: {found:?}");
         }
+        assert!(candidates("assay run check --destroy ").iter().all(|one| one.starts_with('-')));
+        assert!(!candidates("assay ").iter().any(|one| one == "watchdog"));
+        assert!(["bash", "zsh", "fish"].iter().all(|shell| script(shell).is_ok()));
     }
 }

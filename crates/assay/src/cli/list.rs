@@ -1,28 +1,20 @@
-//! `assay list`: what there is.
+//! `assay list`: the entries of each registry, all of them or one.
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{inventory, output, schemas};
+use super::registries::{self, Entry, described};
+use super::{meant, output, resume, schemas};
 use crate::store::{FORMATS_OF_FILES, parcel};
-use assay_base::catalogue::About;
 use assay_base::catalogue::words::WORDS;
 use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::units;
 use assay_importers::importers::IMPORTERS;
-use assay_kinds::work::{self, metrics};
-use assay_machine::factors;
-use assay_machine::probes;
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
-use assay_report::table::{self, Column};
-use assay_study::plan::arms;
+use assay_report::{table, wrap};
 use assay_study::results::bundle::{self, Listed};
-use assay_study::study::{Study, fields, presets};
+use assay_study::study::words;
 use assay_system::system::{System, identity};
-use assay_verdict::truth;
 
 /// List results, drives, presets, factors, metrics and rules
 #[derive(Debug, Args)]
@@ -33,7 +25,7 @@ Examples:
   assay list drives                 drives with health and IDs for --destroy
   assay list requirements           published requirements, bounds and sources
   assay list factors                settings that a study can vary
-  assay list probes                 counters that Assay reads around each trial
+  assay list factors scheduler      levels and needs of one factor
   assay list rules                  rules that rate each number
   assay list glossary               terms of reports
   assay list schema findings        JSON Schema of assay show --json")]
@@ -41,9 +33,9 @@ pub struct Arguments {
     /// Kind of list
     #[arg(value_enum, default_value_t = Kind::Results)]
     kind: Kind,
-    /// Document of the list schema [default: study]
-    #[arg(value_enum, value_name = "DOCUMENT")]
-    document: Option<schemas::Document>,
+    /// Explain only this entry, e.g. the factor scheduler [default of schema: study]
+    #[arg(id = "entry", value_name = "NAME")]
+    name: Option<String>,
     /// List only results of this drive, filesystem or target (or part of the name)
     #[arg(long, value_name = "NAME")]
     drive: Option<String>,
@@ -55,8 +47,8 @@ pub struct Arguments {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
     /// Stored results, latest first
     Results,
     /// Drives of this machine
@@ -69,7 +61,7 @@ enum Kind {
     Workloads,
     /// Settings that a study can vary
     Factors,
-    /// Metrics and their units
+    /// Metrics and their better directions
     Metrics,
     /// Counters that Assay reads around each trial
     Probes,
@@ -87,61 +79,157 @@ enum Kind {
     Schema,
 }
 
-/// A list for programs.
-#[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
-    /// What is listed.
-    kind: &'a str,
-    /// Its items; what one is made of is that of the kind.
-    items: &'a [Value],
-}
+impl Kind {
+    /// Headings of its table; a `>` in front puts a column to the right.
+    fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Results => &["ID", "DATE", "TARGET", "TRUST", "RESULT"],
+            Self::Drives => {
+                &["DRIVE", ">SIZE", "MODEL", "LINK", "TURNS", "SCHEDULER", "HEALTH", "ID"]
+            }
+            Self::Presets => &["NAME", ">TIME", "ROOT", "WRITES", "QUESTION"],
+            Self::Factors => &["FACTOR", "LEVELS", "DESCRIPTION"],
+            Self::Metrics => &["METRIC", "BETTER", "DESCRIPTION"],
+            Self::Probes => &["PROBE", "HERE", "DESCRIPTION"],
+            _ => &["NAME", "DESCRIPTION"],
+        }
+    }
 
-/// A list as rows for people and as items for scripts.
-struct Listing {
-    name: &'static str,
-    columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
-    items: Vec<Value>,
-    empty: String,
+    pub(super) fn entries(self, system: &dyn System) -> Outcome<Vec<Entry>> {
+        let formats = EXPORTERS.iter().map(|own| own.about).chain(FORMATS_OF_FILES);
+        Ok(match self {
+            Self::Results => results(system, &|_| true)?,
+            Self::Drives => registries::drives(system),
+            Self::Presets => registries::presets(system)?,
+            Self::Requirements => registries::requirements()?,
+            Self::Workloads => registries::workloads()?,
+            Self::Factors => registries::factors()?,
+            Self::Metrics => registries::metrics(),
+            Self::Probes => registries::probes(system),
+            Self::Rules => registries::rules(),
+            Self::Importers => {
+                described(IMPORTERS.iter().map(|own| own.about), "assay import FILE")
+            }
+            Self::Exporters => described(formats, "assay export ID --format NAME"),
+            Self::Figures => described(FIGURES.iter().map(|own| own.about()), "assay report ID"),
+            Self::Glossary => described(WORDS.iter().map(|word| word.about), "assay show"),
+            Self::Schema => schemas::entries(),
+        })
+    }
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    if arguments.document.is_some() && !matches!(arguments.kind, Kind::Schema) {
-        return Err(Failure::mistake("only assay list schema accepts a document name"));
-    }
-    let listing = match arguments.kind {
-        Kind::Results => results(system, arguments)?,
-        Kind::Drives => drives(system),
-        Kind::Presets => presets_listed()?,
-        Kind::Requirements => fitness()?,
-        Kind::Importers => importers(),
-        Kind::Exporters => exporters(),
-        Kind::Figures => figures(),
-        Kind::Workloads => workloads()?,
-        Kind::Factors => factors(),
-        Kind::Metrics => metrics(),
-        Kind::Probes => probes(system),
-        Kind::Rules => rules(),
-        Kind::Glossary => {
-            entries("glossary", ["term", "means"], WORDS.iter().map(|word| word.about))
-        }
-        Kind::Schema => {
-            let document = arguments.document.unwrap_or(schemas::Document::Study);
-            output::document(&schemas::schema(document));
-            return Ok(());
-        }
+    let kind = arguments.kind;
+    let entries = match kind {
+        Kind::Results => results(system, &wanted(arguments)?)?,
+        _ => kind.entries(system)?,
     };
-    if arguments.json {
-        let Listing { name: kind, items, .. } = &listing;
-        output::json(&Document { format: "assay-list/1", kind, items });
-    } else if listing.rows.is_empty() {
-        output::message(&listing.empty);
+    let study = (kind == Kind::Schema).then_some("study");
+    if let Some(name) = arguments.name.as_deref().or(study) {
+        let entry =
+            find(kind, &entries, name).map_err(|failure| elsewhere(system, name, failure))?;
+        if arguments.json || kind == Kind::Schema {
+            output::json(&entry.item);
+        } else {
+            output::text(&explained(entry, output::columns(system)));
+        }
+    } else if arguments.json {
+        let items: Vec<_> = entries.iter().map(|entry| &entry.item).collect();
+        let kind = format!("{kind:?}").to_lowercase();
+        output::json(&json!({ "format": "assay-list/1", "kind": kind, "items": items }));
+    } else if !entries.is_empty() {
+        output::text(&rows(system, kind, &entries));
+        if entries.iter().any(|entry| entry.item["interrupted"] == true)
+            && let Some(hint) = resume::hint(system)
+        {
+            output::message(&hint);
+        }
+    } else if kind == Kind::Drives {
+        output::message("no drive found");
+    } else if arguments.drive.is_some() || arguments.preset.is_some() {
+        output::message("no result for this drive and preset; assay list shows all");
     } else {
-        output::text(&table::table(&listing.columns, &listing.rows, output::columns(system)));
+        let place = identity::results_directory(system)?;
+        let place = place.display();
+        output::message(&format!("no result in {place} yet; assay check creates one"));
     }
     Ok(())
 }
+
+/// The entry with a name, or of a result the beginning of its ID.
+fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> {
+    let named = |entry: &&Entry| match kind {
+        Kind::Results => entry.name.starts_with(name),
+        Kind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
+        _ => entry.name.eq_ignore_ascii_case(name),
+    };
+    entries.iter().find(named).ok_or_else(|| {
+        let kind = format!("{kind:?}").to_lowercase();
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let advice = meant::first_answer(name).filter(|_| kind == "presets");
+        let advice = advice.or_else(|| words::did_you_mean(name, &names));
+        let advice = advice.unwrap_or_else(|| format!("assay list {kind} lists all"));
+        Failure::mistake(format!("no entry of {kind} is named `{name}`: {advice}"))
+    })
+}
+
+/// The same failure, unless another kind has an entry of the name.
+fn elsewhere(system: &dyn System, name: &str, failure: Failure) -> Failure {
+    let mut others = Kind::value_variants().iter().skip_while(|kind| **kind != Kind::Presets);
+    let has = |kind: Kind| kind.entries(system).is_ok_and(|all| find(kind, &all, name).is_ok());
+    let Some(kind) = others.find(|kind| has(**kind)) else { return failure };
+    let kind = format!("{kind:?}").to_lowercase();
+    Failure::mistake(format!("`{name}` is in the {kind}: assay list {kind} {name}"))
+}
+
+/// One entry with all that is known of it.
+pub(super) fn explained(entry: &Entry, width: usize) -> String {
+    let mut lines = vec![entry.name.clone()];
+    for (label, text) in entry.facts.iter().filter(|(_, text)| !text.is_empty()) {
+        lines.extend(match *label {
+            "" => wrap(text, "  ", 2, width),
+            _ => wrap(&format!("{label}: {text}"), "  ", 4, width),
+        });
+    }
+    lines.join("\n")
+}
+
+/// One row per entry, cut to the columns of a terminal; other programs get whole rows.
+fn rows(system: &dyn System, kind: Kind, entries: &[Entry]) -> String {
+    let is_cut = output::is_terminal() || system.variable("COLUMNS").is_some();
+    let width = if is_cut { output::columns(system) } else { usize::MAX };
+    let (mut rows, mut group) = (Vec::new(), "");
+    for entry in entries {
+        if entry.group != group {
+            group = entry.group;
+            rows.push(vec![group.to_owned()]);
+        }
+        let mut row = [&[entry.name.clone()][..], &entry.cells].concat();
+        match kind {
+            Kind::Factors if is_cut => row[1] = table::cut(&row[1], MOST_LEVELS),
+            Kind::Results if is_cut => {
+                row[2] = table::cut(&row[2], MOST_TARGET);
+                // The worst rating is the last.
+                let worst = row[3].rfind(", ").map_or(0, |at| at + 2);
+                row[3].drain(..worst);
+            }
+            _ => {}
+        }
+        rows.push(row);
+    }
+    let columns = table::columns(kind.columns());
+    match kind {
+        // Nobody can use half of an ID.
+        Kind::Drives => table::table(&columns, &rows, output::columns(system)),
+        _ => table::one_line_each(&columns, rows, width),
+    }
+}
+
+/// Columns of the levels of a factor.
+const MOST_LEVELS: usize = 24;
+
+/// Columns of the target of a result.
+const MOST_TARGET: usize = 12;
 
 /// Whether a result is wanted.
 fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
@@ -157,27 +245,9 @@ fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
     })
 }
 
-/// What a result was about, and what it says.
-fn says(entry: &Listed) -> String {
-    let is_check = entry.kind == "check";
-    let mut told = vec![if is_check { entry.kind.clone() } else { entry.title.clone() }];
-    told.extend(entry.foreign.then(|| "foreign".to_owned()));
-    told.extend((!entry.drives.is_empty()).then(|| entry.drives.join(" and ")));
-    let missing = entry.trials < entry.planned;
-    let why = if entry.interrupted { "interrupted, " } else { "" };
-    told.extend(missing.then(|| format!("{why}{} of {} trials", entry.trials, entry.planned)));
-    let mut text = told.join("; ");
-    if let Some(headline) = &entry.headline {
-        let trust = (!headline.trust.is_empty()).then(|| format!(" ({})", headline.trust));
-        text = format!("{text}: {}{}", headline.text, trust.unwrap_or_default());
-    }
-    text
-}
-
-fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
-    let directory = identity::results_directory(system)?;
-    let wanted = wanted(arguments)?;
-    parcel::sweep(system, &directory);
+/// Stored results, latest first.
+fn results(system: &dyn System, wanted: &dyn Fn(&Listed) -> bool) -> Outcome<Vec<Entry>> {
+    parcel::sweep(system, &identity::results_directory(system)?);
     let mut listed = Vec::new();
     for results in identity::results_directories(system)? {
         let (found, warnings) = bundle::list(system, &results);
@@ -187,212 +257,67 @@ fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
         }
     }
     listed.sort_by(|one, other| other.id.cmp(&one.id));
-    listed.retain(wanted);
-    Ok(Listing {
-        name: "results",
-        columns: table::columns(&["id", "started", ">size", "finding"]),
-        rows: listed
-            .iter()
-            .map(|entry| {
-                let size = format!("{} KiB", entry.bytes.div_ceil(1024));
-                let started = entry.started.replace('T', " ").chars().take(16).collect();
-                vec![entry.id.clone(), started, size, says(entry)]
-            })
-            .collect(),
-        items: listed.iter().map(|entry| json!(entry)).collect(),
-        empty: if arguments.drive.is_some() || arguments.preset.is_some() {
-            "no result for this drive and preset; assay list shows all".to_owned()
-        } else {
-            format!("no result in {} yet; assay check creates one", directory.display())
-        },
-    })
+    Ok(listed.iter().filter(|entry| wanted(entry)).map(result).collect())
 }
 
-fn drives(system: &dyn System) -> Listing {
-    let drives = inventory::drives(system);
-    let columns = ["drive", ">size", "model", "link", "turns", "scheduler", "health", "id"];
-    Listing {
-        name: "drives",
-        columns: table::columns(&columns),
-        rows: drives.iter().map(drive_row).collect(),
-        items: drives.iter().map(|drive| json!(drive)).collect(),
-        empty: "no drive found".to_owned(),
-    }
+fn result(entry: &Listed) -> Entry {
+    let places = if entry.drives.is_empty() { &entry.targets } else { &entry.drives };
+    let missing = entry.trials < entry.planned;
+    let why = if entry.interrupted { "interrupted, " } else { "" };
+    let marks = [
+        entry.foreign.then(|| "foreign".to_owned()),
+        missing.then(|| format!("{why}{} of {} trials", entry.trials, entry.planned)),
+    ];
+    let text = entry.headline.as_ref().map_or(&entry.title, |headline| &headline.text);
+    let text = marks.into_iter().flatten().chain([text.clone()]).collect::<Vec<_>>().join("; ");
+    let trust = entry.headline.as_ref().map_or("", |headline| &headline.trust);
+    let place = places.join(" and ");
+    let date: String = entry.started.chars().take(10).collect();
+    let own = Entry::new(&entry.id, &entry.title, "").fact("Started", &entry.started);
+    let own = own.fact("Target", &place).fact("Trust", trust).fact("Result", &text);
+    let cells = vec![date, place, trust.to_owned(), text];
+    let own = own.fact("Example", format!("assay show {}", entry.id));
+    Entry { cells, item: json!(entry), ..own }
 }
 
-fn drive_row(asked: &inventory::Asked) -> Vec<String> {
-    let drive = &asked.drive;
-    let shown = |seen: &Presence<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
-    let link = drive.link.value().map(|link| link.name.clone());
-    vec![
-        drive.name.clone(),
-        units::size(drive.size_bytes),
-        shown(&drive.model),
-        link.unwrap_or_else(|| shown(&drive.bus)),
-        inventory::turns_cell(drive),
-        shown(&drive.scheduler),
-        inventory::health_cell(asked),
-        drive.id.clone(),
-    ]
-}
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
 
-fn presets_listed() -> Outcome<Listing> {
-    let studies: Vec<(&str, Study)> =
-        presets::all().map(|(name, study)| Ok((name, study?))).collect::<Outcome<_>>()?;
-    let factors = |study: &Study| {
-        let named = study.factors.iter().map(|(name, levels)| format!("{name} ({})", levels.len()));
-        named.collect::<Vec<_>>().join(", ")
-    };
-    let asks = |study: &Study| {
-        let lost = if arms::gives_up_data(study) { " (erases the device)" } else { "" };
-        format!("{}{lost}", study.title)
-    };
-    Ok(Listing {
-        name: "presets",
-        columns: table::columns(&["preset", "factors", "question"]),
-        rows: studies
-            .iter()
-            .map(|(name, study)| vec![(*name).to_owned(), factors(study), asks(study)])
-            .collect(),
-        items: studies.iter().map(|(_, study)| json!(study)).collect(),
-        empty: String::new(),
-    })
-}
+    use assay_system::system::Fake;
 
-/// What a place can be good enough for: a row a bound, with who published it.
-fn fitness() -> Outcome<Listing> {
-    let studies: Vec<(&str, Study)> =
-        presets::fitness().map(|(name, study)| Ok((name, study?))).collect::<Outcome<_>>()?;
-    let rows = studies.iter().flat_map(|(name, study)| {
-        study.question.iter().map(move |ask| {
-            let published = ask.published.clone().unwrap_or_default();
-            vec![(*name).to_owned(), ask.ask.clone(), published]
-        })
-    });
-    Ok(Listing {
-        name: "requirements",
-        columns: table::columns(&["for", "requirement", "published"]),
-        rows: rows.collect(),
-        items: studies.iter().map(|(_, study)| json!(study)).collect(),
-        empty: String::new(),
-    })
-}
+    use super::*;
 
-fn importers() -> Listing {
-    let abouts = IMPORTERS.iter().map(|importer| importer.about);
-    entries("importers", ["importer", "input"], abouts)
-}
-
-fn exporters() -> Listing {
-    let abouts = EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES);
-    entries("exporters", ["exporter", "output"], abouts)
-}
-
-fn figures() -> Listing {
-    entries("figures", ["figure", "content"], FIGURES.iter().map(|kind| kind.about()))
-}
-
-/// What the entries of a registry say of themselves.
-fn entries(
-    name: &'static str,
-    titles: [&str; 2],
-    abouts: impl Iterator<Item = About> + Clone,
-) -> Listing {
-    let row = |about: About| vec![about.name.to_owned(), about.summary.to_owned()];
-    let item =
-        |about: About| json!({ "name": about.name, "summary": about.summary, "text": about.text });
-    Listing {
-        name,
-        columns: table::columns(&titles),
-        rows: abouts.clone().map(row).collect(),
-        items: abouts.map(item).collect(),
-        empty: String::new(),
-    }
-}
-
-fn workloads() -> Outcome<Listing> {
-    let study = presets::check()?;
-    Ok(Listing {
-        name: "workloads",
-        columns: table::columns(&["workload", "description"]),
-        rows: study
-            .workload
-            .iter()
-            .map(|workload| vec![workload.name.clone(), workload.words()])
-            .collect(),
-        items: study.workload.iter().map(|workload| json!(workload)).collect(),
-        empty: String::new(),
-    })
-}
-
-/// Name, summary and example of each factor.
-pub fn factor_rows() -> Vec<[&'static str; 3]> {
-    let parameters = work::parameters()
-        .iter()
-        .map(|parameter| [parameter.about.name, parameter.about.summary, parameter.example]);
-    let target = [fields::TARGET_FACTOR, fields::TARGET_SUMMARY, fields::TARGET_EXAMPLE];
-    let others = factors::all().map(|factor| {
-        let about = factor.about();
-        [about.name, about.summary, factor.example()]
-    });
-    parameters.chain([target]).chain(others).collect()
-}
-
-fn factors() -> Listing {
-    let rows = factor_rows();
-    Listing {
-        name: "factors",
-        columns: table::columns(&["factor", "description", "example levels"]),
-        rows: rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect(),
-        items: rows
-            .iter()
-            .map(|[name, summary, example]| {
-                json!({ "name": name, "summary": summary, "example": example })
-            })
-            .collect(),
-        empty: String::new(),
-    }
-}
-
-fn metrics() -> Listing {
-    Listing {
-        name: "metrics",
-        columns: table::columns(&["metric", "better", "description"]),
-        rows: metrics::all()
-            .map(|metric| {
-                let better = format!("{:?}", metric.better).to_lowercase();
-                vec![metric.name.to_owned(), better, metric.summary.to_owned()]
-            })
-            .collect(),
-        items: metrics::all()
-            .map(|metric| json!({ "name": metric.name, "better": metric.better, "summary": metric.summary }))
-            .collect(),
-        empty: String::new(),
-    }
-}
-
-/// Probes, with what each of them finds here.
-fn probes(system: &dyn System) -> Listing {
-    let all = probes::by_name();
-    let mut listing =
-        entries("probes", ["probe", "what it observes"], all.iter().map(|probe| probe.about));
-    listing.columns.push(Column::left("here"));
-    let rows = listing.rows.iter_mut().zip(&mut listing.items);
-    for ((row, item), probe) in rows.zip(all.iter()) {
-        item["metrics"] = json!(probe.metrics());
-        let here = probe.here.map(|look| look(system));
-        row.push(match &here {
-            Some(Presence::Present(_)) => "yes".to_owned(),
-            Some(Presence::Absent(reason)) => format!("no: {reason}"),
-            None => "if the target supports it".to_owned(),
-        });
-        if let Some(here) = here {
-            item["here"] = json!(here);
+    #[test]
+    fn every_entry_has_a_row_and_a_page_of_80_columns() {
+        let fake = Fake::new();
+        fake.set_variable("COLUMNS", "80").set_variable("ASSAY_HOME", "/home");
+        let mut command = super::super::whole(80);
+        for kind in Kind::value_variants().iter().copied() {
+            let entries = kind.entries(&fake).unwrap();
+            let table = rows(&fake, kind, &entries);
+            let headings = if kind == Kind::Presets { 5 } else { 0 };
+            assert_eq!(table.lines().count(), 1 + entries.len() + headings, "{table}");
+            assert!(kind != Kind::Presets || table.lines().count() <= 45, "{table}");
+            let is_wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
+            assert_eq!(table.lines().find(is_wide), None);
+            for entry in &entries {
+                assert_eq!(find(kind, &entries, &entry.name).unwrap().name, entry.name);
+                let text = explained(entry, 80);
+                assert_eq!((text.lines().find(is_wide), entry.facts.len() > 1), (None, true));
+                let effects = ["invalid", "suspect", "disturbed", "trusted", "verdict"];
+                let says_effect = effects.iter().any(|effect| text.contains(effect));
+                assert!(kind != Kind::Rules || says_effect, "{text}");
+                for (_, line) in entry.facts.iter().filter(|(label, _)| *label == "Example") {
+                    let words = shell_words::split(line).unwrap().into_iter().map(OsString::from);
+                    assert!(command.try_get_matches_from_mut(words).is_ok(), "{line}");
+                }
+            }
         }
+        let rules = Kind::Rules.entries(&fake).unwrap();
+        let told = elsewhere(&fake, "suspect", Failure::mistake(""));
+        assert_eq!(told.message, "`suspect` is in the glossary: assay list glossary suspect");
+        let told = find(Kind::Rules, &rules, "host-cahce").err().unwrap();
+        assert!(told.message.ends_with("did you mean \"host-cache\"?"), "{told:?}");
     }
-    listing
-}
-
-fn rules() -> Listing {
-    entries("rules", ["rule", "triggered when"], truth::RULES.iter().map(|rule| *rule.about()))
 }

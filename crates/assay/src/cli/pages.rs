@@ -51,7 +51,6 @@ fn commands() -> String {
     page
 }
 
-/// All commands below one.
 fn below(page: &mut String, command: &clap::Command, sign: &str, path: &str) {
     let run = command.find_subcommand("run");
     for inner in command.get_subcommands() {

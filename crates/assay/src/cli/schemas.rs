@@ -1,27 +1,21 @@
 //! The JSON Schemas that `assay list schema` prints. `cargo run -p xtask --features schema -- schemas` generates those
 //! of findings and watch; `crates/assay/schemas` is a link to them.
 
-use clap::ValueEnum;
+use serde_json::Value;
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Document {
-    /// A study file
-    Study,
-    /// The output of `assay show --json`
-    #[value(alias = "assay-findings/1")]
-    Findings,
-    /// The output of `assay watch --json`
-    #[value(alias = "assay-watch/1")]
-    Watch,
-}
+use super::registries::Entry;
 
-/// Returns the schema of a document.
-pub fn schema(document: Document) -> String {
-    match document {
-        Document::Study => format!("{:#}", assay_study::study::schema()),
-        Document::Findings => include_str!("../../schemas/findings-1.schema.json").to_owned(),
-        Document::Watch => include_str!("../../schemas/watch-1.schema.json").to_owned(),
-    }
+/// The schemas by document.
+pub(super) fn entries() -> Vec<Entry> {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let findings = read(include_str!("../../schemas/findings-1.schema.json"));
+    let watch = read(include_str!("../../schemas/watch-1.schema.json"));
+    let all = [
+        ("study", "a study file", assay_study::study::schema()),
+        ("findings", "the output of assay show --json", findings),
+        ("watch", "the output of assay watch --json", watch),
+    ];
+    all.map(|(name, about, item)| Entry { item, ..Entry::new(name, about, "") }).into()
 }
 
 /// Generates the schemas of findings and watch from their types, by file name.

@@ -1,0 +1,295 @@
+//! The entries of `assay list`: what each registry says of each of its entries.
+
+use serde_json::{Value, json};
+
+use super::{explain, inventory};
+use assay_base::catalogue::About;
+use assay_base::failure::Outcome;
+use assay_base::presence::Presence;
+use assay_base::quantity::units;
+use assay_base::quantity::{Better, Metric};
+use assay_kinds::work::{self, metrics};
+use assay_machine::factors;
+use assay_machine::probes;
+use assay_report::preview;
+use assay_study::plan::arms;
+use assay_study::plan::design::Demands;
+use assay_study::study::{Study, Workload, fields, presets};
+use assay_system::system::{System, quoted};
+use assay_verdict::{analysis, truth};
+
+/// An entry of a registry.
+#[derive(Default)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// Heading above the first entry of a group; empty if the registry has no groups.
+    pub(super) group: &'static str,
+    /// Cells of its row after the name.
+    pub(super) cells: Vec<String>,
+    /// Labels and texts that `assay list KIND NAME` prints.
+    pub(super) facts: Vec<(&'static str, String)>,
+    pub(super) item: Value,
+}
+
+impl Entry {
+    pub(super) fn new(name: &str, summary: &str, text: &str) -> Self {
+        let (name, cells) = (name.to_owned(), vec![summary.to_owned()]);
+        let item = json!({ "name": name, "summary": summary, "text": text });
+        let entry = Self { name, cells, item, ..Self::default() };
+        entry.fact("", summary).fact("", text)
+    }
+
+    pub(super) fn fact(mut self, label: &'static str, text: impl Into<String>) -> Self {
+        self.facts.push((label, text.into()));
+        self
+    }
+}
+
+/// Entries as they describe themselves; NAME in the example stands for the name of each.
+pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> Vec<Entry> {
+    let entry = |About { name, summary, text }| {
+        Entry::new(name, summary, text).fact("Example", example.replace("NAME", name))
+    };
+    abouts.map(entry).collect()
+}
+
+pub(super) fn presets(system: &dyn System) -> Outcome<Vec<Entry>> {
+    let entry = |(name, study): (&str, Outcome<Study>)| {
+        let study = study?;
+        let (time, root, writes) = (time(system, &study), root(&study), writes(&study));
+        let mut entry = Entry::new(name, &study.title, "").fact("Time", &time);
+        entry = entry.fact("Root", root).fact("Writes", writes);
+        for (factor, levels) in &study.factors {
+            entry = entry.fact("Factor", format!("{factor} = {}", levels.join(",")));
+        }
+        for own in &study.workload {
+            entry = entry.fact("Workload", format!("{}: {}", own.name, own.words()));
+        }
+        if name == "filesystems" {
+            let line =
+                "assay plan filesystems --scratch --set sync=fdatasync --set block_size=8KiB";
+            entry = entry.fact("Example", format!("{line} --set threads=1"));
+        }
+        entry.group = presets::group(name).unwrap_or_default();
+        entry.item = json!(study);
+        for (key, text) in [("time", &*time), ("root", root), ("writes", writes)] {
+            entry.item[key] = json!(text);
+        }
+        // The name of the preset stands beside it.
+        let question = study.title.split_once(": ").map_or(&*study.title, |(_, question)| question);
+        let (first, more) = question.split_at(1);
+        let question = first.to_uppercase() + more;
+        entry.cells = [&time, root, writes, &question].map(str::to_owned).to_vec();
+        let entry = entry.fact("Example", format!("assay plan {name}"));
+        Ok(entry.fact("Example", format!("assay run {name} TARGET")))
+    };
+    presets::all().map(entry).collect()
+}
+
+/// Typical duration of a study on one target, as its plan estimates it.
+fn time(system: &dyn System, study: &Study) -> String {
+    let study = study.clone().settled();
+    let plan = explain::plan_of(system, &study, &[".".to_owned()]);
+    let seen = preview::make(&study, &plan, (&[], &[], &[]), Vec::new(), Vec::new());
+    let seconds = seen.expected.map_or(seen.trials_s, |race| race.seconds);
+    let minutes = (seconds / 60.0).round();
+    let most = if seen.may_end_early { "\u{2264}" } else { "" };
+    match study.workload.first() {
+        // The trials are over.
+        Some(own) if own.work.kind().recording.is_some() => "1 s".to_owned(),
+        _ if seen.open_ended => "varies".to_owned(),
+        _ if minutes < 2.0 => format!("{most}{seconds:.0} s"),
+        _ if minutes < 120.0 => format!("{most}{minutes:.0} min"),
+        _ => format!("{most}{:.0} h", minutes / 60.0),
+    }
+}
+
+/// Whether a study needs root.
+fn root(study: &Study) -> &'static str {
+    let demands = Demands::of(study);
+    let makes = demands.made.any || demands.network.changes || arms::gives_up_data(study);
+    let needs = |own: &String| factors::changes(own);
+    match (makes, study.factors.keys().any(needs), study.factors.keys().all(needs)) {
+        (true, ..) | (_, true, true) => "yes",
+        (_, true, false) => "some levels",
+        _ => "no",
+    }
+}
+
+/// What a study writes to its target.
+fn writes(study: &Study) -> &'static str {
+    match study {
+        _ if arms::gives_up_data(study) => "erases device",
+        _ if study.needs_whole() => "fills target",
+        _ if study.works_in_directory() => "test files",
+        _ => "none",
+    }
+}
+
+/// What a place can be good enough for, with its bounds and who published each.
+pub(super) fn requirements() -> Outcome<Vec<Entry>> {
+    let entry = |(name, study): (&str, Outcome<Study>)| {
+        let study = study?;
+        let mut entry = Entry::new(name, &study.title, "");
+        let mut source = String::new();
+        for ask in &study.question {
+            entry = entry.fact("Bound", &ask.ask);
+            let own = ask.published.as_deref().unwrap_or_default();
+            source = if source.is_empty() { own.to_owned() } else { format!("{source}; {own}") };
+        }
+        // Addresses have lines of their own.
+        let is_end = |letter: char| letter.is_whitespace() || letter == ')';
+        let mut addresses = Vec::new();
+        while let Some(start) = source.find("https://") {
+            let address = source[start..].split(is_end).next().unwrap_or_default().to_owned();
+            for around in [format!(" ({address})"), format!(", {address}"), address.clone()] {
+                source = source.replace(&around, "");
+            }
+            addresses.push(("", address));
+        }
+        entry.facts.push(("Source", source));
+        entry.facts.append(&mut addresses);
+        entry.cells = vec![bounds(&study)];
+        entry.item = json!(study);
+        Ok(entry.fact("Example", format!("assay check --for {name} DIRECTORY")))
+    };
+    presets::fitness().map(entry).collect()
+}
+
+/// The bounds of requirements in a few words; the title if no limit is published.
+fn bounds(study: &Study) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for ask in &study.question {
+        let Some(limit) = ask.min.as_ref().or(ask.max.as_ref()) else { continue };
+        let subject = match ask.metric.as_deref().and_then(metrics::find) {
+            Some(metric) if metric.better == Better::Lower => metric.noun,
+            _ if ask.workloads.iter().any(|name| name.ends_with("read")) => "reads",
+            _ => "writes",
+        };
+        let word = match (told.is_empty(), ask.min.is_some()) {
+            (false, _) => "",
+            (_, true) => "at least ",
+            (_, false) => "at most ",
+        };
+        told.push(format!("{subject} {word}{}", limit.text));
+    }
+    if told.is_empty() { format!("{} (no limit)", study.title) } else { told.join(", ") }
+}
+
+pub(super) fn workloads() -> Outcome<Vec<Entry>> {
+    let entry = |own: &Workload| {
+        let example = format!("assay plan check --set {}.runtime=10s", own.name);
+        let entry = Entry::new(&own.name, &own.words(), "").fact("Example", example);
+        Entry { item: json!(own), ..entry }
+    };
+    Ok(presets::check()?.workload.iter().map(entry).collect())
+}
+
+/// Description and example levels of each factor, those of the workload first.
+pub(super) fn factors_described() -> Vec<(About, &'static str)> {
+    let parameters = work::parameters().iter().map(|own| (own.about, own.example));
+    let (name, summary) = (fields::TARGET_FACTOR, fields::TARGET_SUMMARY);
+    let target = (About { name, summary, text: "" }, fields::TARGET_EXAMPLE);
+    let others = factors::all().map(|own| (*own.about(), own.example()));
+    parameters.chain([target]).chain(others).collect()
+}
+
+pub(super) fn factors() -> Outcome<Vec<Entry>> {
+    let studies = presets::all().map(|(name, study)| Ok((name, study?)));
+    let studies: Vec<(&str, Study)> = studies.collect::<Outcome<_>>()?;
+    let entry = |(About { name, summary, text }, example): (About, &str)| {
+        let levels = factors::levels_of(example).join(",");
+        let mut entry = Entry::new(name, summary, text).fact("Levels", &levels);
+        if let Some(factor) = factors::find(name) {
+            let needs = if factor.role().changes() { "root" } else { "" };
+            entry = entry.fact("Needs", needs).fact("Afterwards", factor.role().undone());
+        }
+        let used = studies.iter().filter(|(_, study)| study.factors.contains_key(name));
+        let used: Vec<&str> = used.map(|(preset, _)| *preset).collect();
+        let set = quoted(&format!("{name}={levels}"));
+        entry.item["example"] = json!(example);
+        entry.cells.insert(0, levels);
+        let line = format!("assay plan {} --set {set}", used.first().unwrap_or(&"STUDY"));
+        entry.fact("Presets", used.join(", ")).fact("Example", line)
+    };
+    Ok(factors_described().into_iter().map(entry).collect())
+}
+
+/// Units at the end of metrics' names.
+const UNITS: &str = "bytes_per_s bits_per_s s_per_gib j_per_gib per_s ns s bytes share j w iops";
+
+pub(super) fn metrics() -> Vec<Entry> {
+    let entry = |metric: &'static Metric| {
+        let name = metric.name;
+        let has = |own: &&'static work::Entry| metrics::of_kind(own).any(|one| one.name == name);
+        let kinds = work::KINDS.iter().copied().filter(has).map(|own| own.about.name);
+        let ends = |unit: &&str| {
+            name.strip_suffix(*unit).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+        };
+        let unit =
+            UNITS.split(' ').find(ends).map_or("number".to_owned(), |unit| unit.replace('_', " "));
+        let mut entry = Entry::new(name, metric.summary, "").fact("Better", metric.better.words());
+        entry.cells.insert(0, format!("{:?}", metric.better).to_lowercase());
+        entry.item["better"] = json!(metric.better);
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        let entry = entry.fact("Unit", unit).fact("Workloads", kinds);
+        let entry = entry.fact("Probe", metric.by.unwrap_or_default());
+        entry.fact("Example", format!("assay plan STUDY --set primary_metric={name}"))
+    };
+    metrics::all().map(entry).collect()
+}
+
+/// Probes, with what each of them finds here.
+pub(super) fn probes(system: &dyn System) -> Vec<Entry> {
+    let entry = |probe: &probes::Entry| {
+        let here = probe.here.map(|look| look(system));
+        let (cell, found) = match &here {
+            Some(Presence::Present(_)) => ("yes", "yes".to_owned()),
+            Some(Presence::Absent(reason)) => ("no", format!("no: {reason}")),
+            None => ("target", "if the target supports it".to_owned()),
+        };
+        let About { name, summary, text } = probe.about;
+        let mut entry = Entry::new(name, summary, text).fact("Here", found);
+        entry.cells.insert(0, cell.to_owned());
+        entry.item["metrics"] = json!(probe.metrics());
+        if let Some(here) = here {
+            entry.item["here"] = json!(here);
+        }
+        let entry = entry.fact("Metrics", probe.metrics().join(", "));
+        entry.fact("Rules", probe.rules.join(", ")).fact("Example", "assay show --full")
+    };
+    probes::by_name().into_iter().map(entry).collect()
+}
+
+pub(super) fn rules() -> Vec<Entry> {
+    let own = truth::RULES.iter().map(|rule| *rule.about());
+    let mut all =
+        described(own.chain(analysis::COMPARED.iter().map(|about| **about)), "assay show --full");
+    for entry in &mut all {
+        entry.facts[0].0 = "Triggered when";
+        entry.facts.insert(2, ("Next step", truth::next_step(&entry.name).to_owned()));
+    }
+    all
+}
+
+pub(super) fn drives(system: &dyn System) -> Vec<Entry> {
+    let entry = |asked: inventory::Asked| {
+        let drive = &asked.drive;
+        let shown =
+            |seen: &Presence<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
+        let link = drive.link.value().map(|link| link.name.clone());
+        let mut facts = vec![
+            ("Size", units::size(drive.size_bytes)),
+            ("Model", shown(&drive.model)),
+            ("Link", link.unwrap_or_else(|| shown(&drive.bus))),
+            ("Turns", inventory::turns_cell(drive)),
+            ("Scheduler", shown(&drive.scheduler)),
+            ("Health", inventory::health_cell(&asked)),
+            ("ID", drive.id.clone()),
+        ];
+        let cells = facts.iter().map(|(_, text)| text.clone()).collect();
+        facts.push(("Example", format!("assay plan check /dev/{}", drive.name)));
+        Entry { name: drive.name.clone(), group: "", cells, facts, item: json!(asked) }
+    };
+    inventory::drives(system).into_iter().map(entry).collect()
+}
