@@ -164,7 +164,6 @@ pub fn table(columns: &str) -> String {
     format!("| {columns} |\n|{}\n", "---|".repeat(columns.split(" | ").count()))
 }
 
-/// A table of what was counted.
 pub fn counts(rows: &[(&str, u32)]) -> String {
     rows.iter().fold(table("what | count"), |mut text, (what, count)| {
         // Writing to a String cannot fail.

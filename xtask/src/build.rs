@@ -18,7 +18,6 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// What cargo prints for these arguments.
 pub fn cargo_text(arguments: &[&str]) -> Done<String> {
     let output = cargo(arguments).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cargo: {error}"))?;

@@ -13,7 +13,6 @@ use crate::{bench, build, facts};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the checks and judges them.
 pub fn run(options: &Options) -> Done<bool> {
     if !is_root() {
         return Err("needs root to create a loop device".to_owned());

@@ -44,7 +44,6 @@ impl Trial<'_> {
     }
 }
 
-/// What came of one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Came {
     pub cuts: u64,

@@ -38,7 +38,6 @@ const COUNTER: &str = "valgrind";
 /// Completions that some sides wait for at once.
 const AT_ONCE: u32 = 32;
 
-/// Who does the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Ours,
@@ -78,7 +77,6 @@ impl Side {
     }
 }
 
-/// What one run did.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     iops: f64,

@@ -14,7 +14,6 @@ use crate::options::Options;
 use crate::{bench, build, facts};
 use readers::READERS;
 
-/// Inputs in all.
 pub const COUNT: usize = 1_000_000;
 /// Fixed before the first run.
 pub const SEED: usize = 20_261_122;

@@ -91,7 +91,6 @@ const FIELDS: [&str; 17] = [
 /// Beginnings of the kernel's messages that tell of a boot.
 const KERNEL: [&str; 3] = ["Linux version ", "Command line: ", "Kernel command line: "];
 
-/// Records those of some releases.
 pub fn record(releases: &[&str], program: &std::path::Path) -> Done<u8> {
     let kernel = lab_guest::kernel(&[])?;
     let folder = root().join(FOLDER);

@@ -19,7 +19,6 @@ type Kill = fn(&Path, u32, u64, &mut dyn FnMut(&str)) -> Done<Kills>;
 struct Subject {
     /// As `--only` names it.
     name: &'static str,
-    /// File of its page.
     page: &'static str,
     kill: Kill,
     /// What its page says first, without the number of kills.

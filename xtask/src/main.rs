@@ -44,7 +44,6 @@ struct Command {
     run: Run,
 }
 
-/// What a chore does.
 enum Run {
     /// Whether everything is well; what is not was printed.
     Chore(fn(&Options) -> Done<bool>),
@@ -101,8 +100,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "pictures",
-        usage: "[--out DIRECTORY]",
-        summary: "draws the README picture from docs/data/check.assay; --out: draws full pages of simulated and published numbers at phone and desktop width instead",
+        usage: "--out DIRECTORY",
+        summary: "draws pages of simulated and published numbers at phone and desktop width",
         flags: &[],
         numbers: &[],
         words: &["--out"],

@@ -44,7 +44,6 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether a flag was given.
     pub fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|given| given == flag)
     }
@@ -58,7 +57,6 @@ impl Options {
         &self.rest
     }
 
-    /// A word, where it was given.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.texts.get(name).map(String::as_str)
     }

@@ -1,10 +1,11 @@
 //! `cargo xtask pages` writes the reference under docs/reference from the registries and the definition of the command
-//! line; with `--man DIRECTORY` it writes the manual pages, which no tree keeps, instead.
+//! line, and the samples and the picture of the README from stored results; with `--man DIRECTORY` it writes the manual pages, which no tree keeps, instead.
 
 use std::fs;
 
+use crate::browser::pictures;
 use crate::build::root;
-use crate::lab::Done;
+use crate::lab::{Done, samples};
 use crate::options::Options;
 
 const REFERENCE: &str = "docs/reference";
@@ -25,7 +26,7 @@ pub fn run(options: &Options) -> Done<bool> {
         fs::write(root().join(&name), text).map_err(|error| format!("{name}: {error}"))?;
         println!("written to {name}");
     }
-    Ok(true)
+    pictures::draw_for_readme()
 }
 
 /// Pages that differ from what the program says, and pages that it does not know.
@@ -53,5 +54,15 @@ pub fn stale() -> Done<Vec<String>> {
 /// Path and text of each page of the reference.
 fn pages() -> Done<Vec<(String, String)>> {
     let reference = assay::cli::reference_pages().map_err(|failure| failure.message)?;
-    Ok(reference.into_iter().map(|(name, text)| (format!("{REFERENCE}/{name}"), text)).collect())
+    let reference = reference.into_iter().map(|(name, text)| (format!("{REFERENCE}/{name}"), text));
+    let mut pages: Vec<(String, String)> = reference.collect();
+    for name in samples::PAGES {
+        let report = |report: &str| read(&format!("{}/{report}", samples::REPORTS));
+        pages.push((name.to_owned(), samples::refreshed(&read(name)?, report)?));
+    }
+    Ok(pages)
+}
+
+fn read(name: &str) -> Done<String> {
+    fs::read_to_string(root().join(name)).map_err(|error| format!("{name}: {error}"))
 }

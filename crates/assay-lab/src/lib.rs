@@ -34,6 +34,7 @@ pub mod loads;
 pub mod needs;
 pub mod process;
 pub mod recordings;
+pub mod samples;
 pub mod schema;
 pub mod slow;
 pub mod volume;
@@ -185,7 +186,6 @@ impl Mounted {
         Ok(Self { point: point.to_owned() })
     }
 
-    /// Where it is mounted.
     pub fn point(&self) -> &Path {
         &self.point
     }

@@ -27,7 +27,6 @@ pub fn make(bench: &mut Bench) -> Done<()> {
     bench.add("collection", &["collection", "build", "--dir", &folder])
 }
 
-/// Writes the cards as rows.
 fn write_cards(folder: &Path) -> Done<()> {
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let about = "{ \"format\": \"assay-collection/1\" }\n";
@@ -71,7 +70,6 @@ fn number(value: f64) -> Number {
     }
 }
 
-/// All tests of it.
 pub fn all(browser: &Browser, bench: &Bench) -> bool {
     let mut well = told("a collection sorts by each of its columns", &sorts(browser, bench));
     well &= told("a collection is filtered by words", &filters(browser, bench));

@@ -38,7 +38,6 @@ pub fn missing() -> Option<String> {
 pub struct Browser {
     client: Client,
     driver: Child,
-    /// The browser's process.
     process: Option<OwnedFd>,
 }
 
@@ -198,7 +197,6 @@ impl Browser {
         self.own("Emulation.setDeviceMetricsOverride", &size).map(drop)
     }
 
-    /// Makes it as wide as it was begun.
     pub fn at_own_width(&self) -> Done<()> {
         self.own("Emulation.clearDeviceMetricsOverride", &json!({})).map(drop)
     }
@@ -265,7 +263,6 @@ fn process(capabilities: &Value) -> Option<OwnedFd> {
     pidfd_open(Pid::from_raw(id)?, PidfdFlags::empty()).ok()
 }
 
-/// The address of a file.
 pub fn address_of(path: &Path) -> Done<String> {
     need(path.is_absolute(), || format!("{} is not an absolute path", path.display()))?;
     let mut address = "file://".to_owned();

@@ -41,11 +41,9 @@ name = "random-write"
 io = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "1 s" }
 "#;
 
-/// Results and their pages.
 pub struct Bench {
     pub assay: Assay,
     pub folder: PathBuf,
-    /// Id of the grid.
     pub grid: String,
     pub pages: Vec<(&'static str, PathBuf)>,
 }
@@ -69,7 +67,6 @@ impl Bench {
         Ok(ended.stdout)
     }
 
-    /// The id of the newest result.
     pub fn newest(&self) -> Done<String> {
         let shown: Value = serde_json::from_str(&self.says(&["show", "--json"])?)
             .map_err(|error| format!("findings: {error}"))?;

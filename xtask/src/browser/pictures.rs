@@ -1,5 +1,5 @@
-//! `cargo xtask pictures`: the picture of the README, a page of the result in docs/data/check.assay. With
-//! `--out DIRECTORY`: pages that tests look at as PNGs, as wide as a phone and as a desk, to be looked at.
+//! The picture of the README, a page of the result in docs/data/check.assay, and `cargo xtask pictures --out
+//! DIRECTORY`: pages as PNGs, as wide as a phone and as a desk, to be looked at.
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +9,7 @@ use super::pages::Bench;
 use super::{NAME, WIDTHS, leads};
 use crate::build;
 use crate::lab::process::Assay;
+use crate::lab::samples::words_of_page;
 use crate::lab::{Done, Scratch, call, is_root};
 use crate::options::Options;
 
@@ -18,16 +19,16 @@ const PICTURE: &str = "docs/figures/page.png";
 const SIZE: (u32, f64) = (1000, 1300.0);
 
 pub fn draw(options: &Options) -> Done<bool> {
-    if let Some(reason) = driver::missing() {
-        return Err(reason);
-    }
-    match options.text("--out") {
-        Some(out) => take(Path::new(out)),
-        None => draw_for_readme(),
-    }
+    let out = options.text("--out").ok_or("--out is missing: name a directory")?;
+    driver::missing().map_or_else(|| take(Path::new(out)), Err)
 }
 
-fn draw_for_readme() -> Done<bool> {
+/// Writes the picture, and its words, which a test compares with the page of today.
+pub fn draw_for_readme() -> Done<bool> {
+    if let Some(reason) = driver::missing() {
+        println!("{PICTURE} is not drawn: {reason}");
+        return Ok(true);
+    }
     let scratch = Scratch::new(NAME)?;
     let home = scratch.folder("home", 0o755, None)?;
     // Unpacked, not imported: the page of an imported result says that it is from elsewhere.
@@ -43,6 +44,9 @@ fn draw_for_readme() -> Done<bool> {
     let picture = build::root().join(PICTURE);
     fs::create_dir_all(picture.parent().unwrap_or(&picture)).map_err(|error| error.to_string())?;
     fs::write(&picture, browser.page(SIZE.0, SIZE.1)?).map_err(|error| error.to_string())?;
+    let page = fs::read_to_string(bench.page("check")?).map_err(|error| error.to_string())?;
+    fs::write(picture.with_extension("txt"), words_of_page(&page))
+        .map_err(|error| error.to_string())?;
     println!("{PICTURE} shows {RESULT}");
     Ok(true)
 }

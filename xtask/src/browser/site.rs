@@ -14,7 +14,6 @@ const TITLE_BUTTON: &str = "thead th:nth-child(2) button";
 const TITLES: &str = "const rows = [...document.querySelectorAll('tbody tr')];
   return rows.filter((row) => row.getClientRects().length).map((row) => row.cells[1].textContent);";
 
-/// Writes the site of all results so far.
 pub fn make(bench: &mut Bench) -> Done<()> {
     let folder = bench.folder.join("site");
     bench.says(&["report", "--all", "-o", &folder.display().to_string()])?;
@@ -22,7 +21,6 @@ pub fn make(bench: &mut Bench) -> Done<()> {
     Ok(())
 }
 
-/// All tests of the site.
 pub fn all(browser: &Browser, bench: &Bench) -> bool {
     let mut well = told("an index filters and sorts by keyboard", &keyboard(browser, bench));
     well &= told("an index and its pages lead to each other", &leads(browser, bench));

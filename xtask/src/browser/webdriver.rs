@@ -52,7 +52,6 @@ impl Client {
         self.ask(Method::Get, &self.at(command), "", LIMIT)
     }
 
-    /// Has something done.
     pub fn post(&self, command: &str, body: &Value) -> Done<Value> {
         self.ask(Method::Post, &self.at(command), &body.to_string(), LIMIT)
     }

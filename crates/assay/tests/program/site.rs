@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_lab::home::Home;
 use assay_lab::hostile::{self, ALIVE, SCRIPT};
+use assay_lab::samples::words_of_page;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
@@ -26,7 +27,6 @@ fn site(home: &Home) -> PathBuf {
     folder
 }
 
-/// Names of a folder, in order.
 fn names(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -132,4 +132,21 @@ fn site_needs_a_folder_and_results() {
     assert!(home.told(2, &["report", "--all"]).contains("--output"));
     assert!(home.told(2, &["report", "one", "--all", "-o", &folder]).contains("--all"));
     assert!(!Path::new(&folder).exists());
+}
+
+/// The picture of the README shows what a report says today.
+#[test]
+fn the_picture_of_the_readme_is_current() {
+    let home = home("picture");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let result = results(&home).join("check");
+    fs::create_dir_all(&result).unwrap();
+    let archive = root.join("docs/data/check.assay");
+    let folder = result.to_str().unwrap();
+    assay_lab::call("tar", &["-xzf", archive.to_str().unwrap(), "-C", folder]).unwrap();
+    let page = home.scratch.path().join("page.html");
+    home.text(&["report", "check", "-o", page.to_str().unwrap()]);
+    let words = words_of_page(&fs::read_to_string(&page).unwrap());
+    let drawn = fs::read_to_string(root.join("docs/figures/page.txt")).unwrap();
+    assert_eq!(words, drawn, "run cargo xtask pages");
 }

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_lab::samples;
+
 use super::markdown::{Kind, anchor, blocks, regex};
 use super::{files, root, rust_files};
 
@@ -16,7 +18,6 @@ fn read_tree() -> BTreeMap<String, String> {
     files(&root).iter().map(read).collect()
 }
 
-/// Broken links of a page, a line each.
 fn broken_links(tree: &BTreeMap<String, String>, page: &str, text: &str) -> Vec<String> {
     let link = regex(r"\]\(([^)\s]+)\)");
     let mut found = Vec::new();
@@ -58,7 +59,6 @@ fn follow(
     Err(format!("{path} has no heading #{heading}"))
 }
 
-/// Resolves a path relative to a page.
 fn resolve(page: &str, path: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -86,23 +86,17 @@ fn every_link_leads_somewhere() {
     assert_eq!((broken("# One\n[x](#two)"), broken("# One\n[x](#one)")), (1, 0));
 }
 
-/// The sample output of README is part of what a fixture's report prints today; `[...]` marks omitted lines.
+/// Samples of reports are what fixtures print today.
 #[test]
-fn samples_of_the_readme_are_current() {
-    const REPORTS: &str = "crates/assay-report/tests/fixtures/findings/";
+fn samples_are_current() {
     let tree = read_tree();
-    let reports: Vec<&String> =
-        tree.iter().filter(|(name, _)| name.starts_with(REPORTS)).map(|(_, text)| text).collect();
-    let samples: Vec<&str> = tree["README.md"]
-        .split("```text\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-        .collect();
-    for sample in &samples {
-        let is_in = |report: &str| sample.split("[...]\n").all(|part| report.contains(part));
-        assert!(reports.iter().any(|report| is_in(report)), "no report prints this:\n{sample}");
+    for page in samples::PAGES {
+        let current = samples::refreshed(&tree[page], |name| {
+            let report = format!("{}/{name}", samples::REPORTS);
+            tree.get(&report).cloned().ok_or(format!("{report} does not exist"))
+        });
+        assert!(current.as_ref() == Ok(&tree[page]), "{page} is stale: run cargo xtask pages");
     }
-    assert!(samples.len() >= 2);
 }
 
 #[test]
