@@ -125,7 +125,6 @@ fn claim_rows(judged: &Claim) -> Vec<(String, String)> {
     ]
 }
 
-/// A published table, as it stands.
 fn published(table: &Published) -> Section {
     let mut columns: Vec<Column> =
         table.columns.iter().map(|name| Column::left(name.replace('_', " "))).collect();

@@ -92,7 +92,6 @@ pub fn markdown(rows: &[&Flat]) -> String {
     format!("{HOW}\n\n{}\n", lines.join("\n"))
 }
 
-/// How a table is read.
 pub(super) const HOW: &str = "Each row is one measurement of one device. Published rows keep the author's rounding; \
     Assay did not measure these values. MB are 10^6 bytes; IOPS are 4 KiB operations per second at queue depth 1 \
     unless the row states otherwise.";

@@ -41,8 +41,9 @@ use super::table::Column;
 
 pub use answers::QUESTIONS;
 pub use assay_base::exhibit::Tone;
-pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
+pub(crate) use forum::forum;
 pub use large::{Large, headline, large, measured_on, method, subject};
+pub(crate) use opening::leading_sentences;
 pub use opening::{Standing, answer, standing};
 pub(crate) use race::stayed;
 pub use study::{COMPARISONS, no_advice};
@@ -72,6 +73,10 @@ pub enum Role {
     /// One of those that a reader goes through.
     #[default]
     Usual,
+    /// Its list is the summary.
+    Summary,
+    /// Its table has the numbers that the study is about.
+    Main,
     /// The numbers of the figures of this kind: where those lead, it stands beside them.
     Of(&'static str),
     /// For whoever looks closer: pages fold it.
@@ -134,7 +139,7 @@ impl Document {
         let lead = findings.study.lead_figure.as_deref();
         let leads = |section: &&Section| match section.role {
             Role::Of(kind) => lead == Some(kind),
-            Role::Usual | Role::Closer => false,
+            _ => false,
         };
         self.sections.iter().partition(leads)
     }
@@ -207,6 +212,11 @@ impl Section {
         Self { caption: Some(caption.into()), blocks, ..Self::default() }
     }
 
+    /// The same as one of the tables that the study is about, unless it has a figure.
+    fn main(self) -> Self {
+        if self.role == Role::Usual { self.with_role(Role::Main) } else { self }
+    }
+
     /// The same as something else to a page.
     fn with_role(self, role: Role) -> Self {
         Self { role, ..self }
@@ -249,7 +259,7 @@ impl From<String> for Cell {
 }
 
 /// What stands for a number that is not there.
-pub(super) const NONE: &str = "-";
+pub(crate) const NONE: &str = "-";
 
 /// The cell of a metric; the second copy of the baseline is asked for by `control`.
 fn find<'a>(
@@ -305,6 +315,11 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
     Some(facts.note.clone().unwrap_or_else(|| {
         format!("queue depth {} ({} requested)", facts.queue_depth, facts.requested_queue_depth)
     }))
+}
+
+/// The sentences that say what was found.
+fn summary(sentences: Vec<String>) -> Section {
+    Section::of(Block::List(sentences)).with_role(Role::Summary)
 }
 
 /// Why a study has no verdicts, where its order took them away.

@@ -101,17 +101,17 @@ pub struct Commands {
 impl Evidence {
     /// Of results that were compared, the windows of others' work among them drawn side by side.
     pub fn compared(findings: Findings, results: &[Self]) -> Self {
-        let of = |one: &Self| {
-            let id = one.findings.study.id.clone();
+        let found: Vec<&Findings> = results.iter().map(|one| &one.findings).collect();
+        let of = |(one, name): (&Self, String)| {
             let own = one.latencies.iter().filter(|_| findings.windows.is_some());
             let named = move |own: &Latencies| {
                 let mut own = own.clone();
-                own.arm.insert(analysis::RESULT.to_owned(), id.clone());
+                own.arm.insert(analysis::RESULT.to_owned(), name.clone());
                 own
             };
             own.map(named).collect::<Vec<_>>()
         };
-        let latencies = results.iter().flat_map(of).collect();
+        let latencies = results.iter().zip(analysis::names(&found)).flat_map(of).collect();
         Self { latencies, ..Self::bare(findings) }
     }
 
@@ -239,7 +239,6 @@ fn add(span: &ClassSpan, to: &mut Tally) {
     }
 }
 
-/// Where latencies of a class are added up.
 fn place<'a>(
     found: &'a mut Vec<Latencies>,
     planned: &PlannedWorkload,

@@ -15,7 +15,6 @@ pub struct Figure {
     pub title: String,
     /// How it is read, in sentences.
     pub description: String,
-    /// Which way it lies.
     pub layout: Layout,
     /// The axis that marks stand along: arms, seconds, levels.
     pub along: Axis,
@@ -36,7 +35,6 @@ pub struct Figure {
     pub metric: Option<String>,
 }
 
-/// Which way a figure lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Values go up.
@@ -50,9 +48,7 @@ pub enum Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     pub title: String,
-    /// How values lie on it.
     pub scale: Scale,
-    /// How they are written.
     pub unit: Unit,
     /// Whether a linear axis begins at zero.
     pub from_zero: bool,
@@ -60,7 +56,6 @@ pub struct Axis {
     pub limits: Option<[f64; 2]>,
 }
 
-/// How values lie on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scale {
     /// Equal steps.
@@ -73,11 +68,9 @@ pub enum Scale {
     Percentile,
     /// Names, the first at 0.
     Category(Vec<Slot>),
-    /// Seconds.
     Time,
 }
 
-/// One name of an axis of names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub name: String,
@@ -90,14 +83,12 @@ pub struct Slot {
 pub struct Series {
     /// Name; may be empty where there is only one.
     pub name: String,
-    /// What it is coloured by.
     pub colour: Colour,
     /// Shape of its points and pattern of its line.
     pub shape: usize,
     pub marks: Marks,
 }
 
-/// What a series is coloured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// One of eight that are told apart.
@@ -108,7 +99,6 @@ pub enum Colour {
     Better(usize),
     /// One of three steps of worse.
     Worse(usize),
-    /// Neither.
     Same,
 }
 
@@ -138,14 +128,12 @@ pub enum Marks {
     Tiles(Vec<Tile>),
 }
 
-/// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Where it stands along the axis: the number of the name on an axis of names.
     pub at: f64,
     pub value: f64,
     pub interval: Option<[f64; 2]>,
-    /// How it is marked.
     pub look: Look,
     /// All that it says, in one line.
     pub text: String,
@@ -181,7 +169,6 @@ pub struct Tile {
     pub value: [f64; 2],
     /// The amount in a few letters.
     pub label: String,
-    /// Whether the label is printed on it.
     pub printed: bool,
     /// All that it says, in one line.
     pub text: String,
@@ -268,12 +255,10 @@ impl Marks {
         if let Self::Tiles(tiles) = self { tiles } else { &[] }
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.points().len() + self.tiles().len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -331,7 +316,6 @@ impl Figure {
         Self { layout: Layout::Lying, ..Self::upright(along, value, series) }
     }
 
-    /// How many marks it has.
     pub fn marks(&self) -> usize {
         self.series.iter().map(|series| series.marks.len()).sum()
     }

@@ -35,7 +35,6 @@ use super::figure::{Axis, Figure, Series};
 use assay_base::catalogue::About;
 use assay_kinds::work;
 
-/// What draws figures of one kind.
 pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.
     fn about(&self) -> About;
@@ -111,7 +110,6 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
 /// Figures of the kind that a study says leads, up to which all lead.
 const MOST_LEADING: usize = 2;
 
-/// Figures of one kind.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub about: About,

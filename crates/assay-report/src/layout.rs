@@ -21,8 +21,10 @@ pub(super) fn glued(text: &str) -> String {
 }
 
 /// Units that stay on the line of their number.
-const UNITS: [&str; 13] =
-    ["%", "B", "KiB", "MiB", "GiB", "TiB", "KiB/s", "MiB/s", "GiB/s", "ns", "us", "ms", "s"];
+const UNITS: [&str; 15] = [
+    "%", "B", "KiB", "MiB", "GiB", "TiB", "KiB/s", "MiB/s", "GiB/s", "ns", "us", "ms", "s", "min",
+    "h",
+];
 
 /// The text with each unit glued to the number before it.
 fn units_glued(text: &str) -> String {

@@ -22,6 +22,7 @@ pub mod html;
 mod layout;
 pub mod markdown;
 pub mod preview;
+pub mod screen;
 pub mod svg;
 pub mod table;
 #[cfg(test)]

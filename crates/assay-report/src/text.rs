@@ -1,48 +1,91 @@
 //! A document as text. From 80 columns on it is a block of at most 80 columns to be pasted into a
 //! forum; below that, entries stand one below the other. Nothing is cut.
 
-use super::document::{Block, Cell, Document, Remark, Row, Table, Tone};
+use super::document::{self, Block, Cell, Document, Remark, Row, Section, Table, Tone};
 use super::layout::{clean, glued, text_of, width_of, wrap};
 use super::table::{Column, Holds, aligned};
+use assay_study::findings::Findings;
 
 /// A block is never wider, however wide the terminal is.
 const WIDEST: usize = 80;
 
+/// Columns of a phone.
+pub const FORUM_COLUMNS: usize = 46;
+
+/// What forums take for the beginning of a link.
+const WWW: &str = "www.";
+
 /// Below this width facts stand behind their name and not in a column.
-const NARROW: usize = 60;
+pub(super) const NARROW: usize = 60;
 
 /// A document as text at a width; `colour` paints the words that judge.
 pub fn render(document: &Document, width: usize, colour: bool) -> String {
-    let page = Page { width: width.clamp(1, WIDEST), colour };
-    let mut parts = vec![wrap_title(&document.title, page.width)];
-    for section in &document.sections {
-        let caption = section.caption.iter().flat_map(|text| wrap(text, "", 2, page.width));
-        let mut part: Vec<String> = caption.collect();
-        for block in &section.blocks {
-            // A table stands alone, everything else directly below the heading.
-            if matches!(block, Block::Table(_)) {
-                parts.push(std::mem::take(&mut part));
-            }
-            part.extend(page.block(block));
-            parts.push(std::mem::take(&mut part));
+    let page = Page::new(width, colour);
+    let mut parts = vec![page.title(&document.title)];
+    parts.extend(document.sections.iter().flat_map(|section| page.section(section)));
+    joined(&parts)
+}
+
+/// The share for forums, which get no links from it: names in a result may be from strangers.
+pub fn forum(findings: &Findings) -> String {
+    let text = render(&document::forum(findings), FORUM_COLUMNS, false);
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        plain.push(letter);
+        // As in https://x and javascript:x, and in [a](b).
+        let next = letters.peek().copied().unwrap_or(' ');
+        let is_scheme = letter == ':' && !next.is_whitespace() && !next.is_ascii_digit();
+        if is_scheme || (letter == ']' && next == '(') {
+            plain.push(' ');
         }
-        parts.push(part);
     }
-    parts.retain(|lines| !lines.is_empty());
-    parts.iter().map(|lines| text_of(lines)).collect::<Vec<_>>().join("\n")
+    plain.replace(WWW, "www .")
 }
 
-/// The heading keeps its two blanks before the date where it fits.
-fn wrap_title(title: &str, width: usize) -> Vec<String> {
-    if width_of(title) <= width { vec![clean(title)] } else { wrap(title, "", 2, width) }
+/// Parts with an empty line between them.
+pub(super) fn joined(parts: &[Vec<String>]) -> String {
+    let parts = parts.iter().filter(|lines| !lines.is_empty());
+    parts.map(|lines| text_of(lines)).collect::<Vec<_>>().join("\n")
 }
 
-struct Page {
-    width: usize,
+pub(super) struct Page {
+    pub width: usize,
     colour: bool,
 }
 
 impl Page {
+    pub fn new(width: usize, colour: bool) -> Self {
+        Self { width: width.clamp(1, WIDEST), colour }
+    }
+
+    /// The heading keeps its two blanks before the date where it fits.
+    pub fn title(&self, title: &str) -> Vec<String> {
+        if width_of(title) <= self.width {
+            vec![clean(title)]
+        } else {
+            wrap(title, "", 2, self.width)
+        }
+    }
+
+    /// The parts of a section, which an empty line separates: a table alone, everything else directly below the
+    /// heading.
+    pub fn section(&self, section: &Section) -> Vec<Vec<String>> {
+        let caption = section.caption.iter().flat_map(|text| wrap(text, "", 2, self.width));
+        let mut parts = Vec::new();
+        let mut part: Vec<String> = caption.collect();
+        for block in &section.blocks {
+            if matches!(block, Block::Table(_)) {
+                parts.push(std::mem::take(&mut part));
+            }
+            part.extend(self.block(block));
+            parts.push(std::mem::take(&mut part));
+        }
+        parts.push(part);
+        parts.retain(|lines| !lines.is_empty());
+        parts
+    }
+
     fn block(&self, block: &Block) -> Vec<String> {
         match block {
             Block::Facts(facts) => self.facts(facts),

@@ -6,6 +6,7 @@ use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::findings::answers::{Answer, CardNumber, CardRow, Standing};
 use assay_study::findings::fitness::FitBound;
+use assay_study::findings::gate::GateAnswer;
 
 /// Heading of the questions with their answers.
 pub const QUESTIONS: &str = "questions";
@@ -24,7 +25,7 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
         .and_then(|at| bounds.get(at))
     {
         Some(bound) => of_bound(bound),
-        None => item(answer),
+        None => item(answer, findings.gate.as_ref().filter(|_| at == 0)),
     };
     let items = findings.answers.iter().enumerate().map(told).collect();
     Some(Section::titled(QUESTIONS, vec![Block::List(items)]))
@@ -40,8 +41,8 @@ fn of_bound(bound: &FitBound) -> String {
     format!("{ask} {}:{rest}", ended.words().to_uppercase())
 }
 
-fn item(answer: &Answer) -> String {
-    let word = answer.verdict.word();
+fn item(answer: &Answer, gate: Option<&GateAnswer>) -> String {
+    let word = gate.map_or(answer.verdict.word(), |gate| gate.outcome.word());
     let published =
         answer.published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
     let because = answer.reasons.iter().map(|text| format!(" {text}"));

@@ -2,8 +2,8 @@
 
 use super::remarks::{Name, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
-    energy, exhibits, facts, files, hosts, imported, micro, probes, published, surfaces,
+    Block, Detail, Document, Remark, Role, Section, answers, check_tables, check_text, classes,
+    commands, energy, exhibits, facts, files, hosts, imported, micro, probes, published, surfaces,
 };
 use assay_base::quantity::metric::class;
 use assay_kinds::work::metrics::noun;
@@ -30,7 +30,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         if !several {
             told.extend(facts::target(target));
         }
-        let table = check_tables::workloads(findings, &arm);
+        let table = check_tables::workloads(findings, &arm, detail);
         let classes = classes::table(findings, &arm);
         // Others' work that was watched has classes alone, and commands a table of their own.
         let others = [&commands, &micro, &files];
@@ -57,24 +57,25 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         remarks.extend(missing(findings, |metric| metric != commands::DURATION));
     }
 
-    let mut sections =
-        [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
     let table = |(caption, table)| Section {
         caption,
         blocks: vec![Block::Table(table)],
         ..Section::default()
     };
-    sections.extend(tables.into_iter().map(table));
-    sections.extend(of_kinds);
-    sections.extend(hosts::section(findings));
-    sections.extend(imported::sections(findings));
-    sections.extend(commands);
-    sections.extend(micro);
-    sections.extend(files);
-    sections.extend(of_numbers);
-    sections.extend(surfaces::sections(findings));
-    sections.extend(surfaces::accesses(findings));
-    sections.push(Section::of(Block::Text(legend)));
+    let mut main: Vec<Section> = tables.into_iter().map(table).collect();
+    main.extend(of_kinds);
+    main.extend(hosts::section(findings));
+    main.extend(imported::sections(findings));
+    main.extend(commands);
+    main.extend(micro);
+    main.extend(files);
+    main.extend(of_numbers);
+    main.extend(surfaces::sections(findings));
+    main.extend(surfaces::accesses(findings));
+    let mut sections =
+        vec![Section::of(Block::Facts(told)), super::summary(findings.summary.clone())];
+    sections.extend(main.into_iter().map(Section::main));
+    sections.push(Section::of(Block::Text(legend)).with_role(Role::Closer));
     sections.push(Section::of(Block::Remarks(remarks)));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));

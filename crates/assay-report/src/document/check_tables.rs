@@ -1,6 +1,6 @@
 //! The tables: workloads of one target, and targets against the first.
 
-use super::{Cell, Measured, NONE, Row, Table, depth_note, find, spread};
+use super::{Cell, Detail, Measured, NONE, Row, Table, depth_note, find, spread};
 use crate::table::{Column, columns};
 use assay_base::quantity::played::{self, Class, Point, Told};
 use assay_base::quantity::units::show;
@@ -9,7 +9,7 @@ use assay_study::findings::{Comparison, Findings};
 use assay_study::results::plan::Arm;
 
 /// Rows of one arm, those of its classes below a load that was played again, absent ones last.
-pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
+pub(super) fn workloads(findings: &Findings, arm: &Arm, detail: Detail) -> Table {
     let own = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
     let measured = own.flat_map(|workload| {
         let all = measured(findings, workload.name.clone(), arm, OF_ALL);
@@ -28,11 +28,37 @@ pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
         cells: Vec::new(),
         notes: vec![format!("absent: {}", entry.reason)],
     });
-    let mut columns = columns(&["workload", ">rate", ">IOPS"]);
+    let mut columns = columns(&["workload", ">MB/s"]);
+    columns.extend([Column::right("MiB/s").detail(), Column::right("IOPS")]);
     let details = ["p50", "p99", "p99.9", "spread"];
     columns.extend(details.map(|title| Column::right(title).detail()));
     columns.push(Column::left("trust").judged());
-    Table { columns, rows: measured.chain(absent).collect() }
+    let mut table = Table { columns, rows: measured.chain(absent).collect() };
+    if detail == Detail::Usual {
+        // A line of 80 columns has no room for it.
+        table.columns.remove(EXTREME);
+        table.rows.iter_mut().filter(|row| !row.cells.is_empty()).for_each(|row| {
+            row.cells.remove(EXTREME);
+        });
+    }
+    table
+}
+
+/// The column of the 99.9th percentile.
+const EXTREME: usize = 6;
+
+/// `random-read 4k q32`: what a workload is called, with its block size and queue depth.
+fn label(findings: &Findings, name: &str, arm: &Arm) -> String {
+    let facts = findings.workload(name, arm);
+    let Some((facts, io)) = facts.and_then(|facts| Some((facts, facts.io?))) else {
+        return name.to_owned();
+    };
+    if io.shaped {
+        return name.to_owned();
+    }
+    let depth = format!("q{}", facts.requested_queue_depth);
+    let stem = name.strip_suffix(&format!("-{depth}")).unwrap_or(name);
+    format!("{stem} {} {depth}", show::block_size(io.size_bytes))
 }
 
 /// The metrics of the columns of a row: operations and bytes per second, quantiles of their times.
@@ -65,9 +91,14 @@ fn measured(
     };
     let iops = of(operations)?;
     iops.trust?;
-    let rates = [mean(bytes, show::rate), mean(Some(operations), show::per_second)];
+    let rates = [
+        mean(bytes, show::mb_per_s),
+        mean(bytes, show::mib_per_s),
+        mean(Some(operations), show::per_second),
+    ];
     let times = quantiles.map(|metric| mean(metric, show::duration));
-    let words = [name.clone()].into_iter().chain(rates).chain(times).chain([spread(iops)]);
+    let words =
+        [label(findings, &name, arm)].into_iter().chain(rates).chain(times).chain([spread(iops)]);
     let cells = words.map(Cell::from).chain([Cell::trust_of(iops)]).collect();
     let notes = depth_note(findings, &name, arm).into_iter().collect();
     Some(Row { name, cells, notes })

@@ -286,7 +286,7 @@ mod tests {
                 (!exhibit.remarks.is_empty()).then(|| Block::Text(exhibit.remarks.clone()));
             assert_eq!(section.blocks.get(1), legend.as_ref(), "{kind}");
             let beside = exhibit.beside.as_deref().and_then(lead::find);
-            assert_eq!(section.role, beside.map_or(Role::Usual, Role::Of), "{kind}");
+            assert_eq!(section.role, beside.map_or(Role::Main, Role::Of), "{kind}");
         }
     }
 

@@ -6,9 +6,6 @@ use super::{Block, Document, Remark, Section, Table, check_tables, facts, remark
 use crate::table::Column;
 use assay_study::findings::{Findings, Trust};
 
-/// Columns of a phone.
-pub const COLUMNS: usize = 46;
-
 pub fn forum(findings: &Findings) -> Document {
     let mut sections = vec![Section::of(Block::List(findings.summary.clone()))];
     sections.extend(tables(findings));
@@ -51,7 +48,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
     let several = findings.environment.targets.len() > 1;
     let one = |target: &assay_study::findings::TargetFacts| {
         let arm = facts::arm_of(findings, target);
-        let table = check_tables::workloads(findings, &arm);
+        let table = check_tables::workloads(findings, &arm, super::Detail::Usual);
         let table = cut(table, |_, column| !column.detail);
         Section {
             caption: several.then(|| target.name.clone()),

@@ -3,7 +3,7 @@
 use super::facts::{self, Facts};
 use super::numbers;
 use super::remarks::{self, Name};
-use super::{Block, Cell, Detail, Document, Remark, Row, Section, Table, Tone, answers};
+use super::{Block, Cell, Detail, Document, Remark, Role, Row, Section, Table, Tone, answers};
 use crate::table::Column;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, printed};
@@ -19,9 +19,10 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     let mut told = facts::study(findings);
     told.push(("baseline".to_owned(), places.baseline.clone()));
     let mut sections =
-        [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
-    sections.extend(tables(findings, places, detail != Detail::Page));
-    sections.push(Section::of(Block::Text(legend(places))));
+        vec![Section::of(Block::Facts(told)), super::summary(findings.summary.clone())];
+    sections
+        .extend(tables(findings, places, detail != Detail::Page).into_iter().map(Section::main));
+    sections.push(Section::of(Block::Text(legend(places))).with_role(Role::Closer));
     sections.extend(places.published.iter().map(beside));
     sections.extend(machines(places));
     sections.push(Section::of(Block::Remarks(all_remarks(findings, detail))));

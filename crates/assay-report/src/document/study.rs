@@ -18,6 +18,9 @@ use assay_study::results::design::Factor;
 const TOLD_ELSEWHERE: [&str; 7] =
     ["order", "stopping", "time", "sequential", "unordered", "noise-floor", "environment"];
 
+/// The check that says that all trials share an area, for whoever looks closer.
+const AREA: &str = "level";
+
 /// Whether findings compare arms; a check of several targets only sets their numbers side by side.
 pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
@@ -84,17 +87,9 @@ impl Page<'_> {
             return format!("{COMPARISONS} below");
         }
         if is_across(self.findings) {
-            return self.again().unwrap_or_else(|| "the same command with --json".to_owned());
+            return "the same command with --json".to_owned();
         }
         format!("assay show --full {}", self.findings.study.id).trim_end().to_owned()
-    }
-
-    /// The command of a comparison of single results, whose own name is made of theirs.
-    fn again(&self) -> Option<String> {
-        let results = &self.factors.iter().find(|factor| factor.name == "result")?.levels;
-        let (first, later) = results.split_first()?;
-        let is_made_of_them = self.findings.study.id == format!("{first}..{}", later.join("+"));
-        is_made_of_them.then(|| format!("assay compare {} --json", results.join(" ")))
     }
 
     /// Whether everything is wanted.
@@ -111,16 +106,15 @@ impl Page<'_> {
 /// The document of a study.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let page = Page::of(findings, detail);
-    let mut sections = vec![
-        Section::of(Block::Facts(told_facts(&page))),
-        Section::of(Block::List(summary(findings))),
-    ];
-    sections.extend(windows::section(findings));
+    let mut sections =
+        vec![Section::of(Block::Facts(told_facts(&page))), super::summary(summary(findings))];
+    let changes = windows::sections(&page);
+    let has_all = changes.is_some();
     if findings.race.is_some() {
         sections.extend(race::section(&page));
         sections.extend(race::screen(&page));
     } else {
-        sections.extend(tables(&page));
+        sections.extend(changes.unwrap_or_else(|| tables(&page)));
     }
     sections.extend(hosts::section(findings));
     sections.extend(commands::section(findings));
@@ -130,7 +124,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(surfaces::sections(findings));
     sections.extend(surfaces::accesses(findings));
     sections.extend(exhibits::sections(findings));
-    sections.extend(study_more::sections(&page));
+    sections.extend(study_more::sections(&page).into_iter().filter(|_| !has_all));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));
@@ -145,10 +139,9 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 /// A table a workload, and how they are read.
 fn tables(page: &Page<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
-    // Of windows the table before has all that most want.
-    let role = if page.findings.windows.is_some() { Role::Closer } else { Role::Usual };
-    let tables = tables.map(|section| section.with_role(role));
-    tables.chain([Section::of(Block::Text(study_tables::legend(page)))]).collect()
+    let tables = tables.map(|section| section.with_role(Role::Main));
+    let legend = Section::of(Block::Text(study_tables::legend(page))).with_role(Role::Closer);
+    tables.chain([legend]).collect()
 }
 
 /// What to do; of a study with verdicts also that there is nothing to do.
@@ -209,6 +202,7 @@ fn told_facts(page: &Page<'_>) -> Facts {
     };
     let mut told = facts::study(findings);
     if is_across(findings) {
+        told.push(fact("results", &study.id));
         told.extend(checks("environment").map(|text| fact("differs", text)));
         told.extend(margin(page).map(|text| fact("margin", &text)));
         return told;
@@ -306,8 +300,12 @@ impl Page<'_> {
 
 /// The summary, after what takes it away.
 fn summary(findings: &Findings) -> Vec<String> {
-    let warning = no_verdict(findings).map(|text| sentence(&text));
-    warning.into_iter().chain(findings.summary.iter().cloned()).collect()
+    warning(findings).into_iter().chain(findings.summary.iter().cloned()).collect()
+}
+
+/// That the order of the trials leaves no verdict.
+pub(super) fn warning(findings: &Findings) -> Option<String> {
+    no_verdict(findings).map(|text| sentence(&text))
 }
 
 /// A remark as a sentence of its own.
@@ -334,7 +332,8 @@ fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
     told.extend(remarks::rules(findings, Name::Arm, page.detail));
     told.extend(study_more::notes(page));
     told.extend(remarks::warnings(findings, |_| false));
-    let checks = findings.checks.iter().filter(|check| !TOLD_ELSEWHERE.contains(&&*check.name));
+    let is_told = |name: &str| TOLD_ELSEWHERE.contains(&name) || (!page.full() && name == AREA);
+    let checks = findings.checks.iter().filter(|check| !is_told(&check.name));
     told.extend(checks.map(|check| plain(&check.name, &check.text)));
     told
 }
@@ -359,16 +358,6 @@ mod tests {
         // What differs stands with each.
         let other = " Not measured: a.";
         assert_eq!(with(other), [one.text.clone(), format!("{sentence}{other}")]);
-    }
-
-    #[test]
-    fn what_leads_to_more_of_a_comparison_names_its_results() {
-        let mut found = fixture("study-compare");
-        let command = "assay compare 20261120-103112-k7qd 20270107-090000-p3xa --json";
-        assert_eq!(Page::of(&found, Detail::Usual).more(), command);
-        // Sides of several results and places have names of other kinds.
-        found.study.id = "20261120-103112-k7qd-by-place".to_owned();
-        assert_eq!(Page::of(&found, Detail::Usual).more(), "the same command with --json");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::Page;
 use super::study_tables::{arm_name, factor_cells, factor_columns};
-use super::{Block, Cell, Detail, Remark, Role, Row, Section, Table};
+use super::{Block, Cell, Detail, Remark, Role, Row, Section, Table, comparison_of, find, result};
 use crate::table::Column;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
@@ -89,7 +89,8 @@ fn level_name(factor: &str, level: &str) -> String {
 }
 
 fn places(page: &Page<'_>) -> Option<Section> {
-    let ranks = &page.findings.ranks;
+    let findings = page.findings;
+    let ranks = &findings.ranks;
     let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
     columns.push(Column::right("rank").key());
     columns.extend(factor_columns(page));
@@ -116,7 +117,10 @@ fn places(page: &Page<'_>) -> Option<Section> {
             .collect();
         cells.push(Cell::plain(at));
         cells.extend(factor_cells(page, &place.configuration));
-        cells.push(Cell::plain(value(&rank.metric, place.geometric_mean)));
+        let cell = find(findings, &rank.workload, &place.configuration, false, &rank.metric);
+        // The same number as in the table of the workload.
+        let mean = cell.and_then(|cell| result(cell, comparison_of(findings, cell)));
+        cells.push(Cell::plain(value(&rank.metric, mean.unwrap_or(place.geometric_mean))));
         Row { name: name.join(" "), cells, notes: Vec::new() }
     };
     let rows = ranks
@@ -150,12 +154,11 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
         |count: usize, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
     if page.detail != Detail::Full {
         let text = format!(
-            "{} of {} (unadjusted, no verdicts): {}",
+            "{} of {} (unadjusted, no verdicts):",
             several(found.len(), "comparison"),
             several(metrics.len(), "other metric"),
-            page.more()
         );
-        return Some(Section::of(Block::Text(vec![text])));
+        return Some(Section::of(Block::Text(vec![text, page.more()])));
     }
     let differs = found.iter().any(|found| found.difference.is_some());
     let mut columns: Vec<Column> = workload_column(page).into_iter().collect();

@@ -16,7 +16,6 @@ impl Figure {
     }
 }
 
-/// What the table has columns for.
 #[allow(clippy::struct_excessive_bools, reason = "each is a column")]
 struct Parts<'a> {
     figure: &'a Figure,
@@ -91,7 +90,6 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A stretch of an axis in words.
 fn range(axis: &super::Axis, [from, to]: [f64; 2]) -> String {
     if let super::Scale::Category(_) = axis.scale {
         return axis.text(f64::midpoint(from, to));

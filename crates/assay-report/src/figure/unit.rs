@@ -3,7 +3,6 @@
 use crate::document::{NONE, numbers};
 use assay_base::quantity::units::show;
 
-/// What the values of an axis are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Values of a metric, in the unit that its name carries.
@@ -18,7 +17,6 @@ pub enum Unit {
     Seconds,
     Nanoseconds,
     Bytes,
-    /// Numbers without a unit.
     Number,
 }
 
@@ -31,7 +29,6 @@ impl Unit {
         Self::Metric(name.to_owned())
     }
 
-    /// A value in words.
     pub fn text(&self, value: f64) -> String {
         match self {
             Self::Metric(name) => numbers::under_heading(name, value),
@@ -58,7 +55,6 @@ impl Unit {
         }
     }
 
-    /// A value that stands alone, with its unit.
     pub fn alone(&self, value: f64) -> String {
         match self {
             Self::Metric(name) => numbers::value(name, value),

@@ -81,7 +81,6 @@ fn together(
     finished(findings, metric, "", along, Series::each(series, Marks::Bars))
 }
 
-/// The arms of one workload.
 fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Figure> {
     let cells = primary(findings, workload);
     if cells.len() < 2 || cells.len() > MOST_ARMS {

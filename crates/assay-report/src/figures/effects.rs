@@ -40,7 +40,6 @@ const SORTS: [Sort<Option<Verdict>>; 5] = [
     (None, "no verdict", Colour::Series(7), 3),
 ];
 
-/// One line of the figure.
 struct Line {
     workload: String,
     /// The same as findings have it.
@@ -102,7 +101,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "figure")
 }
 
-/// What arms are compared with.
 fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> String {
     if effects {
         return "Levels against the baseline level, averaged over the other factors".to_owned();
@@ -254,7 +252,6 @@ fn rows(lines: &[&Line], one: bool) -> (Rows, Vec<Judged>, usize) {
     (rows, points, dropped)
 }
 
-/// What the lines of the figure are.
 fn described(lines: &[&Line]) -> String {
     let mut text = "Each point is a ratio to the baseline".to_owned();
     let with = || lines.iter().filter(|line| line.interval.is_some());

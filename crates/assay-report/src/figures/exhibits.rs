@@ -125,7 +125,6 @@ fn bars(chart: &Chart, what: &str, names: &[String], groups: &[exhibit::Line]) -
     Some(Figure { notes: chart.notes.clone(), ..Figure::lying(along, value, series) })
 }
 
-/// The stretch of some steps.
 fn span(own: &exhibit::Stretch) -> Span {
     Span {
         from: own.first as f64,
@@ -211,7 +210,6 @@ mod tests {
         assert_eq!(kernel[1].text, "boot 3, kernel: 13.3 s");
     }
 
-    /// The figure of rounds, with what is drawn changed.
     fn of_rounds(change: impl Fn(&mut Chart)) -> Option<Figure> {
         let (_, known) = evidences().iter().find(|(name, _)| name == "convergence").unwrap();
         let (_, exhibit) = known.findings.exhibits().find(|(_, own)| !own.charts.is_empty())?;

@@ -97,7 +97,6 @@ impl Grid<'_> {
         })
     }
 
-    /// What the colours are of.
     fn against(&self) -> String {
         let Some(first) = judged(self.findings, self.subject.name).next() else {
             return "no baseline".to_owned();

@@ -92,9 +92,7 @@ fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&RanTrial>)> {
     runs
 }
 
-/// Counts by column and bucket.
 struct Columns {
-    /// Seconds of a column.
     wide: usize,
     counts: Vec<BTreeMap<u32, u64>>,
     /// Seconds in which trials begin and end, their order, whether they were disturbed.

@@ -30,7 +30,6 @@ const MOST_ALONE: usize = 7;
 const MOST_POINTS: usize = 80;
 const MERGED_POINTS: usize = 40;
 
-/// What a host did of a trial.
 struct Share<'a> {
     trial: &'a RanTrial,
     rank: u32,
@@ -73,7 +72,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }]
 }
 
-/// What each host did of a trial that counts.
 fn of_trial(trial: &RanTrial) -> Vec<Share<'_>> {
     let rates = || trial.hosts.iter().map(|host| host.per_s).filter(|rate| rate.is_finite());
     let mean = rates().sum::<f64>() / rates().count().max(1) as f64;
@@ -114,7 +112,6 @@ fn merged(trials: usize) -> usize {
     if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
 }
 
-/// The points of one host.
 fn points(names: &Names, own: &[&Share<'_>]) -> Vec<Point> {
     match merged(own.len()) {
         1 => own.iter().map(|share| drawn(names, share)).collect(),

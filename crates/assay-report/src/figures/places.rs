@@ -154,7 +154,6 @@ fn published(bars: &mut Bars, table: &Beside) {
     }
 }
 
-/// One workload in its own unit.
 fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     let (workload, arm, metric) = *work;
     let unit = Unit::metric(metric);

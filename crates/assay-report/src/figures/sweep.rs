@@ -72,7 +72,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "figure")
 }
 
-/// The levels of the factor as numbers.
 struct Levels {
     /// In ascending order.
     numbers: Vec<f64>,

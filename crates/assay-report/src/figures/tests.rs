@@ -82,7 +82,6 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
     }
 }
 
-/// Two commands, whose runs are known.
 fn commands() -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-commands"));
     let cells = evidence.findings.measurements.iter().filter(|cell| cell.metric == "duration_s");
@@ -194,7 +193,6 @@ fn told(kind: &str) -> Evidence {
     Evidence::bare(findings)
 }
 
-/// All evidence that there is, by name.
 pub(crate) fn evidences() -> &'static [(String, Evidence)] {
     static READ: OnceLock<Vec<(String, Evidence)>> = OnceLock::new();
     READ.get_or_init(|| {
@@ -469,7 +467,6 @@ fn svg_is_well_formed_and_carries_no_style_and_no_nonsense() {
     }
 }
 
-/// Every element that is opened is closed, in order.
 fn balanced(drawn: &str) {
     let tag = Regex::new("<(/?)([a-z]+)[^<>]*?(/?)>").unwrap();
     let mut open: Vec<&str> = Vec::new();

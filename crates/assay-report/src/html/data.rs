@@ -203,7 +203,7 @@ fn factors(findings: &Findings) -> BTreeSet<&str> {
 
 fn heading(text: &mut String, factors: &BTreeSet<&str>) {
     for factor in factors {
-        text.extend([",", &field(&format!("factor:{factor}"))]);
+        text.extend([",", &field(&format!("factor_{factor}"))]);
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
     let warned =
         findings.sentences().filter(|(said, text)| **said == Said::NotAlone && **text != answer);
     let is_answered = large.len() > 1;
+    let tables = html! { @for one in sections { (blocks::leading(one)) } };
     let rest = findings.summary.iter().filter(|text| !is_answered || **text != answer);
     html! {
         header.first {
@@ -40,8 +41,9 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in rest { li { (sentence) } } }
             }
+            @if findings.windows.is_some() { (tables) }
             @for one in lead { (figure(one)) }
-            @for one in sections { (blocks::leading(one)) }
+            @if findings.windows.is_none() { (tables) }
         }
     }
 }
@@ -79,14 +81,14 @@ fn day(findings: &Findings) -> String {
 fn trust(standing: &Standing<'_>) -> Markup {
     html! {
         p.trust {
-            "Trust: "
+            @if standing.is_single { "n = 1 each: no interval. " } @else { "Trust: " }
             @for (stands, count) in &standing.rows {
                 span class={ "chip " (tone(*stands)) } { (count) " " (stands.words()) } " "
             }
             @if standing.rows.iter().any(|(stands, _)| stands.lent) {
                 "Virtual device: the host's cache is invisible to this guest. "
             }
-            @if standing.rows.is_empty() { "not judged, because the numbers were imported. " }
+            @if standing.rows.is_empty() && !standing.is_single { "not judged, because the numbers were imported. " }
             @if !standing.rules.is_empty() {
                 "Triggered rules: "
                 @for rule in &standing.rules { code { (rule) } " " }

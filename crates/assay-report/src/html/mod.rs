@@ -20,7 +20,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::document::{self, Detail, Document};
 use super::evidence::Evidence;
-use super::{svg, text};
+use super::svg;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::Unknown;
 
@@ -115,7 +115,14 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     let sections = first.iter().flat_map(parts::Part::contents);
     let sections = sections.chain(others.iter().map(parts::Part::whole));
     let sections = sections.map(|(id, name)| (format!("#{id}"), name));
-    let (body, meanings) = words::linked(&html! { @for part in &parts { (part.body) } });
+    let is_compared = results.first().is_some_and(|one| one.findings.study.kind == "compare");
+    let (body, meanings) = words::linked(&html! {
+        @for (index, part) in parts.iter().enumerate() {
+            @if is_compared && index > 0 {
+                details.section { summary { h2 { (part.whole().1) } } (part.body) }
+            } @else { (part.body) }
+        }
+    });
     let end = meanings.iter().map(|_| ("#words".to_owned(), "Glossary"));
     let contents: Vec<(String, &str)> =
         back(place).into_iter().chain(sections).chain(end).collect();
@@ -135,11 +142,6 @@ fn title(findings: &Findings) -> String {
     let cpu = Some(&environment.cpu).filter(|_| !environment.unknown.contains(&Unknown::Cpu));
     let cpu = cpu.map(|cpu| format!(" \u{b7} {cpu}")).unwrap_or_default();
     format!("{subject} \u{b7} {} {day}{cpu}", findings.study.kind)
-}
-
-/// The block that is pasted into forums.
-fn forum_block(findings: &Findings) -> String {
-    text::render(&document::forum(findings), document::FORUM_COLUMNS, false)
 }
 
 /// What is known, told at length.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{Place, blocks, data, first, forum_block, whole_document};
+use super::{Place, blocks, data, first, whole_document};
 use crate::document::{self, Block, Document, QUESTIONS, Section};
 use crate::evidence::{Commands, Evidence};
 use crate::figure::Figure;
@@ -50,8 +50,9 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
     // What few read is closed; of a check that is all but its numbers.
     let closed = |id: &str| id == "done" || id == "data" || id == "text";
+    let is_table = is_check || findings.windows.is_some();
     let fold = |id: &'static str| {
-        if closed(id) || (is_check && id == "figures") { Fold::Closed } else { Fold::Open }
+        if closed(id) || (is_table && id == "figures") { Fold::Closed } else { Fold::Open }
     };
     let found = if !is_check {
         "Findings"
@@ -64,7 +65,10 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     if !others.is_empty() {
         page.add("figures", "Figures", fold("figures"), &drawn(&others));
     }
-    page.add("numbers", "Numbers", fold("numbers"), &numbers(findings, &document));
+    let numbers = numbers(findings, &document);
+    if !numbers.0.is_empty() {
+        page.add("numbers", "Numbers", fold("numbers"), &numbers);
+    }
     page.add("done", "Procedure", fold("done"), &done(evidence, &document));
     page.add("data", "Raw data", fold("data"), &data::section(evidence, place));
     page.add("text", "As text", fold("text"), &forum(evidence));
@@ -306,7 +310,7 @@ fn forum(evidence: &Evidence) -> Markup {
     html! {
         p { "Plain text for forums, email and phones." }
         pre.forum data-name={ (evidence.findings.study.id) ".txt" } data-copy="" {
-            (forum_block(&evidence.findings))
+            (crate::text::forum(&evidence.findings))
         }
     }
 }

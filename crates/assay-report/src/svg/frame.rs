@@ -21,7 +21,6 @@ pub(super) const BOLD: f64 = 1.15;
 /// Room of a key of the legend beside its name.
 const SWATCH: f64 = 26.0;
 
-/// One key of the legend.
 #[derive(Clone)]
 pub(super) struct Key {
     /// The series, or what else is explained.
@@ -32,7 +31,6 @@ pub(super) struct Key {
     pub width: f64,
 }
 
-/// What a key explains.
 #[derive(Clone, Copy)]
 pub(super) enum KeyOf {
     Series(usize),

@@ -66,7 +66,6 @@ pub(super) fn marker([x, y]: [f64; 2], shape: usize, r: f64) -> String {
     through(corners.iter().map(|[right, down]| [x + r * right, y + r * down])) + "z"
 }
 
-/// A path through places.
 fn through(places: impl Iterator<Item = [f64; 2]>) -> String {
     let step = |(index, [x, y]): (usize, [f64; 2])| {
         format!("{}{} {}", if index == 0 { "M" } else { "L" }, px(x), px(y))
@@ -74,7 +73,6 @@ fn through(places: impl Iterator<Item = [f64; 2]>) -> String {
     places.enumerate().map(step).collect()
 }
 
-/// All marks of a series.
 pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Series) {
     let class = class(own.colour);
     let colour = pen.theme.colour(&class);

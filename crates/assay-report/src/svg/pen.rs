@@ -15,7 +15,6 @@ impl Pen {
         format!("class=\"{class}\" {attribute}=\"{}\"", self.theme.colour(class))
     }
 
-    /// Adds to what is drawn.
     pub fn add(&mut self, text: &str) {
         self.out.push_str(text);
     }
@@ -50,7 +49,6 @@ impl Pen {
         self.add(&format!("<text x=\"{x}\" y=\"{y}\"{anchor} {attributes}>{title}{shown}</text>"));
     }
 
-    /// Words that stand back.
     pub fn muted(&self) -> String {
         self.paint("muted", "fill")
     }

@@ -4,9 +4,7 @@
 /// Light or dark ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// Dark on light.
     Light,
-    /// Light on dark.
     Dark,
 }
 

@@ -26,7 +26,6 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
 use assay_verdict::analysis;
 
-/// How many studies are drawn in all.
 const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.
 const NEAR: f64 = 1e-9;
@@ -36,7 +35,6 @@ const fn least(in_all: u64, of: &Range<u64>, all: u64) -> usize {
     (in_all * (of.end - of.start) / all) as usize
 }
 
-/// One draw of several.
 fn pick<T: Copy>(draws: &mut Draws, of: &[T]) -> T {
     of[draws.below(of.len() as u64) as usize]
 }

@@ -41,7 +41,6 @@ impl Draws {
     }
 }
 
-/// A study that is to be measured.
 struct Bench {
     title: &'static str,
     kind: &'static str,
@@ -54,12 +53,10 @@ struct Bench {
     noise: f64,
     targets: Vec<TargetFacts>,
     workloads: Vec<Work>,
-    /// Workloads that are others' work.
     live: Vec<String>,
     seed: u64,
 }
 
-/// A workload with its true values by arm.
 struct Work {
     name: &'static str,
     text: &'static str,

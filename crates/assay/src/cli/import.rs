@@ -16,6 +16,7 @@ use assay_importers::importers::{
     self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
     pattern,
 };
+use assay_report::document::Detail;
 use assay_study::findings::Findings;
 use assay_study::results::bundle::Label;
 use assay_study::results::headline;
@@ -52,16 +53,16 @@ Examples:
   assay import card.assay             import a complete result
 
 A table of trials has one row per trial and metric:
-  replicate,order,workload,metric,value,status,factor:filesystem
-  1,1,build,duration_s:lower,61.4,ok,ext4
-  1,2,build,duration_s:lower,58.9,ok,xfs
-  2,3,build,duration_s:lower,58.1,ok,xfs
-  2,4,build,duration_s:lower,,failed: no space,ext4
+  replicate,order,workload,metric,value,status,reason,factor_filesystem
+  1,1,build,duration_s:lower,61.4,ok,,ext4
+  1,2,build,duration_s:lower,58.9,ok,,xfs
+  2,3,build,duration_s:lower,58.1,ok,,xfs
+  2,4,build,duration_s:lower,,failed,no space,ext4
 
-Columns may be in any order; order and status are optional. A replicate is one
-pass over all configurations; order states when the trial ran. A status is ok,
-failed, disturbed or lead-in, with a reason after a colon. Use one factor:NAME
-column per factor.
+Columns may be in any order; order, status and reason are optional. A replicate
+is one pass over all configurations; order states when the trial ran. A status
+is ok, failed, disturbed, superseded or warmup. Use one factor_NAME column per
+factor.
 
 The name of a metric implies the better direction (latency, ops/s, errors);
 otherwise write it: score:higher, depth:lower, or use --better score=higher.
@@ -432,7 +433,7 @@ fn about(
     let first_arm = files.iter().find(|file| is_table && !file.arm.is_empty());
     if let Some((name, level)) = first_arm.and_then(|file| file.arm.iter().next()) {
         return Err(Failure::mistake(format!(
-            "{}: a table already contains the factors; add a column factor:{name} with {level}, and remove --set",
+            "{}: a table already contains the factors; add a column factor_{name} with {level}, and remove --set",
             files[0].name
         )));
     }
@@ -488,12 +489,7 @@ fn show(system: &dyn System, arguments: &Arguments, findings: &Findings) {
         output::document(&assay_report::json(findings));
         return;
     }
-    let document = assay_report::document::make(findings);
-    output::painted(&assay_report::text::render(
-        &document,
-        output::columns(system),
-        output::colour(system),
-    ));
+    output::result(system, findings, Detail::Usual);
 }
 
 /// Files, each with the levels that the `--set` before it say.

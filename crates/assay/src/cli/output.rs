@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
+use assay_report::document::Detail;
 use assay_runner::real::mains;
+use assay_study::findings::Findings;
 use assay_system::system::{FileKind, System};
 
 /// Columns where nothing tells how many there are.
@@ -53,7 +55,11 @@ pub fn text(text: &str) {
     raw(&outside::page(text));
 }
 
-/// Writes a result that may be painted.
+/// Writes what a result says.
+pub fn result(system: &dyn System, findings: &Findings, detail: Detail) {
+    painted(&assay_report::screen::screen(findings, detail, columns(system), colour(system)));
+}
+
 pub fn painted(text: &str) {
     raw(&outside::painted(text));
 }
@@ -104,7 +110,6 @@ pub fn kept() -> Outcome<()> {
     Ok(())
 }
 
-/// Writes one JSON document.
 pub fn json(value: &impl Serialize) {
     document(&serde_json::to_string_pretty(value).unwrap_or_default());
 }
@@ -167,12 +172,15 @@ fn call(text: &str) {
     let _ = put(&MESSAGES, &[format!("\nassay: {}\n", outside::message(text)).as_bytes()]);
 }
 
-/// Writes a message.
 pub fn message(text: &str) {
     let _ = put(&MESSAGES, &[format!("assay: {}\n", outside::message(text)).as_bytes()]);
 }
 
-/// Tells a failure and returns its exit code.
+/// Writes text to copy next to the messages, without the name of the program.
+pub fn aside(text: &str) {
+    let _ = put(&MESSAGES, &[format!("{}\n", outside::message(text)).as_bytes()]);
+}
+
 pub fn fail(failure: &Failure) -> ExitCode {
     ExitCode::from(told(failure))
 }
@@ -194,7 +202,6 @@ fn terminal_columns() -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
-/// Whether a result is shown on a terminal.
 pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }

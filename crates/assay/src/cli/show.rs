@@ -24,7 +24,9 @@ pub struct Arguments {
     /// Show all comparisons, metrics, devices and probe costs
     #[arg(long)]
     full: bool,
-    /// Print narrow text for a forum or email
+    /// Print narrow text without host name, serial number and paths
+    ///
+    /// For a forum or email. The text contains the commands of a study of commands as you typed them.
     #[arg(long, conflicts_with_all = ["full", "json"])]
     forum: bool,
     /// Print one JSON document
@@ -40,20 +42,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return Ok(());
     }
     if arguments.forum {
-        let document = assay_report::document::forum(&findings);
-        output::text(&assay_report::text::render(
-            &document,
-            assay_report::document::FORUM_COLUMNS,
-            false,
-        ));
+        output::text(&assay_report::text::forum(&findings));
         return Ok(());
     }
     let detail = if arguments.full { Detail::Full } else { Detail::Usual };
-    let document = assay_report::document::with(&findings, detail);
-    output::painted(&assay_report::text::render(
-        &document,
-        output::columns(system),
-        output::colour(system),
-    ));
+    output::result(system, &findings, detail);
     Ok(())
 }

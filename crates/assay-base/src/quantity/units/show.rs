@@ -31,8 +31,25 @@ pub fn rate(bytes_per_s: f64) -> String {
 
 /// Decimal megabytes per second, without the unit, as they are printed on cards: `95`, `0.25`, `4,109`.
 pub fn mb_per_s(bytes_per_s: f64) -> String {
-    let mb = bytes_per_s / 1e6;
-    if (999.5..1e15).contains(&mb) { count(mb.round() as u64) } else { three_digits(mb) }
+    whole_from_1000(bytes_per_s / 1e6)
+}
+
+/// MiB per second, without the unit: `90.6`, `3,919`.
+pub fn mib_per_s(bytes_per_s: f64) -> String {
+    whole_from_1000(bytes_per_s / f64::from(1 << 20))
+}
+
+fn whole_from_1000(value: f64) -> String {
+    if (999.5..1e15).contains(&value) { count(value.round() as u64) } else { three_digits(value) }
+}
+
+/// A block size as fio takes it: `4k`, `1m`, `512`.
+pub fn block_size(bytes: u64) -> String {
+    match (bytes % (1 << 20), bytes % (1 << 10)) {
+        (0, _) => format!("{}m", bytes >> 20),
+        (_, 0) => format!("{}k", bytes >> 10),
+        _ => bytes.to_string(),
+    }
 }
 
 /// A whole count with thousands separators: `36,887`.
@@ -66,6 +83,15 @@ pub fn duration(ns: f64) -> String {
     let (unit, name) =
         STEPS.into_iter().find(|(unit, name)| ns / unit < limit(name)).unwrap_or(last);
     format!("{} {name}", three_digits(ns / unit))
+}
+
+/// Time left or gone in whole seconds, rounded up: `20 s`, `1 min 20 s`, `2 h 5 min`.
+pub fn clock(ns: u64) -> String {
+    match ns.div_ceil(1_000_000_000) {
+        s @ ..60 => format!("{s} s"),
+        s @ 60..3600 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{} h {} min", s / 3600, s / 60 % 60),
+    }
 }
 
 /// A share in percent: one decimal below 1, whole above: `0.4%`, `4%`, `33%`.
@@ -121,6 +147,10 @@ pub fn times(ratio: f64) -> String {
 /// A ratio of two numbers that are compared: `1.042`, `0.87`, `33`. Near 1 it has as many digits
 /// as it takes to tell it from 1, so that the print never contradicts a verdict.
 pub fn ratio(value: f64) -> String {
+    // No ratio is nothing.
+    if 0.0 < value && value < 0.0005 {
+        return "<0.001".to_owned();
+    }
     if !(0.9..1.1).contains(&value) {
         return per_second(value);
     }

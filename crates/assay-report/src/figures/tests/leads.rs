@@ -15,7 +15,6 @@ use assay_study::results::plan::Arm;
 use assay_study::study::{lead, presets};
 use assay_verdict::analysis::RESULT;
 
-/// What the shipped study says leads.
 fn lead_of(preset: &str) -> Option<String> {
     presets::find(preset).unwrap().unwrap().lead_figure
 }
@@ -44,7 +43,6 @@ fn number(value: f64) -> CardNumber {
     CardNumber { value, ci95: Some([0.9 * value, 1.1 * value]), trust: Some(Trust::Trusted) }
 }
 
-/// A card with its row of the flash table.
 pub(crate) fn flash() -> Evidence {
     let mut found = checked();
     found.study.lead_figure = lead_of("flash");
@@ -84,7 +82,6 @@ pub(crate) fn flash() -> Evidence {
     Evidence::bare(found)
 }
 
-/// Two targets whose energy something tells.
 pub(crate) fn power() -> Evidence {
     let mut found = fixture("study-two-targets");
     found.study.lead_figure = lead_of("energy");
@@ -103,7 +100,6 @@ pub(crate) fn power() -> Evidence {
     Evidence::bare(found)
 }
 
-/// Two windows of others' work, one against the other.
 pub(crate) fn windows() -> Evidence {
     let mut found = fixture("study-compare");
     let ids = [&found.comparisons[0].baseline, &found.comparisons[0].configuration];
@@ -242,14 +238,18 @@ fn windows_stand_side_by_side_on_one_linear_axis() {
     assert_eq!((classes.layout, &classes.value.scale), (Layout::Lying, &Scale::Linear));
     assert!(classes.value.from_zero);
     let names: Vec<&str> = classes.series.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(names, ["before", "after"]);
+    let title = "Which scheduler is best for this drive?";
+    let dated = ["2026-11-20 10:31", "2027-01-07 09:00"].map(|day| format!("{title} {day}"));
+    assert_eq!(names, dated);
     for series in &classes.series {
         let shares: f64 = series.marks.points().iter().map(|bar| bar.value).sum();
         assert!((shares - 1.0).abs() < 1e-9 && series.marks.len() > 1, "{shares}");
     }
     let percentiles = figures.iter().find(|one| one.id.starts_with("percentiles")).unwrap();
     let names: Vec<&str> = percentiles.series.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(names, ["before", "after"]);
+    let title = "Which scheduler is best for this drive?";
+    let dated = ["2026-11-20 10:31", "2027-01-07 09:00"].map(|day| format!("{title} {day}"));
+    assert_eq!(names, dated);
     // Of settings that are compared bars are mirrored, as they were.
     let mirrored = all(of("recorded"));
     let mirrored = mirrored.iter().find(|figure| figure.id.starts_with("classes")).unwrap();

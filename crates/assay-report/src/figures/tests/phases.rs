@@ -105,7 +105,6 @@ pub(super) fn pictures() -> impl Iterator<Item = (String, Figure)> {
     })
 }
 
-/// What is told of each point.
 fn told(evidence: &Evidence) -> Vec<String> {
     let points = MADE_UP.draw(evidence).into_iter().flat_map(|figure| {
         let all = figure.series.into_iter().flat_map(|one| one.marks.points().to_vec());

@@ -89,7 +89,6 @@ pub(crate) fn evidence() -> Evidence {
     raced(found, race)
 }
 
-/// A race among so many settings.
 fn large(settings: usize) -> Evidence {
     let mut found = fixture("study-eight-arms");
     let cell = first(&found).clone();
@@ -131,7 +130,7 @@ fn no_other_figure_sets_the_settings_of_a_race_side_by_side() {
     for figure in all(&evidence) {
         assert!(own.iter().any(|name| figure.id.starts_with(name)), "{}", figure.id);
     }
-    let told = text::render(&document::forum(&evidence.findings), document::FORUM_COLUMNS, false);
+    let told = text::forum(&evidence.findings);
     assert!(!told.contains("better") && !told.contains("worse"), "{told}");
     let mut plain = evidence;
     plain.findings.race = None;

@@ -1,0 +1,151 @@
+//! A result on a terminal, where the last lines are read first: details, then the answer with its doubts, then the
+//! numbers that it rests on.
+
+use super::document::{self, Block, Detail, Document, NONE, Remark, Role, Section};
+use super::layout::{clean, wrap};
+use super::table::cut;
+use super::text::{NARROW, Page, joined};
+use assay_study::findings::{Findings, Trust};
+
+/// Lines of a terminal of 24 that a command leaves to its result.
+const LINES: usize = 21;
+
+/// Facts that are left to `--full`.
+const CONDITIONS: [&str; 4] = ["kernel", "machine", "platform", "margin"];
+
+/// Lines that belong together.
+type Part = Vec<String>;
+
+/// A result by where it stands on the screen.
+#[derive(Default)]
+struct Parts {
+    heading: Vec<Part>,
+    details: Vec<Part>,
+    summary: Vec<Part>,
+    tables: Vec<Part>,
+}
+
+/// A result as text of at most `width` columns; `colour` paints the words that judge.
+pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -> String {
+    let page = Page::new(width, colour);
+    let [first, rest] = document::leading_sentences(findings);
+    let answer = first.first().map_or("", String::as_str);
+    let mut document = document::with(findings, detail);
+    let mut doubts = Vec::new();
+    if detail == Detail::Usual {
+        shorten(&mut document, answer, &mut doubts);
+        doubts.extend(dashes(&document));
+    }
+    let doubts: Part = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
+    let Parts { heading, details, summary, tables } = Parts::of(&document, findings, &page);
+    let list = |sentences: &[String]| page.section(&of(Block::List(sentences.to_vec())));
+    let whole = [summary, vec![doubts.clone()]].concat();
+    let short = [list(&first), vec![doubts]].concat();
+    let fits = |answer: &[Part]| {
+        answer.iter().chain(&tables).map(|part| part.len() + 1).sum::<usize>() <= LINES
+    };
+    let is_said = findings.summary.iter().any(|sentence| sentence == answer);
+    let title = vec![page.title(&document.title)];
+    let parts = if is_said && fits(&whole) {
+        [title, heading, details, whole, tables]
+    } else if fits(&short) {
+        [title, heading, [list(&rest), details].concat(), short, tables]
+    } else {
+        // What does not fit scrolls away: then the answer comes last.
+        [title, heading, [list(&rest), details].concat(), tables, short]
+    };
+    joined(&parts.concat())
+}
+
+fn of(block: Block) -> Section {
+    Section { blocks: vec![block], ..Section::default() }
+}
+
+impl Parts {
+    fn of(document: &Document, findings: &Findings, page: &Page) -> Self {
+        let mut parts = Self::default();
+        let main = main_role(document, findings);
+        for section in &document.sections {
+            let lines = page.section(section);
+            if section.role == Role::Summary {
+                parts.summary = lines;
+            } else if Some(section.role) == main {
+                parts.tables.extend(lines);
+            } else if matches!(section.blocks.first(), Some(Block::Facts(_))) {
+                parts.heading.extend(lines);
+            } else {
+                parts.details.extend(lines);
+            }
+        }
+        parts
+    }
+}
+
+/// The role of the sections with the numbers that the answer rests on: those of the figure that leads, else those of
+/// the study's own tables, else those of the first figure.
+fn main_role(document: &Document, findings: &Findings) -> Option<Role> {
+    let (leading, others) = document.leading(findings);
+    let own = others.iter().find(|section| section.role == Role::Main);
+    let figure = others.iter().find(|section| matches!(section.role, Role::Of(_)));
+    leading.first().or(own).or(figure).map(|section| section.role)
+}
+
+/// Leaves out the conditions of the test, how tables are read and what the answer says again; remarks that take trust
+/// away go to `doubts`.
+fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>) {
+    let is_legend = |section: &Section| section.role == Role::Closer && section.caption.is_none();
+    document.sections.retain(|section| !is_legend(section));
+    let others = document.sections.iter_mut().filter(|section| section.role != Role::Summary);
+    for block in others.flat_map(|section| &mut section.blocks) {
+        match block {
+            Block::Facts(facts) => facts.retain(|(name, _)| !CONDITIONS.contains(&name.as_str())),
+            Block::List(texts) => {
+                let more = |text: &String| {
+                    text.strip_prefix(answer).unwrap_or(text).trim_start().to_owned()
+                };
+                *texts = texts.iter().map(more).filter(|text| !text.is_empty()).collect();
+            }
+            Block::Remarks(remarks) => {
+                let is_doubt = |remark: &mut Remark| {
+                    matches!(remark.trust, Some(Trust::Suspect | Trust::Invalid))
+                };
+                doubts.extend(remarks.extract_if(.., is_doubt));
+            }
+            Block::Text(_) | Block::Table(_) => {}
+        }
+    }
+    let is_empty = |block: &Block| matches!(block, Block::List(texts) if texts.is_empty());
+    document.sections.retain(|section| !section.blocks.iter().all(is_empty));
+}
+
+/// What a dash in the table of a check means.
+fn dashes(document: &Document) -> Option<Remark> {
+    let tables = document.sections.iter().filter(|section| section.role == Role::Main);
+    let rows = tables.flat_map(|section| &section.blocks).filter_map(|block| match block {
+        Block::Table(table) if table.columns.iter().any(|column| column.title == RATE) => {
+            Some(&table.rows)
+        }
+        _ => None,
+    });
+    let mut cells = rows.flatten().flat_map(|row| &row.cells);
+    cells.any(|cell| cell.text == NONE).then(|| Remark {
+        rule: format!("\"{NONE}\""),
+        trust: None,
+        text: "too few operations or trials".to_owned(),
+        rows: Vec::new(),
+    })
+}
+
+/// The column that only a check has.
+const RATE: &str = "MB/s";
+
+/// `steal [sync-write]: the hypervisor took 4% of the CPU...`: one line with the rows first, because its end is cut;
+/// several where a line is too short for that.
+fn lines_of(remark: &Remark, width: usize) -> Part {
+    let rows = match remark.rows.as_slice() {
+        [] => String::new(),
+        rows => format!(" [{}]", rows.join(", ")),
+    };
+    let line = clean(&format!("{}{rows}: {}", remark.rule, remark.text));
+    if width < NARROW { wrap(&line, "", 2, width) } else { vec![cut(&line, width)] }
+}
