@@ -1,15 +1,29 @@
-//! Every command of the program that a page shows parses.
+//! Every command of the program that a page shows parses, and runs with short trials and stand-ins for drives.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use assay_lab::Scratch;
+use assay_lab::home::{Home, LIMIT, WAIT};
+use assay_lab::process::run;
 use clap::error::ErrorKind;
+
+use crate::{DEPTH, git, home};
 
 #[allow(dead_code, reason = "the tidy tests use the rest")]
 #[path = "../tidy/markdown.rs"]
 mod markdown;
 
-/// Pages that people write, with their names. The changelog names retired commands.
+/// Commands that do not run here, and why.
+const LISTED: &str = include_str!("../commands-of-pages.csv");
+const REASONS: &str = "changes system settings, ends only by Ctrl-C, has its own test, needs a block device, \
+                       needs a virtual machine, needs another host, needs md, runs for minutes";
+/// A drive with few operations to simulate.
+const DRIVE: &str = "simulated:lognormal,mean=5ms,p99=20ms,servers=4";
+
+/// Pages that people write, with their paths. The changelog names retired commands.
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
@@ -18,7 +32,7 @@ fn pages() -> Vec<(String, String)> {
         let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         for path in paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "md"))
         {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let name = path.strip_prefix(&root).unwrap().display().to_string();
             if name != "CHANGELOG.md" {
                 found.push((name, fs::read_to_string(&path).unwrap()));
             }
@@ -33,53 +47,160 @@ fn call(text: &str) -> Option<Vec<String>> {
     let text = text.strip_prefix("./").unwrap_or(text);
     let rest = text.strip_prefix("assay ")?;
     rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '-').then_some(())?;
-    shell_words::split(text.split(" | ").next().unwrap_or(text)).ok()
+    let ends = [" | ", " > ", " 2> "].into_iter().filter_map(|end| text.find(end));
+    shell_words::split(&text[..ends.min().unwrap_or(text.len())]).ok()
 }
 
-/// Why a call would be refused. One that only names a command may lack the rest.
-fn refusal(words: &[String]) -> Option<String> {
-    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+/// Why a call would be refused, and whether the reason is that its command needs more than the call has.
+fn refusal(words: &[String]) -> Option<(String, bool)> {
+    use ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingRequiredArgument};
     let error = assay::cli::definition().try_get_matches_from(words).err()?;
-    let named = [
-        DisplayHelp,
-        DisplayVersion,
-        DisplayHelpOnMissingArgumentOrSubcommand,
-        ErrorKind::MissingRequiredArgument,
-        ErrorKind::MissingSubcommand,
-    ];
-    (!named.contains(&error.kind())).then(|| error.to_string())
+    let kinds = [DisplayHelpOnMissingArgumentOrSubcommand, MissingRequiredArgument];
+    error.use_stderr().then(|| (error.to_string(), kinds.contains(&error.kind())))
 }
 
-#[test]
-fn every_command_of_the_pages_is_one() {
-    let mut seen = 0;
-    let mut wrong = Vec::new();
+/// The commands that are shown, with the place of the first of each.
+fn shown() -> BTreeMap<String, String> {
+    let (mut found, mut wrong) = (BTreeMap::new(), Vec::new());
     for (page, content) in pages() {
-        for (line, shown) in markdown::commands(&content) {
-            let Some(words) = call(&shown) else { continue };
-            seen += 1;
-            if let Some(why) = refusal(&words) {
-                wrong.push(format!("{page}:{line}: {shown}: {}", why.lines().next().unwrap_or("")));
+        for (line, text) in markdown::commands(&content) {
+            let Some(words) = call(&text) else { continue };
+            let at = format!("{page}:{line}");
+            // A line of its own is complete; a word in a sentence may be a name.
+            let is_alone = content.lines().nth(line - 1).unwrap().trim().starts_with(&text);
+            match refusal(&words) {
+                Some((_, true)) if !is_alone => {}
+                Some((why, _)) => wrong.push(format!("{at}: {text}: {why}")),
+                None if page.starts_with("docs/dev/") => {}
+                None => _ = found.entry(text).or_insert(at),
             }
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    assert!(seen > 80, "{seen}");
+    found
+}
+
+/// What the pages assume: programs, files, a repository and results. Returns the results' IDs: a check and two studies.
+fn prepare(home: &Home) -> [String; 3] {
+    let folder = home.scratch.path();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    fs::create_dir(folder.join("bin")).unwrap();
+    // Each prints what the program of its name printed elsewhere, if that is stored.
+    let script = format!(
+        "#!/bin/sh\nn=${{0##*/}}; sleep 0.005; cat {0}/foreign/$n.* {0}/importers/$n-json/randread-d4-1.json 2>&-; :",
+        tests.display()
+    );
+    let names = "old new bench speedtest1 bin/make bin/vacuumdb bin/zstd bin/fio bin/iperf3 bin/pgbench \
+                 bin/sqlite3 bin/sysbench";
+    for name in names.split(' ') {
+        let path = home.file(name, &script);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let trace = home.file("trace.txt", include_str!("../importers/blkparse/trace.txt"));
+    home.file("old.json", include_str!("../importers/fio-json/randread-d4-1.json"));
+    home.file("new.json", include_str!("../importers/fio-json/randread-d4-2.json"));
+    for (name, text) in
+        [("jobs.fio", "[a]\nrw=randread\nsize=1m\n"), ("words", "word"), ("timed.sql", "")]
+    {
+        home.file(name, text);
+    }
+    let page = include_str!("../../../../docs/howto/settings.md");
+    home.file(
+        "mine.toml",
+        page.split("```").find_map(|part| part.strip_prefix("toml\n# mine.toml")).unwrap(),
+    );
+    let lines = "init -qb main;add bench;commit -qm a;checkout -qb b;commit -qm b --allow-empty";
+    for line in lines.split(';') {
+        git(folder, &line.split(' ').collect::<Vec<_>>());
+    }
+    home.text(&["import", &trace, "--title", "busy"]);
+    let study = home.file("depth.toml", DEPTH);
+    let run = ["run", &study, DRIVE, "--replicates", "6", "--json"];
+    [&["check", DRIVE, "--json"][..], &run, &run]
+        .map(|words| home.json(words)["study"]["id"].as_str().unwrap().to_owned())
+}
+
+/// The words of a command as they run here.
+fn stood_in(command: &str, [check, old, new]: &[String; 3]) -> Vec<String> {
+    let mut words = call(command).unwrap().split_off(1);
+    // What a simulated drive cannot do.
+    let needs_folder = command.contains("durability");
+    let disk = fs::read_dir("/sys/block").unwrap().next().unwrap().unwrap().file_name();
+    let disk = disk.to_string_lossy();
+    for word in &mut words {
+        *word = match word.as_str() {
+            "." | "/srv" if needs_folder => ".",
+            "." | "/srv" | "/mnt/ssd" | "/mnt/a" | "/mnt/b" | "/mnt/card" | "/mnt/nas"
+            | "/var/lib" | "big.iso" | "TARGET" => DRIVE,
+            "GOOD,BAD" | "GOOD,BISECT_HEAD" => "main,HEAD",
+            "~/src" => ".",
+            "ID" => check,
+            "A" | "OLD" | "BEFORE" => old,
+            "B" | "NEW" | "AFTER" => new,
+            "FILE" => "mine.toml",
+            "STUDY" => "queue-depth",
+            "sda" => &disk,
+            "1min" | "10s" => "1s",
+            "30" => "3",
+            word => word,
+        }
+        .to_owned();
+    }
+    let (has, run) = (|text: &str| command.contains(text), words[0] == "run");
+    let has_target = has("--command") || needs_folder || words.iter().any(|word| word == DRIVE);
+    for (option, is_needed) in [
+        (WAIT, run || words[0] == "check"),
+        (DRIVE, (run || words[0] == "check") && !has_target),
+        ("--replicates=3", run && !has("--replicates")),
+        ("--set=runs_per_trial=1", run && has("--command") && !has("runs_per_trial")),
+        ("--set=acknowledged_writes=20", run && needs_folder),
+        ("--set=crash_points=5", run && needs_folder),
+    ] {
+        words.extend(is_needed.then(|| option.to_owned()));
+    }
+    words
+}
+
+/// Runs a command in a copy of what was prepared, and tells what is wrong with its end.
+fn failure(home: &Home, command: &str, ids: &[String; 3]) -> Option<String> {
+    let words = stood_in(command, ids);
+    let scratch = Scratch::new("page").unwrap();
+    let (from, to) = (home.scratch.path(), scratch.path());
+    assay_lab::call("cp", &["-aT", from.to_str().unwrap(), to.to_str().unwrap()]).unwrap();
+    let path = format!("{}/bin:{}", to.display(), std::env::var("PATH").unwrap());
+    let mut line = home.assay.command(&[]);
+    line.args(&words).current_dir(to).env("PATH", path).env("HOME", to);
+    let ended = run(line.env("ASSAY_HOME", to.join("home")), LIMIT).unwrap();
+    let is_gate = ["--gate", "--for ", "run durability"].iter().any(|gate| command.contains(gate));
+    let is_right = ended.code == 0 || is_gate && [1, 5].contains(&ended.code);
+    (!is_right).then(|| format!("exit {} of {words:?}: {}", ended.code, ended.stderr))
+}
+
+#[test]
+fn every_command_of_the_pages_runs_or_is_listed() {
+    let (mut shown, mut wrong) = (shown(), Vec::new());
+    for row in LISTED.lines().skip(1) {
+        let (command, reason) = row.rsplit_once(';').unwrap();
+        if !REASONS.split(", ").any(|one| one == reason) || shown.remove(command).is_none() {
+            wrong.push(format!("{row}: no page shows this, or unknown reason"));
+        }
+    }
+    assert!(LISTED.lines().count() * 2 <= shown.len(), "too many are listed: {}", shown.len());
+    let home = home("pages");
+    let ids = prepare(&home);
+    for (command, at) in shown {
+        wrong.extend(failure(&home, &command, &ids).map(|why| format!("{at}: {command}: {why}")));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn a_command_that_is_none_is_found() {
     let refused = |text: &str| call(text).and_then(|words| refusal(&words));
-    for right in [
-        "assay check --quick /mnt",
-        "sudo assay run production --set scheduler=none",
-        "assay collection add",
-    ] {
-        assert_eq!(refused(right), None);
-    }
+    assert!(refused("assay collection add").is_some_and(|(_, is_name)| is_name));
     // The last is a name of an older day.
     for wrong in ["assay chek", "assay check --quik", "./assay list drives --jason", "assay add"] {
-        assert!(refused(wrong).is_some(), "{wrong}");
+        assert!(refused(wrong).is_some_and(|(_, is_name)| !is_name), "{wrong}");
     }
     assert_eq!(call("cargo test"), None);
 }
