@@ -5,7 +5,6 @@ use sha2::{Digest as _, Sha256};
 /// A SHA-256 hash, or an HMAC made with it.
 pub type Digest = [u8; 32];
 
-/// SHA-256 of a text or of bytes.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
     Sha256::digest(bytes).into()
 }
@@ -20,7 +19,6 @@ impl Sum {
         self.0.update(bytes);
     }
 
-    /// The hash of all of it.
     pub fn finish(self) -> Digest {
         self.0.finalize().into()
     }

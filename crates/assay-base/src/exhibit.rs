@@ -21,11 +21,8 @@ pub type Levels = BTreeMap<String, String>;
 pub struct Exhibit {
     /// Its numbers; without rows where parts have them all.
     pub table: Table,
-    /// How the table is read.
     pub remarks: Vec<String>,
-    /// What stands below it.
     pub parts: Vec<Part>,
-    /// What is drawn.
     pub charts: Vec<Chart>,
     /// The figure beside which it stands where a study says that this one leads.
     pub beside: Option<String>,
@@ -68,7 +65,6 @@ pub struct Subject {
 /// A table; whoever shows it puts the name of the row before each row, and the trust in it behind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// What it is about.
     pub title: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
@@ -76,16 +72,12 @@ pub struct Table {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// Heading.
     pub title: String,
-    /// What its numbers are.
     pub unit: Unit,
-    /// Whether it judges.
     pub judges: bool,
 }
 
 impl Column {
-    /// A column with a heading.
     pub fn new(title: &str, unit: Unit) -> Self {
         Self { title: title.to_owned(), unit, judges: false }
     }
@@ -96,32 +88,24 @@ impl Column {
     }
 }
 
-/// What numbers of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// There are none.
     Words,
     /// There are none, but words that stand for a number.
     Grade,
-    /// How many.
     Count,
     /// Bytes.
     Bytes,
-    /// Bytes per second.
     BytesPerS,
-    /// Bits per second.
     BitsPerS,
-    /// Seconds.
     Seconds,
-    /// Nanoseconds.
     Nanoseconds,
     /// A part of one.
     Share,
 }
 
 impl Unit {
-    /// A number with its unit.
     pub fn text(self, value: f64) -> String {
         match self {
             Self::Words | Self::Grade => show::three_digits(value),
@@ -138,7 +122,6 @@ impl Unit {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What it is of.
     pub of: Subject,
     /// One a column.
     pub cells: Vec<Cell>,
@@ -146,9 +129,7 @@ pub struct Row {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// What stands in it.
     pub value: Value,
-    /// How it is meant.
     #[serde(default)]
     pub tone: Tone,
 }
@@ -159,11 +140,9 @@ impl From<Value> for Cell {
     }
 }
 
-/// What stands in a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
-    /// There is no number.
     Nothing,
     /// Words, whatever the column's numbers are.
     Words(String),
@@ -171,12 +150,10 @@ pub enum Value {
     Number(f64),
     /// Two of them, with all between.
     Between([f64; 2]),
-    /// One with its interval.
     Estimate(f64, [f64; 2]),
 }
 
 impl Value {
-    /// A number, where there is one.
     pub fn number(number: Option<f64>) -> Self {
         number.map_or(Self::Nothing, Self::Number)
     }
@@ -204,33 +181,26 @@ impl Value {
     }
 }
 
-/// How a word is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     /// Neither good nor bad.
     #[default]
     Plain,
-    /// Good news.
     Good,
     /// To be read with care.
     Doubtful,
-    /// Bad news.
     Bad,
 }
 
 /// A part with a heading of its own, shown as it is: nothing is put before its rows and behind them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// What it is about.
     pub title: String,
-    /// What stands there.
     pub body: Body,
-    /// How it is read.
     pub remarks: Vec<String>,
 }
 
-/// What stands in a part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
@@ -250,11 +220,8 @@ pub struct Chart {
     /// The figure of its kind of work, by its name.
     pub figure: String,
     pub workload: String,
-    /// What it shows.
     pub title: String,
-    /// How it is read.
     pub description: String,
-    /// What the axis of values holds.
     pub axis: String,
     /// The metric in whose unit they are.
     pub metric: String,
@@ -289,7 +256,6 @@ pub enum Marks {
         /// Values that they are held against.
         guides: Vec<Guide>,
     },
-    /// Lines over time.
     OverTime {
         /// Seconds of a step; a value is of its whole step.
         step_s: f64,
@@ -297,7 +263,6 @@ pub enum Marks {
     },
     /// Bars that lie, of each name one of each group.
     Bars {
-        /// What the names are of.
         what: String,
         names: Vec<String>,
         /// A value a name, in their order; of zero there is no bar.
@@ -318,9 +283,7 @@ pub struct Line {
 pub struct Stretch {
     /// The first, from 1 on.
     pub first: usize,
-    /// The last one.
     pub last: usize,
-    /// What they are.
     pub text: String,
 }
 
@@ -335,7 +298,6 @@ pub struct Guide {
 /// A bar of parts, of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
-    /// The arm of the trial.
     pub arm: Levels,
     /// Its number in the order of time, from 1.
     pub number: u32,
@@ -345,12 +307,9 @@ pub struct Stack {
     pub parts: Vec<Option<f64>>,
 }
 
-/// A sentence of the summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
-    /// What it is about.
     pub about: Subject,
-    /// Its words.
     pub text: String,
 }
 

@@ -30,7 +30,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The process exit code.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Mistake => 2,
@@ -50,7 +49,6 @@ impl Kind {
 pub struct Failure {
     /// What sort of failure; decides the exit code.
     pub kind: Kind,
-    /// What happened and what to do.
     pub message: String,
 }
 
@@ -58,12 +56,10 @@ pub struct Failure {
 pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
-    /// The user's mistake.
     pub fn mistake(message: impl Into<String>) -> Self {
         Self { kind: Kind::Mistake, message: message.into() }
     }
 
-    /// The machine refused.
     pub fn refused(message: impl Into<String>) -> Self {
         Self { kind: Kind::Refused, message: message.into() }
     }
@@ -78,7 +74,6 @@ impl Failure {
         Self { kind: Kind::NotRestored, message: message.into() }
     }
 
-    /// A gate failed.
     pub fn gate(message: impl Into<String>) -> Self {
         Self { kind: Kind::Gate, message: message.into() }
     }

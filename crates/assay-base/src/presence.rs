@@ -6,19 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence<T> {
-    /// It is there.
     Present(T),
-    /// It is not, because.
     Absent(String),
 }
 
 impl<T> Presence<T> {
-    /// Absent, with the reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self::Absent(reason.into())
     }
 
-    /// The value, if it is there.
     pub fn value(&self) -> Option<&T> {
         match self {
             Self::Present(value) => Some(value),

@@ -23,10 +23,8 @@ const CLAIMS: &str = "claims.csv";
 /// Their texts: what each measured, a command that does it again, and the tables that it prints.
 const TEXTS: &str = "texts.csv";
 
-/// One article.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Article {
-    /// Its number.
     pub article: String,
     /// Titles of its texts as one line.
     pub title: String,
@@ -35,19 +33,15 @@ pub struct Article {
     /// Number of the article that holds all of its texts, and their claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
-    /// Its claims with their verdicts.
     pub claims: Vec<Claim>,
-    /// The tables that it prints.
     pub tables: Vec<Table>,
 }
 
-/// One text of an article.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Text {
     pub title: String,
     /// What was measured, and how often.
     pub measured: String,
-    /// How to run it oneself.
     pub again: Vec<RunIt>,
 }
 
@@ -60,22 +54,17 @@ pub struct RunIt {
     pub text: String,
 }
 
-/// A claim with what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claim {
-    /// The claim, in short.
     pub claim: String,
-    /// What becomes of it.
     pub verdict: Verdict,
     /// Why, in one or two sentences.
     pub because: String,
-    /// Title of the text that makes it.
     pub title: String,
     /// The table that speaks to it.
     pub data: String,
 }
 
-/// A published table as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Table {
     pub name: String,

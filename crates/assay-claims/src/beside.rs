@@ -8,7 +8,6 @@ use assay_study::findings::places::{Beside, BesideRow, Printed};
 const DATA: &str = "virtualisation.csv";
 /// What the others are percentages of.
 const BARE: &str = "bare metal";
-/// Number of the article.
 const ARTICLE: &str = "000";
 
 /// The table of places of an article (`000` or `article-000`), with the digits that it prints.

@@ -321,7 +321,6 @@ impl Asked {
         self.method == Grade::Kill || self.write_to != On::Target
     }
 
-    /// What the machines need.
     pub fn wanted(&self) -> Wanted {
         Wanted { needs: self.needs.clone(), config: self.vm_config(), ..self.write_to.wanted() }
     }
@@ -436,7 +435,6 @@ impl Asked {
 
 /// How a plug is pulled, in a plan.
 const PLUG: &str = "one manual power cut of this machine per trial, when Assay asks for the cut";
-/// What to do where nobody named a peer.
 const NO_PEER: &str = "no peer records acknowledged writes while this machine is off; start `assay peer --listen \
                        ADDRESS:7710` on another machine and use --set peer=ADDRESS:7710";
 
@@ -465,13 +463,11 @@ pub struct Planned {
     /// Promises at most.
     pub acknowledged_writes: u32,
     pub crash_points: u64,
-    /// What the drive is assumed to be.
     pub assumed_drive: Drive,
     /// What it is assumed to write whole, bytes.
     pub assumed_atomic_bytes: u64,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub method: Grade,
-    /// What is written to.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub write_to: On,
     /// Options that a file system in a machine is mounted with.
@@ -536,7 +532,6 @@ impl Planned {
         self.write_to != On::Target
     }
 
-    /// What the machines need.
     pub fn wanted(&self) -> Wanted {
         Wanted { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.wanted() }
     }

@@ -36,12 +36,10 @@ impl On {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }
 
-    /// Whether it is a file system.
     pub const fn has_files(self) -> bool {
         matches!(self, Self::Ext4 | Self::Xfs | Self::Btrfs)
     }

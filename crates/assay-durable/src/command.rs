@@ -200,7 +200,6 @@ impl Printed {
     }
 }
 
-/// The file of the lines that were promised.
 pub fn file_of(lines: &[String]) -> String {
     lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
@@ -236,7 +235,6 @@ impl Story {
         self.crash_step
     }
 
-    /// In a sentence.
     pub fn words(&self) -> String {
         let last = self.last_line.as_deref().and_then(last_words);
         let promised = match (self.lines, last) {

@@ -61,7 +61,6 @@ impl Survivors {
 /// A part of a write that lies on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Landed {
-    /// The number of the write.
     pub write: u32,
     /// The first of its sectors that does.
     pub first: u32,

@@ -61,7 +61,6 @@ impl Drive {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }

@@ -28,7 +28,6 @@ impl Grade {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }

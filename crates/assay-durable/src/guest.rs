@@ -70,7 +70,6 @@ impl Script {
     }
 }
 
-/// Who writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Writer {
@@ -82,7 +81,6 @@ pub enum Writer {
     Command(Lines),
 }
 
-/// What the host says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -102,7 +100,6 @@ pub enum Order {
     GoOn,
 }
 
-/// What the job says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -118,9 +115,7 @@ pub enum Answer {
     Done,
     /// What is there, in runs of sectors: how many, and what they hold.
     There(Vec<(u32, Held)>),
-    /// What is there, name by name.
     Listed(Listing),
-    /// How the check ended.
     Checked(Ended),
     /// What the file system's own check complained of, if anything.
     Inspected(Option<String>),
@@ -374,7 +369,6 @@ fn written(
     ended.map_or_else(troubled, |()| Answer::Done)
 }
 
-/// What the sectors of pieces hold.
 fn seen(pieces: &Pieces, run: u64) -> Vec<Seen> {
     let each = (PIECE_BYTES / SECTOR_BYTES) as usize;
     let mut image = Vec::new();
@@ -412,7 +406,6 @@ mod tests {
         assert_eq!(image[8..], [Seen::Write(1), Seen::Strange], "a sector that is cut off is none");
     }
 
-    /// A drive of which nothing can be had.
     struct Nothing;
 
     impl Place for Nothing {

@@ -5,7 +5,6 @@ use assay_load::mix64;
 use crate::cut::Landed;
 use crate::log::{Log, SECTOR_BYTES};
 
-/// What a sector holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// Nothing of this run: what was there before.

@@ -55,7 +55,6 @@ impl Found {
 /// A promised write that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Its number.
     pub write: u32,
     pub found: Found,
     /// The write that lies there, where it is an older one.
@@ -99,7 +98,6 @@ pub struct Judgement<L = Lost> {
 
 /// What was promised and is not there, of whatever kind it is.
 pub trait Missing {
-    /// What lies there instead.
     fn found(&self) -> Found;
 }
 
@@ -357,10 +355,8 @@ impl Written {
     }
 }
 
-/// What a block holds.
 #[derive(Clone, Copy)]
 enum Block {
-    /// All of one write.
     Whole(u32),
     /// Anything else.
     Found(Found),
@@ -380,7 +376,6 @@ mod tests {
 
     const SECTORS: u32 = 2;
 
-    /// A write that landed, all of it.
     fn all(write: u32) -> Landed {
         Landed { write, first: 0, sectors: SECTORS }
     }

@@ -16,7 +16,6 @@ pub struct Write {
 /// A step. Each had ended before the next one began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The write of this number.
     Write(u32),
     /// All that was written before it is to lie on the medium.
     Flush,
@@ -41,7 +40,6 @@ impl Log {
         number
     }
 
-    /// Notes a flush.
     pub fn flush(&mut self) {
         self.steps.push(Step::Flush);
     }
@@ -74,7 +72,6 @@ impl Log {
         known
     }
 
-    /// Promises among the steps.
     pub fn promises(&self) -> u64 {
         self.steps.iter().filter(|step| matches!(step, Step::Promise(_))).count() as u64
     }
@@ -87,7 +84,6 @@ impl Log {
     }
 }
 
-/// What is known of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Writes with a lower number had been begun.

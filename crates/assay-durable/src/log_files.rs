@@ -23,7 +23,6 @@ enum Record {
     Remove(String),
 }
 
-/// The files, on what keeps them.
 pub struct LogFiles<'a> {
     medium: &'a mut dyn Medium,
     end: u64,
@@ -42,7 +41,6 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl<'a> LogFiles<'a> {
-    /// What is there.
     pub fn open(medium: &'a mut dyn Medium) -> Self {
         let (files, names, pending) = (Vec::new(), BTreeMap::new(), Vec::new());
         let mut own = Self { medium, end: 0, through: false, files, names, pending };

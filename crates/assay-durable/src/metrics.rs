@@ -24,10 +24,8 @@ pub const LOST: Metric = metric(
 pub const CUTS: Metric =
     metric("durability_crash_points", Better::Higher, "cuts", "evaluated crash points").amount();
 
-/// All of them.
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];
 
-/// What they were in a trial.
 pub fn values(detail: &Detail) -> [(String, f64); 3] {
     let per_s = detail.rounds as f64 / (detail.window_ns.max(1) as f64 / 1e9);
     let all = [

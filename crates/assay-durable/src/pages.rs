@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of a page.
 const PAGE: usize = 4096;
 
 /// The content of a drive.
@@ -26,7 +25,6 @@ impl Pages {
         }
     }
 
-    /// Writes bytes to a place.
     pub fn write(&mut self, at_bytes: u64, bytes: &[u8]) {
         for (page, within, part) in parts(at_bytes, bytes.len() as u64) {
             let own = self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE]));

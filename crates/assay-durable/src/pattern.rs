@@ -66,13 +66,11 @@ impl Pattern {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }
 }
 
-/// What a write is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The record at a place.
@@ -96,7 +94,6 @@ pub enum Act {
     Promise,
 }
 
-/// Where a pattern writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub pattern: Pattern,
@@ -146,7 +143,6 @@ impl Layout {
         u64::from(block) * u64::from(self.sectors)
     }
 
-    /// The sector of a place.
     pub fn home(&self, place: u32) -> u64 {
         self.sector(self.logged_blocks() + place)
     }
@@ -209,7 +205,6 @@ impl Layout {
     }
 }
 
-/// How far a program is.
 pub struct Program {
     draws: Draws,
     /// Records, or transactions, that were begun.

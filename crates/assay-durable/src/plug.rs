@@ -50,10 +50,8 @@ pub trait Notes: Sync {
     /// The result that it is of, as the line that goes on with it names that.
     fn result(&self) -> &str;
 
-    /// Its number there.
     fn trial(&self) -> u32;
 
-    /// The last note of it.
     fn last(&self) -> Option<String>;
 
     /// Adds one; it is on the medium when this returns.
@@ -78,7 +76,6 @@ pub struct Ground<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What is noted of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Note {
@@ -223,7 +220,6 @@ impl Plug<'_> {
         removed.map_err(|error| format!("cannot remove the test file: {error}"))
     }
 
-    /// Removes its file, if there is one.
     fn clear(&self, begun: &Begun) {
         if !self.is_directory().unwrap_or_default() {
             return;
@@ -497,7 +493,6 @@ struct Writer {
     run: u64,
     first: u64,
     bytes: Vec<u8>,
-    /// The number of the next write.
     next: u32,
 }
 

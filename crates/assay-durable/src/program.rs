@@ -29,7 +29,6 @@ pub struct Made<'a> {
     pub lines: &'a [String],
 }
 
-/// A program that writes in a machine.
 pub trait Program {
     /// It, as the machine is told.
     fn writer(&self) -> Writer;

@@ -94,7 +94,6 @@ impl Served {
         inner.is_off = inner.is_off || inner.ends.is_some();
     }
 
-    /// Whether it has none.
     pub fn is_off(&self) -> bool {
         self.inner().is_off
     }

@@ -32,7 +32,6 @@ impl Sync {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }

@@ -231,7 +231,6 @@ fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
     *own == T::default()
 }
 
-/// A row by its workload and its setting.
 fn called(workload: &str, setting: &str) -> String {
     if setting.is_empty() || setting == workload {
         return workload.to_owned();
@@ -399,7 +398,6 @@ const MOMENTS: [(Grade, &str); 3] = [
     ),
     (Grade::Plug, "With method plug, a person cuts the power"),
 ];
-/// What is there then.
 const SURVIVES: &str = "with equal probability, the surviving cache content is none, all, the first \
                         writes, a random subset, all but one write, or only the newest write.";
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
@@ -423,7 +421,6 @@ fn legend(all: &[&Facts]) -> String {
     format!("{LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
 }
 
-/// Its figure.
 pub const FIGURE: About = About {
     name: "crash-points",
     summary: "outcomes of the crash points per configuration",

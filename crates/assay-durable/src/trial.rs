@@ -15,7 +15,6 @@ use crate::pattern::{Act, Layout, Pattern, Program};
 use crate::sync::Sync;
 use crate::tally::{Tally, Told};
 
-/// What a program writes to.
 pub trait Medium {
     /// Writes bytes to a place; `through`: they lie on the medium when it returns.
     ///
@@ -57,7 +56,6 @@ impl Medium for OneByOne<'_> {
     }
 }
 
-/// What is done in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Course {
     pub pattern: Pattern,
@@ -69,7 +67,6 @@ pub struct Course {
     /// Nanoseconds of writing at most.
     pub time_ns: u64,
     pub cuts: u64,
-    /// What the drive is assumed to be.
     pub drive: Drive,
     /// What it is assumed to write whole, bytes.
     pub atomic_bytes: u64,
@@ -112,7 +109,6 @@ impl Story {
     }
 }
 
-/// What came of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub writes: u64,
@@ -269,7 +265,6 @@ impl Course {
         }
     }
 
-    /// Counts how a cut ended.
     pub(crate) fn count(
         &self,
         written: &Written,

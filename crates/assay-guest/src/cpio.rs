@@ -8,7 +8,6 @@ const LAST: &str = "TRAILER!!!";
 /// Names and bytes begin and end at multiples of this.
 const STEP: usize = 4;
 
-/// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Directory,
@@ -31,7 +30,6 @@ impl Kind {
     }
 }
 
-/// An archive that grows.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,

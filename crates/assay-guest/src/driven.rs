@@ -36,7 +36,6 @@ const LONGEST_LINE: usize = 64 << 20;
 pub struct Mould {
     setup: Setup,
     files: Files,
-    /// Of their kernel.
     release: String,
     /// Whether one of them was up.
     has_lived: bool,
@@ -79,7 +78,6 @@ impl Mould {
         Ok(Self { setup, files, release, has_lived: false, kept: Keeping::NotYet })
     }
 
-    /// The release of their kernel.
     pub fn release(&self) -> &str {
         &self.release
     }
@@ -89,7 +87,6 @@ impl Mould {
         self.setup.accelerator
     }
 
-    /// Starts one with this drive.
     pub fn start(&mut self, store: &Arc<dyn Store + Send + Sync>) -> Done<Driven<'_>> {
         let drive_bytes = store.bytes();
         if let Some((begun, said)) = self.gone_on(store)? {
@@ -221,7 +218,6 @@ impl<'a> Driven<'a> {
         Self { mould, machine, talk, monitor, server, drive_bytes, rest, said, was_spoken_to }
     }
 
-    /// Says a line.
     pub fn say(&mut self, line: &str) -> Done<()> {
         if !self.was_spoken_to {
             self.was_spoken_to = true;

@@ -36,7 +36,6 @@ impl Files {
         Ok(path)
     }
 
-    /// A new file of these bytes.
     pub fn filled(&mut self, name: &str, bytes: &[u8]) -> Done<PathBuf> {
         let path = self.make(name)?;
         let written = self.open.get_mut(name).map_or(Ok(()), |file| file.write_all(bytes));
@@ -52,7 +51,6 @@ impl Files {
         Ok(path)
     }
 
-    /// Lets one of them go.
     pub fn let_go(&mut self, name: &str) {
         self.open.remove(name);
     }

@@ -35,7 +35,6 @@ pub fn found(program: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// Whether a program is there to be called.
 pub fn has(program: &str) -> bool {
     found(program).is_some()
 }

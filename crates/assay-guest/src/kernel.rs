@@ -27,14 +27,12 @@ const LISTS: [&str; 8] = [
     "modules.devname",
 ];
 
-/// A kernel with its modules.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// `/lib/modules` has it as a folder: `6.1.0-18-cloud-amd64`.
     pub release: String,
     /// The file that is booted.
     pub image: PathBuf,
-    /// The folder with the modules and their lists.
     pub modules: PathBuf,
     /// A module and those that it needs, by file below that folder: `modules.dep`.
     needs: BTreeMap<String, Vec<String>>,
@@ -113,7 +111,6 @@ impl Kernel {
         likeliest(Self::kept(below), modules).ok_or(reason)
     }
 
-    /// Those of some modules that it does not have.
     pub fn lacks(&self, modules: &[&str]) -> Vec<String> {
         let built_in = self.built_in();
         let has = |name: &str| {
@@ -336,7 +333,6 @@ fn plain(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A folder that goes when this is dropped.
     struct Folder(PathBuf);
 
     impl Folder {

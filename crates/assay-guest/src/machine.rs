@@ -85,23 +85,19 @@ pub enum Bus {
 #[derive(Clone, Debug)]
 pub struct Drive {
     pub image: PathBuf,
-    /// How it is attached.
     pub bus: Bus,
     /// QEMU's word for what this machine caches of it (`none`, `writeback`, ...); its own choice without one.
     pub cache: Option<String>,
 }
 
-/// What is started.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What carries it out.
     pub accelerator: Accelerator,
     pub memory_bytes: u64,
     pub cpus: usize,
     pub kernel: PathBuf,
     /// What it unpacks first, if anything.
     pub first: Option<PathBuf>,
-    /// What it is told.
     pub append: String,
     /// Drives, in the order of their names.
     pub drives: Vec<Drive>,

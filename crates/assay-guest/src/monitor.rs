@@ -90,7 +90,6 @@ impl Monitor {
         Err(format!("{asked} did not finish"))
     }
 
-    /// Tells it a command; what it returns.
     fn ask(&mut self, command: &str, arguments: &Value) -> Done<Value> {
         if !self.is_greeted {
             self.is_greeted = true;

@@ -281,7 +281,6 @@ mod tests {
 
     const BYTES: u64 = 1 << 20;
 
-    /// A drive in memory, and what it was asked.
     struct Memory {
         bytes: RefCell<Vec<u8>>,
         asked: RefCell<Vec<String>>,

@@ -27,7 +27,6 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// An empty one with directories.
     pub fn with(directories: &[&str]) -> Self {
         let mut tree = Self::default();
         for path in directories {
@@ -54,12 +53,10 @@ impl Tree {
         self.entries.insert(path.to_owned(), content);
     }
 
-    /// Whether something is there.
     pub fn has(&self, path: &str) -> bool {
         self.entries.contains_key(path.trim_start_matches('/'))
     }
 
-    /// A file of these bytes.
     pub fn file(&mut self, path: &str, permissions: u32, bytes: impl Into<Vec<u8>>) {
         self.put(path, Content::Bytes(bytes.into(), permissions));
     }
@@ -82,7 +79,6 @@ impl Tree {
         }
     }
 
-    /// A character device.
     pub fn device(&mut self, path: &str, [major, minor]: [u32; 2]) {
         self.put(path, Content::Device(major, minor));
     }

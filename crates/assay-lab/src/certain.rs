@@ -99,7 +99,6 @@ fn of_object(own: &Map<String, Value>, at: &str) -> Result<usize, String> {
     Ok(seen + histogram(own, at)?)
 }
 
-/// The number of a row.
 fn value_of(cell: &Map<String, Value>) -> Option<f64> {
     ["mean", "geometric_mean", "median"].iter().find_map(|key| cell.get(*key)?.as_f64())
 }

@@ -40,7 +40,6 @@ impl Repository {
         &self.path
     }
 
-    /// What git prints in it.
     pub fn git(&self, words: &[&str]) -> Done<String> {
         let path = self.path.display().to_string();
         let all: Vec<&str> =

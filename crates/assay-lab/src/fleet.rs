@@ -11,13 +11,11 @@ use serde_json::Value;
 use crate::Done;
 use crate::process::{Assay, Running};
 
-/// What all of them know.
 const TOKEN: &str = "a token of sixteen letters and more";
 /// By which launchers tell ranks: a test that runs below one is none of its ranks.
 const LAUNCHERS: [&str; 5] =
     ["SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"];
 
-/// One of them.
 #[derive(Clone, Debug)]
 pub struct Rank {
     pub assay: Assay,
@@ -71,7 +69,6 @@ impl Ranks {
         Self { address: Some(address.to_owned()), ..self }
     }
 
-    /// Starts all of them with more words.
     pub fn start(&self, more: &[&str]) -> Done<Vec<Running>> {
         let address = self.address.clone().map_or_else(free_address, Ok)?;
         (0..self.all.len())
@@ -96,7 +93,6 @@ impl Ranks {
         self.all[rank].assay.home()
     }
 
-    /// What a rank kept of its own.
     pub fn own(&self, rank: usize) -> Option<PathBuf> {
         results(self.home(rank)).into_iter().find(|path| is_of_one(path) == Some(true))
     }
@@ -112,7 +108,6 @@ impl Ranks {
     }
 }
 
-/// The text of the trials of a result.
 pub fn trials(result: &Path) -> String {
     fs::read_to_string(result.join("trials.jsonl")).unwrap_or_default()
 }

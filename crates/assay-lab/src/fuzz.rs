@@ -45,15 +45,11 @@ pub struct Finding {
 /// What came of a number of inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// Inputs that were read.
     pub executions: u64,
-    /// Of them accepted.
     pub accepted: u64,
     /// The longest that one took.
     pub slowest: Duration,
-    /// Bytes of the longest.
     pub longest: usize,
-    /// What did harm.
     pub findings: Vec<Finding>,
 }
 
@@ -165,7 +161,6 @@ const CHANGES: [Change; 14] = [
     nest,
 ];
 
-/// The input of a reader with a number.
 pub fn input(reader: &Reader, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
     let mut draw = Draw::new(seed, reader.name, number);
     let mut bytes = seeds.get(draw.below(seeds.len())).cloned().unwrap_or_default();
@@ -229,7 +224,6 @@ fn splice(draw: &mut Draw, bytes: &mut Vec<u8>, seeds: &[Vec<u8>]) {
     bytes.extend(other.get(start..).unwrap_or_default());
 }
 
-/// Runs of bytes of one kind.
 fn runs(bytes: &[u8], is_it: fn(u8) -> bool) -> Vec<std::ops::Range<usize>> {
     let mut found: Vec<std::ops::Range<usize>> = Vec::new();
     for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| is_it(**byte)) {
@@ -248,13 +242,9 @@ fn replace_a_run(draw: &mut Draw, bytes: &mut Vec<u8>, is_it: fn(u8) -> bool, by
     }
 }
 
-fn is_of_a_number(byte: u8) -> bool {
-    byte.is_ascii_digit() || byte == b'.'
-}
-
 fn replace_a_number(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     let by = draw.of(&NUMBERS).unwrap_or_default().as_bytes();
-    replace_a_run(draw, bytes, is_of_a_number, by);
+    replace_a_run(draw, bytes, |byte| byte.is_ascii_digit() || byte == b'.', by);
 }
 
 /// By a word that goes wrong, or by another word of the same input.
@@ -275,7 +265,6 @@ fn insert_a_word(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     bytes.splice(at..at, word.bytes());
 }
 
-/// Changes the lines as a list.
 fn lines(bytes: &mut Vec<u8>, change: impl FnOnce(&mut Vec<&[u8]>)) {
     let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     change(&mut lines);

@@ -38,7 +38,6 @@ impl Home {
         Self { assay: Assay::new(Path::new(program), &home), scratch }
     }
 
-    /// Writes a file and returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.scratch.path().join(name);
         fs::write(&path, content).unwrap();
@@ -73,10 +72,10 @@ impl Home {
         ended.stderr
     }
 
-    /// The same for what is told in one line.
+    /// The same for what is told in a few lines, as one line.
     pub fn refused(&self, code: i32, words: &[&str]) -> String {
-        let line = self.told(code, words);
-        assert_eq!(line.lines().count(), 1, "assay {}: {line}", words.join(" "));
-        line
+        let told = self.told(code, words);
+        assert!(told.lines().count() <= 3, "assay {}: {told}", words.join(" "));
+        told.lines().collect::<Vec<_>>().join(" ") + "\n"
     }
 }

@@ -16,7 +16,6 @@ pub const ALIVE: [&str; 2] = ["<script>alert", "<img src=x"];
 /// Bytes of a label that is too long.
 pub const LONG: usize = 10 << 20;
 
-/// What becomes of a hostile result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Shown,
@@ -24,13 +23,10 @@ pub enum Expect {
     Refused(&'static str),
 }
 
-/// A hostile result.
 #[derive(Clone, Debug)]
 pub struct Hostile {
     pub id: String,
-    /// What is wrong with it.
     pub what: &'static str,
-    /// What becomes of it.
     pub expect: Expect,
 }
 
@@ -190,7 +186,6 @@ pub fn make(results: &Path, good: &Path) -> Vec<Hostile> {
     CASES.iter().enumerate().map(one).collect()
 }
 
-/// Copies a result.
 pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {

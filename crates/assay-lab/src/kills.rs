@@ -40,7 +40,6 @@ name = "random-write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 ms", ramp_time = "1 ms" }
 "#;
 
-/// What was seen of all kills.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kills {
     /// Runs that were killed before their end.

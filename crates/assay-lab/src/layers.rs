@@ -5,10 +5,8 @@ use crate::Done;
 /// Where the layers stand, from the top of the workspace.
 pub const PATH: &str = "crates/layers.txt";
 
-/// A room of a crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// The crate that it lies in.
     pub crate_: String,
     /// Its name, which no other room has.
     pub name: String,
@@ -36,7 +34,6 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Reads the text of the file.
     pub fn read(text: &str) -> Done<Self> {
         let mut house = Self::default();
         let mut part = "";
@@ -84,7 +81,6 @@ impl Layers {
         self.layers.iter().position(|layer| layer.iter().any(|one| one.name == room))
     }
 
-    /// Whether a room is a leaf.
     pub fn is_leaf(&self, room: &str) -> bool {
         self.leaves.iter().any(|leaf| leaf.name == room)
     }

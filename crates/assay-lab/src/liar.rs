@@ -34,7 +34,6 @@ pub enum Lie {
     Keeps,
 }
 
-/// What it says, and what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Character {
     /// Bytes that it says it has.
@@ -334,7 +333,6 @@ impl Liar {
         Ok(own)
     }
 
-    /// The device file.
     pub fn device(&self) -> Done<&LoopDevice> {
         self.device.as_ref().ok_or_else(|| "there is no device yet".to_owned())
     }
@@ -344,7 +342,6 @@ impl Liar {
         &self.scratch
     }
 
-    /// Bytes that were written to it.
     pub fn written_bytes(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }

@@ -89,7 +89,6 @@ impl Production {
         Ok(site)
     }
 
-    /// Where it is mounted.
     pub fn directory(&self) -> PathBuf {
         self.scratch.path().join("mnt")
     }
@@ -115,7 +114,6 @@ impl Production {
         if ended { Err("a process of production ended".to_owned()) } else { Ok(()) }
     }
 
-    /// A setting of the device.
     pub fn setting(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/sys/block/{}/queue/{name}", self.device.name()))
     }
@@ -197,7 +195,6 @@ impl Production {
         fs::read_dir(self.assay.home().join("journal")).map_or(0, Iterator::count)
     }
 
-    /// The trials of the newest result.
     fn trials(&self) -> Done<Vec<Value>> {
         let results = self.assay.home().join("results");
         let names = fs::read_dir(&results).map_err(|error| error.to_string())?.flatten();

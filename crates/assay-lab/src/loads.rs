@@ -26,7 +26,6 @@ pub enum Load {
 }
 
 impl Load {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mix => "fio-mix",

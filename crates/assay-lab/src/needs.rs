@@ -16,7 +16,6 @@ pub const LIST: &str = "ASSAY_SKIPS";
 pub const COUNTS: &str = "ASSAY_COUNTS";
 pub const IN_FULL: &str = "in-full";
 
-/// What a test needs.
 #[derive(Clone, Copy, Debug)]
 pub enum Need {
     /// Devices and mounts of our own.

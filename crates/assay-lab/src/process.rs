@@ -12,7 +12,6 @@ use crate::{Done, call, certain, schema};
 /// A user without any rights, on every Linux.
 pub const NOBODY: u32 = 65_534;
 
-/// How a program ended.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// Exit code; 128 + the signal where a signal ended it.
@@ -74,7 +73,6 @@ impl Running {
         kib.map(|kib| kib << 10).ok_or_else(|| format!("{path} does not tell its memory"))
     }
 
-    /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
@@ -131,7 +129,6 @@ impl Drop for Running {
     }
 }
 
-/// Runs a command to its end.
 pub fn run(command: &mut Command, limit: Duration) -> Done<Ended> {
     let shown = format!("{command:?}");
     Running::start(command)?.end(limit).map_err(|error| format!("{shown}: {error}"))
@@ -161,7 +158,6 @@ pub struct Assay {
 }
 
 impl Assay {
-    /// The program with a home for its results.
     pub fn new(program: &Path, home: &Path) -> Self {
         let (program, home) = (program.to_owned(), home.to_owned());
         Self { program, home, user: None, around: Vec::new() }
@@ -197,7 +193,6 @@ impl Assay {
         Self { around, ..self.clone() }
     }
 
-    /// Where it keeps its results.
     pub fn home(&self) -> &Path {
         &self.home
     }

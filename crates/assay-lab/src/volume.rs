@@ -124,7 +124,6 @@ impl Volume {
         Self { mounts: Vec::new(), device: None, second: None, directory, scratch }
     }
 
-    /// Where it is mounted.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -134,7 +133,6 @@ impl Volume {
         &self.scratch
     }
 
-    /// The loop device below.
     pub fn device(&self) -> Done<&LoopDevice> {
         self.device.as_ref().ok_or_else(|| "this volume has no device of its own".to_owned())
     }

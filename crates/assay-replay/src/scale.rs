@@ -15,7 +15,6 @@ const LEAST: u32 = 10;
 const MOST: u32 = 100_000;
 
 impl Scale {
-    /// As it was recorded.
     pub const ONE: Self = Self(1000);
 
     /// What a recorded time is in the play.

@@ -10,7 +10,6 @@ use assay_system::system::{BlockClass, BlockRequest, System};
 use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1 << 20;
-/// What its text begins with.
 const FORMAT: &str = "assay-source/1";
 /// Hexadecimal digits of a hash.
 const HASH_DIGITS: usize = 64;
@@ -33,7 +32,6 @@ pub fn nothing(
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Source {
-    /// Id of the result that has it.
     pub id: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
@@ -76,7 +74,6 @@ impl Part {
         self.to_bytes.saturating_sub(self.from_bytes).div_ceil(MIB).saturating_mul(MIB)
     }
 
-    /// One as it is written.
     fn read(text: &str) -> Option<Self> {
         let (from, to) = text.split_once('-')?;
         Some(Self { from_bytes: from.parse().ok()?, to_bytes: to.parse().ok()? })
@@ -109,7 +106,6 @@ impl Source {
         self.acts.iter().fold(0, |sum, moved| sum.saturating_add(moved.operations))
     }
 
-    /// Whether there are requests of a kind.
     pub fn has(&self, act: Act) -> bool {
         self.acts[act as usize].operations > 0
     }
@@ -309,7 +305,6 @@ impl Scan {
         Self { source, until_ns, last_ns: 0 }
     }
 
-    /// Counts a request.
     pub fn add(&mut self, begun_ns: u64, request: &BlockRequest) {
         let own = &mut self.source;
         let Some(step) = step_of(request, begun_ns, own.device_bytes) else {

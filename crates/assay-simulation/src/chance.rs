@@ -26,7 +26,6 @@ impl Chance {
         self.draws.bits()
     }
 
-    /// A number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         self.draws.below(bound as u64) as usize
     }

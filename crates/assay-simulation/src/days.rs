@@ -16,7 +16,6 @@ use crate::experiment::{Bound, Count, Experiment};
 use crate::seam;
 use crate::world::TRIAL_SD;
 
-/// Rows of a result.
 const ROWS: usize = 7;
 const REPLICATES: [usize; 3] = [3, 6, 10];
 /// Standard deviations of a day.
@@ -94,7 +93,7 @@ fn equal(trials: usize, session: f64) -> Experiment {
                 [result("one", law, TRIAL_SD, chance)?, result("two", law, TRIAL_SD, chance)?];
             let found = analysis::compare(&days[0], &days[1..], Days::default());
             rows_are_there(&found)?;
-            let rows = gate::gate(&days[..1], &days[1..], Gate::new(0.05), 1);
+            let rows = gate::gate(&days[..1], &days[1..], &Gate::new(0.05), 1);
             let red = rows.iter().any(|row| row.outcome == Ended::Fail);
             let blind = rows.iter().any(|row| matches!(row.outcome, Ended::Inconclusive(_)));
             Ok(vec![suggests(&found), red, blind])
@@ -135,7 +134,7 @@ fn lost() -> Experiment {
         move |chance| {
             let earlier = [result("one", (6, session, 0.0), TRIAL_SD, chance)?];
             let later = [result("two", (6, session, LOST), TRIAL_SD, chance)?];
-            let rows = gate::gate(&earlier, &later, Gate::new(0.05), 1);
+            let rows = gate::gate(&earlier, &later, &Gate::new(0.05), 1);
             Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
         },
     )
@@ -152,7 +151,7 @@ fn spread(sd: f64, lost: f64, bound: Bound) -> Experiment {
         move |chance| {
             let earlier = [result("one", (3, 0.0, 0.0), sd, chance)?];
             let later = [result("two", (3, 0.0, lost), sd, chance)?];
-            let rows = gate::gate(&earlier, &later, Gate::new(0.05), 1);
+            let rows = gate::gate(&earlier, &later, &Gate::new(0.05), 1);
             Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
         },
     )

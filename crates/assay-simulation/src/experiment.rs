@@ -58,7 +58,6 @@ impl Bound {
     }
 }
 
-/// One thing that a study can say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
     pub what: &'static str,
@@ -79,9 +78,7 @@ pub type Said = Vec<bool>;
 
 type Study = Box<dyn Fn(&mut Chance) -> Done<Said> + Sync>;
 
-/// Studies of one kind.
 pub struct Experiment {
-    /// Scenario of the protocol.
     pub scenario: &'static str,
     /// What its random numbers are drawn for: never changed, so that they stay what they were.
     pub purpose: String,
@@ -89,9 +86,7 @@ pub struct Experiment {
     pub counts: Vec<Count>,
     /// Of so many studies one is run: more than 1 where a study is dear.
     pub one_in: u32,
-    /// Studies at most.
     pub most: u32,
-    /// Studies at least.
     pub least: u32,
     /// Whether it is run where fewer studies are asked for than the bounds were chosen for.
     pub daily: bool,
@@ -101,7 +96,6 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// An experiment with one thing to count.
     pub fn new(
         scenario: &'static str,
         purpose: String,
@@ -209,7 +203,6 @@ impl Row {
         !is_too_many && low.cdf(counted) >= rare
     }
 
-    /// Whether there is a bound to hold.
     pub fn is_bound(&self) -> bool {
         matches!(self.count.bound, Bound::Within(..))
     }

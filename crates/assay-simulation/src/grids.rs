@@ -14,7 +14,6 @@ use crate::experiment::{Bound, Count, Experiment};
 use crate::seam;
 use crate::world::{self, Turns, World};
 
-/// Replicates of all of them.
 const REPLICATES: usize = 6;
 /// What an effect that is there makes of a rate.
 const EFFECT: f64 = 0.05;
@@ -59,7 +58,7 @@ fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<
     let mut text = "replicate,order,workload,metric,value,status".to_owned();
     for factor in 0..factors.len() {
         // Writing to a String cannot fail.
-        let _ = write!(text, ",factor:{}", factor_name(factor));
+        let _ = write!(text, ",factor_{}", factor_name(factor));
     }
     text.push('\n');
     for trial in world::run(&world, chance) {
@@ -86,7 +85,6 @@ fn factor_name(at: usize) -> String {
     format!("f{at}")
 }
 
-/// The level of each factor in a cell.
 fn levels(factors: &[usize], cell: usize) -> Vec<usize> {
     let mut rest = cell;
     let next = |count: &usize| {

@@ -102,7 +102,6 @@ struct Picture {
     checks: Vec<String>,
 }
 
-/// What a cell says.
 struct CellPicture {
     n: usize,
     /// In the unit of the metric.

@@ -141,7 +141,6 @@ pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
     }
 }
 
-/// What the product says of the trials.
 fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
     let mut rates: Vec<f64> = Vec::new();
     for trial in trials {

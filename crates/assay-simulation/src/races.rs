@@ -127,7 +127,6 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What came of a race.
 pub struct Ended {
     pub race: Race,
     pub best: usize,

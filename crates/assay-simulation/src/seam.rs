@@ -14,13 +14,12 @@ use assay_verdict::analysis;
 use crate::world::{Trial, Turns};
 use assay_lab::Done;
 
-const HEADER: &str = "replicate,order,workload,metric,value,status,factor:setting\n";
+const HEADER: &str = "replicate,order,workload,metric,value,status,factor_setting\n";
 const FACTOR: &str = "setting";
 
 /// The question that a study asks.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Name of each arm.
     pub labels: Vec<String>,
     /// The arm that others are compared with.
     pub baseline: usize,
@@ -52,7 +51,6 @@ impl Question {
         [(FACTOR.to_owned(), self.labels[index].clone())].into()
     }
 
-    /// The comparison of an arm with the baseline.
     pub fn comparison<'a>(&self, findings: &'a Found, arm: usize) -> Done<&'a Comparison> {
         let label = &self.labels[arm];
         let own = |found: &&Comparison| found.configuration.get(FACTOR) == Some(label);
@@ -60,7 +58,6 @@ impl Question {
     }
 }
 
-/// One row of the table.
 pub fn row(text: &mut String, trial: &Trial, labels: &[String]) {
     let status = match (trial.lead_in, trial.disturbed) {
         (true, _) => "warmup",
@@ -72,7 +69,6 @@ pub fn row(text: &mut String, trial: &Trial, labels: &[String]) {
     let _ = writeln!(text, "{replicate},{order},work,iops,{value},{status},{}", labels[trial.arm]);
 }
 
-/// The table of some trials.
 pub fn table(trials: &[Trial], labels: &[String]) -> String {
     let mut text = HEADER.to_owned();
     for trial in trials {
@@ -125,7 +121,6 @@ fn declare_control(measured: &mut Measurements, question: &Question, control: us
     }
 }
 
-/// Judges measurements as the product does.
 pub fn judge(measured: Measurements) -> Findings {
     analysis::judge(study(), environment(), measured)
 }

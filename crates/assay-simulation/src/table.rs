@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use crate::experiment::{Cell, Row};
 
-/// Head of the printed table.
 pub fn head() -> String {
     format!("{:4}  {:57}  {:33} {:>7} {:>8}  bounds", "", "setting", "counted", "studies", "rate %")
 }
@@ -13,7 +12,6 @@ pub fn head() -> String {
 pub const KNOWN_ANSWERS: &str =
     "S9: the known answers are tests of assay-stats (crates/assay-stats/tests/reference)";
 
-/// A line of the printed table.
 pub fn line(row: &Row) -> String {
     format!(
         "{:4}  {:57}  {:33} {:7} {:8.2}  {:16} {}",
@@ -71,7 +69,6 @@ studies of equal configurations with a better or worse verdict, random order wit
 order. Bounds for random order: 9% from six replicates and 10% at five; for two configurations 10.5%
 at six and 13% at five. With three or four replicates, no order is safe, and the findings say so.";
 
-/// The page of measurements.
 pub fn page(command: &str, head: &[String], rows: &[Row], told: &[String]) -> String {
     let mut page = format!("# Simulated studies\n\n{ABOUT}\n\n`{command}`, release build.\n\n");
     for line in head {

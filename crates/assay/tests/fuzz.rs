@@ -14,7 +14,6 @@ use readers::READERS;
 
 const SEED: u64 = 1;
 
-/// A short run of one reader.
 fn short_run_of(name: &str) {
     let reader = READERS.iter().find(|reader| reader.name == name).unwrap();
     // `cargo xtask fuzz` has a million.

@@ -113,7 +113,6 @@ fn has_tests(text: &str) -> bool {
     ["#[cfg(test", "#[cfg(all(test", "#[test]"].iter().any(|mark| text.contains(mark))
 }
 
-/// Lines of items under `#[cfg(test)]` or `#[test]`.
 fn test_lines(text: &str) -> u64 {
     if !has_tests(text) {
         return 0;

@@ -357,7 +357,6 @@ fn nothing_here_names_a_workplace_or_a_registry() {
     assert!(!begins_a_path(&format!("crates/assay-base/src{folder}x, and ..{folder}"), folder));
 }
 
-/// Tests, each from its other attributes to its end.
 fn tests_of(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("#[test]\n").map(|(at, mark)| {
         let indent = text[..at].rsplit('\n').next().unwrap_or_default();
@@ -366,7 +365,6 @@ fn tests_of(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The line that names a test's function.
 fn named(body: &str) -> &str {
     let mut lines = body.lines().map(str::trim_start);
     lines.find(|line| line.starts_with("fn ")).unwrap_or_default()

@@ -6,10 +6,8 @@ use serde::Serialize;
 use super::modeline::Limits;
 use crate::failure::{Failure, Outcome};
 
-/// What an EDID tells of a monitor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Monitor {
-    /// Its name, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Version and revision of the EDID: `1.4`.
@@ -23,7 +21,6 @@ pub struct Monitor {
 
 /// Bytes of the base block.
 const BLOCK: usize = 128;
-/// How an EDID begins.
 const MARK: [u8; 8] = [0, 255, 255, 255, 255, 255, 255, 0];
 /// Where descriptors begin, each 18 bytes long.
 const DESCRIPTORS: [usize; 4] = [54, 72, 90, 108];
@@ -98,7 +95,6 @@ fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
         .then(|| format!("the EDID lists a mode outside its range limits ({})", found.join("; ")))
 }
 
-/// A detailed timing.
 struct Detailed {
     /// Pixels across and lines down.
     size: [u32; 2],

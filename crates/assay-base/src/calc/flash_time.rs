@@ -7,12 +7,10 @@ use crate::failure::{Failure, Outcome};
 /// Operations of one trial below which its rate is hardly worth its digits.
 const FEW_OPERATIONS: f64 = 30.0;
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// Bytes to go over.
     pub area_bytes: u64,
-    /// Bytes of one operation.
     pub block_bytes: u64,
     pub speeds: Vec<Speed>,
     /// Seconds that one trial takes.
@@ -30,16 +28,12 @@ pub enum Speed {
     Rate(f64),
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlashTime {
     /// Bytes to go over.
     pub area_bytes: u64,
-    /// Bytes of one operation.
     pub block_bytes: u64,
-    /// Operations of one pass.
     pub operations: u64,
-    /// Seconds of one trial.
     pub trial_s: f64,
     /// Seconds for all trials, where they are limited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +50,6 @@ pub struct FlashTime {
 pub struct At {
     /// Operations per second.
     pub iops: f64,
-    /// Bytes per second.
     pub bytes_per_s: f64,
     /// Seconds of one whole pass.
     pub pass_s: f64,
@@ -69,7 +62,6 @@ pub struct At {
     pub longer_trial_s: Option<f64>,
 }
 
-/// Answers.
 pub fn compute(question: &Question) -> Outcome<FlashTime> {
     let Question { area_bytes, block_bytes, trial_s, budget_s, .. } = *question;
     let wrong = |what: String| Err(Failure::mistake(what));

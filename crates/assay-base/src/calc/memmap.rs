@@ -15,27 +15,21 @@ pub struct FrameBuffer {
     /// Lines down.
     pub height: u32,
     pub bits_per_pixel: u32,
-    /// Bytes that it takes.
     pub bytes: u64,
 }
 
 /// A region of memory: its first byte and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Region {
-    /// First byte.
     pub start_bytes: u64,
     /// Bytes.
     pub length_bytes: u64,
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Memmap {
-    /// Frame buffers as they were given.
     pub frame_buffers: Vec<FrameBuffer>,
-    /// Bytes of all of them.
     pub frame_buffer_bytes: u64,
-    /// Regions by their start.
     pub regions: Vec<Region>,
     /// Bytes of the regions, each counted once.
     pub region_bytes: u64,

@@ -46,7 +46,6 @@ impl Cell {
     }
 }
 
-/// What is told of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Operations per second.
@@ -187,7 +186,6 @@ impl Class {
         }
     }
 
-    /// Whether its write cache is on.
     pub const fn has_write_cache(self) -> bool {
         matches!(self, Self::Client)
     }

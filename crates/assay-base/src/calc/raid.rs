@@ -87,16 +87,12 @@ impl Level {
     }
 }
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
     /// How the disks are joined.
     pub level: Level,
-    /// How many.
     pub disks: u32,
-    /// Bytes of each.
     pub disk_bytes: u64,
-    /// Bytes of a chunk.
     pub chunk_bytes: u64,
     /// Bytes of one write, which begins where a stripe begins.
     pub write_bytes: u64,
@@ -104,13 +100,10 @@ pub struct Question {
     pub rate_bytes_per_s: Option<f64>,
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Raid {
-    /// Level as a number.
     pub level: Level,
     pub disks: u32,
-    /// Bytes of each disk.
     pub disk_bytes: u64,
     /// Bytes of a chunk; none where disks are copies of each other.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +111,6 @@ pub struct Raid {
     /// Bytes of data in a stripe; none where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stripe_data_bytes: Option<u64>,
-    /// Bytes that can be used.
     pub usable_bytes: u64,
     /// The same as a share of all disks, in percent.
     pub usable_percent: f64,
@@ -127,15 +119,12 @@ pub struct Raid {
     /// Seconds of a rebuild: one whole disk at the rate; none without a rate or a second copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild_s: Option<f64>,
-    /// Bytes of the write.
     pub write_bytes: u64,
     /// What the write moves, by each way of counting.
     pub models: Vec<Model>,
-    /// What to do about it.
     pub advice: Vec<String>,
 }
 
-/// Answers.
 pub fn compute(question: &Question) -> Outcome<Raid> {
     refuse(question)?;
     let Question { level, disks, disk_bytes, chunk_bytes, write_bytes, rate_bytes_per_s } =

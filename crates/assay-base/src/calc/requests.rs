@@ -33,7 +33,6 @@ pub struct Request {
     pub bytes: u64,
     /// Somebody waits for it.
     pub sync: bool,
-    /// It is about metadata.
     pub meta: bool,
     /// It is read ahead of who may want it.
     pub read_ahead: bool,

@@ -14,7 +14,6 @@ const PAGE: u64 = 4096;
 /// zram-generator's default: half of memory, at most 4 GiB.
 const GENERATOR_MOST: u64 = 4 << 30;
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// Memory of the machine in bytes.
@@ -38,14 +37,12 @@ pub enum Wanted {
     Share(f64),
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Zram {
     /// Memory of the machine in bytes.
     pub memory_bytes: u64,
     /// Bytes stored per byte that they take; assumed, not measured.
     pub ratio: f64,
-    /// Size of the device in bytes.
     pub size_bytes: u64,
     /// Memory that it takes when it is full.
     pub cost_bytes: u64,
@@ -57,7 +54,6 @@ pub struct Zram {
     pub generator_default_bytes: u64,
     /// What a full device costs with other contents.
     pub examples: Vec<Example>,
-    /// What is to be said of it.
     pub warnings: Vec<String>,
     /// /etc/systemd/zram-generator.conf.
     pub generator_file: String,
@@ -68,7 +64,6 @@ pub struct Zram {
 /// The same size filled with something whose ratio was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
-    /// What was stored.
     pub content: &'static str,
     /// By which algorithm; none where it does not matter.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +87,6 @@ const RATIOS: [(&str, Option<&str>, Option<f64>); 6] = [
     ("random bytes", None, Some(1.0)),
 ];
 
-/// Answers.
 pub fn compute(question: &Question) -> Outcome<Zram> {
     let Question { memory_bytes, ratio, wanted, .. } = *question;
     let wrong = |what: &str| Err(Failure::mistake(what));

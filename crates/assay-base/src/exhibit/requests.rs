@@ -15,7 +15,6 @@ const SIZES: &str = "Each bar is the share of requests from this size up to twic
 const DISTANCES: &str = "Each bar is the share of requests by distance from the end of the previous request, \
                          in either direction (from this distance to twice this distance); 0 B: sequential.";
 
-/// Whose figures they are.
 struct Frame<'a> {
     figure: &'a str,
     workload: &'a str,
@@ -45,10 +44,8 @@ impl Frame<'_> {
     }
 }
 
-/// A class with its name.
 type Named<'a> = (String, &'a OfClass);
 
-/// The figures of a recording.
 pub fn of_recording(figure: &str, workload: &str, of: &Recorded) -> Vec<Chart> {
     let (classes, more) = classes(of);
     let all = classes.len() + more;
@@ -56,7 +53,8 @@ pub fn of_recording(figure: &str, workload: &str, of: &Recorded) -> Vec<Chart> {
         format!("The figure shows the {MOST_CLASSES} of {all} classes with the most requests.")
     });
     let frame = Frame { figure, workload, notes: notes.into_iter().collect() };
-    let (sizes, distances) = (shares(&classes, of_sizes), shares(&classes, of_distances));
+    let (sizes, distances) =
+        (shares(&classes, |class| &class.sizes), shares(&classes, |class| &class.distances));
     let all = [
         rates(&frame, &classes),
         touched(&frame, &classes),
@@ -71,14 +69,6 @@ pub fn of_recording(figure: &str, workload: &str, of: &Recorded) -> Vec<Chart> {
         bursts(&frame, &classes),
     ];
     all.into_iter().flatten().collect()
-}
-
-fn of_sizes(class: &OfClass) -> &BTreeMap<u64, u64> {
-    &class.sizes
-}
-
-fn of_distances(class: &OfClass) -> &BTreeMap<u64, u64> {
-    &class.distances
 }
 
 /// The classes with the most requests, called by their devices where there are several; and how many others

@@ -4,9 +4,7 @@
 /// Lines over the seconds of trials that go through phases: a line for each setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeline {
-    /// What its seconds are.
     pub along: &'static str,
-    /// How all figures of it are read.
     pub reading: &'static str,
     /// The figures, in the order of reading.
     pub figures: &'static [TimelineFigure],
@@ -16,18 +14,14 @@ pub struct Timeline {
 pub struct TimelineFigure {
     /// What it is called among the others.
     pub name: &'static str,
-    /// What it shows.
     pub title: &'static str,
     pub values: &'static str,
-    /// The metric that they are written as.
     pub metric: &'static str,
-    /// What of each second is drawn.
     pub amount: DrawnAmount,
     /// The phases that it shows, in the order in which trials go through them.
     pub phases: &'static [TimelinePhase],
 }
 
-/// What of a second is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawnAmount {
     /// Nanoseconds of its operations in the mean: by factors.
@@ -36,7 +30,6 @@ pub enum DrawnAmount {
     Bits,
 }
 
-/// A phase of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelinePhase {
     /// Its name, by which the seconds of a trial are marked.

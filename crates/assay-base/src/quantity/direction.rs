@@ -42,7 +42,6 @@ fn any(list: &str, words: &[String]) -> bool {
     words.iter().any(|word| has(list, word))
 }
 
-/// The direction that a name tells.
 pub fn of_name(name: &str) -> Better {
     let words = words(name);
     let (counted, per) = parts(&words);

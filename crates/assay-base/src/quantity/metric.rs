@@ -54,7 +54,6 @@ pub enum Scale {
 pub struct Metric {
     /// Name with the unit in it; part of the contract with scripts.
     pub name: &'static str,
-    /// Which direction is better.
     pub better: Better,
     /// What a sentence calls it.
     pub noun: &'static str,
@@ -62,11 +61,8 @@ pub struct Metric {
     pub summary: &'static str,
     /// What it is taken from.
     pub of: Of,
-    /// What it depends on.
     pub nature: Nature,
-    /// How its values are compared.
     pub scale: Scale,
-    /// Which direction it is of.
     side: Side,
     /// The probe that observes what it is made of; none where the work itself tells.
     pub by: Option<&'static str>,
@@ -109,7 +105,6 @@ impl Metric {
         Self { side: Side::Writes, ..self }
     }
 
-    /// Which direction it is of.
     pub fn side(&self) -> Side {
         match self.of {
             Of::Class { class: "read", .. } => Side::Reads,
@@ -155,17 +150,12 @@ pub enum Of {
     /// The latencies of its operations.
     Latencies,
     /// Requests of one class that reached the devices.
-    Class {
-        class: &'static str,
-        /// What of them.
-        what: Statistic,
-    },
+    Class { class: &'static str, what: Statistic },
 }
 
 /// What is told of a class of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
-    /// Mean latency.
     Mean,
     /// Latency that half stay below.
     P50,
@@ -181,7 +171,6 @@ pub enum Statistic {
     Bytes,
     /// Bytes of a request.
     Size,
-    /// Requests of a trial.
     Requests,
 }
 
@@ -731,7 +720,6 @@ pub fn class(name: &str) -> Option<(&'static str, Statistic)> {
     }
 }
 
-/// The metric of a class of requests.
 pub fn of_requests(class: &'static str, what: Statistic) -> Option<&'static Metric> {
     CLASS_METRICS.iter().find(|metric| metric.of == Of::Class { class, what })
 }

@@ -3,12 +3,10 @@
 
 use super::metric::{Better, Metric, metric, of_latencies};
 
-/// A class of what is played.
 #[derive(Debug)]
 pub struct Class {
     /// In records, and in the names of its metrics.
     pub key: &'static str,
-    /// In sentences.
     pub words: &'static str,
     /// As that of a load which was recorded, in the names of rows.
     pub played: &'static str,
@@ -16,7 +14,6 @@ pub struct Class {
     pub metrics: &'static [Metric],
 }
 
-/// What is told of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// Operations per second.
@@ -143,7 +140,6 @@ pub static CLASSES: [Class; 5] = [
 ];
 
 impl Class {
-    /// The metric that tells this of the class.
     pub fn metric(&self, told: Told) -> Option<&'static Metric> {
         self.metrics.iter().zip(TOLD).find(|(_, own)| *own == told).map(|(metric, _)| metric)
     }

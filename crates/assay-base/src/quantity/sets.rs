@@ -16,7 +16,6 @@ const MOST_EXPONENT: f64 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SetSize {
-    /// So many bytes.
     Bytes(Bytes),
     /// So many percent of the limit.
     Percent(u32),

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
@@ -63,12 +62,10 @@ pub fn level_number(level: &str) -> Option<f64> {
 }
 
 impl Time {
-    /// In nanoseconds.
     pub const fn ns(self) -> u64 {
         self.0
     }
 
-    /// As a standard duration.
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }

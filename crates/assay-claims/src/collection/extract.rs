@@ -27,7 +27,6 @@ pub struct Extra {
     pub device: Option<String>,
     /// What is printed on it.
     pub claimed: Vec<String>,
-    /// What it cost.
     pub price: Option<String>,
     /// What the contributor wants to be called.
     pub by: Option<String>,

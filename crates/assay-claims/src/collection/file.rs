@@ -299,7 +299,6 @@ mod tests {
         assert!(told.contains(words), "{what}: {told}");
     }
 
-    /// Puts a text into a row.
     type Put = fn(&mut Row, String);
 
     #[test]

@@ -26,16 +26,13 @@ pub struct Flat {
     pub numbers: [Option<f64>; NUMBERS.len()],
     /// Joules per GiB of linear writing.
     pub energy_j_per_gib: Option<f64>,
-    /// Price of a gigabyte.
     pub price_per_gb: Option<f64>,
     pub currency: String,
     /// `trusted`, `suspect`, `invalid`, `published`; `foreign-io` before it where somebody else measured it.
     pub trust: String,
-    /// Day.
     pub date: String,
     /// Kernel, processor and place.
     pub machine: String,
-    /// File system.
     pub filesystem: String,
     /// Who contributed it.
     pub by: String,
@@ -50,20 +47,17 @@ const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"
 const AFTER: [&str; 8] =
     [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];
 
-/// The names of all columns.
 pub fn columns() -> Vec<&'static str> {
     let numbers = NUMBERS.iter().map(|kind| kind.name);
     BEFORE.into_iter().chain(numbers).chain(AFTER).collect()
 }
 
-/// Whether the values of a column are numbers.
 pub fn is_number(column: &str) -> bool {
     let others = ["capacity_gb", ENERGY, "price_per_gb"];
     others.contains(&column) || NUMBERS.iter().any(|kind| kind.name == column)
 }
 
 impl Flat {
-    /// The line of a row.
     pub fn of(file: &str, row: &Row) -> Self {
         let shown =
             |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);

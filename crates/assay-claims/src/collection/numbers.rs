@@ -3,7 +3,6 @@
 use assay_kinds::work::io::Pattern;
 use assay_study::findings::facts::IoFacts;
 
-/// One number that a row may have.
 #[derive(Debug)]
 pub struct Kind {
     /// Name in files and queries.

@@ -17,7 +17,6 @@ pub struct Row {
     pub format: String,
     /// Model of the device.
     pub device: String,
-    /// Bytes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
     /// What it is sold as, each as it is printed: `95 MB/s`, `1440 IOPS read`, `V30`.
@@ -67,7 +66,6 @@ pub struct Row {
 pub struct Number {
     /// In bytes or operations per second, or joules per GiB.
     pub value: f64,
-    /// 95% CI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Trust of the rules; absent where nothing was judged.
@@ -91,7 +89,6 @@ pub struct Number {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Number of the article.
     pub article: String,
     pub title: String,
     /// Whose figure it is: measured, vendor, the author's rule.
@@ -105,7 +102,6 @@ pub struct Identity {
     /// Serial number of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
-    /// Target as it was named.
     pub target: String,
 }
 

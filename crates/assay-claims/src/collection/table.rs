@@ -17,9 +17,7 @@ pub struct Group<'a> {
 /// How far numbers of one device lie apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The smallest.
     pub least: f64,
-    /// The largest.
     pub most: f64,
     /// How many measurements.
     pub rows: usize,

@@ -139,7 +139,6 @@ pub(super) fn places() -> Vec<&'static str> {
     On::ALL.map(On::name).to_vec()
 }
 
-/// The keys of its table.
 pub static KEYS: Fields = Fields {
     label: "durability",
     rows: &[

@@ -12,7 +12,6 @@ use crate::log::SECTOR_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
-    /// All of a file.
     Whole(u32),
     /// What begins as a file and does not go on as it does.
     Part(u32),
@@ -20,7 +19,6 @@ pub enum Content {
     Empty,
     /// What no file of this run begins with.
     Strange,
-    /// What cannot be read.
     Unreadable,
 }
 
@@ -38,7 +36,6 @@ impl Script {
         all
     }
 
-    /// What the bytes of a file are.
     pub fn look(&self, run: u64, bytes: &[u8]) -> Content {
         if bytes.iter().all(|byte| *byte == 0) {
             return Content::Empty;

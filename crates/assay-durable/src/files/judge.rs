@@ -36,7 +36,6 @@ enum Way {
     Sure,
     /// The newest that was done is there.
     There,
-    /// It is not.
     Gone,
     /// The contents are those of no call.
     Torn,

@@ -9,7 +9,6 @@ use super::contents::Listing;
 use super::run::{Directory, read_back};
 use super::script::Script;
 
-/// What it does with what it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
     /// What is documented, and of all else anything.

@@ -97,10 +97,8 @@ impl Directory for OneDirectory<'_> {
     }
 }
 
-/// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// Calls that returned.
     pub calls: u64,
     pub files: u64,
     pub written_bytes: u64,

@@ -26,7 +26,6 @@ impl Name {
         Self(self.0 + NAMES)
     }
 
-    /// The one that a text is of.
     pub fn find(text: &str) -> Option<Self> {
         (0..2 * NAMES).map(Self).find(|own| own.to_string() == text)
     }
@@ -39,7 +38,6 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// A call that a program makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Opens a new file, empty, under a name that is free.
@@ -140,11 +138,9 @@ impl Script {
     }
 }
 
-/// A script that is being written.
 struct Writer {
     script: Script,
     draws: Draws,
-    /// Which file has which name.
     live: BTreeMap<Name, u32>,
     most_bytes: u64,
 }

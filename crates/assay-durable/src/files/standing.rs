@@ -7,7 +7,6 @@ use super::script::{Call, Moment, Name, Script};
 /// What a name may stand for, and which call made it so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// The file, or none.
     pub file: Option<u32>,
     pub call: usize,
 }
@@ -106,7 +105,6 @@ impl Standing {
         }
     }
 
-    /// Whether the contents of a file were promised.
     pub fn is_synced(&self, file: u32) -> bool {
         self.synced.contains_key(&file)
     }

@@ -52,7 +52,6 @@ impl Story {
         self.crash_call.unwrap_or(u64::MAX).saturating_sub(self.made_call)
     }
 
-    /// In a sentence.
     pub fn words(&self) -> String {
         let Self { name, made_by, acknowledged_by: promised_by, .. } = self;
         let what = match self.file {

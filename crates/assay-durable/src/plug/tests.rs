@@ -346,7 +346,6 @@ fn a_device_is_written_in_its_area_and_read_again() {
     assert_eq!((run().unwrap().tally.lost, fake.kept().len()), (0, 0));
 }
 
-/// A file in memory that stands for a device.
 fn memory(fake: &Fake) -> File {
     let made = fake.create_kept(Path::new(TARGET), ".assay-plug-0123456789abcdef").unwrap();
     fake.lose_kept();

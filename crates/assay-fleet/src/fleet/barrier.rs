@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One meeting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Barrier {
     missing: BTreeSet<u32>,
@@ -49,7 +48,6 @@ impl Barrier {
         self.lost.entry(rank).or_insert_with(|| why.to_owned());
     }
 
-    /// Those who are waited for.
     pub fn missing(&self) -> impl Iterator<Item = u32> + '_ {
         self.missing.iter().copied()
     }

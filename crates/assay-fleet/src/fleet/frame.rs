@@ -10,7 +10,6 @@ pub const LONGEST: usize = 8 << 20;
 /// Bytes before the text.
 const HEAD: usize = 4 + 32;
 
-/// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Rank 0.
@@ -32,7 +31,6 @@ fn signature(key: &Digest, side: Side, number: u64, text: &[u8]) -> Digest {
     sign(key, &[side.name(), &number.to_be_bytes(), text])
 }
 
-/// Puts texts into frames.
 pub struct Sealer {
     key: Digest,
     side: Side,
@@ -71,7 +69,6 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Of what `side` says.
     pub const fn new(key: Digest, side: Side) -> Self {
         Self { key, side, number: 0, rest: Vec::new() }
     }

@@ -22,7 +22,6 @@ pub const ASSAY: &str = env!("CARGO_PKG_VERSION");
 /// Letters of a version that are told.
 const LONGEST_VERSION: usize = 40;
 
-/// Who dials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub place: Place,
@@ -31,7 +30,6 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// This program.
     pub fn own(place: Place) -> Self {
         Self { place, assay: ASSAY.to_owned() }
     }

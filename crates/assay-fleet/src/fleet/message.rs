@@ -29,18 +29,14 @@ pub enum Message {
         meeting: u64,
         why: String,
     },
-    /// What it counted.
     Done(Box<Part>),
     /// What rules of trust said of its evidence.
     Judged(Vec<HostSaid>),
-    /// It leaves, and why.
     Leaving {
         why: String,
     },
 
-    /// It is taken.
     Welcome(Welcome),
-    /// What all surveys have in common.
     Common(Common),
     Next(Box<Next>),
     /// All have come to a meeting.
@@ -59,7 +55,6 @@ pub enum Message {
 }
 
 impl Message {
-    /// The text of a frame.
     pub fn text(&self) -> Vec<u8> {
         // It is made of texts, numbers and lists: it can always be written.
         serde_json::to_vec(self).unwrap_or_default()
@@ -72,13 +67,11 @@ impl Message {
     }
 }
 
-/// Who a rank is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Joined {
     /// What its host calls itself.
     pub name: String,
-    /// Its targets, as they were named.
     pub targets: Vec<String>,
     pub process: Process,
     pub purpose: Purpose,
@@ -88,7 +81,6 @@ pub struct Joined {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// To run a study.
     #[default]
     Run,
     /// To see what that would do.
@@ -101,7 +93,6 @@ pub enum Purpose {
 pub struct Process {
     /// This start of its kernel, and the name space of its number; empty where that cannot be told.
     pub machine: String,
-    /// Its number there.
     pub id: u32,
 }
 

@@ -20,7 +20,6 @@ pub const MOST_RANKS: u32 = 4096;
 /// What is heard of another rank.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
-    /// It said something.
     Said(Box<Message>),
     /// It is not there any more, or talks nonsense, and why that is known.
     Gone(String),

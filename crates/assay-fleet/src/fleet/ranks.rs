@@ -5,7 +5,6 @@ use assay_base::outside;
 
 use super::MOST_RANKS;
 
-/// One of so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// From 0.

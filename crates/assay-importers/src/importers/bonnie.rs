@@ -34,7 +34,6 @@ const FIELDS: usize = 36;
 const WITHOUT_SEEKS: [&str; 2] = ["1.96", "1.97"];
 const BEHIND_SEEKS: usize = 9;
 
-/// What a test tells.
 #[derive(Clone, Copy)]
 enum Tells {
     /// KiB a second, of so many bytes an operation.
@@ -97,7 +96,6 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     Ok(Runs::in_order(runs))
 }
 
-/// The tests of one line.
 fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mistakes<'_>) {
     let missing = if WITHOUT_SEEKS.contains(&fields.field(0)) { 2 } else { 0 };
     let own = |at: usize| if at < BEHIND_SEEKS { at } else { at - missing };

@@ -29,7 +29,6 @@ pub const IMPORTER: Importer = Importer {
 /// Lines by which a log is known.
 const LINES: usize = 20;
 
-/// What the entries of a log are.
 #[derive(Clone, Copy, PartialEq)]
 enum Holds {
     Bandwidth,

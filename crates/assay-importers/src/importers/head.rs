@@ -18,7 +18,6 @@ fn for_the_eye(head: &str) -> Option<&'static str> {
     own.map(|(_, what)| what)
 }
 
-/// What to do with a binary trace.
 const BLKTRACE: &str = "a binary blktrace file of one CPU; join the files of all CPUs (NAME.blktrace.0, \
                         NAME.blktrace.1, ...) with blkparse -i NAME -o trace.txt, and import trace.txt";
 

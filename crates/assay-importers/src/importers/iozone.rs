@@ -44,7 +44,6 @@ const TESTS: [(&str, &str); 13] = [
     ("freread", "freread"),
 ];
 
-/// What the numbers are.
 #[derive(Clone, Copy)]
 enum Unit {
     Kib,

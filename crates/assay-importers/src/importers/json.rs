@@ -92,7 +92,6 @@ fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
     }
 }
 
-/// A number below keys.
 pub(super) fn number(value: &Value, keys: &[&str]) -> Option<f64> {
     at(value, keys)?.as_f64()
 }
@@ -102,7 +101,6 @@ pub(super) fn whole(value: &Value, keys: &[&str]) -> Option<u64> {
     at(value, keys)?.as_u64()
 }
 
-/// A text below keys.
 pub(super) fn word<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
     at(value, keys)?.as_str()
 }
@@ -112,7 +110,6 @@ pub(super) fn list<'v>(value: &'v Value, keys: &[&str]) -> &'v [Value] {
     at(value, keys).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// What stands below keys.
 pub(super) fn at<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }

@@ -21,7 +21,6 @@ pub(super) struct Cell<'a> {
     pub text: &'a str,
 }
 
-/// Mistakes in one file.
 pub(super) struct Mistakes<'a> {
     file: &'a str,
     found: Vec<(usize, usize, String)>,

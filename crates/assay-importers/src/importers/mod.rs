@@ -70,7 +70,6 @@ pub struct Options {
     pub better: BTreeMap<String, Better>,
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     pub measurements: Measurements,
@@ -90,7 +89,6 @@ pub struct Brought {
     pub bytes: Vec<u8>,
 }
 
-/// What a format is.
 #[derive(Clone, Copy, Debug)]
 pub enum Reads {
     /// A table that says itself what it compares: a study by itself.
@@ -107,7 +105,6 @@ pub struct Importer {
     pub about: About,
     /// Whether the beginning of a text is of its format alone.
     pub recognises: fn(head: &str) -> bool,
-    /// How it is read.
     pub reads: Reads,
 }
 
@@ -250,7 +247,6 @@ pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcom
     Ok(found)
 }
 
-/// Directions as the user states them.
 fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> Outcome<()> {
     for (metric, better) in stated {
         let series = &mut found.measurements.series;
@@ -282,7 +278,7 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
             };
             if let Some((name, level)) = file.arm.iter().next() {
                 return Err(Failure::mistake(format!(
-                    "{}: a table defines its own factors; add a column factor:{name} with {level} \
+                    "{}: a table defines its own factors; add a column factor_{name} with {level} \
                      instead of --set {name}={level}",
                     file.name
                 )));
@@ -310,7 +306,6 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
     }
 }
 
-/// The bytes of a file as text.
 pub fn text(name: &str, bytes: Vec<u8>) -> Outcome<String> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(Failure::mistake(format!(

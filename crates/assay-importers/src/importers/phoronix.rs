@@ -75,7 +75,6 @@ fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     })
 }
 
-/// The text of the first element of a name.
 fn first(text: &str, name: &str) -> Option<String> {
     let inside = elements(text, name).next()?;
     let plain =

@@ -38,7 +38,7 @@ const OTHERS: [(&str, Better); 25] = [
 
 fn table_of(metric: &str) -> Better {
     let text =
-        format!("replicate,workload,metric,value,factor:a\n1,w,{metric},1,x\n1,w,{metric},1,y\n");
+        format!("replicate,workload,metric,value,factor_a\n1,w,{metric},1,x\n1,w,{metric},1,y\n");
     let file = Brought { name: "t.csv".to_owned(), bytes: text.into(), ..Brought::default() };
     let found = read(&IMPORTERS[0], &[file], &Options::default()).unwrap();
     found.measurements.series[0].better
@@ -99,7 +99,7 @@ fn every_number_of_every_importer_has_its_direction() {
 }
 
 fn directions(format: &str, text: &str) -> Vec<Better> {
-    numbers(format, text).unwrap().into_iter().map(|own| own.better).collect()
+    numbers(format, text).unwrap().numbers.into_iter().map(|own| own.better).collect()
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn series_of_flent_have_their_direction_or_none() {
 #[test]
 fn stated_direction_must_fit_the_metric() {
     let told = |metric: &str, better| {
-        let text = "replicate,workload,metric,value,factor:a\n1,w,iops,1,x\n1,w,score,1,x\n1,w,score,1,y\n";
+        let text = "replicate,workload,metric,value,factor_a\n1,w,iops,1,x\n1,w,score,1,x\n1,w,score,1,y\n";
         let file = Brought { name: "t.csv".to_owned(), bytes: text.into(), ..Brought::default() };
         let options =
             Options { better: [(metric.to_owned(), better)].into(), ..Options::default() };

@@ -28,7 +28,6 @@ pub struct Load<'a> {
     /// A handle of the target of its own: one may go through the page cache while the other does
     /// not.
     pub file: Option<File>,
-    /// Where it works.
     pub area: Area,
 }
 

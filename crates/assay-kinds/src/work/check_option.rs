@@ -20,7 +20,6 @@ pub struct CheckOption {
     pub gates: &'static [Gate],
 }
 
-/// Values of an option.
 #[derive(Debug)]
 pub struct Values {
     /// They, with a bar between them; the first is meant where none is given.
@@ -30,7 +29,6 @@ pub struct Values {
 }
 
 impl Values {
-    /// Each of them.
     pub fn all(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.names.split('|')
     }
@@ -44,16 +42,13 @@ impl Values {
 /// A line of the command and what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// As it is typed.
     pub line: &'static str,
-    /// What it does.
     pub does: &'static str,
 }
 
 /// Something that may be found of a place, and how a command ends then.
 #[derive(Debug)]
 pub struct Gate {
-    /// Whether it was found.
     pub is_met: fn(&Facts) -> bool,
     /// How the command ends; it is handed the names of the places.
     pub failure: fn(&str) -> Failure,

@@ -27,7 +27,6 @@ pub trait Kind:
     const ABOUT: About;
     /// The keys of its table in study files.
     const KEYS: &'static Fields;
-    /// Those of its parameters that may be factors.
     const PARAMETERS: &'static [OwnParameter<Self>];
     /// What is measured of it, beside what all work shares, in the order in which it is told.
     const METRICS: &'static [&'static [Metric]];
@@ -75,10 +74,8 @@ pub trait Kind:
 pub struct Entry {
     /// Its own words; the name is its key in study files.
     pub about: About,
-    /// The keys of its table.
     pub keys: &'static Fields,
     pub metrics: &'static [&'static [Metric]],
-    /// What may be judged of it.
     pub judged: &'static [Judged],
     /// Whether it runs programs that a study names.
     pub runs_programs: bool,
@@ -88,11 +85,8 @@ pub struct Entry {
     pub recording: Option<&'static Recording>,
     /// What it shows of its metrics alone.
     pub shown: Option<&'static ShownNumbers>,
-    /// Its own rules of trust.
     pub rules: &'static [OwnRule],
-    /// Some work of this kind.
     pub sample: fn() -> Work,
-    /// Its parameters that may be factors.
     pub parameters: fn() -> Vec<Parameter>,
 }
 
@@ -104,14 +98,12 @@ impl fmt::Debug for Entry {
 
 /// A parameter of one kind of work that a study may vary.
 pub struct OwnParameter<K> {
-    /// What is known of it everywhere.
     pub about: Parameter,
     /// Sets it from a level's text; else says in one line what to write instead.
     pub set: fn(&mut K, &str) -> Result<(), String>,
 }
 
 impl<K> OwnParameter<K> {
-    /// One with its name, summary and text.
     pub const fn new(
         [name, summary, text]: [&'static str; 3],
         example: &'static str,
@@ -132,10 +124,8 @@ impl<K> OwnParameter<K> {
 /// The one way to write a level, from any spelling of it; none where it is no such level.
 pub type Written = fn(&str) -> Option<String>;
 
-/// What is known of a parameter everywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its own words.
     pub about: About,
     /// Levels as an example, in a list.
     pub example: &'static str,
@@ -166,9 +156,7 @@ pub enum Needs {
     Area,
     /// All of a device, or all that is free in a directory, empty: what is there is what it writes.
     Whole,
-    /// A directory to work in.
     Directory,
-    /// A block device.
     Device,
     /// Nothing: it is done beside whatever the target is.
     Nothing,
@@ -177,7 +165,6 @@ pub enum Needs {
 /// What work does to its target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touch {
-    /// Reads its area.
     pub reads: bool,
     /// What it writes to its area, where it does.
     pub writes: Option<Content>,
@@ -240,10 +227,8 @@ pub trait Asks {
     /// What it does, in a line.
     fn words(&self) -> String;
 
-    /// What it needs of its target.
     fn needs(&self) -> Needs;
 
-    /// What it does to its target.
     fn touches(&self) -> Touch;
 
     /// Tells what must hold between its keys and does not; `path` is that of its table.
@@ -377,7 +362,6 @@ pub trait Runs {
     /// How it was run, in a line.
     fn words(&self) -> String;
 
-    /// What it does to its target.
     fn touches(&self) -> Touch;
 
     /// Runs it once.
@@ -489,7 +473,6 @@ pub trait Runs {
         None
     }
 
-    /// How to do it by hand.
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;
 
     /// What no such command line can say.

@@ -54,10 +54,8 @@ macro_rules! kinds {
         static FIGURES: &[Option<&tell::FactsFigure>] =
             &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];
 
-        /// All kinds of work.
         pub static KINDS: &[&Entry] = &[$(&<$module::Asked as Kind>::ENTRY,)+];
 
-        /// Words of a workload.
         pub static WORKLOAD: Fields = Fields {
             label: "a workload",
             rows: &[
@@ -74,7 +72,6 @@ macro_rules! kinds {
         };
 
         impl Work {
-            /// Its entry among the kinds.
             pub fn kind(&self) -> &'static Entry {
                 match self {
                     $(Self::$variant(_) => &<$module::Asked as Kind>::ENTRY,)+
@@ -90,7 +87,6 @@ macro_rules! kinds {
         }
 
         impl Planned {
-            /// Its entry among the kinds.
             pub fn kind(&self) -> &'static Entry {
                 match self {
                     $(Self::$variant(_) => &<$module::Asked as Kind>::ENTRY,)+
@@ -188,7 +184,6 @@ macro_rules! kinds {
         })+
 
         impl Facts {
-            /// The entry of the kind that tells them.
             pub fn kind(&self) -> &'static Entry {
                 match self {
                     $($(Self::$variant($module::$facts { .. }) => {
@@ -245,7 +240,6 @@ macro_rules! kinds {
                 reason = "there may be one kind, or two"
             )]
             impl $module::$facts {
-                /// What is told, where it is of this kind.
                 pub fn of(facts: &Facts) -> Option<&Self> {
                     match facts {
                         Facts::$variant(own) => Some(own),

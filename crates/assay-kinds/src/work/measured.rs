@@ -36,7 +36,6 @@ impl Count {
 pub struct Claims {
     #[serde(default, skip_serializing_if = "Count::is_nothing")]
     pub read: Count,
-    /// Written.
     #[serde(default, skip_serializing_if = "Count::is_nothing")]
     pub write: Count,
     /// Given up, by discards of a device or holes in a file: nothing was moved for it.
@@ -70,7 +69,6 @@ impl Claims {
     }
 }
 
-/// What one trial measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Length of the window that counts, nanoseconds.
@@ -139,12 +137,10 @@ pub(super) fn told(all: impl IntoIterator<Item = (Metric, Presence<f64>)>) -> To
     (values, absent)
 }
 
-/// A metric that a program told of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnMetric {
     /// Its name, as the values of the trial have it.
     pub name: String,
-    /// Direction.
     pub better: Better,
 }
 
@@ -181,9 +177,7 @@ pub struct SeriesRow {
     pub second: u32,
     /// Class of operations: `read`, `write`, `rewrite`, `trim` or `zero`.
     pub class: String,
-    /// Operations completed in it.
     pub operations: u64,
-    /// Bytes moved by them.
     pub bytes: u64,
     /// Sum of their latencies, nanoseconds.
     pub latency_sum_ns: u64,

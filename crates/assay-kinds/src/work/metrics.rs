@@ -48,6 +48,20 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
 }
 
+/// The name of a metric in full: `p99` is short for `latency_p99_ns`.
+pub fn full(name: &str) -> String {
+    let latency = format!("latency_{name}_ns");
+    if find(&latency).is_some() { latency } else { name.to_owned() }
+}
+
+/// What to write instead of a name that is not among these metrics: a few that share a part of it.
+pub fn instead(name: &str, known: &[&str]) -> String {
+    let shares = |other: &&str| name.split('_').any(|part| part.len() > 2 && other.contains(part));
+    let (like, others): (Vec<&str>, Vec<&str>) = known.iter().copied().partition(shares);
+    let names: Vec<&str> = like.into_iter().chain(others).take(5).collect();
+    format!("use one of {}; assay list metrics lists all", names.join(", "))
+}
+
 /// Which direction of a metric is better: that of our metric, else what its name tells.
 pub fn better(name: &str) -> Better {
     find(name).map_or_else(|| direction::of_name(noun(name)), |metric| metric.better)

@@ -36,7 +36,6 @@ const LOOK_NS: u64 = 20_000_000;
 pub struct Asked {
     /// What is done again and again.
     pub operation: Operation,
-    /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Time>,
 }
@@ -254,7 +253,6 @@ fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOu
 /// What only micro-benchmarks count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Operations that were counted.
     pub operations: u64,
     /// Processes that did them, one after the other.
     pub processes: u64,

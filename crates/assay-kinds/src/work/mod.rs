@@ -128,7 +128,6 @@ pub fn at_level(kind: &Entry, parameter: &str, level: &str) -> Option<Result<Wor
     Some(set.map(|()| work))
 }
 
-/// Sets a parameter of some work.
 fn set<K: Kind>(own: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {
     if name == COPY.about.name {
         return Some(Ok(()));

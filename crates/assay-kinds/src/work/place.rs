@@ -130,10 +130,8 @@ impl Programs<'_> {
     };
 }
 
-/// One run of some work.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// The machine.
     pub system: &'a dyn System,
     /// Where; the area is that of this work alone.
     pub medium: Medium<'a>,
@@ -143,7 +141,6 @@ pub struct Run<'a> {
     pub ramp_ns: u64,
     /// Nanoseconds that are counted; the most, where something else ends the run.
     pub time_ns: u64,
-    /// Seed of its draws.
     pub seed: u64,
     /// Seed of the whole study: its pilot and all of its trials have the same.
     pub study_seed: u64,
@@ -159,6 +156,5 @@ pub struct Run<'a> {
     pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
     /// From what on the settings under others' work hurt it.
     pub limits: Option<&'a Limits>,
-    /// What programs are told and asked.
     pub programs: Programs<'a>,
 }

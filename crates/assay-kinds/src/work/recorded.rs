@@ -14,11 +14,8 @@ use super::{Entry, KINDS, Measured, Planned};
 /// where it is shown. Its shipped study has the name of the kind.
 #[derive(Debug)]
 pub struct Recording {
-    /// A trial.
     pub one: &'static str,
-    /// Several.
     pub many: &'static str,
-    /// What tells of them.
     pub told_by: &'static str,
     /// Why one of which only the beginning was noted has no number.
     pub cut_off: &'static str,
@@ -60,7 +57,6 @@ pub fn named(word: &str) -> Option<(&'static Entry, &'static Recording, Option<&
     (rest.is_empty() || which.is_some()).then_some((entry, recording, which))
 }
 
-/// Where to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// The journal of this machine.
@@ -101,7 +97,6 @@ fn wall_us(text: &str) -> Option<u64> {
     u64::try_from(time.as_microsecond()).ok()
 }
 
-/// What was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
     /// The trials in the order of time, the newest last.
@@ -124,7 +119,6 @@ pub trait Records {
     /// How many are read, the newest.
     fn newest(&self) -> usize;
 
-    /// Where they are read.
     fn source(&self) -> Source;
 
     /// Reads so many of the newest; labels are those that are kept beside results.
@@ -143,7 +137,6 @@ pub trait Records {
     /// The metric that they are compared by where the study names none.
     fn primary(&self, records: &[Record]) -> &'static str;
 
-    /// It as it is planned.
     fn planned(&self) -> Planned;
 }
 

@@ -40,7 +40,6 @@ const USUAL_NS: u64 = 1_500_000_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// How many threads.
     #[serde(default = "usual_threads")]
     pub threads: u32,
     /// Bytes that are reserved for the stack of each.
@@ -180,7 +179,6 @@ impl Asks for Asked {
 /// Threads with stacks, as they will be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// How many threads.
     pub threads: u32,
     /// Bytes that are reserved for the stack of each.
     pub limit_bytes: u64,
@@ -274,7 +272,6 @@ impl Counts for Detail {
 /// Memory of a process before its threads were started and while all of them ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Before.
     pub before: Memory,
     /// While they ran.
     pub after: Memory,
@@ -298,7 +295,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Of this process now.
     fn now(system: &dyn System) -> Self {
         let status = |name| own_bytes(system, "/proc/self/status", name);
         Self {

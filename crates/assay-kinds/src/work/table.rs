@@ -16,7 +16,6 @@ pub(super) struct Factor<K> {
     set: Set<K>,
 }
 
-/// A factor that says what is asked for.
 pub(super) const fn work<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
     Factor { text, example, is_work: true, written: None, set }
 }
@@ -102,7 +101,6 @@ macro_rules! asked {
             }
         }
 
-        /// Its keys.
         pub(super) const KEYS: &[Field] = &[$(Field {
             $(need: $need,)?
             ..field($key, $form, $words, $example)

@@ -28,7 +28,6 @@ pub trait Tells {
 /// A row of a study, as far as a kind of work hears of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// The row.
     pub subject: &'a Subject,
     /// What each of its trials that count measured, in the order of the plan.
     pub trials: &'a [Option<&'a Measured>],
@@ -49,7 +48,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// A trial that has no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed<'a> {
     /// When it began by the wall clock, RFC 3339.
@@ -63,14 +61,12 @@ pub struct Spoken<'a> {
     pub rule: &'a str,
     /// Whether by it the numbers are not what they say they are.
     pub invalid: bool,
-    /// Its words.
     pub text: &'a str,
 }
 
 /// A part of the machine and the temperature from which on it slows down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearLimit {
-    /// The part.
     pub name: String,
     /// The most that it had, thousandths of a degree Celsius.
     pub most_mc: i64,
@@ -82,10 +78,8 @@ pub struct NearLimit {
 pub trait Shows: OfRow + Sized {
     /// Their key in findings, and what sentences about them are called by.
     const KEY: &'static str;
-    /// The figure that is drawn of them.
     const FIGURE: Option<&'static FactsFigure>;
 
-    /// What is shown of all of them.
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit;
 }
 
@@ -98,7 +92,6 @@ pub struct FactsFigure {
     pub leads: bool,
 }
 
-/// Facts of one row.
 pub trait OfRow {
     fn subject(&self) -> Subject;
 
@@ -123,14 +116,11 @@ pub trait Rows {
     fn numbers(&self, of: &Subject) -> Vec<Number<'_>>;
 }
 
-/// A number of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number<'a> {
     pub metric: &'a str,
-    /// Trials that count.
     pub n: usize,
     pub mean: Option<f64>,
-    /// Its 95% CI.
     pub ci95: Option<[f64; 2]>,
     /// The value of every trial, by its place in the order of time.
     pub trials: Vec<(u32, Option<f64>)>,
@@ -139,7 +129,6 @@ pub struct Number<'a> {
 /// A sentence that rests on numbers: what speaks against them is said behind it.
 #[derive(Debug)]
 pub struct Resting<'a> {
-    /// The sentence.
     pub text: &'a mut String,
     /// What stands in its place where they are invalid; none where it is said all the same.
     pub unsaid: Option<&'static str>,
@@ -150,7 +139,6 @@ pub struct Resting<'a> {
 pub struct ShownNumbers {
     /// The metric by which its rows are told from all others: no other kind has it.
     pub known_by: &'static str,
-    /// What is shown of its rows.
     pub exhibit: fn(&StudyNumbers<'_>) -> Exhibit,
     /// What is drawn of their seconds, where anything is.
     pub figure: Option<&'static OwnFigure>,
@@ -165,11 +153,9 @@ pub struct StudyNumbers<'a> {
     pub known: BTreeSet<&'a str>,
 }
 
-/// A row with its numbers.
 #[derive(Clone, Debug)]
 pub struct NumberedRow<'a> {
     pub of: Subject,
-    /// Its numbers by their metrics.
     pub numbers: BTreeMap<&'a str, f64>,
     /// What one would type to have what it was run under for keeps.
     pub lasting: &'a [String],
@@ -183,14 +169,12 @@ pub struct OwnFigure {
     /// The metric that only workloads of the kind have. Their seconds are of phases, and no other figure
     /// draws them.
     pub known_by: &'static str,
-    /// What is drawn.
     pub timeline: Timeline,
 }
 
 /// A rule of trust about what one kind of work alone counts.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnRule {
-    /// Its own words.
     pub about: About,
     pub looks_at: Judged,
     /// What it can change: metrics of another nature are not judged by it.
@@ -203,9 +187,7 @@ pub struct OwnRule {
 /// What speaks against numbers: `WHAT, in 2 of 3 trials: WHY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// What happened.
     pub what: String,
-    /// In how many trials.
     pub trials: usize,
     /// Why that matters, or what to do.
     pub why: String,

@@ -38,7 +38,6 @@ const NOT_RESTORED: i32 = 4;
 const INTERRUPTED: i32 = 130;
 const KILLED: i32 = 128 + 9;
 
-/// How many ended how.
 #[derive(Debug, Default)]
 pub struct Endings {
     /// Before the first signal.

@@ -15,7 +15,6 @@ const OTHERS: Duration = Duration::from_secs(10);
 /// What is killed, and what may not be left of it.
 pub(super) struct Victim<'a> {
     pub assay: &'a Assay,
-    /// The runs, in turns.
     pub runs: Vec<Vec<String>>,
     /// Everything that a run may leave changed, as text.
     pub condition: &'a dyn Fn() -> Done<String>,
@@ -124,7 +123,6 @@ impl Victim<'_> {
     }
 }
 
-/// Everything is as it was.
 pub(super) fn is_as(now: &str, before: &str) -> Done<()> {
     if now == before { Ok(()) } else { Err(format!("left behind:\n{now}\nbefore:\n{before}")) }
 }

@@ -146,7 +146,6 @@ fn gives_names_again() -> bool {
     [ZRAM, SWAPS].iter().all(|path| Path::new(path).exists())
 }
 
-/// What can be made on this kernel.
 fn studies() -> Done<Vec<(&'static str, &'static str)>> {
     let mut all = Vec::new();
     if kernel_knows("btrfs") && has("gocryptfs") && has("fusermount3") {

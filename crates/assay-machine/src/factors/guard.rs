@@ -194,7 +194,6 @@ impl<'a> Guard<'a> {
         changed
     }
 
-    /// Settings that are not as they were.
     fn differing(&self, before: &[Undo]) -> BTreeSet<PathBuf> {
         let others = before.iter().filter(|undo| !self.holds(undo));
         others.filter_map(|undo| Some(undo.setting()?.0.to_owned())).collect()
@@ -298,7 +297,6 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Writes a setting and reads it back.
     fn put(&mut self, undo: Undo, path: &Path, value: &str) -> Outcome<()> {
         let set = Act::Set { path: path.to_owned(), value: value.to_owned() };
         self.try_act(undo, &set)?.map_err(|error| {

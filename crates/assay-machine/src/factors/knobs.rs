@@ -28,7 +28,6 @@ pub(super) struct Knob {
     live: bool,
 }
 
-/// Where a setting lies.
 enum Place {
     /// In the request queue of each drive that the target stands on.
     Queue(&'static str),

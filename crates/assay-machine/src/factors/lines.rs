@@ -20,7 +20,6 @@ pub(super) const LABEL: &str = "LABEL";
 pub struct Below {
     /// The devices that the user named; of others no line is made that would change them.
     pub named: Vec<PathBuf>,
-    /// How many there are to be.
     pub members: usize,
 }
 

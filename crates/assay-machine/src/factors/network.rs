@@ -66,7 +66,6 @@ pub fn shaping(interface: &str) -> String {
 
 /// Name spaces of the laboratory that no run has any more, and whether something runs in them.
 pub struct LeftOver {
-    /// How each is undone.
     pub undos: Vec<Undo>,
     /// What is in the way, one sentence each.
     pub busy: Vec<String>,

@@ -41,7 +41,6 @@ impl Keeper {
 /// A line that makes one setting last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permanent {
-    /// Who reads it.
     pub keeper: Keeper,
     pub line: String,
 }

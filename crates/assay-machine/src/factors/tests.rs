@@ -63,7 +63,6 @@ fn walked(factor: &dyn Factor) -> Vec<String> {
     levels
 }
 
-/// The name that a study would write.
 fn name_of(factor: &dyn Factor) -> &str {
     match factor.about().name {
         "tunable:PATH" => "tunable:/proc/sys/vm/page-cluster",
@@ -155,7 +154,6 @@ pub(super) type Walk<'w> = dyn Fn(&dyn System) -> Outcome<()> + 'w;
 /// another one.
 const RECOVERIES: u64 = 15;
 
-/// What a death has left of a machine.
 fn dead(fake: &Fake, half: Half<'_>) -> Fake {
     let dead = fake.copy().unwrap();
     half(&dead).unwrap();
@@ -407,7 +405,6 @@ fn what_is_missing_for_a_file_system_is_said() {
     assert_eq!(xfs.missing(&bare, &[DISK]), None);
 }
 
-/// Files that a factor sets on a loop device.
 fn files(fake: &Fake, factor: &dyn Factor) -> Vec<PathBuf> {
     let mut guard = Guard::begin(fake, Path::new(HOME), "look").unwrap();
     let device = lab(&mut guard).unwrap();

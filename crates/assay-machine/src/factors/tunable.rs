@@ -87,7 +87,6 @@ pub(super) fn path_of(name: &str) -> Option<PathBuf> {
     (inside && plain && text).then(|| path.components().collect())
 }
 
-/// Whether a setting is on the list.
 pub(super) fn is_listed(path: &Path) -> bool {
     is_among(LISTED, path) && !is_among(NOT_LISTED, path)
 }

@@ -54,7 +54,6 @@ impl Progress {
     }
 }
 
-/// What an array tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reading {
     action: String,
@@ -63,7 +62,6 @@ struct Reading {
     at_ns: u64,
 }
 
-/// The target's arrays.
 #[derive(Default)]
 pub struct Arrays {
     before: Option<BTreeMap<String, Option<Reading>>>,
@@ -112,7 +110,6 @@ impl Probe for Arrays {
     }
 }
 
-/// What md tells of all arrays.
 const TOLD: &str = "/proc/mdstat";
 
 /// How far an array is; nothing where it stands still. Not md/sync_completed, which moves in steps of a

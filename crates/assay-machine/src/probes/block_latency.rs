@@ -58,7 +58,6 @@ pub static PROBE: Entry = Entry {
     here: Some(works),
 };
 
-/// Whether a study asks for it.
 pub fn is_asked(probes: &[String]) -> bool {
     probes.iter().any(|name| name == PROBE.about.name)
 }
@@ -378,7 +377,6 @@ pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
     is_head.then(|| format!("{name} is a multipath device; its paths process the requests"))
 }
 
-/// A disk as it is now.
 fn here(system: &dyn System, name: &str) -> Option<Disk> {
     let number = devices::number_of(system, name)?;
     let sequence = sysfs::number(system, &sysfs::block(name).join("diskseq"));

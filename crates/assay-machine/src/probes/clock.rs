@@ -27,7 +27,6 @@ pub static PROBE: Entry = Entry {
     here: Some(|_| Presence::Present("works".to_owned())),
 };
 
-/// How the clocks went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
     /// Nanoseconds that the wall clock went further than the monotonic one: it was set.
@@ -42,7 +41,6 @@ const ATTEMPTS: usize = 5;
 /// What the start's time in hundredths of a second and a busy machine blur.
 const BLUR_NS: u64 = 100_000_000;
 
-/// The clocks at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Wall clock less the monotonic one.
@@ -75,7 +73,6 @@ fn read(system: &dyn System) -> Reading {
     }
 }
 
-/// What the clocks did between two readings.
 fn between(before: &Reading, after: &Reading) -> Presence<Clock> {
     let slept = before.boot_ahead_ns.zip(after.boot_ahead_ns).map(|(was, is)| is - was);
     let slept = slept.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > BLUR_NS);

@@ -90,7 +90,6 @@ impl Pair for Cpu {
     }
 }
 
-/// What ran between two readings.
 fn ran(before: &Reading, after: &Reading) -> Observed {
     Observed {
         kernel_threads_ns: before.kernel.both(&after.kernel, |before, after| {

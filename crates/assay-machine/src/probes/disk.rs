@@ -59,7 +59,6 @@ pub struct Traffic {
     pub read_bytes: u64,
     /// Write requests completed.
     pub writes: u64,
-    /// Bytes written.
     pub write_bytes: u64,
     pub discard_bytes: u64,
     /// Milliseconds that reads took, summed over them; none in results of earlier versions.
@@ -90,7 +89,6 @@ pub struct DeviceEvidence {
 pub struct Four(Vec<Reading>);
 
 impl Four {
-    /// When they are read.
     pub const MOMENTS: &'static [Moment] =
         &[Moment::BeforeRest, Moment::BeforeRun, Moment::AfterRun, Moment::Settled];
 
@@ -181,7 +179,6 @@ fn traffic(before: &Counters, after: &Counters, span_ns: u64) -> Traffic {
 }
 
 impl Traffic {
-    /// Of what was counted in a span.
     pub fn of(counted: &Counters, span_ns: u64) -> Self {
         Self {
             span_ns,

@@ -61,7 +61,6 @@ pub struct Health {
     /// Its own verdict: whether it expects to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
-    /// Bytes that were ever written to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<u64>,
     /// Counters by name, such as `media_errors`, `unsafe_shutdowns`, `reallocated_sectors`.
@@ -123,7 +122,6 @@ impl Health {
         parts.collect::<Vec<_>>().join("; ")
     }
 
-    /// What an NVMe drive warns of.
     fn warnings(&self) -> Vec<String> {
         let bits = self.counters.get("critical_warning").copied().unwrap_or_default();
         let set = WARNINGS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
@@ -230,31 +228,6 @@ mod tests {
         assert!(health("nvme1n1", "nvme").reason().unwrap().contains("health log"));
         fake.set_user(1000);
         assert!(health("nvme0n1", "nvme").reason().unwrap().contains("only root"));
-    }
-
-    #[test]
-    fn health_is_a_sentence_that_begins_with_the_verdict() {
-        let counters = [
-            ("critical_warning", 0b101),
-            ("media_errors", 0),
-            ("power_on_hours", 12_345),
-            ("unsafe_shutdowns", 7),
-        ];
-        let health = Health {
-            passed: Some(false),
-            temperature_c: Some(41),
-            used_percent: Some(104),
-            spare_percent: Some(3),
-            counters: counters.map(|(name, count)| (name.to_owned(), count)).into(),
-            ..Health::default()
-        };
-        assert_eq!(
-            health.words(),
-            "FAILING (few spare blocks left, unreliable because of many errors), 104% worn, 41 \u{b0}C, 3% spare, \
-             12,345 hours; unsafe shutdowns 7"
-        );
-        assert_eq!(Health::default().words(), "no verdict");
-        assert_eq!(Health { passed: Some(true), ..Health::default() }.brief(), "passed");
     }
 
     #[test]

@@ -47,7 +47,6 @@ pub static PROBE: Entry = Entry {
 pub struct Energy {
     /// Who tells: `meter`, `powercap`, `battery`, `hwmon`.
     pub source: String,
-    /// What the number is of.
     pub what: String,
     /// Length of the span, nanoseconds.
     pub span_ns: u64,
@@ -69,7 +68,6 @@ pub fn is_asked(asked: Asked<'_>) -> bool {
     asked.meter.is_some() || asked.names(&PROBE)
 }
 
-/// All that tells energy here.
 #[derive(Default)]
 pub struct Meters {
     before: Option<Reading>,
@@ -122,7 +120,6 @@ struct Counter {
     falls: bool,
 }
 
-/// Counters of one kind.
 #[derive(Debug)]
 struct Source {
     name: &'static str,
@@ -160,7 +157,6 @@ pub fn read(system: &dyn System) -> Reading {
 }
 
 impl Reading {
-    /// Whether anything here tells of energy.
     pub fn tells(&self) -> bool {
         let there = |(source, told): &(&'static Source, Presence<BTreeMap<String, Counter>>)| {
             told.value().is_some() && !self.is_barred(source)

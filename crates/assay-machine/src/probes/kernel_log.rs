@@ -27,7 +27,6 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| follow(system).map(|_| "works".to_owned())),
 };
 
-/// One line of the kernel's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelLine {
     /// How bad: 0 (the system is unusable) to 4 (warning).

@@ -58,7 +58,6 @@ impl From<CpuTicks> for [u64; 5] {
     }
 }
 
-/// Each processor.
 pub struct Load;
 
 impl Pair for Load {

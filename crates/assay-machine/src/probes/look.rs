@@ -12,12 +12,10 @@ use assay_base::quantity::units::show;
 use assay_system::system::System;
 use assay_system::system::site::{Site, TargetKind};
 
-/// What a probe says of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its own words: what it reads, what it needs, what it costs.
     pub about: About,
-    /// What an observation holds.
     pub fields: &'static [Field],
     /// Names of the rules of trust that judge its observations.
     pub rules: &'static [&'static str],
@@ -45,26 +43,21 @@ pub enum Presentation {
     Tailored,
 }
 
-/// One number or word of an observation.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Where it stands in what is stored, names joined by dots; `*` is any name, or any place in a
     /// list.
     pub path: &'static str,
     pub unit: Unit,
-    /// What it is, in some words.
     pub summary: &'static str,
 }
 
-/// A field of an observation.
 pub const fn field(path: &'static str, unit: Unit, summary: &'static str) -> Field {
     Field { path, unit, summary }
 }
 
-/// Unit of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of something.
     Count,
     Bytes,
     Nanoseconds,
@@ -92,7 +85,6 @@ impl Unit {
         }
     }
 
-    /// An amount as reports tell it.
     pub fn show(self, amount: f64) -> String {
         match self {
             Self::Count | Self::Word => show::three_digits(amount),
@@ -114,11 +106,9 @@ pub enum Moment {
     BeforeRest,
     /// After the rest, right before the run.
     BeforeRun,
-    /// Right after the run.
     AfterRun,
     /// When everything written was on the device.
     Settled,
-    /// After all that.
     Last,
 }
 
@@ -135,14 +125,12 @@ impl Moment {
 /// What the study wants to know beyond what is always looked at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
-    /// Probes that it names.
     pub probes: &'a [String],
     /// File of an external meter.
     pub meter: Option<&'a str>,
 }
 
 impl Asked<'_> {
-    /// Whether it names a probe.
     pub fn names(&self, entry: &Entry) -> bool {
         self.probes.iter().any(|name| name == entry.about.name)
     }
@@ -171,10 +159,8 @@ impl Scene<'_> {
 pub trait Probe: Default {
     /// What is stored of a trial.
     type Observed;
-    /// When it reads.
     const MOMENTS: &'static [Moment];
 
-    /// Reads, at one of its moments.
     fn look(&mut self, moment: Moment, scene: &Scene<'_>);
 
     /// What its readings tell; it begins anew.
@@ -191,7 +177,6 @@ pub trait Pair {
     type Reading;
     /// What is stored of a trial.
     type Observed;
-    /// When it reads.
     const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::Settled];
     /// Whether a record says why nothing was read; of most that is not worth a word.
     const GIVES_REASON: bool = false;
@@ -245,7 +230,6 @@ pub const SIMULATED: &str = "simulated";
 /// nobody asked. It is not stored.
 const NOT_RECORDED: &str = "not recorded by the Assay version that ran the trial";
 
-/// Not looked at.
 pub fn not_recorded<T>() -> Presence<T> {
     Presence::absent(NOT_RECORDED)
 }

@@ -45,7 +45,6 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| processes(system).map(|_| "works".to_owned())),
 };
 
-/// What happened to memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
     #[serde(default = "not_recorded")]
@@ -61,12 +60,10 @@ impl From<Memory> for Observed {
     }
 }
 
-/// Memory of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Pages that came back from swap.
     pub swapped_in_pages: u64,
-    /// Pages that went to swap.
     pub swapped_out_pages: u64,
     /// Processes that were killed for want of memory.
     pub oom_kills: u64,
@@ -97,11 +94,8 @@ pub struct Memory {
 /// What a compressed memory device holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zram {
-    /// Bytes that were written to it.
     pub original_bytes: u64,
-    /// Bytes of them when compressed.
     pub compressed_bytes: u64,
-    /// Bytes of memory that it takes.
     pub used_bytes: u64,
 }
 
@@ -119,7 +113,6 @@ pub struct ProcessMemory {
 /// Processes of a tree that are looked at.
 const MOST_PROCESSES: usize = 1_000;
 
-/// Memory at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     machine: Machine,
@@ -304,7 +297,6 @@ fn processes(system: &dyn System) -> Presence<ProcessMemory> {
     Presence::from_option(found, "/proc does not report the memory of this process")
 }
 
-/// Processes that a process started.
 fn children(system: &dyn System, folder: &Path) -> Vec<u32> {
     let tasks = sysfs::names(system, &folder.join("task"));
     let texts = tasks

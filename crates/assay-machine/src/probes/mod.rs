@@ -83,7 +83,6 @@ impl Probes {
     }
 }
 
-/// An observation as it is stored.
 fn as_value<T: Serialize>(observed: &Presence<T>) -> Presence<Value> {
     match observed {
         Presence::Present(observed) => json::to_value(observed)
@@ -92,7 +91,6 @@ fn as_value<T: Serialize>(observed: &Presence<T>) -> Presence<Value> {
     }
 }
 
-/// All probes by name.
 pub fn by_name() -> Vec<&'static Entry> {
     let mut all = PROBES.to_vec();
     all.sort_by_key(|entry| entry.about.name);

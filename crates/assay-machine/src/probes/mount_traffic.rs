@@ -45,9 +45,7 @@ const NFS_WRITTEN: usize = 5;
 /// Bytes each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
-    /// From the server.
     pub read_bytes: u64,
-    /// To the server.
     pub write_bytes: u64,
 }
 

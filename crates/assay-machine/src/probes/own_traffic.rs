@@ -30,7 +30,6 @@ pub static PROBE: Entry = Entry {
 /// Bytes that this process moved through block devices, as the kernel accounts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnTraffic {
-    /// Bytes fetched.
     pub read_bytes: u64,
     /// Bytes sent, or made dirty.
     pub write_bytes: u64,

@@ -33,10 +33,8 @@ pub static PROBE: Entry = Entry {
     here: None,
 };
 
-/// Cached pages of the area.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Before the run.
     #[serde(default = "not_recorded")]
     pub before: Presence<CachedPages>,
     #[serde(default = "not_recorded")]

@@ -48,7 +48,6 @@ pub struct Supply {
     pub batteries: BTreeMap<String, String>,
 }
 
-/// Where supplies are told.
 pub(super) const SUPPLIES: &str = "/sys/class/power_supply";
 
 /// Mains and batteries.
@@ -112,7 +111,6 @@ mod tests {
 
     use super::*;
 
-    /// A laptop with a mouse.
     pub const LAPTOP: &str = "\
 file /sys/class/power_supply/ADP1/type Mains
 file /sys/class/power_supply/ADP1/online 1

@@ -77,7 +77,6 @@ pub struct Waited {
     pub full_ns: Option<u64>,
 }
 
-/// What work waits for.
 pub const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 const OFF: &str = "the kernel reports no pressure; boot with psi=1";
 
@@ -137,7 +136,6 @@ impl Waited {
     }
 }
 
-/// Totals of the machine.
 pub fn machine(system: &dyn System) -> Resources {
     totals(system, |name| Path::new("/proc/pressure").join(name))
 }

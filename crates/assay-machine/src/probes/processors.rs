@@ -95,7 +95,6 @@ pub fn read(system: &dyn System) -> Reading {
     }
 }
 
-/// All processors together.
 pub struct Processors;
 
 impl Pair for Processors {

@@ -28,7 +28,6 @@ const STEP_NS: f64 = 1e6;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Served {
     pub requests: u64,
-    /// Bytes of them.
     pub bytes: u64,
     /// Nanoseconds that they took, summed over them.
     pub sum_ns: f64,
@@ -64,7 +63,6 @@ pub struct Slowest {
 }
 
 impl Work {
-    /// Of the kernel's counters.
     pub fn of_counters(device: &str, counted: &Counters) -> Self {
         let ms = |ms: u64| ms as f64 * 1e6;
         let served = |requests, bytes, took| Served { requests, bytes, sum_ns: ms(took) };
@@ -108,7 +106,6 @@ impl Work {
         Self { reads: traced(self.reads, read), writes: traced(self.writes, write), ..self }
     }
 
-    /// Reads and writes that ended.
     pub const fn requests(&self) -> u64 {
         self.reads.requests.saturating_add(self.writes.requests)
     }

@@ -68,7 +68,6 @@ const SLOWS_DOWN: [(&str, &str); 4] =
 /// No hardware slows down below: such a limit is unset, thousandths of a degree.
 pub const LEAST_LIMIT_MC: i64 = 45_000;
 
-/// Temperatures at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     sensors: Presence<Readings>,
@@ -88,7 +87,6 @@ fn read(system: &dyn System) -> Reading {
 }
 
 impl Reading {
-    /// Names of the sensors.
     pub fn names(&self) -> Presence<Vec<String>> {
         self.sensors.clone().map(|sensors| sensors.into_keys().collect())
     }
@@ -162,7 +160,6 @@ pub fn monitors(system: &dyn System, ask_drives: bool) -> Vec<Monitor> {
     found
 }
 
-/// Every thermal zone that tells a temperature.
 pub fn zones(system: &dyn System) -> Vec<Monitor> {
     let names = sysfs::names(system, Path::new(ZONES)).into_iter();
     let zone = |name: String| {

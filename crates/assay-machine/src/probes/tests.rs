@@ -115,7 +115,6 @@ fn observe(before: &str, after: &str) -> Evidence {
     probes.evidence(&scene)
 }
 
-/// An entry of the evidence as it is stored.
 fn stored(evidence: &Evidence, name: &str) -> Value {
     serde_json::to_value(evidence).unwrap()[name]["present"].clone()
 }

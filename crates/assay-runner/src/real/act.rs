@@ -86,7 +86,6 @@ pub fn program(name: &str) -> Option<PathBuf> {
     places.map(|place| place.join(name)).find(|path| path.is_file())
 }
 
-/// A free loop device.
 pub fn free_loop() -> io::Result<PathBuf> {
     let control = File::open("/dev/loop-control")?;
     Ok(format!("/dev/loop{}", assay_sys::free_loop(control.as_fd())?).into())

@@ -26,7 +26,6 @@ const DIRECTORY_MODE: u32 = 0o755;
 /// Bytes of a file of state that are read: no run comes near.
 const MOST_OWN_BYTES: u64 = 64 << 20;
 
-/// Makes a directory and its parents.
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path
         .ancestors()
@@ -405,7 +404,6 @@ mod tests {
     use super::*;
     use assay_system::system::Fake;
 
-    /// What is in a directory, by name.
     fn listed(directory: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(directory).unwrap();
         let mut names: Vec<String> = entries

@@ -324,7 +324,6 @@ fn slices(phase: PhaseJob) -> usize {
     (phase.whole_ns() / SLICE_NS) as usize
 }
 
-/// Reaches a peer at one of its addresses.
 fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
     let unknown =
         |error: &io::Error| told(format!("peer {peer}: cannot resolve the name: {error}"));

@@ -13,7 +13,6 @@ use assay_lab::needs::{Need, have};
 
 use super::*;
 
-/// A directory that goes away when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {

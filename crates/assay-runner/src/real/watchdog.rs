@@ -36,7 +36,6 @@ impl Drop for Dog {
     }
 }
 
-/// Starts it for a run.
 pub fn start(id: &str) -> io::Result<Box<dyn Watchdog>> {
     let mut command = Command::new(OWN);
     command.arg0("assay").args([COMMAND, id]).current_dir("/");

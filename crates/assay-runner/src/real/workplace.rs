@@ -69,7 +69,6 @@ fn open(at: BorrowedFd<'_>, path: impl rustix::path::Arg) -> io::Result<File> {
     Ok(fs::openat(at, path, flags, Mode::empty())?.into())
 }
 
-/// Removes one with all that is in it.
 pub fn remove(work: &WorkDirectory) -> io::Result<()> {
     remove_all(&work.handle, &work.path)
 }

@@ -34,10 +34,8 @@ pub struct Proposal {
     locks: BTreeSet<String>,
 }
 
-/// What became of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// It was carried out.
     Now,
     /// Everything was so already.
     Before,

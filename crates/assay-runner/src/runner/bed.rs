@@ -69,7 +69,6 @@ pub struct TestBed<'a> {
     // After the guard: it is needed until everything was put back.
     watchdog: Option<Box<dyn Watchdog>>,
     places: Vec<Place>,
-    /// The devices that they stand on.
     marks: Vec<Mark>,
     holds: Vec<Hold>,
     seed: u64,
@@ -379,7 +378,6 @@ impl<'a> TestBed<'a> {
     }
 }
 
-/// Opens what was made for an arm.
 fn open<'a>(
     system: &'a dyn System,
     demands: &Demands,

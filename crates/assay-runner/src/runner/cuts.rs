@@ -12,14 +12,11 @@ use assay_system::system::System;
 /// Their event in the log; the text is the number of the trial and the note.
 const EVENT: &str = "cut";
 
-/// The notes of one trial.
 pub struct Notes<'a> {
     pub system: &'a dyn System,
-    /// Where the result lies.
     pub directory: &'a Path,
     /// Its name: that of its directory.
     pub result: &'a str,
-    /// Its number in the plan.
     pub trial: u32,
 }
 

@@ -11,14 +11,12 @@ use assay_study::study::Study;
 
 /// A study that was run, or as much of it as was.
 pub struct Finished {
-    /// Id of the bundle.
     pub id: String,
     /// Where the bundle lies, if all of it could be written; none of a study stopped before its first
     /// trial.
     pub directory: Option<PathBuf>,
     /// What became of a bundle that could not be written to its end.
     pub unkept: Option<Unkept>,
-    /// The study with its targets.
     pub study: Study,
     pub plan: Plan,
     pub environment: Environment,

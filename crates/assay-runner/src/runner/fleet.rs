@@ -103,7 +103,6 @@ const NUMBERS: &str = "/proc/self/ns/pid";
 /// What rank 0 says next.
 pub enum Told {
     Trial(PlannedTrial, Option<Repeats>),
-    /// There are no more.
     Over(Option<String>),
 }
 
@@ -159,7 +158,6 @@ impl<'a> Fleet<'a> {
         self.seed
     }
 
-    /// What of it stands in a result.
     pub fn stored(&self, of_all: bool) -> stored::Fleet {
         let own = self.member.place.rank;
         let hosts = if of_all { self.hosts.values().cloned().collect() } else { Vec::new() };

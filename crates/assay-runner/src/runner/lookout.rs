@@ -47,7 +47,6 @@ struct Device {
 }
 
 impl<'a> Post<'a> {
-    /// Looks at what a trial stands on.
     pub fn new(scene: Scene<'a>, probes: &'a mut Probes) -> Self {
         let inner = Inner { probes, last: None, still: BTreeMap::new() };
         Self { scene, inner: Mutex::new(inner) }

@@ -78,7 +78,6 @@ pub fn watched(
     })
 }
 
-/// What is known so far.
 #[derive(Debug, Default)]
 pub struct Others {
     /// Seconds of the machine as it was found, and of the baseline's periods; each without a gap.
@@ -88,7 +87,6 @@ pub struct Others {
 }
 
 impl Others {
-    /// What finished trials tell.
     pub fn of<'t>(plan: &Plan, records: impl IntoIterator<Item = &'t TrialRecord>) -> Self {
         let mut found = Self::default();
         records.into_iter().for_each(|record| found.learn(plan, record));

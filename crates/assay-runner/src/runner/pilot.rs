@@ -33,14 +33,11 @@ const REST: Duration = Duration::from_millis(20);
 /// Four groups may well agree by chance: trials scatter by as much between them at least.
 const LEAST_BETWEEN: f64 = 0.01;
 
-/// What a pilot is run on.
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
     pub system: &'a dyn System,
     pub medium: Medium<'a>,
-    /// What the target is.
     pub path: &'a Path,
-    /// Seed of its draws.
     pub seed: u64,
     /// Seed of the whole study.
     pub study_seed: u64,

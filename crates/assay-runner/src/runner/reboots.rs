@@ -23,7 +23,6 @@ use assay_study::study::Study;
 use assay_system::system::journal::{Journal, Undo, unit_files};
 use assay_system::system::{Act, System, identity, machine};
 
-/// Name of the unit.
 pub const UNIT: &str = "assay-reboots.service";
 /// What wants it: early, so that a boot that is cut off later has been noted.
 const WANTED_BY: &str = "sysinit.target";
@@ -47,7 +46,6 @@ pub struct Proposal {
     /// Id that its result will have.
     pub id: String,
     pub boots: u32,
-    /// Directory of the results.
     pub results: PathBuf,
     pub unit: String,
     /// What else there is to know, a sentence each.

@@ -23,7 +23,6 @@ const OTHER_JOURNAL: &str = "the journal is from another machine";
 /// What a machine's own trials stand on.
 const ROOT: &str = "/";
 
-/// What to read, and where to keep it.
 pub struct Wanted {
     /// The study, whose trials are recorded.
     pub study: Study,
@@ -111,7 +110,6 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     })
 }
 
-/// What the trials are told to be of.
 fn target_of(source: &Source) -> String {
     match source {
         Source::Own => ROOT.to_owned(),

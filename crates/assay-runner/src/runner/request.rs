@@ -106,7 +106,6 @@ impl Request<'_> {
 pub struct Acting {
     /// The result, as it was looked through.
     pub stored: Stored,
-    /// The proof.
     pub voucher: Voucher,
     pub directory: PathBuf,
 }

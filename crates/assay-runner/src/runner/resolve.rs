@@ -93,7 +93,6 @@ fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
     Ok(places)
 }
 
-/// The target of a laboratory.
 fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, Raised)> {
     let none = Levels::new();
     let wish = Wish { own_target: Some(bytes), ..Wish::of(&none) };
@@ -129,7 +128,6 @@ pub fn refuse_unfinished(system: &dyn System) -> Outcome<()> {
     )))
 }
 
-/// What a study compares at its places.
 pub(super) fn design<'d>(study: &Study, demands: &'d Demands, places: &[Place]) -> Design<'d> {
     let targets: Vec<String> = places.iter().map(|place| place.site.target.clone()).collect();
     Design::of(study, demands, &targets)

@@ -23,7 +23,6 @@ pub struct Setting<'a> {
     /// What the trial's target stands on.
     pub site: &'a Site,
     pub surveyed: &'a Surveyed<'a>,
-    /// The state that it is to be in.
     pub prepare: &'a Prepare,
     /// Who runs commands, where that is not the user of this process.
     pub runs_as: Option<Caller>,
@@ -33,7 +32,6 @@ pub struct Setting<'a> {
     pub limits: Option<&'a Limits>,
     /// Keeps a trial as far as it came, until it is kept whole.
     pub keep: Option<&'a SoFar<'a>>,
-    /// Where the result lies.
     pub directory: Option<&'a Path>,
     /// Where it waits for other hosts.
     pub gate: Option<&'a dyn Gate>,
@@ -54,7 +52,6 @@ impl<'a> Setting<'a> {
         area.start..area.start + area.length
     }
 
-    /// Pages of the area that the cache holds.
     pub fn cached_pages(&self) -> Presence<CachedPages> {
         page_cache::of(&self.scene())
     }

@@ -15,7 +15,7 @@ use super::others::Others;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
-use super::{changes, cuts, now, pilot, resolve, surroundings};
+use super::{changes, cuts, now, pilot, preview, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_machine::factors::{self, Role};
@@ -89,6 +89,9 @@ fn begin<'a>(
         (context.tell)(Event::Warning(format!("unavailable: {text}")));
     }
     let design = resolve::design(&request.study, &demands, bed.places());
+    let study = request.study.clone();
+    let seen = preview::of_places(system, study, &design, bed.places(), (request.quick, seed));
+    estimated(&mut context, seen.ok().as_ref().map(|seen| &seen.plan), 0);
     if let Err(failure) = bed.survey(&mut context, &design) {
         return Err(torn_down(bed, failure));
     }
@@ -157,6 +160,14 @@ fn begin<'a>(
     Ok(conduct(begun, Looks { judge, log, read }, &mut context))
 }
 
+/// Announces how long the trials of a plan take after those that are done.
+fn estimated(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
+    let left = plan.into_iter().flat_map(|plan| {
+        plan.trials.iter().skip(done).map(|planned| plan::budget::expected_ns(plan, planned))
+    });
+    (context.tell)(Event::Estimated { expected_ns: left.sum() });
+}
+
 /// A result that is begun, where results are kept.
 ///
 /// # Errors
@@ -193,7 +204,6 @@ struct Begun<'a> {
     environment: Environment,
     bed: TestBed<'a>,
     bundle: Option<Bundle<'a>>,
-    /// Those that have run.
     trials: Vec<Trial>,
     consented: &'a Consented,
     began_ns: u64,
@@ -424,6 +434,7 @@ pub fn resume(
         changes::consented_again(system, &id, study, bed.places(), consented)
     };
     let same = same.and_then(|()| again());
+    estimated(&mut context, Some(&plan), trials.len());
     let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
         Bundle::reopen(system, &directory).map_err(|error| {
             Failure::refused(format!("cannot write {}: {error}", directory.display()))

@@ -194,7 +194,6 @@ fn unmeasured(site: &Site, error: &str) -> Failure {
     Failure::refused(format!("cannot measure {}: {error}", site.target))
 }
 
-/// Opens a target and surveys it.
 pub fn at_target<'a>(
     system: &'a dyn System,
     context: &mut Context<'_>,

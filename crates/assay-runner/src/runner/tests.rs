@@ -151,7 +151,9 @@ fn a_stop_before_the_start_begins_nothing() {
     let fake = machine();
     let counting = Faulty::dying(&fake, 0);
     let stop = AtomicBool::new(true);
-    let outcome = run(&counting, request("/home/me"), &stop, &mut |event| panic!("{event:?}"));
+    let outcome = run(&counting, request("/home/me"), &stop, &mut |event| {
+        assert!(matches!(event, Event::Estimated { .. }), "{event:?}");
+    });
     is_interrupted_with_nothing("it has not begun", outcome);
     assert_eq!(counting.calls(), 0, "something was changed");
 }
@@ -393,7 +395,6 @@ fn a_loop_device_in_the_page_cache_is_told() {
     assert!(notes("1\n").is_empty());
 }
 
-/// A study of two depths on the simulated drive.
 fn simulated(more: &str) -> Request<'static> {
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"Depth\"\nseed = 3\nmargin = \"5%\"\n{more}\n\

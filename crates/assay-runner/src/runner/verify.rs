@@ -23,16 +23,13 @@ use assay_study::study::Target;
 use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
 
-/// Format of what is told.
 pub const FORMAT: &str = "assay-verify/1";
 
 /// Alignment of buffers that suits every drive.
 const ALIGNMENT: usize = 4096;
 
-/// Which trial it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OfTrial {
-    /// Id of the result.
     pub result: String,
     pub workload: String,
     pub replicate: u32,
@@ -42,13 +39,11 @@ pub struct OfTrial {
     pub ended: bool,
 }
 
-/// A run whose stamps were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundStamps {
     /// Nanoseconds since 1970 at its start.
     #[serde(with = "assay_load::digits")]
     pub run: u64,
-    /// Seed of its draws.
     #[serde(with = "assay_load::digits")]
     pub seed: u64,
     /// Bytes that carry its stamps.
@@ -59,12 +54,10 @@ pub struct FoundStamps {
 pub struct Report {
     pub format: &'static str,
     pub target: String,
-    /// Whose it was, where a result says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<OfTrial>,
     /// Blocks: of one operation each, or sectors where only the stamps are known.
     pub verified: Verified,
-    /// What stamps there are, by run.
     pub runs: Vec<FoundStamps>,
     /// What could not be told.
     pub unverified: Vec<String>,
@@ -200,7 +193,6 @@ fn medium(file: &File, area: Area) -> Medium<'_> {
     Medium { file: Some(file), area, memory_alignment: ALIGNMENT, law: None }
 }
 
-/// Whether work carries stamps into what it writes.
 fn is_stamped(workload: &PlannedWorkload) -> bool {
     io::Planned::of(&workload.work).is_some_and(|io| verify::stamps(io))
 }

@@ -63,7 +63,6 @@ impl Cell {
         self.mean.or(self.geometric_mean).or(self.median)
     }
 
-    /// Whether the interval of its number is wide.
     pub fn is_wide(&self) -> bool {
         is_wide(self.ci95)
     }

@@ -37,7 +37,6 @@ pub struct IoFacts {
 }
 
 impl IoFacts {
-    /// Whether it only reads.
     pub fn only_reads(&self) -> bool {
         !self.mix.writes()
     }
@@ -47,7 +46,6 @@ impl IoFacts {
         self.mix == Mix::WRITES
     }
 
-    /// Whether it only trims.
     pub fn only_trims(&self) -> bool {
         self.mix.percent(Class::Trim) == 100
     }

@@ -17,7 +17,6 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// In words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Pass => "pass",

@@ -627,7 +627,6 @@ pub struct Check {
 }
 
 impl Check {
-    /// What was found of something.
     pub fn new(name: &str, text: String) -> Self {
         Self { name: name.to_owned(), text, order: None }
     }

@@ -54,7 +54,6 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl MostLoad {
-    /// A rate by its name.
     pub fn rate(&self, name: &str) -> Option<&Rate> {
         self.rates.iter().find(|own| own.rate == name)
     }

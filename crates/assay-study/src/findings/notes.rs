@@ -126,14 +126,12 @@ pub enum Note {
 }
 
 impl Note {
-    /// Whether it speaks of the verdict.
     pub fn is_of_the_verdict(&self) -> bool {
         matches!(self, Self::Fragile { .. } | Self::Disturbed { .. })
     }
 }
 
 impl Comparison {
-    /// Adds a remark with its words.
     pub fn add(&mut self, note: Note, words: String) {
         self.note_facts.push(note);
         self.notes.push(words);

@@ -16,7 +16,6 @@ use crate::results::plan::arm_in_words;
 pub struct OfKinds(Vec<Facts>);
 
 impl OfKinds {
-    /// All of it.
     pub fn all(&self) -> impl Iterator<Item = &Facts> {
         self.0.iter()
     }
@@ -149,13 +148,11 @@ mod tests {
         format!("{{{}}}", inner.join(","))
     }
 
-    /// The keys that they stand below.
     fn keys() -> BTreeSet<&'static str> {
         let told: OfKinds = serde_json::from_str(&told_by_all()).unwrap();
         told.all().map(Facts::key).collect()
     }
 
-    /// Findings with these keys among the others.
     fn document(told: &str, said: &[&str]) -> Value {
         let own: Value = serde_json::from_str(told).unwrap();
         let said: Vec<Value> = said.iter().map(|kind| json!({ "kind": kind })).collect();

@@ -109,12 +109,9 @@ fn key_of_a_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
     is_known.then_some(key).ok_or_else(|| Error::custom("nothing is said of this kind"))
 }
 
-/// A sentence of a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// What it is about.
     pub said: Said,
-    /// Its words.
     pub text: String,
 }
 

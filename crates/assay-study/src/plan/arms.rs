@@ -19,7 +19,6 @@ pub const TARGET: &str = "target";
 /// Arms from which a second copy of the baseline is run unless the study declines (R7).
 const ARMS_FOR_CONTROL: usize = 3;
 
-/// One arm of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedArm {
     pub levels: Arm,
@@ -52,12 +51,10 @@ pub struct Omitted {
     pub count: usize,
     /// Of how many.
     pub of: usize,
-    /// The constraint, as it was written.
     pub constraint: String,
 }
 
 impl Layout {
-    /// That of a study at targets of these names.
     pub fn of(study: &Study, targets: &[String]) -> Self {
         let limit = most_load::limit(study);
         let factors = match limit {

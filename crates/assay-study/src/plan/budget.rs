@@ -86,7 +86,6 @@ fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
 
 /// How often each workload will run.
 pub struct Turns<'a> {
-    /// How its turns are drawn.
     pub rules: order::Rules,
     /// What is visited at one go.
     pub groups: &'a [Vec<usize>],
@@ -107,7 +106,6 @@ impl Turns<'_> {
     }
 }
 
-/// Sets times and depths.
 pub fn timed(
     study: &Study,
     surveys: &[Survey],

@@ -26,7 +26,6 @@ pub struct Demands {
     pub preset: Option<String>,
     /// Names of all factors that its arms, its baseline and its levels name, in that order.
     pub named: Vec<String>,
-    /// What varies, by name.
     pub varied: Vec<Varied>,
     /// Where it takes place, as far as it says so itself.
     pub ground: Ground,
@@ -36,7 +35,6 @@ pub struct Demands {
     pub area: AreaRequest,
     /// What its work needs of a place.
     pub uses: Uses,
-    /// What the area holds.
     pub filled: Filled,
     /// Whether completions are polled for by any of its work.
     pub polls: bool,
@@ -44,7 +42,6 @@ pub struct Demands {
     pub prepare: Prepare,
     /// How often what is made is made anew.
     pub fresh: Fresh,
-    /// What it asks of the network.
     pub network: Network,
     /// What others are kept off meanwhile.
     pub kept: Kept,
@@ -78,18 +75,12 @@ pub enum Ground {
     /// On block devices that are one place together.
     Together(Vec<String>),
     /// On loop devices that are made for it.
-    Own {
-        /// Bytes of each.
-        size: Bytes,
-        /// How many.
-        members: u32,
-    },
+    Own { size: Bytes, members: u32 },
 }
 
 /// What a study makes for its trials to stand on.
 #[derive(Clone)]
 pub struct Made {
-    /// Whether it makes anything.
     pub any: bool,
     /// Whether that stands on a device, and not beside a directory.
     pub on_device: bool,
@@ -110,7 +101,6 @@ pub struct Uses {
     pub directory: bool,
 }
 
-/// What an area holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filled {
     /// At first: what the first of its reads is to find, or else its writes write. Where others want
@@ -191,12 +181,20 @@ impl Demands {
         }
     }
 
+    /// Whether it makes or changes what only root may.
+    pub fn needs_root(&self) -> bool {
+        let is_set = |own: &Varied| own.role().is_some_and(|role| role != Role::Observed);
+        self.own_target().is_some()
+            || self.made.any
+            || self.network.changes
+            || self.varied.iter().any(is_set)
+    }
+
     /// Whether it looks at others' work.
     pub fn watches(&self) -> bool {
         self.work.iter().any(|own| own.work.is_others())
     }
 
-    /// Whether it says which programs to run.
     pub fn runs_programs(&self) -> bool {
         self.work.iter().any(|own| own.work.kind().runs_programs)
     }
@@ -248,7 +246,6 @@ impl Varied {
         self.factor.map(Factor::role)
     }
 
-    /// Whether it changes the machine.
     pub fn changes(&self) -> bool {
         self.role().is_some_and(Role::changes)
     }
@@ -333,7 +330,6 @@ impl Kept {
 
 /// What a study asks for, and what it compares at the places where it is run.
 pub struct Design<'d> {
-    /// What it asks for.
     pub demands: &'d Demands,
     /// What it compares, and what that stands on.
     pub layout: Layout,

@@ -158,7 +158,6 @@ fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
     Some(refusal.reason.clone())
 }
 
-/// Why work that may be left out is.
 fn left_out(survey: &Survey, workload: &Workload, arm: &PlannedArm) -> Option<String> {
     survey.pilot.refused.get(&pilot_key(&workload.name, &arm.levels)).cloned()
 }

@@ -17,7 +17,6 @@ const CANDIDATES: usize = 200;
 pub struct Turn {
     /// Replicate from 1.
     pub replicate: u32,
-    /// What is run.
     pub item: usize,
     /// Left out by design.
     pub lead_in: bool,
@@ -26,7 +25,6 @@ pub struct Turn {
 /// What decides an order beside its draws.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How it is drawn.
     pub order: Order,
     /// What runs before a replicate.
     pub lead_in: LeadIn,
@@ -166,7 +164,6 @@ fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
     groups.iter().flatten().flat_map(|&item| all(item)).collect()
 }
 
-/// Order of `arms` arms in each of `replicates` replicates.
 pub fn chained(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let mut best = candidate(arms, replicates, draws);
     let mut best_score = unevenness(&best, arms);

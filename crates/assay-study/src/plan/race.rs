@@ -133,7 +133,6 @@ impl Run {
 /// A trial to come, with the one that it repeats.
 pub type Next = (PlannedTrial, Option<Repeats>);
 
-/// A race so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
     /// After the last complete replicate; who did harm since then has left, too.

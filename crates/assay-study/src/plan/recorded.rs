@@ -24,9 +24,7 @@ const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 /// What a study asks for whose trials are recorded.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// The workload.
     pub workload: &'a Workload,
-    /// What reads its trials.
     pub records: &'a dyn Records,
 }
 

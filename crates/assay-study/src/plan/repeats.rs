@@ -21,7 +21,6 @@ pub struct Ran {
     pub replicate: u32,
     /// Index into `Plan::workloads`.
     pub workload: usize,
-    /// How it ended.
     pub status: Status,
     /// The trial that it repeats.
     pub repeats: Option<Repeats>,

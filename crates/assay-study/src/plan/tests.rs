@@ -238,7 +238,6 @@ fn without_direct_io_the_page_cache_is_named() {
     assert!(plan.workloads[0].note.as_deref().unwrap().contains("page cache: tmpfs offers none"));
 }
 
-/// A check with one workload, changed.
 fn one_workload(change: impl Fn(&mut Asked)) -> Study {
     let mut study = presets::check().unwrap();
     study.workload.truncate(1);

@@ -26,7 +26,6 @@ pub(super) struct Layout {
     unit: u32,
     /// Half of the buckets of each doubling are new, as a power of two.
     half: u32,
-    /// Buckets.
     length: u32,
 }
 
@@ -61,13 +60,11 @@ impl Layout {
         (u64::from(step) * width, width)
     }
 
-    /// The highest value that falls into a bucket.
     pub fn highest(self, index: u32) -> u64 {
         let (lowest, width) = self.place(index);
         lowest + (width - 1)
     }
 
-    /// The middle of a bucket.
     pub fn middle(self, index: u32) -> u64 {
         let (lowest, width) = self.place(index);
         lowest + width / 2
@@ -241,7 +238,6 @@ mod tests {
         }
     }
 
-    /// A histogram whose head says what is wanted.
     fn claimed(length: u32, high: u64, counts: &[u8]) -> Vec<u8> {
         let mut inner = Vec::new();
         for part in [V2, length, 0, 3] {

@@ -38,7 +38,6 @@ const PLAN: &str = "plan.json";
 const TRIALS: &str = "trials.jsonl";
 /// Bytes of the largest file that is read; no study comes near.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
-/// Notes of a bundle that are read.
 const MOST_NOTES: usize = 100;
 /// How often a bundle's lock is tried: who only looks has it for a moment.
 const LOCK_ATTEMPTS: usize = 20;
@@ -98,7 +97,6 @@ impl<'a> SoFar<'a> {
     }
 }
 
-/// A bundle that is being written.
 pub struct Bundle<'a> {
     system: &'a dyn System,
     directory: PathBuf,
@@ -173,7 +171,6 @@ impl<'a> Bundle<'a> {
         add_to_log(self.system, &self.directory, entry)
     }
 
-    /// Where it lies.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -237,7 +234,6 @@ pub(super) fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
     serde_json::to_vec_pretty(value).map_err(io::Error::other)
 }
 
-/// A bundle as it was read.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Its id: the name of its directory.
@@ -260,16 +256,13 @@ impl Stored {
     }
 }
 
-/// A bundle of either sort.
 #[derive(Clone, Debug)]
 pub enum Kept {
-    /// A study that ran here.
     Study(Box<Stored>),
     /// Numbers that were brought along.
     Import(Box<StoredImport>),
 }
 
-/// Reads a bundle of either sort.
 pub fn open(system: &dyn System, directory: &Path) -> Outcome<Kept> {
     if imported::is_one(system, directory) {
         return imported::read(system, directory).map(|import| Kept::Import(Box::new(import)));
@@ -277,7 +270,6 @@ pub fn open(system: &dyn System, directory: &Path) -> Outcome<Kept> {
     read(system, directory).map(|study| Kept::Study(Box::new(study)))
 }
 
-/// Whether a directory is a bundle.
 pub fn is_bundle(system: &dyn System, directory: &Path) -> bool {
     system.status(&directory.join(PLAN)).is_ok() || imported::is_one(system, directory)
 }
@@ -405,7 +397,6 @@ pub fn add_to_log(system: &dyn System, directory: &Path, entry: &Entry) -> io::R
     system.append(&directory.join("log.jsonl"), &line)
 }
 
-/// What is in the log of a bundle.
 pub fn log(system: &dyn System, directory: &Path) -> Vec<Entry> {
     let text = content(system, &directory.join("log.jsonl")).unwrap_or_default();
     log::entries(&text)
@@ -451,7 +442,6 @@ pub fn record(line: &str) -> Result<TrialRecord, String> {
     Ok(record)
 }
 
-/// A trial of a bundle with its histograms.
 pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
     let mut latency_ns = BTreeMap::new();
     for (class, name) in &record.histograms {
@@ -500,7 +490,8 @@ pub(super) fn content(system: &dyn System, path: &Path) -> io::Result<String> {
 }
 
 pub(super) fn text(system: &dyn System, path: &Path) -> Outcome<String> {
-    content(system, path).map_err(|error| unreadable(path, &error))
+    content(system, path)
+        .map_err(|error| Failure::refused(format!("cannot read {}: {error}", path.display())))
 }
 
 pub(super) fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> Outcome<T> {
@@ -522,7 +513,6 @@ fn of_version<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Out
     cut::json(text).map_err(|error| damaged(path, &error))
 }
 
-/// The format that a file names.
 fn format_of(path: &Path, text: &str) -> Outcome<String> {
     #[derive(Deserialize)]
     struct Head {
@@ -537,11 +527,6 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
     Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::refused(format!("cannot read {}: {error}", path.display()))
-}
-
-/// One bundle in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     pub id: String,
@@ -552,17 +537,14 @@ pub struct Listed {
     pub targets: Vec<String>,
     /// When it started, RFC 3339.
     pub started: String,
-    /// Bytes that it takes.
     pub bytes: u64,
     /// Finished trials, lead-in included.
     pub trials: usize,
-    /// Trials of the plan.
     pub planned: usize,
     /// Whether its process ended before the last trial without a reason.
     pub interrupted: bool,
     /// Drive and file system of each target.
     pub drives: Vec<String>,
-    /// What it says, where that was kept.
     pub headline: Option<Headline>,
     /// Somebody else measured it.
     pub foreign: bool,
@@ -590,7 +572,6 @@ pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     names
 }
 
-/// A bundle as a list shows it.
 pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     /// As much of a plan as a list needs.
     #[derive(Deserialize)]

@@ -18,8 +18,7 @@ use super::record::TrialRecord;
 
 /// What the settings of a plan are called before their rates are known.
 pub const FACTOR: &str = "load";
-/// What they are called when they are.
-pub const RATE: &str = "rate";
+pub const RATE: &str = "arrival_rate";
 /// The setting of the first trial, which shows the highest rate.
 pub const CLOSED: &str = "closed loop";
 /// Trials that only find where to look.
@@ -29,7 +28,6 @@ pub const FIRST: usize = 5;
 /// Steps more where one side of the limit was not found. R16 allows four, and 54 trials in all: six that search
 /// and six of each of eight rates.
 pub const MORE: usize = 3;
-/// All of them.
 pub const STEPS: usize = FIRST + MORE;
 
 /// Whether the rates of a plan are found by its trials.
@@ -67,7 +65,6 @@ pub fn rate(arm: &Arm) -> Option<f64> {
     per_s(arm.get(RATE)?)
 }
 
-/// The setting of a rate.
 pub fn at_rate(per_s: f64) -> Arm {
     Arm::from([(RATE.to_owned(), level(per_s))])
 }

@@ -47,7 +47,6 @@ pub struct Design {
     /// Published numbers that its own are shown beside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Pointer>,
-    /// What the card is sold as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
 }

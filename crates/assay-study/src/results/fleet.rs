@@ -18,7 +18,6 @@ pub struct Fleet {
     pub name: Option<String>,
     /// SHA-256 of order and settings, apart from the targets: the same on all ranks.
     pub order_sha256: String,
-    /// The hosts, in the result of all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,
     /// Ranks that ran on one machine, where several did.
@@ -30,7 +29,6 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Whether it is the result of all ranks.
     pub fn is_of_all(&self) -> bool {
         self.rank.is_none()
     }
@@ -47,13 +45,10 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// One host of a fleet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub rank: u32,
-    /// What it calls itself.
     pub name: String,
-    /// Its targets, as they were named there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
     /// Why it is not in all trials.
@@ -71,17 +66,14 @@ impl Host {
     }
 }
 
-/// How a rank is named.
 pub fn words(rank: u32, name: &str) -> String {
     if name.is_empty() { format!("rank {rank}") } else { format!("rank {rank} ({name})") }
 }
 
-/// A host that was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Position of the trial in which that was, or of the next one.
     pub order: u32,
-    /// Its replicate.
     pub replicate: u32,
     pub why: String,
 }
@@ -129,7 +121,6 @@ pub struct Share {
     pub window_ns: u64,
     /// Operations in its own window.
     pub operations: u64,
-    /// Bytes in it.
     pub bytes: u64,
     /// Operations per second in the window that all hosts share.
     pub operations_per_s: f64,

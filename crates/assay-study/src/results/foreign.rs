@@ -12,7 +12,6 @@ use super::{bundle, id};
 
 /// Format of the mark.
 pub const FORMAT: &str = "assay-foreign/1";
-/// The mark of a result.
 pub const FILE: &str = "foreign.json";
 /// What the names of such results end with.
 const END: &str = "-foreign";

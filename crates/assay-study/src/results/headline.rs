@@ -14,10 +14,8 @@ use super::bundle;
 const FORMAT: &str = "assay-headline/1";
 /// The file in a bundle.
 const FILE: &str = "headline.json";
-/// What a headline is about.
 const TRIALS: &str = "trials.jsonl";
 
-/// A result in a few words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headline {
     /// Large numbers of a check, verdicts of a study.
@@ -29,7 +27,6 @@ pub struct Headline {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     format: String,
-    /// Bytes of the trials that it was told of.
     trials_bytes: u64,
     #[serde(flatten)]
     headline: Headline,

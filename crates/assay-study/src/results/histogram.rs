@@ -37,7 +37,6 @@ pub struct HistogramDocument {
     pub significant_digits: u8,
     /// Lowest value told apart.
     pub lowest: u64,
-    /// Highest value kept.
     pub highest: u64,
     /// Values recorded; what the encoded part must add up to.
     pub count: u64,
@@ -63,7 +62,6 @@ pub fn empty() -> Result<Histogram<u64>, HistogramError> {
         .map_err(|error| HistogramError(format!("cannot create a histogram: {error}")))
 }
 
-/// The document of a histogram.
 pub fn encode(
     class: &str,
     histogram: &Histogram<u64>,
@@ -162,7 +160,6 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A histogram of these latencies, nanoseconds.
     pub fn filled(values: &[u64]) -> Histogram<u64> {
         let mut histogram = empty().unwrap();
         for value in values {

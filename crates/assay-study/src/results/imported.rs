@@ -34,7 +34,6 @@ pub struct Import {
     pub format: String,
     /// Version of the tool that imported.
     pub assay: String,
-    /// Name of the importer.
     pub importer: String,
     /// Name that the file had, without its directories.
     pub file: String,
@@ -49,7 +48,6 @@ pub struct Import {
     pub margin: Option<f64>,
     /// The metric that verdicts are about.
     pub primary: Option<String>,
-    /// Trials in the file.
     pub trials: usize,
     /// The files of another tool, in the order in which they were named; none for a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -69,7 +67,6 @@ pub struct SourceFile {
     pub file: String,
     /// SHA-256 of it, hexadecimal.
     pub sha256: String,
-    /// What the user said of it.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub arm: Arm,
 }
@@ -98,12 +95,10 @@ pub fn hash_of_all(files: &[SourceFile]) -> String {
     hexadecimal(&sha256(&told))
 }
 
-/// A bundle as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredImport {
     /// Its id: the name of its directory.
     pub id: String,
-    /// What was imported.
     pub about: Import,
     /// What the files hold; one for a table.
     pub contents: Vec<Vec<u8>>,
@@ -139,7 +134,6 @@ pub fn is_one(system: &dyn System, directory: &Path) -> bool {
     system.status(&directory.join(ABOUT)).is_ok()
 }
 
-/// Reads a bundle.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
     bundle::plain_id(&bundle::id_of(directory))?;
     let about = about(system, directory)?;
@@ -175,7 +169,6 @@ fn about(system: &dyn System, directory: &Path) -> Outcome<Import> {
     found.or_else(|failure| bundle::versioned(system, &path, FORMAT).map_err(|_| failure))
 }
 
-/// The bundle in a list.
 pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outcome<Listed> {
     let about = about(system, directory)?;
     Ok(Listed {

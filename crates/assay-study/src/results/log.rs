@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// The event of a study that ended by a rule or with its last trial: it cannot be resumed.
 pub const ENDED: &str = "ended";
 
-/// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// When, RFC 3339.
@@ -18,7 +17,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry of this moment.
     pub fn new(system: &dyn System, event: &str, text: &str) -> Self {
         Self { at: system.now(), event: event.to_owned(), text: text.to_owned() }
     }

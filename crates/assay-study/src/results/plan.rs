@@ -81,7 +81,6 @@ pub fn is_false(value: &bool) -> bool {
 /// Levels that cannot be had at a target: arms with all of them are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The levels by factor.
     pub levels: Arm,
     pub reason: String,
 }
@@ -176,7 +175,6 @@ pub fn pilot_key(workload: &str, arm: &Arm) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadTwice {
     pub drive: String,
-    /// Bytes of a piece.
     pub piece_bytes: u64,
     /// Nanoseconds of the first and of the second reading of each piece.
     pub piece_ns: Vec<[u64; 2]>,
@@ -234,13 +232,11 @@ fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice
 /// How much of the area is really stored.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Bytes of the area in holes.
     pub hole_bytes: u64,
     /// Bytes allocated but never written.
     pub unwritten_bytes: u64,
     /// Bytes stored compressed or encoded.
     pub encoded_bytes: u64,
-    /// Blocks that were read as a sample.
     pub sampled_blocks: u32,
     /// Those of them that held only zeros.
     pub zero_blocks: u32,
@@ -345,7 +341,6 @@ pub(super) fn is_first(host: &u32) -> bool {
     *host == 0
 }
 
-/// One trial to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     /// Position in the plan.
@@ -361,7 +356,6 @@ pub struct PlannedTrial {
     /// Index into [`Plan::workloads`].
     pub workload: usize,
     pub arm: Arm,
-    /// Seed of its draws.
     pub seed: u64,
 }
 
@@ -371,7 +365,6 @@ impl PlannedTrial {
         self.lead_in || self.replicate == 0
     }
 
-    /// Which turn of its study it is.
     pub fn turn(&self) -> Turn {
         Turn { replicate: self.replicate, lead_in: self.is_lead_in() }
     }

@@ -76,7 +76,6 @@ pub struct TrialRecord {
     /// The trial that it repeats, because that one was disturbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,
-    /// How it ended.
     pub status: Status,
     /// Why, unless ok.
     pub reason: Option<String>,
@@ -87,7 +86,6 @@ pub struct TrialRecord {
     /// What others' work meanwhile counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Measured>,
-    /// What it is judged by.
     pub evidence: Evidence,
     /// Files below the bundle with the latency histograms, by class.
     pub histograms: BTreeMap<String, String>,

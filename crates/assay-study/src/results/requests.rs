@@ -23,7 +23,6 @@ pub use recall::{recall, source};
 
 /// What the first line says.
 pub const FORMAT: &str = "assay-requests/1";
-/// Its name in a bundle.
 pub const FILE: &str = "requests.bin";
 /// Bytes that are packed and appended at once: some 100,000 requests.
 const PIECE_BYTES: usize = 1 << 20;
@@ -50,7 +49,6 @@ pub struct Header {
 pub struct RecordedDevice {
     /// Kernel name.
     pub name: String,
-    /// Its size.
     pub bytes: u64,
 }
 
@@ -60,7 +58,6 @@ pub struct Writer<'s> {
     path: PathBuf,
     coder: Coder,
     piece: Vec<u8>,
-    /// Requests in the piece.
     unwritten: u64,
     written_bytes: u64,
 }
@@ -99,7 +96,6 @@ impl<'s> Writer<'s> {
         if self.piece.is_empty() { Ok(()) } else { self.append() }
     }
 
-    /// Bytes of the file.
     pub fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
@@ -123,7 +119,6 @@ impl<'s> Writer<'s> {
 
 /// Reads a recording; memory does not grow with its length.
 pub struct Reader<'s> {
-    /// What stands first.
     pub header: Header,
     unpacked: BufReader<MultiGzDecoder<BufReader<Stream<'s>>>>,
     coder: Coder,

@@ -22,7 +22,6 @@ pub fn bucket(latency_ns: u64) -> u32 {
     assay_load::latency_bucket(latency_ns) as u32
 }
 
-/// Requests of a class in one second.
 pub fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
     let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
     for [index, count] in &span.queued.buckets {

@@ -61,12 +61,10 @@ impl Tally {
         }
     }
 
-    /// Operations.
     pub fn len(&self) -> u64 {
         self.steps.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -76,7 +74,6 @@ impl Tally {
         self.steps.last().map_or(0, |(index, _)| self.layout.highest(*index))
     }
 
-    /// Their mean, nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         let total = self.len() as f64;
         let share =

@@ -32,7 +32,6 @@ struct Place {
     line: usize,
 }
 
-/// The trials of a bundle.
 pub struct Trials<'a> {
     system: &'a dyn System,
     directory: &'a Path,
@@ -125,7 +124,6 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Keeps the place of one line.
     fn add(&mut self, bytes: &[u8], at: u64, line: usize, whole: bool) -> Outcome<()> {
         /// As much of a record as its place needs.
         #[derive(Deserialize)]
@@ -149,12 +147,10 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// One trial with its latencies.
     fn read(&self, place: &Place) -> Outcome<Trial> {
         trial(self.system, self.directory, self.record(place)?)
     }
 
-    /// What the line of a trial says.
     fn record(&self, place: &Place) -> Outcome<TrialRecord> {
         let changed = || self.damaged(place.line, "the file changed while Assay read it");
         let file = self.file.as_ref().ok_or_else(changed)?;

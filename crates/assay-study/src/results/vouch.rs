@@ -24,12 +24,10 @@ const PARTS: [&str; 8] = [
     "series",
 ];
 
-/// What is to be done by a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Run what it says: `confirm`, `resume`.
     GoOn,
-    /// Set what it found, for keeps.
     Apply,
 }
 
@@ -40,12 +38,10 @@ pub struct Voucher {
 }
 
 impl Voucher {
-    /// Id of the result.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether what it found may be set for keeps.
     pub fn is_for_keeps(&self) -> bool {
         self.purpose == Purpose::Apply
     }
@@ -144,7 +140,6 @@ fn runs_programs(stored: &Stored) -> bool {
     asked.chain(planned).any(|kind| kind.runs_programs)
 }
 
-/// Whether anything of a result is simulated.
 fn is_simulated(stored: &Stored) -> bool {
     let sites = stored.environment.sites.iter();
     sites.clone().any(|site| site.kind == TargetKind::Simulated)

@@ -13,9 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// What is claimed.
     pub kind: AskKind,
-    /// The question in words.
     pub ask: String,
     /// What was published, with its figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +29,6 @@ pub struct Ask {
     /// Levels of other factors that it is about; all of them where none is named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, String>,
-    /// The level that the claim is made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
     /// The level that it is held against.
@@ -52,7 +49,6 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Levels of a factor that it names.
     pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
         let own = self.factor.as_deref() == Some(factor);
         let over =
@@ -61,7 +57,6 @@ impl Ask {
     }
 }
 
-/// What is claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskKind {
@@ -71,9 +66,7 @@ pub enum AskKind {
     Linear,
     /// The metric does not change with the factor.
     Flat,
-    /// One level is the best of all.
     Best,
-    /// One level is the worst of all.
     Worst,
     /// One level is better than another.
     Better,
@@ -176,7 +169,6 @@ impl Amount {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Amount {
-    /// As it was written.
     pub text: String,
     /// In the unit of its metric: operations or bytes per second, or nanoseconds; a ratio as it is.
     pub value: f64,
@@ -242,7 +234,6 @@ pub struct Card {
     /// What is printed on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rated: Option<Claimed>,
-    /// What it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
     /// The capacity that is printed on it; by default that of the drive.

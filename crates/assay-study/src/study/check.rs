@@ -126,7 +126,7 @@ impl Checker<'_> {
         let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
         if let Some(name) = gate.metric.as_deref().filter(unknown) {
             let message = format!("no workload of this study has the metric \"{name}\"");
-            self.value("gate/metric", message, Some(format!("use one of {}", known.join(", "))));
+            self.value("gate/metric", message, Some(metrics::instead(name, &known)));
             return;
         }
         self.allowance(study, gate);
@@ -388,7 +388,6 @@ impl Checker<'_> {
         }
     }
 
-    /// What each workload says of itself.
     fn work(&mut self, study: &Study) {
         let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
         let has_budget = study.budget.is_some();

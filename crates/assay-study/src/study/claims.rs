@@ -50,7 +50,9 @@ fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
 
 /// The first mistake of a question: its key, what is wrong, what to write.
 fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
-    if let Some(key) = ask.lacks() {
+    // A source of requirements may give a scale instead of a limit.
+    let scale = study.requirements.is_some() && ask.published.is_some();
+    if let Some(key) = ask.lacks().filter(|_| !(scale && ask.kind == AskKind::Bound)) {
         let hint = example(key).map(|example| format!("add {example}"));
         return Some(("", format!("this kind of question needs {key}"), hint));
     }

@@ -271,7 +271,6 @@ pub static STUDY: Fields = Fields {
     ],
 };
 
-/// Words of `target`.
 pub static TARGET: Fields = Fields {
     label: "target",
     rows: &[
@@ -358,7 +357,6 @@ pub static LAW: Fields = Fields {
     ],
 };
 
-/// Words of `area`.
 pub static AREA: Fields = Fields {
     label: "area",
     rows: &[
@@ -402,7 +400,6 @@ pub static PRECONDITION: Fields = Fields {
     ],
 };
 
-/// Words of `stop`.
 pub static STOP: Fields = Fields {
     label: "stop",
     rows: &[
@@ -447,7 +444,6 @@ pub static STOP: Fields = Fields {
     ],
 };
 
-/// Words of `hosts`.
 pub static HOSTS: Fields = Fields {
     label: "hosts",
     rows: &[
@@ -472,7 +468,6 @@ pub static HOSTS: Fields = Fields {
     ],
 };
 
-/// Words of `gate`.
 pub static GATE: Fields = Fields {
     label: "gate",
     rows: &[
@@ -491,8 +486,8 @@ pub static GATE: Fields = Fields {
         ),
         field(
             "metric",
-            Form::Text,
-            "metric of the gate; by default the metric of the verdicts",
+            Form::Metric,
+            "metric of the gate, such as p99 or iops; by default the metric of the verdicts",
             "metric = \"peak_memory_bytes\"",
         ),
         field(
@@ -510,7 +505,6 @@ pub static GATE: Fields = Fields {
     ],
 };
 
-/// Words of a claim.
 pub static QUESTION: Fields = Fields {
     label: "a question",
     rows: &[
@@ -641,7 +635,6 @@ pub static PUBLISHED: Fields = Fields {
     ],
 };
 
-/// Words of `card`.
 pub static CARD: Fields = Fields {
     label: "card",
     rows: &[

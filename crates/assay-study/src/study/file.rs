@@ -13,7 +13,7 @@ mod typed;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::json::from_value;
 use assay_base::outside;
-use toml::de::{DeTable, Error};
+use toml::de::DeTable;
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
@@ -63,7 +63,7 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     let root = root.get_ref();
     if mistakes.is_empty() {
         another_format(root, &mut mistakes);
-    } else if !errors.iter().all(is_repeated) {
+    } else if !errors.iter().all(|error| error.message() == REPEATED) {
         // What follows from broken TOML is guesswork: the rest waits until it is mended.
         return Err(mistakes);
     }
@@ -173,10 +173,6 @@ fn another_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
     {
         mistakes.add("format", value.span(), unknown_format(format), Some(READS.to_owned()));
     }
-}
-
-fn is_repeated(error: &Error) -> bool {
-    error.message() == REPEATED
 }
 
 /// What the parser says of a key that stands twice.

@@ -11,7 +11,6 @@ use super::file::reader;
 use super::file::scalar::quoted;
 use super::{now, simulated, words};
 
-/// Whether a level says something.
 pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
     let told = !level.trim().is_empty();
     told.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
@@ -199,10 +198,8 @@ mod tests {
         "label",
     ];
 
-    /// What a kind of work keeps of its levels.
     #[derive(Deserialize)]
     struct Spelled {
-        /// Parameters that have names as levels.
         names: Vec<String>,
         /// A parameter, a spelling of a level, and the one that is told.
         amounts: Vec<[String; 3]>,
@@ -216,7 +213,6 @@ mod tests {
         kept.into_iter().map(read).collect()
     }
 
-    /// All factors whose levels are names.
     fn free() -> Vec<String> {
         let own = spelled_by_kinds().into_iter().flat_map(|own| own.names);
         FREE.into_iter().map(str::to_owned).chain(own).collect()

@@ -21,7 +21,6 @@ const PERCENTILES: [(&str, f64, &str); 4] = [
 /// A percentile of the response, and the time that it is to stay below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// One of those that are known.
     percentile: (&'static str, f64, &'static str),
     below: Time,
 }
@@ -37,7 +36,6 @@ impl Limit {
         self.percentile.1
     }
 
-    /// The metric that it is a bound of.
     pub const fn metric(self) -> &'static str {
         self.percentile.2
     }
@@ -112,7 +110,6 @@ mod tests {
         "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"4 s\" }";
     const BELOW: &str = "slo = \"p99 < 2 ms\"";
 
-    /// The same work with one key more.
     fn with(key: &str) -> String {
         IO.replace(" }", &format!(", {key} }}"))
     }

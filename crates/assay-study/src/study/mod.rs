@@ -59,9 +59,7 @@ pub const DEFAULT_MARGIN: Percent = Percent(5.0);
 pub struct Study {
     /// Format and version.
     pub format: String,
-    /// What it asks.
     pub title: String,
-    /// Name of the preset that it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Id of the result whose winner it confirms.
@@ -160,7 +158,6 @@ pub struct Study {
     /// Factors that it names and that were not there when it began, each with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unavailable: BTreeMap<String, String>,
-    /// The work.
     pub workload: Vec<Workload>,
     /// Claims that the findings answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -244,7 +241,6 @@ impl Study {
         self.workload.iter().filter_map(move |own| own.work.link(&study))
     }
 
-    /// Whether it loads any.
     pub fn loads_links(&self) -> bool {
         self.links().next().is_some()
     }
@@ -387,7 +383,6 @@ impl Target {
     }
 }
 
-/// One piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Name, unique in the study.
@@ -417,7 +412,6 @@ impl Workload {
         self.work.needs()
     }
 
-    /// Whether anything is written.
     pub fn writes(&self) -> bool {
         self.touches().any(|touch| touch.writes.is_some())
     }

@@ -6,7 +6,6 @@ use super::Study;
 use super::levels::{same, spelled};
 use super::without::Constraint;
 
-/// The word.
 pub const NOW: &str = "current";
 
 /// Whether a factor may have it: what nobody sets has no other level.
@@ -14,7 +13,6 @@ pub(super) fn may_be(factor: &str) -> bool {
     factors::has_role(factor, Role::Setting)
 }
 
-/// Factors of which a study names it.
 pub fn asked(study: &Study) -> Vec<String> {
     let is_now = |level: &String| level == NOW;
     let named = study.factors.iter().filter(|(name, levels)| {

@@ -37,13 +37,10 @@ impl AreaRequest {
     }
 }
 
-/// A place on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Start {
-    /// A share of its size.
     Share(Percent),
-    /// Bytes from its start.
     At(Bytes),
 }
 
@@ -102,10 +99,8 @@ pub struct Prepare {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Precondition {
-    /// How many.
     #[serde(default = "one")]
     pub passes: u32,
-    /// What is written.
     #[serde(default)]
     pub compressibility: Content,
 }

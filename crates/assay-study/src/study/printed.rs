@@ -17,7 +17,6 @@ pub enum Claim {
     Rate(f64),
     /// Operations per second.
     Operations {
-        /// How many.
         iops: f64,
         /// Of writes, and not of reads.
         writes: bool,
@@ -34,6 +33,17 @@ pub struct Class {
     pub write_mb_s: f64,
     /// Random reads and writes per second; 0 where the class says nothing of them.
     pub iops: [f64; 2],
+}
+
+impl Class {
+    /// Where the SD Association publishes the limits.
+    pub fn source(&self) -> &'static str {
+        if self.iops[0] > 0.0 {
+            "https://www.sdcard.org/developers/sd-standard-overview/application-performance-class/"
+        } else {
+            "https://www.sdcard.org/developers/sd-standard-overview/speed-class/"
+        }
+    }
 }
 
 const fn writes(name: &'static str, write_mb_s: f64) -> Class {
@@ -90,9 +100,7 @@ impl FromStr for Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Claimed {
-    /// As it was written.
     pub text: String,
-    /// Each of them with its own words.
     pub claims: Vec<(String, Claim)>,
 }
 

@@ -23,7 +23,6 @@ pub struct Pointer {
     pub table: String,
     /// Words that stand in the rows that are meant, each a whole cell.
     pub row: Vec<String>,
-    /// The column of the numbers.
     pub column: String,
     /// Which of the numbers in a cell, from 1, where a cell has several with `/` between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +73,6 @@ impl Pointer {
         Ok(part.map_or(text, |part| text.split('/').nth(part).unwrap_or_default().trim()))
     }
 
-    /// The author's unit.
     pub fn unit<'r>(&'r self, row: &Row<'r>) -> &'r str {
         self.unit.as_deref().unwrap_or_else(|| row.text("unit").unwrap_or_default())
     }
@@ -90,7 +88,6 @@ impl Pointer {
         amount().or_else(bytes)
     }
 
-    /// What it is called, of one row.
     pub fn called(&self, row: &Row<'_>) -> String {
         let Some(name) = &self.name else { return self.row.join(", ") };
         let mut told = name.clone();

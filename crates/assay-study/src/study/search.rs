@@ -15,7 +15,6 @@ const MOST_LEVELS: usize = 1000;
 /// What to write, in messages.
 const LIKE: &str = "use the form \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";
 
-/// Whether a text is meant as a range.
 pub fn is_range(text: &str) -> bool {
     text.contains("..") && (text.contains(" in ") || ends(text).is_some())
 }
@@ -78,7 +77,6 @@ fn up(first: f64, last: f64, next: impl Fn(f64) -> f64) -> Option<Vec<f64>> {
     (found.len() <= MOST_LEVELS).then_some(found)
 }
 
-/// What a range counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Number,

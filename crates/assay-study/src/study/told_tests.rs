@@ -69,7 +69,6 @@ fn shape(work: &Work) -> String {
     units.iter().fold(plain, |text, unit| text.replace(&format!("\" {unit}\""), "\""))
 }
 
-/// Mistakes with the path at which they are told.
 #[derive(Default)]
 struct Heard(Vec<String>);
 
@@ -87,7 +86,6 @@ impl Complaints for Heard {
     }
 }
 
-/// Lines below one another.
 struct Page(String);
 
 impl Page {

@@ -77,12 +77,10 @@ fn condition(text: &str) -> Option<Condition> {
 }
 
 impl Constraint {
-    /// As it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is about a factor.
     pub fn names(&self, factor: &str) -> bool {
         self.conditions.iter().any(|own| own.factor == factor || own.than == factor)
     }

@@ -64,7 +64,6 @@ pub enum Act {
     CreateDirectory {
         path: PathBuf,
     },
-    /// Removes an empty directory.
     RemoveDirectory {
         path: PathBuf,
     },
@@ -93,14 +92,12 @@ pub enum Act {
     /// Shows a byte range of a disk as a partition; the disk's own table is not touched.
     AddPartition {
         disk: PathBuf,
-        /// Number of the partition.
         number: u32,
         range: Range<u64>,
     },
     /// Takes such a partition away.
     RemovePartition {
         disk: PathBuf,
-        /// Number of the partition.
         number: u32,
     },
     /// Runs a program to its end.

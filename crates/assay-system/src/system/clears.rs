@@ -29,7 +29,6 @@ const NO_HOLES: [&str; 9] =
 const NO_ZEROING: [&str; 1] = ["tmpfs"];
 
 impl Clears {
-    /// What is known of a target.
     pub fn of(system: &dyn System, site: &Site) -> Self {
         match site.kind {
             TargetKind::Simulated => Self::default(),

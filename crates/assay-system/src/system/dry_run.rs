@@ -26,7 +26,6 @@ pub struct DryRun<'a> {
 }
 
 impl<'a> DryRun<'a> {
-    /// Reads from another system.
     pub fn new(inner: &'a dyn System) -> Self {
         Self { inner, would: Mutex::new(Vec::new()) }
     }

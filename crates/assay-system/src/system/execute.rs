@@ -94,7 +94,6 @@ pub struct MemoryLimit {
     pub may_swap: bool,
 }
 
-/// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -124,7 +123,6 @@ pub enum PeakBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakMemory {
     pub bytes: u64,
-    /// How that is known.
     pub by: PeakBy,
 }
 
@@ -165,7 +163,6 @@ impl Happened {
     }
 }
 
-/// How processors counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counting {
     /// Whether what they did inside the kernel is in it.
@@ -185,9 +182,7 @@ impl Counting {
 /// What processors counted of a program and all that it started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// Instructions that they completed.
     pub instructions: Presence<u64>,
-    /// Their cycles.
     pub cycles: Presence<u64>,
     /// What their last cache, mostly, did not have.
     pub cache_misses: Presence<u64>,
@@ -208,14 +203,12 @@ impl Counted {
 pub struct Heard {
     /// The end of it: as many bytes as were to be kept.
     pub end: Vec<u8>,
-    /// Bytes of all of it.
     pub bytes: u64,
     /// SHA-256 of all of it, where that was asked for.
     pub sha256: Option<Digest>,
 }
 
 impl Heard {
-    /// All that was kept of it.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.end)
     }
@@ -245,13 +238,11 @@ pub struct Executed {
     pub write_bytes: Presence<u64>,
     /// Its page faults and switches.
     pub happened: Happened,
-    /// What processors counted of it.
     pub counted: Counted,
     /// The end of what it complained of (its standard error).
     pub complaint: String,
     /// Processes that it had left running when it ended by itself, and that were ended then.
     pub left_running: u32,
-    /// What was heard of what it printed.
     pub heard: Heard,
     /// Processes of it that the kernel killed for want of memory; absent where no limit was set, or
     /// the kernel does not count them.

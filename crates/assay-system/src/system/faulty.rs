@@ -86,7 +86,6 @@ impl<'a> Faulty<'a> {
         self.made_ready.load(Ordering::Relaxed)
     }
 
-    /// Whether the target is lost.
     pub fn has_lost(&self) -> bool {
         self.lost_at != 0 && self.made_ready() >= self.lost_at
     }

@@ -9,19 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::site::Link;
 use super::{System, devices, pci, sysfs};
 
-/// A graphics device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graphics {
     /// Where it is: its slot on PCI (`0000:00:02.0`), or its name on the board.
     pub slot: String,
     /// Number of its vendor on PCI, four hexadecimal digits.
     pub vendor_id: Presence<String>,
-    /// Number of the device.
     pub device_id: Presence<String>,
     pub vendor: Presence<String>,
     pub name: Presence<String>,
     pub driver: Presence<String>,
-    /// Bytes of memory of its own.
     pub memory_bytes: Presence<u64>,
     /// The slowest PCIe link on the way to it, as it is now: many devices slow theirs down at rest.
     pub link: Presence<Link>,

@@ -7,21 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::site::Layer;
 use super::{System, mounts};
 
-/// What a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Bytes that are read.
     ReadBytes,
-    /// Bytes that are written.
     WrittenBytes,
-    /// Requests that read.
     Reads,
-    /// Requests that write.
     Writes,
 }
 
-/// A limit on one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLimit {
     /// Kernel name of the device.

@@ -43,7 +43,6 @@ pub struct Warrant(());
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     format: String,
-    /// Id of the run.
     id: String,
     /// The start of the machine during which it ran; what is volatile is gone after the next.
     boot: String,
@@ -51,12 +50,10 @@ struct Head {
     started: String,
 }
 
-/// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     /// Whether it outlives a restart of the machine.
     lifetime: Lifetime,
-    /// What is to be done.
     undo: Undo,
     /// Whether there is nothing to undo after all: what was noted before a change did not change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -78,7 +75,6 @@ pub struct Journal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
     pub path: PathBuf,
-    /// Id of the run.
     pub id: String,
     /// When that began, RFC 3339; empty where it ended before that was written.
     pub started: String,
@@ -91,13 +87,11 @@ pub struct Unfinished {
 /// A journal that a process has: of a run that goes on, or one that is being put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// Id of the run.
     pub id: String,
     /// Who has it, where the kernel tells.
     pub process: Option<u32>,
 }
 
-/// What lies in a directory of journals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journals {
     /// Those whose runs are gone, the oldest first.
@@ -424,7 +418,6 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
     found
 }
 
-/// One line of a journal.
 enum Line<T> {
     Whole(T),
     /// It could be written only in part, or lacks its end: what it told of was never done.
@@ -456,7 +449,6 @@ fn line_of<T: DeserializeOwned>(line: &str) -> Line<T> {
     }
 }
 
-/// A journal with nothing in it.
 fn nothing(path: &Path, id: &str) -> Unfinished {
     let (started, boot) = (String::new(), String::new());
     let (path, id) = (path.to_owned(), id.to_owned());

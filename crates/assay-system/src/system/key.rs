@@ -4,7 +4,6 @@ use std::{fmt, io};
 
 use super::System;
 
-/// Bytes of a key.
 const BYTES: usize = 64;
 
 /// Random bytes that only what they were made for gets to see: by a call of the kernel, or as a program's
@@ -30,7 +29,6 @@ impl Key {
         Self([0; BYTES])
     }
 
-    /// As it is.
     pub const fn bytes(&self) -> &[u8; BYTES] {
         &self.0
     }

@@ -41,7 +41,6 @@ pub struct Machine {
     pub boot_id: Presence<String>,
     /// Graphics devices on PCI as `vendor:device` in hexadecimal.
     pub graphics: Vec<String>,
-    /// Graphics devices, with what is known of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub graphics_devices: Vec<Graphics>,
     /// Limits of this process's control groups other than "max": file name to content. A limit
@@ -88,7 +87,6 @@ impl Machine {
     }
 }
 
-/// Reads what there is to know.
 pub fn machine(system: &dyn System) -> Machine {
     let graphics_devices = graphics::devices(system);
     let text = |path: &str| sysfs::text(system, Path::new(path));

@@ -13,7 +13,6 @@ pub const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 /// How names of files begin that outlive a cut of power; sixteen digits follow.
 pub const PREFIX: &str = ".assay-plug-";
 
-/// Whether a name is one of these.
 pub fn is_kept_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| {
         rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

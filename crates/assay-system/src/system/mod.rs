@@ -77,7 +77,6 @@ pub struct Status {
     /// Device that the file is, for device files.
     pub own_device: Option<DeviceNumber>,
     pub inode: u64,
-    /// Owner.
     pub user: u32,
     /// Who may do what: the lowest twelve bits of the mode.
     pub mode: u32,
@@ -117,7 +116,6 @@ pub struct Space {
     /// Bytes that this user may still write.
     pub available_bytes: u64,
     pub total_bytes: u64,
-    /// Mounted read-only.
     pub read_only: bool,
 }
 
@@ -161,7 +159,6 @@ pub struct WorkDirectory {
     pub path: PathBuf,
     /// The mark in it, whose lock says that its maker is alive.
     pub mark: File,
-    /// What there is to tell of it.
     pub note: Option<String>,
 }
 
@@ -187,7 +184,6 @@ pub struct Extent {
 /// Pages of a byte range that lie in the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CachedPages {
-    /// Pages in the cache.
     pub cached: u64,
     /// Pages of the range.
     pub of: u64,
@@ -356,7 +352,6 @@ pub struct ProgramOutput {
     /// Its exit code; none where a signal ended it.
     pub code: Option<i32>,
     pub text: String,
-    /// What it complained of.
     pub complaint: String,
 }
 
@@ -393,7 +388,6 @@ pub trait System: Sync {
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     /// Absolute path without links.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
-    /// What a path leads to.
     fn status(&self, path: &Path) -> io::Result<Status>;
     /// Room on the file system under a path.
     fn space(&self, path: &Path) -> io::Result<Space>;
@@ -465,7 +459,6 @@ pub trait System: Sync {
     fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>>;
     /// Removes a leftover, after taking its lock and looking at its mark again.
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()>;
-    /// Opens a target for reading.
     fn open_for_reading(&self, path: &Path, caching: Caching) -> io::Result<File>;
     /// Another handle of an open target with the same rights, past the page cache or through it.
     fn reopen(&self, file: &File, caching: Caching) -> io::Result<File>;

@@ -37,7 +37,6 @@ pub fn on_the_wire(data: BitRate) -> BitRate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// Not at all.
     Idle,
     /// From here to the peer.
     Up,
@@ -81,14 +80,12 @@ pub enum PeerAt {
     Lab,
 }
 
-/// One phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseJob {
     /// Which way the link is loaded.
     pub load: Load,
     /// Nanoseconds until what comes counts.
     pub ramp_ns: u64,
-    /// Nanoseconds that count.
     pub time_ns: u64,
 }
 
@@ -127,14 +124,11 @@ pub struct Probe {
     pub rtt_ns: Option<u64>,
 }
 
-/// What came of one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseRun {
-    /// What was asked for.
     pub job: PhaseJob,
     /// When it began, nanoseconds since the run began.
     pub began_ns: u64,
-    /// The probes that were sent in it.
     pub probes: Vec<Probe>,
     /// Bytes of the streams that reached the peer, by slice since the phase began.
     pub up_bytes: Vec<u64>,
@@ -142,7 +136,6 @@ pub struct PhaseRun {
     pub down_bytes: Vec<u64>,
 }
 
-/// What came of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRun {
     /// The phases, in their order.
@@ -161,7 +154,6 @@ pub struct Shaped {
     /// The name space that the interface is in; none where it is this machine's own.
     pub namespace: Option<String>,
     pub interface: String,
-    /// How it is shaped.
     pub shaper: Shaper,
     /// The rate that shares are of.
     pub base: Option<BitRate>,
@@ -196,20 +188,6 @@ mod tests {
     }
 
     #[test]
-    fn loads_have_names_and_ways() {
-        let told = Load::ALL.map(|load| (load.name(), load.goes_up(), load.goes_down()));
-        assert_eq!(
-            told,
-            [
-                ("idle", false, false),
-                ("up", true, false),
-                ("down", false, true),
-                ("both", true, true)
-            ]
-        );
-    }
-
-    #[test]
     fn a_phase_is_its_ramp_and_what_counts() {
         let job = PhaseJob { load: Load::Up, ramp_ns: 2, time_ns: 5 };
         assert_eq!(job.whole_ns(), 7);
@@ -227,31 +205,7 @@ mod tests {
 
     /// The laboratory is the one of the measurements: five megabits behind 600 ms of buffer.
     #[test]
-    fn the_laboratory_is_made_by_these_lines() {
-        let lines: Vec<String> = lab::furnish().iter().map(ToString::to_string).collect();
-        assert_eq!(lines.len(), 2 + 4 * 3 + 3 + 2);
-        assert_eq!(
-            [lines[0].as_str(), &lines[2], &lines[3], &lines[4]],
-            [
-                "ip -n assay-client link add to-router type veth peer name to-client netns assay-router",
-                "ip -n assay-client addr add 10.83.1.2/24 dev to-router",
-                "ip -n assay-client link set dev to-router gso_max_segs 1",
-                "ip -n assay-client link set dev to-router up",
-            ]
-        );
-        assert_eq!(
-            lines[14..],
-            [
-                "ip -n assay-client route add default via 10.83.1.1",
-                "ip -n assay-server route add default via 10.83.2.1",
-                "ip netns exec assay-router sysctl -q -w net.ipv4.ip_forward=1",
-                "tc -n assay-router qdisc add dev to-server root tbf rate 5000000bit burst 3028 limit 375000",
-                "tc -n assay-router qdisc add dev to-client root tbf rate 20000000bit burst 3028 limit 50000",
-            ]
-        );
-        assert_eq!(lab::make("x").to_string(), "ip netns add x");
-        assert_eq!(lab::remove("x").to_string(), "ip netns del x");
-        assert_eq!(lab::shows_up("x").join(" "), "-n x -brief link show up");
+    fn the_laboratory_is_that_of_the_measurements() {
         let own = "lo UNKNOWN 00:00\nto-client@if2 UP 02:fc\nto-server@if2 UP 02:fc\n";
         assert_eq!([lab::strange(own), lab::strange("")], [None; 2]);
         assert_eq!(lab::strange(&format!("{own}eth0@if9 UP 02:fc\n")), Some("eth0"));

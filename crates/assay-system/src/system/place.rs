@@ -28,7 +28,6 @@ pub struct Place {
 /// Something between a system and the metal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceLayer {
-    /// What sort of thing.
     pub kind: PlaceKind,
     /// Its name: `KVM`, `Xen PV`, `docker`, `namespaces: pid, user`.
     pub name: String,
@@ -58,7 +57,6 @@ struct Known {
     signatures: &'static [&'static str],
     /// Beginnings or parts of "maker product" in the firmware's tables.
     firmware: &'static [&'static str],
-    /// Clock that it offers.
     clock: Option<&'static str>,
     /// Its guests see the signature of another hypervisor: the firmware is believed first.
     lends: bool,
@@ -136,7 +134,6 @@ const FIRST_NAMESPACES: [(&str, u64); 6] = [
 /// Those that only containers have of their own: services get the others, too.
 const OF_CONTAINERS: [&str; 2] = ["pid", "user"];
 
-/// Looks where this is.
 pub fn place(system: &dyn System) -> Presence<Place> {
     let cpuinfo = sysfs::text(system, Path::new("/proc/cpuinfo"));
     cpuinfo.map(|cpuinfo| Place {

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// What answers for a drive: nothing more once its power is off.
 pub trait FarSide: Send + Sync {
-    /// Bytes of the drive.
     fn bytes(&self) -> u64;
 
     /// Reads bytes from a place; whether it answers.
@@ -67,7 +66,6 @@ pub trait Starts {
 pub struct Wanted {
     /// Programs of this machine, and the package of each.
     pub programs: Vec<(&'static str, &'static str)>,
-    /// Modules of the kernel.
     pub modules: Vec<&'static str>,
     /// Programs and files of this machine that a user named.
     pub needs: Vec<String>,

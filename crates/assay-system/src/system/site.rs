@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::DeviceNumber;
 use super::io_limits::IoLimit;
 
-/// What kind of thing the user named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
@@ -36,6 +35,9 @@ pub enum Backing {
     /// Nothing that the kernel tells (a FUSE program without a path, ZFS without its tools).
     Unknown,
 }
+
+/// Target of a study for which Assay creates a loop device.
+pub const NEW_LOOP_DEVICE: &str = "a new loop device";
 
 /// Of md's devices (Linux, admin-guide/devices.txt).
 pub const MD_MAJOR: u32 = 9;
@@ -63,7 +65,6 @@ pub struct Link {
     pub ceiling_bytes_per_s: f64,
 }
 
-/// What a memory card says of its making.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryCard {
     /// `SD` or `MMC`.
@@ -105,32 +106,24 @@ pub struct Drive {
     /// Turns of the platters a minute.
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
     pub rpm: Presence<u64>,
-    /// Can be taken out.
     pub removable: Presence<bool>,
     /// `nvme`, `sata`, `usb`, `mmc`, `virtio`, `loop`, ...
     pub bus: Presence<String>,
     /// Ports that lead to it, as the kernel's log names them: `ata1`, `2-1`, `2-1.4`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
-    /// The link to the machine.
     pub link: Presence<Link>,
     /// Version of USB that its device speaks: `3.20`.
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
     pub usb_version: Presence<String>,
-    /// What a memory card says of its making.
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
     pub card: Presence<MemoryCard>,
-    /// Scheduler in use.
     pub scheduler: Presence<String>,
     /// `write back` or `write through`.
     pub write_cache: Presence<String>,
-    /// Whether discard is offered.
     pub discard: Presence<bool>,
-    /// Bytes of a logical block.
     pub logical_block_bytes: Presence<u64>,
-    /// Bytes of a physical block.
     pub physical_block_bytes: Presence<u64>,
-    /// Requests the queue takes.
     pub queue_requests: Presence<u64>,
     pub read_ahead_bytes: Presence<u64>,
 }
@@ -160,10 +153,8 @@ impl Drive {
     }
 }
 
-/// The mount that a target lies in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// Where it is mounted.
     pub point: PathBuf,
     pub source: String,
     /// Type: `ext4`, `fuse.gocryptfs`.
@@ -245,7 +236,7 @@ impl Site {
             size_bytes,
         };
         Self {
-            target: "a new loop device".to_owned(),
+            target: NEW_LOOP_DEVICE.to_owned(),
             kind: TargetKind::Device,
             mount: Presence::absent("the target is a block device"),
             device: number,

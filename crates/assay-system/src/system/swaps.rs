@@ -16,7 +16,6 @@ const REMOVED: &str = " (deleted)";
 pub struct SwapArea {
     pub path: PathBuf,
     pub size_bytes: u64,
-    /// Bytes in use.
     pub used_bytes: u64,
     /// The highest is used first.
     pub priority: i32,

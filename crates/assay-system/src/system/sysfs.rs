@@ -25,7 +25,6 @@ fn non_empty(text: &str, path: &Path) -> Presence<String> {
     }
 }
 
-/// A whole number.
 pub fn number(system: &dyn System, path: &Path) -> Presence<u64> {
     parsed(text(system, path), |text| text.parse().ok())
 }

@@ -7,7 +7,6 @@ use super::System;
 /// The file, from the root of such a machine.
 pub const FILE: &str = "etc/assay-vm";
 
-/// Whether this system is one.
 pub fn is_one(system: &dyn System) -> bool {
     system.status(&Path::new("/").join(FILE)).is_ok()
 }

@@ -27,7 +27,6 @@ pub struct Entry {
     pub wall_us: Option<u64>,
     /// Which count of entries it is of, and its number there: they go on over boots.
     pub sequence: Option<(String, u64)>,
-    /// Id of the machine.
     pub machine: String,
     /// What kind of message it is, 32 hexadecimal digits; empty where it does not say.
     pub message_id: String,
@@ -36,7 +35,6 @@ pub struct Entry {
     pub unit: String,
     /// How it came: `kernel`, `journal`, `driver`, ...
     pub transport: String,
-    /// Process that wrote it.
     pub process: Option<u32>,
     /// What became of the job that it is about.
     pub job_result: String,
@@ -46,7 +44,6 @@ pub struct Entry {
     pub userspace_us: Option<u64>,
 }
 
-/// What a text held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// Its entries, in its order.

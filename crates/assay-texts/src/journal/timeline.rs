@@ -42,20 +42,17 @@ pub struct Boot {
     pub machine: String,
     /// Microseconds since 1970 of the wall clock at its first entry.
     pub began_wall_us: Option<u64>,
-    /// Release of its kernel.
     pub kernel: Presence<String>,
     /// The device that the kernel was told to take its root from.
     pub root: Presence<String>,
     /// What the user called it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// How it ended.
     pub end: End,
     pub phases: Phases,
     /// Microseconds until the named unit had started, where one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Presence<u64>>,
-    /// Its slowest units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<Unit>,
     /// What is worth telling, a sentence each.
@@ -63,7 +60,6 @@ pub struct Boot {
     pub notes: Vec<String>,
 }
 
-/// How the start-up of a boot ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
@@ -77,7 +73,6 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     pub firmware_us: Presence<u64>,
-    /// Boot loader.
     pub loader_us: Presence<u64>,
     /// Kernel, until it ran its first program.
     pub kernel_us: Presence<u64>,
@@ -297,7 +292,6 @@ fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String>
     })
 }
 
-/// Messages of the kernel.
 fn of_kernel<'a>(own: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
     let mut told = own.iter().filter(|entry| entry.transport == "kernel");
     told.find_map(|entry| entry.message.strip_prefix(prefix))

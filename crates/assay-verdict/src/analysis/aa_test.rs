@@ -9,11 +9,9 @@ pub const AA_TEST_FORMAT: &str = "assay-aa-test/1";
 /// Power of the smallest detectable difference.
 const POWER: f64 = 0.8;
 
-/// Result of an A/A test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AaTest {
     pub format: String,
-    /// ID of the result.
     pub id: String,
     pub workloads: Vec<AaWorkload>,
     /// Comparisons with the first copy that a study would have called better or worse.
@@ -24,7 +22,6 @@ pub struct AaTest {
     pub checks: Vec<Check>,
 }
 
-/// The copies of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AaWorkload {
     pub workload: String,
@@ -120,7 +117,6 @@ mod tests {
         CellTrial::bare(replicate, Some(replicate), Some(100.0), status)
     }
 
-    /// Rows of identical arms, the first one the baseline.
     fn rows(arms: [Vec<CellTrial>; 3]) -> Vec<Cell> {
         let arm = |copy: usize| Arm::from([("aa_copy".to_owned(), copy.to_string())]);
         let design = Design { baseline: arm(0), ..Design::default() };

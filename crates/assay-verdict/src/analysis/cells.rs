@@ -120,7 +120,6 @@ pub(super) fn counting(trials: &[CellTrial]) -> Vec<usize> {
     positions(trials, &summed_up(trials, None))
 }
 
-/// Values that a cell sums up.
 pub(super) fn summarised(trials: &[CellTrial]) -> Vec<f64> {
     summed_up(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }

@@ -26,12 +26,10 @@ pub(super) struct Counts {
     /// What disturbed the first of them.
     disturbance: Option<String>,
     failed: usize,
-    /// Where the time went.
     time: Time,
 }
 
 impl Counts {
-    /// Counts one more.
     pub fn add(&mut self, trial: &TrialRecord) {
         let counts = trial.status != Status::Warmup;
         self.run += usize::from(counts);

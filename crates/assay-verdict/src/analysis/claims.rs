@@ -15,7 +15,6 @@ use assay_study::study::printed::{Claim, Class, FAMILIES};
 /// and of several in flight `queued_read_iops`, `queued_write_iops`.
 pub type Numbers = BTreeMap<&'static str, CardNumber>;
 
-/// Each claim held against the numbers.
 pub fn held<'a>(
     claims: impl IntoIterator<Item = (&'a str, &'a Claim)>,
     numbers: &Numbers,
@@ -101,7 +100,6 @@ fn standing(class: &Class, numbers: &Numbers) -> Standing {
     worst(Standing::Below).or(worst(Standing::Open)).unwrap_or(Standing::Above)
 }
 
-/// The limits of a class.
 fn needs(class: &Class) -> String {
     let linear = format!("{} MB/s of sequential writes", class.write_mb_s);
     match class.iops {

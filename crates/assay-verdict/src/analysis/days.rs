@@ -23,7 +23,6 @@ pub(super) const POWER: f64 = 0.8;
 pub struct Days {
     /// Standard deviation.
     pub sd: f64,
-    /// Where it is from.
     pub from: Source,
 }
 

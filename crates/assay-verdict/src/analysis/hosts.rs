@@ -89,7 +89,6 @@ pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
 pub(super) const BROKEN: &str =
     "the replicate lost a host: Assay does not compare trials with different numbers of hosts";
 
-/// What is known of hosts so far.
 #[derive(Default)]
 pub(super) struct Gathered {
     /// By rank, its rate over the mean of the hosts of a trial.

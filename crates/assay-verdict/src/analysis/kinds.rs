@@ -99,7 +99,6 @@ pub(super) fn settle(found: &mut Findings) {
     }
 }
 
-/// The number of a row.
 fn number(cells: &[Cell], subject: &Subject, metric: &str) -> Option<f64> {
     cells.iter().find(|cell| cell.metric == metric && is_of(cell, subject)).and_then(Cell::value)
 }

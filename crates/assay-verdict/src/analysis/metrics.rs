@@ -230,7 +230,6 @@ pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
 /// How long that takes for the whole of them.
 pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
-/// What a program told of itself.
 fn told(metric: &str, measured: &work::Measured) -> Result<f64, String> {
     measured.value(metric).unwrap_or_else(|| Err("some trials have no such value".to_owned()))
 }

@@ -113,7 +113,6 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A recording of reads, writes and flushes.
     fn planned(clock: Clock) -> Planned {
         let mut source = Source { length_ns: 1_000 * MS, ..Source::default() };
         for act in [Act::Read, Act::Write, Act::Flush] {

@@ -45,7 +45,6 @@ fn direction(metric: &str, trial: &Trial) -> Better {
     told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
 }
 
-/// What is known of the trials of a race.
 #[derive(Default)]
 pub(super) struct Gathered {
     runs: Vec<Run>,

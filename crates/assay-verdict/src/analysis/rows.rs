@@ -22,9 +22,7 @@ use crate::truth::{self, Case, Remark, Unquiet};
 
 /// A workload under one arm.
 pub(super) struct Row<'a> {
-    /// How it was run.
     pub workload: &'a PlannedWorkload,
-    /// Under which arm.
     pub arm: Arm,
     /// What its target stands on; none in a bundle that lost it.
     pub site: Option<&'a Site>,
@@ -32,7 +30,6 @@ pub(super) struct Row<'a> {
     pub idle: &'a Presence<Energy>,
     /// Every trial that was started, in the order of the plan.
     pub trials: Vec<Measured<'a>>,
-    /// What the rules say.
     pub remarks: Vec<(&'static str, Remark)>,
     /// Trials that count during which others were at work.
     pub unquiet: Unquiet,

@@ -11,7 +11,6 @@ use assay_study::results::record::Status;
 use super::rows::{Measured, Row};
 use super::{hosts, metrics};
 
-/// What a series is of.
 struct What<'m> {
     metric: &'m str,
     better: Better,
@@ -21,13 +20,11 @@ struct What<'m> {
 }
 
 impl<'m> What<'m> {
-    /// A metric of ours.
     fn known(metric: &'static Metric) -> Self {
         let Metric { name, better, nature, scale, .. } = *metric;
         Self { metric: name, better, nature, scale, side: metric.side() }
     }
 
-    /// What a program told of itself.
     fn told(own: &'m OwnMetric) -> Self {
         let (nature, side) = (work::metrics::nature(&own.name), work::metrics::side(&own.name));
         let (metric, better, scale) = (own.name.as_str(), own.better, Scale::Ratio);

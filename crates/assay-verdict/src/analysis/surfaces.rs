@@ -188,7 +188,6 @@ mod tests {
 
     const PLACES: u64 = 100;
 
-    /// The number in the table of rows.
     fn in_table(bench: &Bench, metric: &str) -> Option<f64> {
         let cells = bench.findings().measurements;
         cells.iter().find(|cell| cell.metric == metric)?.value()

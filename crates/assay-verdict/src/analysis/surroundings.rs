@@ -26,7 +26,6 @@ const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 pub(super) struct Gathered {
     workloads: Vec<WorkloadSurroundings>,
     observed: Vec<ObservedField>,
-    /// Where energy was read, and of what.
     energy_of: Option<String>,
 }
 
@@ -44,7 +43,6 @@ impl Gathered {
     }
 }
 
-/// Everything that is told of it.
 pub(super) fn facts(environment: &Environment, gathered: Gathered) -> SurroundingsFacts {
     let found = &environment.surroundings;
     SurroundingsFacts {
@@ -88,16 +86,14 @@ pub(super) fn observer(environment: &Environment) -> Option<Check> {
 /// That other studies ran meanwhile.
 pub(super) fn studies(environment: &Environment) -> Option<Check> {
     let seen = &environment.surroundings.studies;
-    let processes: Vec<String> = seen.iter().map(u32::to_string).collect();
-    let (which, whose) = match seen.len() {
+    let which = match seen.len() {
         0 => return None,
-        1 => ("another study ran", "process"),
-        _ => ("other studies ran", "processes"),
+        1 => "another study".to_owned(),
+        count => format!("{count} other studies"),
     };
     let text = format!(
-        "{which} on this machine at the same time ({whose} {}): the studies share resources (at least the CPUs) and \
-         can disturb each other; Assay marks visibly disturbed trials. Run studies one at a time",
-        processes.join(", ")
+        "{which} ran on this machine at the same time: studies share at least the CPUs and can disturb each other; \
+         Assay marks visibly disturbed trials. Run studies one at a time"
     );
     Some(Check::new("studies", text))
 }
@@ -418,11 +414,8 @@ mod tests {
         assert_eq!(told(&bench), None);
         bench.environment.surroundings.studies = [4711].into();
         let one = told(&bench).unwrap();
-        assert!(
-            one.starts_with("another study ran on this machine at the same time (process 4711)"),
-            "{one}"
-        );
+        assert!(one.starts_with("another study ran on this machine"), "{one}");
         bench.environment.surroundings.studies = [4711, 12].into();
-        assert!(told(&bench).unwrap().contains("(processes 12, 4711)"));
+        assert!(told(&bench).unwrap().starts_with("2 other studies ran"));
     }
 }

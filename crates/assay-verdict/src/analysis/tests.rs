@@ -106,7 +106,6 @@ impl Bench {
         self
     }
 
-    /// Changes every trial of the last row.
     pub fn each(mut self, change: impl Fn(&mut TrialRecord)) -> Self {
         let last = self.plan.workloads.len() - 1;
         let own = self.trials.iter_mut().filter(|trial| trial.record.workload == last);
@@ -114,7 +113,6 @@ impl Bench {
         self
     }
 
-    /// On a machine that an emulator makes up.
     pub fn emulated(mut self) -> Self {
         let (kind, name) = (PlaceKind::Emulator, "QEMU TCG".to_owned());
         self.environment.machine.place = Presence::Present(Place {

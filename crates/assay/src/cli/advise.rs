@@ -331,7 +331,6 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     }))
 }
 
-/// The arm in one word.
 pub fn arm_of(best: &Comparison) -> String {
     arm_words(&best.configuration)
 }

@@ -11,7 +11,6 @@ use assay_study::findings::{AdviceKind, AdviceStatus, Comparison, Effect, Trust}
 #[derive(Serialize)]
 pub struct Document<'a> {
     pub format: &'static str,
-    /// Id of the result.
     pub id: &'a str,
     /// Id of the result whose winner it was to confirm.
     pub confirms: Option<&'a str>,
@@ -23,7 +22,6 @@ pub struct Document<'a> {
 pub struct Advised<'a> {
     /// Whether it is for something or against it.
     pub kind: AdviceKind,
-    /// How sure.
     pub status: AdviceStatus,
     /// One sentence, or a few.
     pub text: &'a str,
@@ -52,19 +50,13 @@ pub struct Compared<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Permanent<'a> {
-    /// By this.
     Possible(Proposed<'a>),
-    /// It cannot.
-    Impossible {
-        /// Why not.
-        reason: &'a str,
-    },
+    Impossible { reason: &'a str },
 }
 
 /// What would be done to make an arm permanent.
 #[derive(Serialize)]
 pub struct Proposed<'a> {
-    /// Files that would be written.
     files: Vec<File<'a>>,
     /// Settings that would be written now.
     settings: Vec<Setting<'a>>,
@@ -74,21 +66,16 @@ pub struct Proposed<'a> {
     unmeasured: &'a [String],
 }
 
-/// A file that would be written.
 #[derive(Serialize)]
 struct File<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
-/// A setting of the kernel.
 #[derive(Serialize)]
 struct Setting<'a> {
-    /// Its file.
     path: &'a Path,
-    /// What it would hold.
     value: &'a str,
-    /// What it holds.
     now: &'a str,
 }
 
@@ -99,7 +86,6 @@ struct ByHand<'a> {
     why: &'a str,
 }
 
-/// A proposal as it stands in a document.
 pub fn proposed(proposal: &Proposal) -> Proposed<'_> {
     let files = proposal.files.iter().map(|(path, text)| File { path, text });
     let settings = proposal.settings.iter();

@@ -112,14 +112,12 @@ struct Document<'a> {
     format: &'static str,
     /// Id of the result that confirmed it.
     id: &'a str,
-    /// How far its numbers can be trusted.
     trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     virtual_device: bool,
     /// What speaks against the numbers.
     reasons: &'a [String],
     proposal: Proposed<'a>,
-    /// Whether it was carried out.
     done: bool,
     /// Whether everything was so before.
     already_applied: bool,

@@ -8,7 +8,6 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_system::system::System;
 
-/// What is handed on.
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a result; the newest by default
     pub(super) result: Option<String>,

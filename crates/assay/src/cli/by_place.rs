@@ -35,7 +35,6 @@ pub struct ByPlace {
 }
 
 impl ByPlace {
-    /// Whether places are asked for.
     pub fn is_asked(&self) -> bool {
         self.by.is_some()
     }

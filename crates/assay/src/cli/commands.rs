@@ -82,7 +82,6 @@ impl CommandArguments {
         (*self == Self::of_lines(self.lines.clone())).then_some(line.as_str())
     }
 
-    /// Whether there are any.
     pub fn are_there(&self) -> bool {
         !self.lines.is_empty()
     }
@@ -236,7 +235,6 @@ impl CommandArguments {
         }
     }
 
-    /// The lines that have names.
     fn named(&self) -> BTreeMap<String, String> {
         self.names.iter().cloned().zip(self.lines.iter().cloned()).collect()
     }

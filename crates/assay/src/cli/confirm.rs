@@ -63,7 +63,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     confirm(system, &asked, (consented, &stop), arguments.how)
 }
 
-/// What is confirmed, and how.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     /// The result; the newest where none is named.
@@ -98,11 +97,9 @@ pub fn confirm(
     running::conclude(system, ran, how)
 }
 
-/// What is to be confirmed.
 struct Best {
     baseline: Arm,
     arm: Arm,
-    /// In which workloads.
     workloads: Vec<String>,
     /// What a race promised of it.
     promised: Option<f64>,

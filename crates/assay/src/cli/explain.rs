@@ -115,13 +115,18 @@ pub(super) fn planned(
     names: Names,
 ) -> Explained {
     let study = without_now(study);
-    let layout = Layout::of(&study, targets);
-    let pairs =
-        targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
-    let surveys = pairs.map(|(target, base)| survey(system, &study, target, base)).collect();
-    let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
+    let plan = plan_of(system, &study, targets);
     let sites = commands::sites(system, &plan);
     Explained { study, plan, sites, names }
+}
+
+/// The plan of a study where nothing is refused.
+pub(super) fn plan_of(system: &dyn System, study: &Study, targets: &[String]) -> Plan {
+    let layout = Layout::of(study, targets);
+    let pairs =
+        targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
+    let surveys = pairs.map(|(target, base)| survey(system, study, target, base)).collect();
+    plan::make(study, surveys, study.seed.unwrap_or_default())
 }
 
 /// What is set now is nothing to type: the other levels are told.
@@ -220,7 +225,6 @@ struct Told<'a> {
     configuration: &'a Arm,
     /// The target as the user wrote it.
     target: &'a str,
-    /// The workload in words.
     description: &'a str,
     /// What is typed before it, to bring the machine there.
     setup: &'a [String],

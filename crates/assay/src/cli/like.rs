@@ -23,7 +23,6 @@ const PIECES: u64 = 256;
 /// Files and directories that are looked at.
 const MOST_LOOKED: usize = 50_000;
 
-/// What was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sample {
     files: usize,

@@ -56,7 +56,6 @@ impl RebootArguments {
     }
 }
 
-/// Reads trials and keeps them.
 pub fn run(system: &dyn System, study: Study, quiet: bool) -> Outcome<Unended> {
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let wanted = Wanted { study, results: running::results_directory(system)? };

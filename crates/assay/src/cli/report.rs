@@ -135,7 +135,6 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// What a site has of a result.
 struct SiteResult {
     listed: Listed,
     page: String,

@@ -90,7 +90,6 @@ fn alike(revisions: &BTreeMap<String, String>) -> Option<[&str; 2]> {
         .find_map(|(name, commit)| known.insert(commit, name).map(|other| [other, name.as_str()]))
 }
 
-/// Where trees lie.
 fn place(system: &dyn System) -> Outcome<PathBuf> {
     Ok(revisions::directory(&identity::state_directory(system)?))
 }
@@ -168,7 +167,8 @@ pub fn made<'s>(
             let Some(id) = work.commits.get(name) else { continue };
             let commit = repository.resolve(id)?;
             if !trees.has(&commit) {
-                tell(Event::Waiting { text: told(name, id, work.build.as_deref()) });
+                let text = told(name, id, work.build.as_deref());
+                tell(Event::Waiting { text, waited_ns: 0 });
             }
             built.push(trees.tree(&commit)?);
         }
@@ -183,7 +183,6 @@ pub fn made<'s>(
     Ok(made)
 }
 
-/// What is waited for.
 fn told(name: &str, id: &str, build: Option<&str>) -> String {
     let short = id.get(..SHORT).unwrap_or(id);
     match build {

@@ -78,7 +78,6 @@ fn of_result(
     verify::of_result(system, &directory, &stored, stop)
 }
 
-/// The report in sentences.
 fn told(report: &Report, is_markdown: bool) -> String {
     let found = &report.verified;
     let unit = if report.trial.is_some() { "blocks" } else { "sectors" };

@@ -153,7 +153,6 @@ impl<'s> Hands<'s> {
     }
 }
 
-/// What git is to do.
 fn first<'w>(words: &[&'w str]) -> &'w str {
     words.first().copied().unwrap_or_default()
 }

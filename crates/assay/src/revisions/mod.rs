@@ -27,9 +27,7 @@ pub enum Error {
     Refused(String),
     /// A commit does not build.
     DoesNotBuild {
-        /// Which.
         commit: Commit,
-        /// The line that was to build it.
         build: String,
         /// How that ended: `ended with exit code 2`.
         ending: String,

@@ -19,7 +19,6 @@ const FORMAT: &str = "--format=%H%x09%s";
 /// Where git keeps repositories of submodules.
 pub(super) const MODULES: &str = "modules";
 
-/// A commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     /// Its whole name, 40 or 64 hexadecimal digits.
@@ -28,7 +27,6 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// A repository.
 #[derive(Clone, Debug)]
 pub struct Repository<'s> {
     pub(super) hands: Hands<'s>,

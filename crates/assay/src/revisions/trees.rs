@@ -48,9 +48,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A tree of a commit, built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Where it lies.
     pub path: PathBuf,
-    /// What it is of.
     pub commit: Commit,
 }
 
@@ -83,7 +81,6 @@ impl fmt::Debug for Trees<'_> {
     }
 }
 
-/// Where trees lie.
 pub fn directory(home: &Path) -> PathBuf {
     home.join(TREES)
 }
@@ -269,7 +266,6 @@ impl<'s> Trees<'s> {
         self.hands.execute(path, &words, &[], &[], BUILD_BYTES)
     }
 
-    /// Bytes that a tree takes.
     fn bytes(&self, path: &Path) -> Result<u64, Error> {
         let executed = self.shell(path, &["-c", "du -sk ."])?;
         let text = executed.heard.text();
@@ -351,12 +347,9 @@ fn bound(system: &dyn System, directory: &Path) {
     }
 }
 
-/// A tree that lies there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lying {
-    /// Where.
     pub path: PathBuf,
-    /// The lock that its users have.
     lock: String,
 }
 
@@ -366,7 +359,6 @@ fn lying(system: &dyn System, home: &Path, is_whole: bool) -> Vec<Lying> {
     own.map(|(name, path)| Lying { path, lock: lock(&name) }).collect()
 }
 
-/// Trees that are whole.
 pub fn kept(system: &dyn System, home: &Path) -> Vec<Lying> {
     lying(system, home, true)
 }
@@ -379,9 +371,7 @@ pub fn unfinished(system: &dyn System, home: &Path) -> Vec<Lying> {
 /// What became of a tree that was to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone.
     Removed,
-    /// Somebody makes it or uses it.
     InUse,
     /// It is there, and why.
     Failed(String),

@@ -36,7 +36,6 @@ macro_rules! import {
     };
 }
 
-/// Every reader of texts that others may have written.
 pub const READERS: &[Reader] = &[
     Reader { name: "bundle", reads: "store::evidence_at", seeds: bundles, read: read_bundle },
     Reader {
@@ -193,7 +192,6 @@ fn read_table(bytes: &[u8]) -> bool {
     IMPORTERS.first().is_some_and(|importer| read_with(importer, "trials.csv", bytes))
 }
 
-/// Files of a format.
 fn brought(format: &str) -> Vec<Vec<u8>> {
     let folder = format!("crates/assay/tests/importers/{format}");
     let all = files(&folder, "").into_iter();
@@ -346,7 +344,6 @@ fn read_journal(bytes: &[u8]) -> bool {
     restored.flatten().count() > 0
 }
 
-/// Monitors of both versions, with range limits and names.
 fn edids() -> Vec<Vec<u8>> {
     let ranges = [
         (3, [0x0F, 12, 60, 31, 105, 17, 4, 0, 0xFC]),

@@ -87,7 +87,6 @@ fn pack(bytes: &[u8]) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// Whether anything of it could be played.
 pub fn read(bytes: &[u8]) -> bool {
     let fake = Fake::new();
     fake.set_variable("ASSAY_HOME", HOME);
@@ -142,7 +141,6 @@ fn base() -> &'static Findings {
     })
 }
 
-/// Shows it as a result that has it does.
 fn show(recorded: &Recorded) {
     let told = json!({ "workload": "watched", "configuration": {}, "recorded": recorded, "text": "It was." });
     let of_kinds = serde_json::from_value(json!({ "trace": [told] })).unwrap();

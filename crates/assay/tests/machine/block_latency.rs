@@ -14,7 +14,6 @@ use serde_json::Value;
 use crate::findings::of;
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, skip, word};
 
-/// Reads, and writes that are synced one by one.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "By class"
@@ -51,7 +50,6 @@ fn records(volume: &Volume, assay: &Assay) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// How each trial ended.
 fn statuses(records: &[Value]) -> Vec<&Value> {
     records.iter().map(|record| &record["status"]).collect()
 }

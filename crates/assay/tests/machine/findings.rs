@@ -4,7 +4,6 @@ use assay_kinds::work::metrics;
 use assay_lab::process::Ended;
 use serde_json::Value;
 
-/// The workloads of `assay check`.
 pub const WORKLOADS: [&str; 7] = [
     "sequential-read",
     "sequential-write",
@@ -14,12 +13,10 @@ pub const WORKLOADS: [&str; 7] = [
     "random-write-q32",
     "sync-write",
 ];
-/// Those that only read.
 pub const READS: [&str; 3] = ["sequential-read", "random-read-q1", "random-read-q32"];
 pub const WRITES: [&str; 4] =
     ["sequential-write", "random-write-q1", "random-write-q32", "sync-write"];
 
-/// Rules that say that others had the processors.
 const TAKEN: [&str; 2] = ["cpu-starved", "steal"];
 
 /// What a document says of processors that others had, where its numbers are suspect for that: on such a machine nothing
@@ -74,7 +71,6 @@ const CELL_FIELDS: [&str; 14] = [
     "reasons",
 ];
 const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
-/// The document of a check that ended well.
 pub fn of(ended: &Ended) -> Value {
     assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
     ended.json().unwrap()
@@ -115,12 +111,10 @@ pub fn cells(document: &Value) -> &[Value] {
     document["measurements"].as_array().unwrap()
 }
 
-/// The cell that holds a workload's rate.
 pub fn rate<'a>(document: &'a Value, workload: &str) -> Option<&'a Value> {
     cells(document).iter().find(|cell| cell["workload"] == workload && cell["metric"] == "iops")
 }
 
-/// Workloads without a row.
 pub fn without_row(document: &Value) -> Vec<&'static str> {
     let has_number = |cell: &Value| cell["geometric_mean"].as_f64().is_some_and(|rate| rate > 0.0);
     WORKLOADS.into_iter().filter(|name| !rate(document, name).is_some_and(has_number)).collect()
@@ -133,14 +127,12 @@ pub fn says(document: &Value, workload: &str, rule: &str, trust: &str) -> bool {
     cell["trust"] == trust && rules.iter().any(|because| because["rule"] == rule)
 }
 
-/// What is said of each workload's rate, for messages.
 pub fn told(document: &Value) -> String {
     let line =
         |cell: &Value| format!("{} {} {}\n", cell["workload"], cell["trust"], cell["reasons"]);
     cells(document).iter().filter(|cell| cell["metric"] == "iops").map(line).collect()
 }
 
-/// The reason for which a workload's row is absent.
 pub fn absence(document: &Value, workload: &str) -> Option<String> {
     let absent = document["absent"].as_array().unwrap();
     let entry = absent.iter().find(|entry| entry["workload"] == workload)?;

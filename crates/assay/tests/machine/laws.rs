@@ -104,7 +104,6 @@ fn job(mix: Mix) -> Job {
     }
 }
 
-/// Each twentieth of the area.
 fn twentieths(counts: &[u64]) -> Vec<u64> {
     counts.chunks(counts.len() / 20).map(|part| part.iter().sum()).collect()
 }
@@ -211,7 +210,6 @@ fn written(bench: &Bench, bytes: u64, change: impl FnOnce(Job) -> Job) -> Vec<u8
     image
 }
 
-/// What is left of it by a compressor.
 fn compressed(bytes: &[u8]) -> f64 {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).unwrap();

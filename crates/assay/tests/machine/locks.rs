@@ -13,7 +13,6 @@ use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, word};
 /// Rules that see what others do to a drive or to the processors.
 const MARKS: [&str; 2] = ["foreign-io", "cpu-starved"];
 
-/// Writes all the time, in two arms.
 const WRITES: &str = r#"
 format     = "assay-study/1"
 title      = "Side by side"

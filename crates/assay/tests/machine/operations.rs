@@ -23,7 +23,6 @@ const BLOCK: u32 = 64 << 10;
 const LISTS: u64 = 64;
 const OPERATIONS: u64 = HALF / BLOCK as u64;
 
-/// Those that work on files here.
 fn engines() -> Vec<EngineKind> {
     let here = ENGINES.iter().filter(|entry| entry.needs_file && (entry.available)().is_ok());
     here.map(|entry| entry.standard).collect()

@@ -18,7 +18,6 @@ const READS: u64 = 2 * OPERATIONS;
 /// Reads of the pilot and of the survey, which go anywhere, at most.
 const OTHERS: u64 = 300;
 
-/// What a study is run on, and seen by.
 struct Bench {
     disk: LoopDevice,
     tracing: Mounted,
@@ -65,14 +64,12 @@ impl Seen {
         Ok(Self { reads, start })
     }
 
-    /// Share of the reads that are such.
     fn share(&self, is_such: impl Fn(u64, u64) -> bool) -> f64 {
         let such = self.reads.iter().filter(|(at, bytes)| is_such(at - self.start, *bytes));
         such.count() as f64 / self.reads.len() as f64
     }
 }
 
-/// The one plan below a home.
 fn plan(home: &Path) -> Option<Value> {
     let folders = [home.to_owned(), home.join("results")];
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();

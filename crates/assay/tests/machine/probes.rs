@@ -170,7 +170,6 @@ fn measure_12_watts(file: &std::path::Path) {
     std::thread::sleep(std::time::Duration::from_millis(100));
 }
 
-/// The first line of `trials.jsonl` of the only result.
 fn first_record(home: &std::path::Path) -> Value {
     let bundles = [home.to_owned(), home.join("results")];
     let entries = bundles.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();

@@ -57,19 +57,16 @@ fn study(volume: &Volume) -> String {
     word(&path)
 }
 
-/// The one result below a home.
 fn bundle(home: &Path) -> PathBuf {
     let all: Vec<_> = fs::read_dir(home.join("results")).unwrap().flatten().collect();
     let [one] = &all[..] else { panic!("{} results", all.len()) };
     one.path()
 }
 
-/// A file of the one result below a home.
 fn stored(home: &Path, name: &str) -> String {
     fs::read_to_string(bundle(home).join(name)).unwrap()
 }
 
-/// Runs the study, which ends well.
 fn runs(assay: &Assay, volume: &Volume) {
     let words = ["run", &study(volume), &word(volume.directory()), "--json"];
     let document = of(&assay.run(&words, LIMIT).unwrap());

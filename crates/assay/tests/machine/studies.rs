@@ -42,7 +42,6 @@ fn primary(document: &Value) -> Vec<&Value> {
     all.iter().filter(|one| one["primary"] == true).collect()
 }
 
-/// Finished trials of the only result.
 fn finished(assay: &Assay) -> usize {
     let bundles = ["", "results"].map(|part| assay.home().join(part));
     let trials = |folder: &PathBuf| {

@@ -42,7 +42,6 @@ pub fn assay_of_nobody(volume: &Volume) -> Assay {
     assay(volume).as_nobody(&folder).unwrap()
 }
 
-/// A path as an argument.
 pub fn word(path: &Path) -> String {
     path.display().to_string()
 }

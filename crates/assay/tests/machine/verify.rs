@@ -82,7 +82,6 @@ impl Bench {
         image.sync_all().unwrap();
     }
 
-    /// The exit code and the report of `assay verify`.
     fn verify(&self, what: &[&str]) -> (i32, Value) {
         let ended = self.assay.run(&[&["verify", "--json"], what].concat(), LIMIT).unwrap();
         let report = ended.json().unwrap_or_else(|why| panic!("{why}: {}", ended.stderr));

@@ -39,7 +39,6 @@ impl Bench {
         self.device.name()
     }
 
-    /// Reads and writes the device until it is dropped.
     fn busy(&self) -> Running {
         let device = self.device.device();
         let script = format!(
@@ -50,7 +49,6 @@ impl Bench {
     }
 }
 
-/// A terminal of its own, taken down when dropped.
 struct Terminal {
     socket: String,
 }
@@ -89,7 +87,6 @@ impl Terminal {
         call("tmux", &[&["-L", &self.socket], words].concat()).unwrap()
     }
 
-    /// What stands on it.
     fn shown(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
@@ -103,7 +100,6 @@ impl Terminal {
         self.tmux(&["send-keys", key]);
     }
 
-    /// Waits until a text stands on it.
     fn until(&self, text: &str) -> String {
         let began = Instant::now();
         loop {
@@ -214,7 +210,7 @@ fn the_page_beside_a_study_ends_with_it() {
     let page = terminal.until("Ctrl-C end the study");
     assert!(page.contains("study  Which depth?"), "{page}");
     let page = terminal.until("of 18,");
-    assert!(page.contains("read on") && page.contains("queue"), "{page}");
+    assert!(page.contains("read, trial") && page.contains("queue"), "{page}");
     let end = terminal.until("stored as");
     assert_eq!(terminal.state(), (false, true), "{end}");
     terminal.types("echo code $?");

@@ -82,7 +82,6 @@ fn edit(fake: &Fake, path: &Path, from: &str, to: &str) {
     fake.put(path, changed);
 }
 
-/// A copy of all files below a directory.
 fn copy(fake: &Fake, from: &Path, to: &Path) {
     for (path, text) in fake.files() {
         if let Ok(below) = path.strip_prefix(from) {

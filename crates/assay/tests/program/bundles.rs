@@ -60,7 +60,7 @@ fn say_again(expected: &mut Value) {
         }
         for trial in cell["trials"].as_array_mut().unwrap() {
             if trial["status"] == "warmup" {
-                trial["reason"] = "lead-in: excluded by design".into();
+                trial["reason"] = "warm-up: excluded by design".into();
             }
         }
     }

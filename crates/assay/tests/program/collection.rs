@@ -10,7 +10,6 @@ use assay_study::findings::Trust;
 
 use crate::{DRIVE, git, home};
 
-/// A row of a device as somebody measured it.
 fn row(device: &str, write_iops: f64) -> Row {
     let number = |value: f64| Number {
         value,

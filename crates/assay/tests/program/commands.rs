@@ -47,7 +47,6 @@ impl Bench {
         self.home.scratch.path().join(name).display().to_string()
     }
 
-    /// Names of the results.
     pub fn results(&self) -> Vec<String> {
         let folder = self.home.assay.home().join("results");
         let entries = fs::read_dir(folder).into_iter().flatten();

@@ -38,13 +38,11 @@ impl Bench {
         few.into_iter().chain(words.iter().map(String::as_str)).collect()
     }
 
-    /// Nothing is left where it was built.
     fn is_clean(&self) -> bool {
         fs::read_dir(&self.target).unwrap().next().is_none()
     }
 }
 
-/// The options that build a tree with one line.
 fn built(source: &str, line: &str) -> [String; 4] {
     [
         format!("source={source}"),

@@ -10,9 +10,7 @@ use crate::home;
 /// Far above what a refusal takes in a program that is not optimized.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What stands for the file.
 const FILE: &str = "FILE";
-/// Commands that read a file which the user names.
 const COMMANDS: &[&[&str]] = &[
     &["plan", FILE],
     &["plan", FILE, "--commands"],

@@ -14,29 +14,23 @@ const LIMIT: Duration = Duration::from_secs(100);
 /// The file that tells that a line may be interrupted.
 const HANGS: &str = "hangs";
 
-/// One way to end.
 struct Line {
-    /// What happens.
     what: &'static str,
     /// The baseline and what is compared with it. What both say is read as a rate.
     commands: [&'static str; 2],
     more: &'static [&'static str],
     code: i32,
-    /// A part of what is said.
     says: &'static str,
     keeps: Keeps,
 }
 
-/// What is kept of a line.
 #[derive(Clone, Copy, PartialEq)]
 enum Keeps {
     Nothing,
-    /// The trials before it was interrupted.
     Begun,
     All,
 }
 
-/// A test of each line of the table.
 macro_rules! table {
     ($($test:ident: $line:expr,)+) => {
         $(#[test]
@@ -252,7 +246,6 @@ fn one_line(said: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a line ended as the table has it.
 fn judge(line: &Line, bench: &Bench, ended: &Ended) {
     let said = format!("{}\n{}", ended.stdout, ended.stderr);
     assert_eq!(ended.code, line.code, "{}: {said}", line.what);

@@ -19,7 +19,6 @@ const PACKAGE: &str = "fio-examples";
 const PACKAGED: &str = "usr/share/doc/fio/examples";
 /// At least so many of so many run.
 const LEAST: (usize, usize) = (40, 107);
-/// What the drive says to what is verified.
 const FORGETFUL: &str = ": a simulated drive stores no data";
 
 /// The folder of the examples; none where they cannot be had.
@@ -53,7 +52,6 @@ fn ending_with(folder: &Path, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What becomes of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Whole,
@@ -112,7 +110,6 @@ fn is_reason_of(reason: &str, line: &str) -> bool {
         || reason.starts_with("Assay does not support any of the jobs: line ")
 }
 
-/// Whether enough of the files run.
 fn is_enough(run: usize, files: usize) -> bool {
     run * LEAST.1 >= files * LEAST.0
 }

@@ -20,14 +20,12 @@ use crate::{home, printed_by, turn};
 /// Whole files alone, with no variable set.
 const WAY: fio_job::Way<'static> = fio_job::Way { partly: false, variable: &|_| None };
 
-/// A run of the same file by us.
 const OWN: [&str; 7] =
     [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet", WAIT];
 
 /// One operation: whether it writes, where, how many bytes.
 type Operation = (bool, u64, u64);
 
-/// What one thread or process did, by its calls.
 #[derive(Debug, Default)]
 struct Thread {
     operations: Vec<Operation>,
@@ -180,7 +178,6 @@ fn studied(text: &str) -> Study {
     file::parse("job.toml", &translated.study).unwrap()
 }
 
-/// What fio understood of a file, job by job.
 fn understood(folder: &Path, text: &str) -> Value {
     fs::write(folder.join("job.fio"), text).unwrap();
     let text = printed_by(folder, "fio", &["job.fio", "--output-format=json"]);

@@ -51,7 +51,6 @@ fn ranked(home: &Home, address: &str, place: &str, more: &[&str]) -> Command {
     command
 }
 
-/// All ranks by `ASSAY_RANK`, started and waited for.
 fn all(name: &str, ranks: usize, more: &[&str]) -> (Vec<Home>, Vec<Ended>) {
     let address = address();
     let homes: Vec<Home> = (0..ranks).map(|own| home(&format!("{name}-{own}"))).collect();
@@ -114,7 +113,6 @@ fn four_ranks_give_one_result() {
     assert!(resumed.contains("cannot apply or resume it"), "{resumed}");
 }
 
-/// Names and values.
 type Variables = &'static [(&'static str, &'static str)];
 
 #[test]

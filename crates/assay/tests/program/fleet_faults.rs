@@ -37,18 +37,15 @@ const ENDS_BY: Duration = Duration::from_secs(16);
 /// The same of those that go on through all trials.
 const GOES_ON_BY: Duration = LIMIT;
 
-/// How a rank is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     Dies,
     StandsStill,
 }
 
-/// What came of it.
 struct Came {
     homes: Vec<Home>,
     ranks: Ranks,
-    /// Trials that each had kept when it happened.
     before: Vec<usize>,
     ended: Vec<Ended>,
 }

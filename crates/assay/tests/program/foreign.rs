@@ -20,9 +20,7 @@ use crate::commands::Bench;
 
 const GUIDE: &str = include_str!("../../../../docs/howto/commands-and-ci.md");
 
-/// A program with what reads its number.
 struct Foreign {
-    /// What the guide shows of it.
     line: &'static str,
     reads: &'static str,
     metric: &'static str,

@@ -79,7 +79,7 @@ fn numbers_that_were_brought_along_are_texts_of_others_too() {
                  {replicate},\"{script}\",\"b\",duration_s,2\n"
             )
         });
-        format!("replicate,workload,factor:cable,metric,value\n{}", rows.collect::<String>())
+        format!("replicate,workload,factor_cable,metric,value\n{}", rows.collect::<String>())
     };
     let file = home.file("<img src=x>.csv", table(&"x".repeat(hostile::LONG)));
     assert!(home.told(2, &["import", &file]).contains("too long for a table of trials"));

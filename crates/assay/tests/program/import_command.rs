@@ -194,7 +194,7 @@ fn the_example_of_the_help_is_a_table() {
 fn results_of_two_platforms_are_compared() {
     let home = home("import-platforms");
     let table = |platform: &str, slower: f64| {
-        let mut csv = "replicate,workload,metric,value,factor:platform\n".to_owned();
+        let mut csv = "replicate,workload,metric,value,factor_platform\n".to_owned();
         for replicate in 1..=6 {
             let value = 1000.0 * slower + f64::from(replicate);
             writeln!(csv, "{replicate},read,iops,{value},{platform}").unwrap();
@@ -219,7 +219,7 @@ fn results_of_two_platforms_are_compared() {
 #[test]
 fn a_page_of_many_trials_leads_to_their_values() {
     let home = home("import-many");
-    let mut csv = "replicate,order,workload,metric,value,factor:f\n".to_owned();
+    let mut csv = "replicate,order,workload,metric,value,factor_f\n".to_owned();
     for trial in 0..3_000 {
         let (replicate, order, level) = (trial / 2 + 1, trial + 1, ["a", "b"][trial % 2]);
         writeln!(csv, "{replicate},{order},w,iops,{},{level}", 1000 + trial % 7).unwrap();

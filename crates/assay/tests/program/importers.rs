@@ -26,7 +26,6 @@ fn brought(path: &Path) -> Brought {
     Brought { name, arm: std::collections::BTreeMap::new(), bytes: fs::read(path).unwrap() }
 }
 
-/// What a file comes to, a line a number.
 fn told(importer: &Importer, file: &Brought) -> String {
     if let Reads::Requests(begin) = importer.reads {
         return requests_told(begin, file);

@@ -79,7 +79,6 @@ fn turn() -> File {
     turn
 }
 
-/// The program, with results of this test's own.
 fn home(test: &str) -> Home {
     Home::new(env!("CARGO_BIN_EXE_assay"), test)
 }

@@ -24,7 +24,6 @@ fn study(limit: &str) -> String {
     of_work(limit, "")
 }
 
-/// The same with keys more of its work.
 fn of_work(limit: &str, more: &str) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"How much?\"\nseed = 11\n[[workload]]\nname = \"read\"\nio = {{ pattern \
@@ -45,7 +44,6 @@ fn request(limit: &str) -> Request<'static> {
     }
 }
 
-/// Runs until so many trials have ended, then stops.
 fn interrupted_after(fake: &Fake, limit: &str, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
     runner::run(fake, request(limit), &stop, &mut |event| {

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::commands::Bench;
 
 const SHORT: [&str; 4] = ["--replicates", "3", "--set", "runs_per_trial=2"];
-/// What prints a rate.
 const RATE: &str = "([0-9.]+) ops/s:ops/s:higher";
 
 fn cell<'a>(found: &'a Value, metric: &str, command: Option<&str>) -> &'a Value {
@@ -55,7 +54,7 @@ fn the_number_is_the_one_that_is_printed_and_verdicts_are_about_it() {
     let page = bench.home.text(&["show", id]);
     assert!(page.contains("ops_per_s") && page.contains("12.5"), "{page}");
     let table = bench.home.text(&["export", id, "--format", "trials-csv"]);
-    assert!(table.contains("reported_ops_per_s:higher,12.5,ok,old"), "{table}");
+    assert!(table.contains("reported_ops_per_s:higher,12.5,ok,true,,geometric,old"), "{table}");
     // Of what was read the text is kept.
     let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
@@ -134,7 +133,6 @@ fn a_format_is_read_as_import_reads_it() {
     );
 }
 
-/// What fio here tells is what it prints.
 #[test]
 fn numbers_of_fio_are_those_that_it_prints() {
     if !have(&[Need::Program("fio")]) {
@@ -328,7 +326,7 @@ fn number_of_one_command_is_in_its_first_table() {
     let row = page.lines().find(|line| line.contains("ops_per_s") && line.contains("12.5"));
     assert!(row.is_some() && page.contains("printed number"), "{page}");
     // Without numbers of its own the table is as ever.
-    let page = bench.text(&[&["--command", "true"][..], &SHORT].concat());
+    let page = bench.text(&[&["--command", "sleep 0.02"][..], &SHORT].concat());
     assert!(page.contains("mean") && !page.contains("printed number"), "{page}");
 }
 

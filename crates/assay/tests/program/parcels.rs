@@ -15,7 +15,6 @@ use crate::home;
 
 const CSV: &str = include_str!("../csv/valid/two-file-systems.csv");
 
-/// An entry of an archive.
 struct Entry {
     name: String,
     kind: EntryType,
@@ -53,7 +52,6 @@ fn packed(entries: &[Entry]) -> Vec<u8> {
     archive.into_inner().unwrap().finish().unwrap()
 }
 
-/// The entries of a file that the program wrote.
 fn unpacked(path: &Path) -> Vec<Entry> {
     let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(path).unwrap()));
     let entries = archive.entries().unwrap();
@@ -79,7 +77,6 @@ fn handed_on(test: &str) -> (Home, String, PathBuf) {
     (home, id, path)
 }
 
-/// Every file below a directory with its content.
 fn tree(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -328,7 +325,6 @@ fn what_is_handed_on_is_the_results_own_files_and_nothing_that_lies_beside_them(
     home.text(&["export", id, "--format", "bundle", "-o", path.to_str().unwrap()]);
 }
 
-/// One byte of its contents is another.
 fn damaged(whole: &[u8]) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     let last = bytes.len() - 6;

@@ -12,7 +12,6 @@ use crate::home;
 /// The table of article 000 as it is shipped.
 const ARTICLE: &str = include_str!("../../../../reference/virtualisation.csv");
 
-/// Keeps a table, and gives its id.
 fn imported(home: &Home, name: &str, text: &str) -> String {
     let file = home.file(name, text);
     let found = home.json(&["import", &file, "--json"]);
@@ -23,7 +22,6 @@ fn rows(found: &Value) -> &Vec<Value> {
     found["platforms"]["rows"].as_array().unwrap()
 }
 
-/// A line of a text by its beginning.
 fn line<'a>(text: &'a str, begin: &str) -> &'a str {
     text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {text}"))
 }
@@ -31,7 +29,7 @@ fn line<'a>(text: &'a str, begin: &str) -> &'a str {
 #[test]
 fn the_table_of_the_article_has_its_percentages_and_its_contradiction_is_told() {
     let home = home("places-article");
-    let mut tidy = "replicate,workload,metric,value,factor:place\n".to_owned();
+    let mut tidy = "replicate,workload,metric,value,factor_place\n".to_owned();
     for published in ARTICLE.lines().skip(2) {
         let fields: Vec<&str> = published.split(',').collect();
         let (place, seconds, percent) = (fields[0], fields[1], fields[2]);

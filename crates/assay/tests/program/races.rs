@@ -51,7 +51,6 @@ pub(crate) fn raced(text: &str) -> Finished {
     runner::run(&machine(), request(text), &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
-/// Findings without what tells one run from another.
 pub(crate) fn findings(finished: &Finished) -> Findings {
     let study = StudyFacts {
         id: String::new(),
@@ -146,7 +145,6 @@ fn a_race_of_few_replicates_ends_with_all_that_it_has() {
     assert!(answer(&found).text.contains("without a significant"), "{}", answer(&found).text);
 }
 
-/// Runs until a trial has ended, then stops.
 fn interrupted_after(fake: &Fake, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
     runner::run(fake, request(STUDY), &stop, &mut |event| {

@@ -82,7 +82,6 @@ fn result(home: &Home) -> (String, PathBuf) {
     (id, directory)
 }
 
-/// A result with a recording.
 fn recorded(home: &Home) -> (String, PathBuf) {
     let (id, directory) = result(home);
     fs::write(directory.join(FILE), recording(COUNT)).unwrap();

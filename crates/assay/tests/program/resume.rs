@@ -41,7 +41,6 @@ fn request() -> Request<'static> {
     }
 }
 
-/// Runs until a trial has ended, then stops.
 fn interrupted_after(fake: &Fake, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
     runner::run(fake, request(), &stop, &mut |event| {

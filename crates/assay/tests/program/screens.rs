@@ -107,7 +107,6 @@ fn few_settings_have_no_use_for_a_screen() {
     }
 }
 
-/// Runs until a trial has ended, then stops.
 fn interrupted_after(fake: &Fake, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
     runner::run(fake, request(&screened()), &stop, &mut |event| {
@@ -155,11 +154,8 @@ fn counted_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<
     analysis::race_log(plan, environment, trial)
 }
 
-/// What a race came to.
 struct Grown {
-    /// Trials that ran.
     trials: usize,
-    /// How often one was read.
     read: usize,
     plan_bytes: usize,
     findings_bytes: usize,

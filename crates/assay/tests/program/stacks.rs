@@ -6,7 +6,6 @@ use crate::{DRIVE, home};
 
 const THREADS: f64 = 200.0;
 
-/// The mean of a metric under a limit.
 fn mean(found: &Value, metric: &str, limit: &str) -> f64 {
     let cells = found["measurements"].as_array().unwrap().iter();
     let own =

@@ -14,7 +14,6 @@ use assay_lab::process::run;
 use crate::{DEPTH, DRIVE, home};
 
 const PATTERN: &str = "/proc/sys/kernel/core_pattern";
-/// What acts upon a result, and how.
 const COMMANDS: [&[&str]; 4] =
     [&["advise", "apply"], &["advise", "apply", "--yes"], &["advise", "confirm"], &["resume"]];
 
@@ -29,7 +28,6 @@ fn confirmed(test: &str) -> (Home, PathBuf) {
     (home, bundle)
 }
 
-/// Everything below a directory, and what the kernel holds.
 fn condition(below: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = vec![(PathBuf::from(PATTERN), fs::read(PATTERN).unwrap_or_default())];
     for entry in fs::read_dir(below).unwrap() {
@@ -59,7 +57,6 @@ fn is_refused(home: &Home, word: &str, what: &str) {
     }
 }
 
-/// In all files of a bundle that name levels.
 fn replace(bundle: &Path, from: &str, to: &str) {
     for name in ["study.toml", "plan.json", "trials.jsonl"] {
         let path = bundle.join(name);

@@ -46,7 +46,6 @@ const WORDS: [(&str, &str); 27] = [
     (r"(is|are|was) told", "name who reports it"),
 ];
 
-/// Words of the list in a text.
 fn count(text: &str) -> usize {
     WORDS
         .iter()
@@ -57,7 +56,6 @@ fn count(text: &str) -> usize {
         .sum()
 }
 
-/// Whether a file is a page that users read.
 fn is_page(path: &Path) -> bool {
     let is_markdown = path.extension().is_some_and(|end| end == "md");
     is_markdown && !path.ends_with("CHANGELOG.md") && !path.starts_with(root().join("docs/data"))

@@ -26,6 +26,7 @@ const REGISTRY: &str = "a test over what there is, which holds without it";
 type Elsewhere = (&'static str, &'static str, &'static [&'static str], &'static str);
 
 const ELSEWHERE: &[Elsewhere] = &[
+    ("capacity", "crates/assay/src/cli/options.rs", &["capacity"], REGISTRY),
     ("capacity", "crates/assay-study/src/study/presets.rs", &["capacity"], SHIPPED),
     ("capacity", "crates/assay/tests/machine/capacity.rs", &[], TESTS),
     ("capacity", "crates/assay/tests/program/capacity.rs", &[], TESTS),
@@ -45,7 +46,6 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("network", "xtask/src/kills.rs", &["network"], TESTS),
 ];
 
-/// Metrics, parameters, rules and the figure of a kind.
 fn words(kind: &Entry) -> Vec<&'static str> {
     let metrics = kind.metrics.iter().copied().flatten().map(|metric| metric.name);
     let parameters = (kind.parameters)().into_iter().map(|own| own.about.name);
@@ -54,7 +54,6 @@ fn words(kind: &Entry) -> Vec<&'static str> {
     metrics.chain(parameters).chain(rules).chain(figure).collect()
 }
 
-/// Shipped studies of work of one kind alone.
 fn studies(kind: &'static str) -> impl Iterator<Item = &'static str> {
     let own = move |name: &&'static str| {
         let mut work = presets::find(name).unwrap().unwrap().workload.into_iter();
@@ -76,7 +75,6 @@ fn names(kind: &Entry) -> BTreeSet<String> {
     own.chain([name]).chain(studies(name)).map(str::to_owned).chain(option).collect()
 }
 
-/// A source, taken apart once for all kinds.
 struct Source {
     code: String,
     texts: BTreeSet<String>,

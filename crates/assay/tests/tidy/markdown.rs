@@ -5,19 +5,16 @@ use std::sync::{LazyLock, Mutex};
 
 use regex_lite::Regex;
 
-/// A pattern, made ready once.
 pub fn regex(pattern: &str) -> Regex {
     static KNOWN: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap();
     known.entry(pattern.to_owned()).or_insert_with(|| Regex::new(pattern).unwrap()).clone()
 }
 
-/// What a part of a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A heading, a paragraph or an item of a list, its lines joined.
     Prose,
-    /// A row of a table.
     Row,
     /// A line between fences.
     Code,
@@ -26,13 +23,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it stands between fences.
     pub fn is_fenced(self) -> bool {
         matches!(self, Self::Code | Self::Shell)
     }
 }
 
-/// A part of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Its first line, from 1.
@@ -41,7 +36,6 @@ pub struct Block {
     pub text: String,
 }
 
-/// The parts of a page in order.
 pub fn blocks(text: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     let (mut fence, mut open) = (None, false);
@@ -71,7 +65,6 @@ pub fn blocks(text: &str) -> Vec<Block> {
     found
 }
 
-/// What stands in backticks.
 pub fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }

@@ -20,13 +20,11 @@ pub const DECIDING: [&str; 9] = [
     "assay-verdict",
 ];
 
-/// The crate that runs studies, and touches the machine.
 pub const RUNNING: &str = "assay-runner";
 
 /// Crates of what decides that are no rooms: their files have names of their own. The same rule holds for them.
 pub const BESIDE: [&str; 3] = ["assay-durable", "assay-replay", "assay-texts"];
 
-/// All files of the project below a directory.
 pub fn files(below: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(below).unwrap() {

@@ -45,9 +45,7 @@ pub enum Timing {
 /// Pixels and lines that are not shown: at least 3 of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Blanking {
-    /// Pixels of each line.
     pub pixels: u32,
-    /// Lines of each picture.
     pub lines: u32,
 }
 

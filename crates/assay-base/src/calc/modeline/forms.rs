@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::cvt::Timing;
 use super::{Mode, Sign};
 
-/// The four forms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Forms {
     /// A line of xorg.conf, also for `xrandr --newmode` without its first word.
@@ -16,7 +15,6 @@ pub struct Forms {
     pub niri: String,
     /// A word of the kernel's command line.
     pub kernel: String,
-    /// What the forms do not say.
     pub remarks: Vec<String>,
 }
 

@@ -19,28 +19,22 @@ pub struct Limits {
     pub v_hz: Option<[f64; 2]>,
 }
 
-/// One limit and what a mode has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     /// Option that states the limit: `clock`, `h`, `v`.
     pub limit: &'static str,
-    /// Its unit.
     pub unit: &'static str,
     /// Least that it allows, where it has a least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
-    /// Most that it allows.
     pub most: f64,
-    /// What the mode has.
     pub has: f64,
-    /// Whether it fits.
     pub fits: bool,
 }
 
 /// A limit that a mode breaks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Misfit {
-    /// The limit.
     pub judged: Judged,
     /// Above the most; below the least otherwise.
     pub above: bool,
@@ -62,12 +56,10 @@ impl Limits {
         }
     }
 
-    /// No limit at all.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Every limit with what a mode has.
     pub fn judge(&self, figures: &Figures) -> Vec<Judged> {
         let judged = |limit, unit, least: Option<f64>, most: f64, has: f64| {
             let low = least.is_some_and(|least| has < least * (1.0 - SLACK));

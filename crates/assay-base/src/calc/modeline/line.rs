@@ -5,10 +5,8 @@ use super::cvt::{MOST_COUNT, is_whole};
 use super::{Mode, Sign};
 use crate::failure::{Failure, Outcome};
 
-/// A mode that was written as a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its name, where it has one.
     pub name: Option<String>,
     pub mode: Mode,
 }
@@ -17,7 +15,6 @@ pub struct Line {
 const SHAPE: &str = "give the clock in MHz, then four horizontal and four vertical numbers, such \
                      as '165.00 3840 3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
 
-/// Reads a line.
 pub fn parse(text: &str) -> Outcome<Line> {
     let words = words(text);
     let begin = words.iter().position(|word| word.eq_ignore_ascii_case("modeline"));

@@ -61,7 +61,6 @@ impl Sign {
 /// What follows from a mode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// Pixel clock in MHz.
     pub clock_mhz: f64,
     /// Lines per second in kHz.
     pub h_khz: f64,
@@ -80,7 +79,6 @@ pub struct Figures {
 }
 
 impl Mode {
-    /// Its frequencies.
     pub fn figures(&self) -> Figures {
         let [shown_h, .., total_h] = self.h;
         let [shown_v, .., total_v] = self.v;

@@ -14,10 +14,8 @@ const STEPS_PER_HZ: f64 = 10.0;
 /// Highest rate that is looked at, in steps.
 pub(super) const MOST_STEPS: u32 = 100_000;
 
-/// One timing and what it gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Name of the timing.
     pub timing: &'static str,
     pub title: String,
     /// Its mode, or why there is none.
@@ -30,13 +28,10 @@ pub struct Found {
     /// Rate that was asked for; the clock's steps make the real one a little lower.
     pub nominal_hz: f64,
     pub mode: Mode,
-    /// Its frequencies.
     pub figures: Figures,
-    /// The limits, and what it has.
     pub limits: Vec<Judged>,
     /// As programs write it.
     pub forms: Forms,
-    /// What is to be said of it.
     pub remarks: Vec<String>,
 }
 
@@ -49,9 +44,7 @@ pub struct Highest {
     #[serde(rename = "size_pixels")]
     pub size: [u32; 2],
     pub limits: Limits,
-    /// Name of the best timing.
     pub best: &'static str,
-    /// Every timing that was tried.
     pub timings: Vec<Row>,
 }
 
@@ -69,7 +62,6 @@ pub struct At {
     pub timings: Vec<Row>,
 }
 
-/// A line that was checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// `check`.
@@ -78,11 +70,8 @@ pub struct Check {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub mode: Mode,
-    /// Its frequencies.
     pub figures: Figures,
-    /// Whether all limits hold.
     pub fits: bool,
-    /// The limits, and what it has.
     pub limits: Vec<Judged>,
     /// As programs write it.
     pub forms: Forms,
@@ -95,10 +84,8 @@ pub struct Check {
 pub struct Better {
     /// Whether it refreshes at least 0.1 Hz faster, or the line does not fit and it does.
     pub is_better: bool,
-    /// The best timing's name.
     pub timing: &'static str,
     pub title: String,
-    /// Its mode.
     pub found: Found,
 }
 
@@ -201,7 +188,6 @@ fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> Row {
 /// A timing's nominal rate with its mode, or why there is none.
 type Sought = Result<(f64, Mode), Stop>;
 
-/// A timing and what came of it.
 type Tried = (Timing, Sought);
 
 /// Why a timing has no mode, and how far away one is.

@@ -19,7 +19,6 @@ pub enum Source {
     Published,
     /// The steps that the article lists.
     AsListed,
-    /// Arithmetic of a model.
     Computed,
     /// Counted on a running array.
     Measured,
@@ -39,11 +38,9 @@ impl Source {
 /// One way of counting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Model {
-    /// Its name.
     pub model: &'static str,
     /// Where its number comes from.
     pub source: Source,
-    /// What it counts, in words.
     pub text: &'static str,
     /// What is moved, or why this way of counting has no answer here.
     pub moved: Presence<Moved>,
@@ -58,7 +55,6 @@ pub struct Moved {
     /// KiB that are written, where they are told apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_kib: Option<f64>,
-    /// KiB in all.
     pub moved_kib: f64,
     /// KiB in all per KiB of the write.
     pub per_kib: f64,
@@ -102,6 +98,18 @@ pub fn all(question: &Question) -> Vec<Model> {
     let chunk = |count: Count| Presence::Present(count.moved(question.chunk_bytes, question));
     vec![
         model(
+            "md-pages",
+            Source::Computed,
+            "4 KiB pages, read-modify-write or reconstruct-write, whichever reads less (as Linux md does)",
+            Presence::Present(md(question).moved(PAGE, question)),
+        ),
+        model(
+            "md-measured",
+            Source::Measured,
+            "counters of the member disks (md in Linux 6.1, emulated machine)",
+            measured(question),
+        ),
+        model(
             "article-count",
             Source::Published,
             "3 stripe reads and 4 stripe writes, as counted in the RAID article",
@@ -130,18 +138,6 @@ pub fn all(question: &Question) -> Vec<Model> {
             Source::Computed,
             "whole stripes, without reads",
             full_stripe(question),
-        ),
-        model(
-            "md-pages",
-            Source::Computed,
-            "4 KiB pages, read-modify-write or reconstruct-write, whichever reads less (as Linux md does)",
-            Presence::Present(md(question).moved(PAGE, question)),
-        ),
-        model(
-            "md-measured",
-            Source::Measured,
-            "counters of the member disks (md in Linux 6.1, emulated machine)",
-            measured(question),
         ),
     ]
 }

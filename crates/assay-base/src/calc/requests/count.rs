@@ -50,7 +50,6 @@ struct Class {
 }
 
 impl Counter {
-    /// For devices with these names and sizes.
     pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
         let devices: Vec<(String, u64)> = devices.into_iter().collect();
         let most_units = MOST_UNITS / (devices.len() as u64).div_ceil(MANY_DEVICES).max(1);
@@ -64,7 +63,6 @@ impl Counter {
         Self { names, devices, requests: 0 }
     }
 
-    /// Counts one more.
     pub fn add(&mut self, request: &Request) {
         let Some(device) = self.devices.get_mut(request.device) else { return };
         self.requests += 1;

@@ -37,7 +37,6 @@ impl OverTime {
         self.put(at_ns, amount, u64::max);
     }
 
-    /// All amounts in one.
     pub fn sum(&self) -> u64 {
         self.amounts.iter().fold(0, |sum, amount| sum.saturating_add(*amount))
     }

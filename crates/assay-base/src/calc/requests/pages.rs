@@ -13,7 +13,6 @@ pub(super) struct Pages<T> {
 }
 
 impl<T: Copy + Default> Pages<T> {
-    /// One of them.
     pub(super) fn at(&mut self, index: usize) -> &mut T {
         self.length = self.length.max(index + 1);
         let page = index / PAGE;
@@ -32,7 +31,6 @@ impl<T: Copy + Default> Pages<T> {
         self.length
     }
 
-    /// All of these.
     pub(super) fn all(&self) -> impl Iterator<Item = T> {
         let each = self
             .pages

@@ -4,7 +4,6 @@ use super::UnitError;
 
 /// One unit with its size in the smallest one.
 pub(super) struct Unit {
-    /// As it is printed.
     pub name: &'static str,
     /// Smallest units in it.
     pub factor: u64,
@@ -14,7 +13,6 @@ pub(super) struct Unit {
     exact_case: &'static [&'static str],
 }
 
-/// What is measured.
 pub(super) struct Measure {
     /// Units, in the order in which they are preferred.
     pub units: &'static [Unit],
@@ -93,7 +91,6 @@ pub(super) fn amount(text: &str, measure: &Measure) -> Result<u64, UnitError> {
     })
 }
 
-/// Reads a share in percent.
 pub(super) fn percent(text: &str) -> Result<f64, UnitError> {
     let (number, name) = split(text, ["%", "%", "%"])?;
     let shown = number.text;

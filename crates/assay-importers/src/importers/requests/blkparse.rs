@@ -74,7 +74,6 @@ struct Issued {
     left: u64,
 }
 
-/// What an event is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
     class: &'static str,
@@ -83,7 +82,6 @@ struct Kind {
     read_ahead: bool,
 }
 
-/// A line of an event.
 #[derive(Clone, Copy, Debug)]
 struct Event<'l> {
     device: &'l str,
@@ -365,7 +363,6 @@ mod tests {
         told.map(|told| (all, told)).map_err(|failure| failure.message)
     }
 
-    /// An event in blkparse's columns.
     fn line(at: &str, action: &str, rest: &str) -> String {
         format!("  8,0    1        7     {at}  4162  {action}   {rest}\n")
     }

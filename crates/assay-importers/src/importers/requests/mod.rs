@@ -50,7 +50,6 @@ pub struct Told {
     pub notes: Vec<String>,
 }
 
-/// A device of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Without a path, and without signs that names of devices do not have.
@@ -59,7 +58,6 @@ pub struct Device {
     pub bytes: u64,
 }
 
-/// Begins a text.
 pub type Begin = fn() -> Box<dyn Lines>;
 
 /// Reads a text to its end. Messages call it by the name.
@@ -103,7 +101,6 @@ struct Devices {
 }
 
 impl Devices {
-    /// The index of one.
     fn index(&mut self, name: &str) -> Result<usize, String> {
         if let Some(at) = self.known.get(name) {
             return Ok(*at);

@@ -22,7 +22,6 @@ const MOST: usize = 10_000;
 /// Boots among which those are that a word names.
 const MOST_NAMED: usize = 1000;
 
-/// The file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stored {
     format: String,
@@ -102,14 +101,12 @@ impl Labels {
             .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))
     }
 
-    /// Writes the labels to their boots.
     pub fn apply(&self, boots: &mut [Boot]) {
         for boot in boots {
             boot.label = self.0.get(&boot.id).cloned();
         }
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -34,7 +34,6 @@ const BOUND: Time = Time(600_000_000_000);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// The kernel that was started.
     #[default]
     Kernel,
     /// The device that the kernel took its root from.
@@ -78,7 +77,6 @@ impl By {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// What they are grouped by.
     #[serde(default)]
     pub group_by: By,
     /// A unit whose start is timed.

@@ -74,7 +74,6 @@ impl Runs for Planned {
     }
 }
 
-/// What is kept of a boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub boot: Boot,

@@ -11,7 +11,6 @@ use crate::work::recorded::Source;
 use assay_texts::journal::entry::{self, Entry, FIELDS, Read};
 use assay_texts::journal::timeline::{self, Boot, ids};
 
-/// The program that reads journals.
 const JOURNALCTL: &str = "journalctl";
 /// Where the system's journal lies: what outlives a boot, and what does not.
 const PLACES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
@@ -23,7 +22,6 @@ const LARGEST_FILE_BYTES: u64 = 1 << 30;
 /// What a journal's own files begin with.
 const SIGNATURE: &[u8] = b"LPKSHHRH";
 
-/// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// The boots in the order of time, the newest last.

@@ -173,7 +173,6 @@ impl Shows for Facts {
     }
 }
 
-/// A group with its numbers.
 struct Group<'a> {
     facts: &'a Facts,
     name: String,
@@ -477,7 +476,6 @@ mod tests {
         assert_eq!(Facts::exhibit(&many, &rows).sentences.len(), MOST_SENTENCES);
     }
 
-    /// The cells of the phases, as they are read.
     fn phases_of(groups: &[&Facts], rows: &Known) -> (Vec<String>, Vec<String>, usize) {
         let Exhibit { parts, .. } = Facts::exhibit(groups, rows);
         let Body::Table { columns, rows } = &parts[0].body else { panic!("{:?}", parts[0]) };

@@ -39,7 +39,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -59,13 +58,11 @@ impl Way {
 pub struct Asked {
     #[serde(default)]
     pub mix: Way,
-    /// Bytes of an operation.
     #[serde(default = "usual_size")]
     pub block_size: Bytes,
     /// Operations in flight.
     #[serde(default = "usual_depth")]
     pub queue_depth: u32,
-    /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Time>,
 }
@@ -201,7 +198,6 @@ impl Kind for Asked {
 }
 
 impl Asked {
-    /// Reads and writes as they are asked for.
     fn io(&self) -> io::Asked {
         let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
         let (pattern, size, depth) =
@@ -301,7 +297,6 @@ pub struct Detail {
 /// A rest, and the seconds after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rested {
-    /// Nanoseconds of the rest.
     pub rest_ns: u64,
     /// Operations of each second after it.
     pub operations: Vec<u64>,

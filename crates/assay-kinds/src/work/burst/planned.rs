@@ -16,7 +16,6 @@ use crate::work::{self};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub mix: Way,
-    /// Bytes of an operation.
     pub size_bytes: u64,
     /// Who carries operations out.
     pub engine: Engine,

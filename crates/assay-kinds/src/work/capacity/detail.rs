@@ -8,7 +8,6 @@ use crate::work::measured::Counts;
 /// What only a look at a capacity counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// All that was found.
     pub outcome: CapacityOutcome,
     /// Whether the target is a file of its own in free space, and not a device.
     pub in_free_space: bool,

@@ -48,7 +48,6 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// Its word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",

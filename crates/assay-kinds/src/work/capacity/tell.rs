@@ -299,7 +299,6 @@ mod tests {
         Facts::of(&told).unwrap().clone()
     }
 
-    /// The words of the cells, each with its tone.
     fn row(facts: &Facts) -> Vec<(String, Tone)> {
         let Exhibit { table, .. } = Facts::exhibit(&[facts], &Bare);
         let cells = table.rows[0].cells.iter().zip(&table.columns);

@@ -4,7 +4,6 @@ use assay_load::{CapacityOutcome, CapacityShape, SeenCounts};
 
 use super::Detail;
 
-/// Nothing was seen.
 pub(super) const NONE: SeenCounts =
     SeenCounts { as_written: 0, other: 0, zero: 0, foreign: 0, older: 0, flipped: 0, failed: 0 };
 
@@ -36,7 +35,6 @@ pub(super) fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
     }
 }
 
-/// That of a device.
 pub(super) fn detail(outcome: CapacityOutcome) -> Detail {
     Detail { outcome, in_free_space: false }
 }

@@ -52,7 +52,6 @@ impl Verdict {
         }
     }
 
-    /// What stands in a table.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Genuine => "genuine",
@@ -68,12 +67,9 @@ impl Verdict {
     }
 }
 
-/// What is told of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// What is said of it.
     pub verdict: Verdict,
-    /// What it holds, where that is known.
     pub held_bytes: Option<u64>,
     /// The bound of that, with 95%, where it comes from a sample.
     pub held_ci95_bytes: Option<[u64; 2]>,
@@ -81,13 +77,11 @@ pub struct Told {
     pub not_told: Option<String>,
     /// Whether that is a share of what was looked at, and no border that was found.
     pub is_share: bool,
-    /// A block that shows it.
     pub example: Option<assay_load::WrongBlock>,
     /// What it would have missed, where nothing was found.
     pub limit: Limit,
 }
 
-/// What a look says.
 pub fn told(detail: &Detail, between: Option<&Between>) -> Told {
     let outcome = &detail.outcome;
     let mut verdict = verdict(outcome);

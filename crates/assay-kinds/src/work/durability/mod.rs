@@ -23,7 +23,6 @@ use super::measured::{Claims, Count, Counts, Measured, Ran};
 use super::place::{ONLY_READ, Offer, Run};
 use super::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 
-/// As a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Asked(pub asked::Asked);
@@ -33,7 +32,6 @@ pub struct Asked(pub asked::Asked);
 #[serde(transparent)]
 pub struct Planned(pub asked::Planned);
 
-/// What came of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Detail(pub trial::Detail);
@@ -250,7 +248,6 @@ fn untimed(detail: trial::Detail, elapsed_ns: u64, why: &str) -> Ran {
     ran
 }
 
-/// The trial that it makes.
 fn ran(detail: trial::Detail, elapsed_ns: u64) -> Ran {
     let write = Count { operations: detail.writes, bytes: detail.written_bytes };
     let (values, stopped) = (values(&detail).into(), detail.stopped);

@@ -18,11 +18,9 @@ pub struct Detail {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// What was done.
     pub act: FileAct,
     /// To how many files.
     pub operations: u64,
-    /// Bytes that were written or read.
     pub bytes: u64,
     /// Nanoseconds that it took, with the sync that belongs to it.
     pub elapsed_ns: u64,

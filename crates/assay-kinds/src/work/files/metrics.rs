@@ -4,9 +4,7 @@ use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Metric};
 use assay_load::FileAct;
 
-/// The metrics of a phase.
 pub struct Of {
-    /// What is done in it.
     pub act: FileAct,
     /// Files per second.
     pub rate: Metric,
@@ -101,7 +99,6 @@ pub fn of() -> impl Iterator<Item = Of> {
     ALL.into_iter()
 }
 
-/// The phase that a rate is of.
 pub fn rate(metric: &str) -> Option<FileAct> {
     of().find(|one| one.rate.name == metric).map(|one| one.act)
 }

@@ -26,7 +26,6 @@ asked! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
-        /// Files in all.
         #[serde(default = "usual_files")]
         files: u32 = USUAL_FILES => {
             key: "files",
@@ -40,7 +39,6 @@ asked! {
             ),
         }
 
-        /// Directories that hold them.
         #[serde(default = "usual_directories")]
         directories: u32 = USUAL_DIRECTORIES => {
             key: "directories",
@@ -68,7 +66,6 @@ asked! {
             ),
         }
 
-        /// Bytes of a file.
         #[serde(default = "usual_size")]
         file_size: Bytes = USUAL_SIZE => {
             key: "file_size",

@@ -25,11 +25,8 @@ const NOT_SAID: &[&str] = &[
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub files: u32,
-    /// Directories that hold them.
     pub directories: u32,
-    /// Levels of directories.
     pub levels: u32,
-    /// Bytes of a file.
     pub size_bytes: u32,
     /// Order in which they are gone to once they are there.
     pub pattern: Pattern,
@@ -41,7 +38,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The job of a trial.
     pub(super) fn job(&self, seed: u64) -> FileJob {
         FileJob {
             files: self.files,

@@ -29,7 +29,6 @@ fn measured(each_ns: [u64; 5]) -> Measured {
     }
 }
 
-/// What was counted, and nothing else.
 pub(super) fn measured_of(detail: Detail) -> Measured {
     Measured {
         window_ns: 0,

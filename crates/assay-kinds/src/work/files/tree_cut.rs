@@ -12,9 +12,9 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
     about: About {
         name: "truncated-tree",
         summary: "a phase of small files ended before it processed all files",
-        text: "Each phase has a share of a trial's time. The rate of a phase that runs out of time covers fewer files \
-               than requested. If the create phase ends early, all later phases use the smaller tree. Increase the \
-               runtime of the workload, or use fewer files.",
+        text: "The number is suspect. Each phase has a share of a trial's time. The rate of a phase that runs out of \
+               time covers fewer files than requested. If the create phase ends early, all later phases use the \
+               smaller tree. Increase the runtime of the workload, or use fewer files.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic],

@@ -9,7 +9,6 @@ use super::verify as verifying;
 use super::{Arrivals, Asked, Mix, Pattern, Size, operations, poll, wait};
 use crate::work::kind::{Complaints, InStudy};
 
-/// Tells what does not hold.
 pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     ramp(io, path, study, to);
     count(io, path, study, to);

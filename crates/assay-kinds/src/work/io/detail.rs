@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::Pace;
 use crate::work::measured::{Count, Counts};
 
-/// What only reads and writes count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     /// By class (`read`, `write`, `rewrite`, `trim`, `zero`), inside the window.
@@ -24,7 +23,6 @@ pub struct Detail {
     pub still_s: Option<u32>,
     /// Operations looked at right after their submission returned.
     pub looked_at: u64,
-    /// Those of them that were complete already.
     pub already_complete: u64,
     /// Of an open loop how far its schedule was held.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,6 @@ use crate::work::place::Area;
 /// Offsets of direct I/O are multiples of this everywhere.
 const PAGE: u64 = 4096;
 
-/// What no line can say.
 pub const NOT_SAID: &[&str] = &[
     "one command line is one trial: fio has no trial order, replicates or CIs",
     "fio creates a missing file itself; Assay first writes random bytes to the whole area",
@@ -62,7 +61,7 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     words.extend([format!("--direct={}", u8::from(io.direct)), format!("--ioengine={engine}")]);
     words.extend(span(io, area));
     words.extend(end(io, how));
-    words.extend(details(io));
+    words.extend(parameters::FIO.iter().flat_map(|own| own(io)));
     words.push("--group_reporting".to_owned());
     CommandLine { words, remarks: remarks(io, engine, how.note) }
 }
@@ -100,7 +99,6 @@ fn read_percent(mix: Mix) -> u32 {
     share.unwrap_or_else(|| u32::from(mix.read_percent()))
 }
 
-/// What there is no word for in fio.
 fn unmixed(mix: Mix) -> Option<&'static str> {
     let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| mix.percent(class));
     match (trims, zeroes) {
@@ -167,11 +165,6 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     words
 }
 
-/// What is said of single parameters.
-fn details(io: &Planned) -> Vec<String> {
-    parameters::FIO.iter().flat_map(|words| words(io)).collect()
-}
-
 /// Random offsets, each drawn anew.
 pub(super) fn random(io: &Asked) -> Vec<String> {
     let drawn: &[&str] = if is_random(io) { &["--norandommap", "--randrepeat=0"] } else { &[] };
@@ -197,7 +190,6 @@ pub(super) fn align(io: &Asked) -> Vec<String> {
     io.aligned().map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
 }
 
-/// What is written.
 pub(super) fn content(io: &Asked) -> Vec<String> {
     match io.compressibility {
         _ if io.mix.percent(Class::Zero) == 100 => vec!["--zero_buffers".to_owned()],
@@ -257,7 +249,6 @@ pub(super) fn think(io: &Asked) -> Vec<String> {
     pause.into_iter().collect()
 }
 
-/// What is read again.
 pub(super) fn verified(io: &Asked) -> Vec<String> {
     let told: &[&str] = if verify::stamps(io) { &["--verify=crc32c"] } else { &[] };
     told.iter().copied().map(str::to_owned).collect()

@@ -13,7 +13,6 @@ const MOST_ARMS: usize = 4096;
 
 /// What does not fit, or cannot be verified.
 pub(super) struct Unfit {
-    /// The key that is to be changed.
     pub(super) key: &'static str,
     pub(super) message: String,
     pub(super) hint: Option<&'static str>,

@@ -20,7 +20,6 @@ pub(super) static DUPLICATES: OwnForm = OwnForm {
     number: None,
 };
 
-/// Which writes are synced.
 pub(super) static SYNC: OwnForm = OwnForm {
     read: |text| text.parse::<WriteSync>().map(String::from),
     pattern: "^(none|f(data)?sync(:[1-9][0-9]{0,6})?|o_dsync|o_sync)$",

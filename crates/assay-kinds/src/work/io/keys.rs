@@ -4,7 +4,6 @@ use assay_base::catalogue::keys::Fields;
 
 use super::parameters;
 
-/// Words of `io`.
 pub static KEYS: Fields = Fields { label: "io", rows: parameters::KEYS };
 
 /// Words of `background`: those of `io` without an end of its own.

@@ -68,7 +68,6 @@ pub enum AskedEngine {
     /// `pread` and `pwrite`.
     #[serde(rename = "psync")]
     Psync,
-    /// `io_uring`.
     #[serde(rename = "io_uring")]
     IoUring,
 }

@@ -196,22 +196,4 @@ mod tests {
         assert!(heard(&zeros, "compressibility").is_empty());
         assert!(heard(&Asked { duplicates, ..io("70/30") }, "queue_depth").is_empty());
     }
-
-    #[test]
-    fn words_say_what_differs_and_nothing_of_what_is_usual() {
-        let some = Asked {
-            mix: "read/60:write/30:trim/10".parse().unwrap(),
-            sync: "fdatasync:8".parse().unwrap(),
-            duplicates: "30%".parse().unwrap(),
-            ..Asked::some()
-        };
-        assert_eq!(
-            some.words(),
-            "random 60% reads, 30% writes, 10% trims of 4 KiB, 1 in flight, an fdatasync after every 8 \
-             writes, 30% duplicates"
-        );
-        assert_eq!(Asked::some().words(), "random reads of 4 KiB, 1 in flight");
-        assert_eq!(planned_words("70/30".parse().unwrap()), "70% reads and 30% writes");
-        assert_eq!(planned_words(Mix::WRITES), "writes");
-    }
 }

@@ -106,7 +106,6 @@ parameters! {
         job: |io, job| job.depth = io.queue_depth,
     }
 
-    /// Threads.
     #[serde(default = "one")]
     threads: u32 = 1 => {
         words: "threads, each with its own queue",
@@ -135,7 +134,6 @@ parameters! {
         ),
     }
 
-    /// Which bytes are written.
     #[serde(default)]
     compressibility: Content = Content::Random => {
         words: "compressible share of the written data, or like:DIR",
@@ -193,7 +191,6 @@ parameters! {
         fio: fio_line::sync,
     }
 
-    /// Who carries it out.
     #[serde(default)]
     engine: AskedEngine = AskedEngine::Auto => {
         words: "I/O engine",

@@ -34,7 +34,6 @@ pub enum Engine {
     /// `pread` and `pwrite`, one operation in flight in each thread.
     #[serde(rename = "psync")]
     Psync,
-    /// `io_uring`.
     #[serde(rename = "io_uring")]
     IoUring,
     /// Nobody: somebody else's work was looked at.
@@ -43,7 +42,6 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Simulated => "simulated",
@@ -68,7 +66,6 @@ pub struct Planned {
     /// Without an engine and times of its own: who carries it out stands beside it, and how long it
     /// lasts in the plan.
     granted: Asked,
-    /// Who carries it out.
     pub engine: Engine,
     /// Operations in flight that the study asked for, over all threads.
     pub asked_depth: u32,

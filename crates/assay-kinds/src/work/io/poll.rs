@@ -11,11 +11,9 @@ use crate::work::table::word;
 
 /// The key, and the factor.
 pub const NAME: &str = "poll";
-/// Its levels.
 pub(super) const CHOICES: &str = "none, sqpoll or iopoll";
 
 impl Asked {
-    /// What is polled for.
     pub fn polled(&self) -> Poll {
         self.poll.unwrap_or_default()
     }

@@ -16,7 +16,6 @@ use super::Asked;
 pub struct Rate(u64);
 
 impl Rate {
-    /// Per second.
     pub const fn per_s(self) -> u64 {
         self.0
     }
@@ -78,7 +77,6 @@ pub(super) fn set(io: &mut Asked, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells an engine.
 pub(super) fn tell(io: &Asked, job: &mut Job) {
     job.schedule =
         io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });

@@ -194,7 +194,6 @@ impl OfRow for Facts {
 }
 
 impl Facts {
-    /// Each class of each device.
     fn lines(&self) -> impl Iterator<Item = (String, &OfDevice, &OfClass)> {
         self.recorded.devices.iter().flat_map(|(name, device)| {
             device.classes.iter().map(move |(class, of)| (format!("{name} {class}"), device, of))

@@ -35,7 +35,6 @@ pub fn run_job(
     assay_load::run_beside(bystanders, job, &kind, &target, stop)
 }
 
-/// Name of a class in records.
 pub const fn class_name(class: Class) -> &'static str {
     match class {
         Class::Read => "read",
@@ -56,7 +55,6 @@ pub fn of_response(name: &str) -> Option<&str> {
     name.strip_suffix(RESPONSE)
 }
 
-/// What came of a run.
 pub(in crate::work) fn ran(outcome: &Outcome) -> Ran {
     Ran {
         measured: measured(outcome),

@@ -59,13 +59,11 @@ macro_rules! parameters {
             ..field(stringify!($name), $form, $words, $example)
         },)?)+];
 
-        /// How engines are told of each.
         pub(super) const JOB: &[fn(&Asked, &mut Job)] = &[$($($job,)?)+];
 
         /// What is told of each in a list of what is run.
         pub(super) const TOLD: &[fn(&Asked) -> Option<String>] = &[$($($told,)?)+];
 
-        /// What fio is told of each.
         pub(super) const FIO: &[fn(&Asked) -> Vec<String>] = &[$($($fio,)?)+];
 
         /// What plans keep of [`Planned`], in the order that their hash covers.

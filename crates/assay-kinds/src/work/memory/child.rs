@@ -46,11 +46,9 @@ pub(super) enum Line {
     Filled(u64),
     /// It goes to them now.
     Touching,
-    /// It has.
     Done(Box<Done>),
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Done {
     pub window_ns: u64,
@@ -64,7 +62,6 @@ pub(super) struct Done {
     pub held: Held,
 }
 
-/// What the kernel counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Counters {
     /// Major faults of this process.
@@ -109,7 +106,6 @@ fn waited(text: &str) -> Option<[u64; 2]> {
     Some([total("some")?, total("full")?])
 }
 
-/// What holds the set now.
 pub(super) fn held(system: &dyn System) -> Held {
     let own = |name| {
         let text = sysfs::text(system, Path::new("/proc/self/status"));

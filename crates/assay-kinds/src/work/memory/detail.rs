@@ -6,17 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::measured::Counts;
 
-/// What only pages count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Bytes of the set.
     pub set_bytes: u64,
     /// Bytes of it that held something.
     pub reached_bytes: u64,
     /// Where the kernel killed the process for want of memory, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub killed: Option<Stage>,
-    /// Accesses that were counted.
     pub accesses: u64,
     /// Nanoseconds that filling took.
     pub fill_ns: u64,
@@ -29,13 +26,10 @@ pub struct Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// It filled its pages.
     Filling,
-    /// It went to them.
     Touching,
 }
 
-/// What held the pages of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// Bytes of them in memory as they are (RssAnon of the process).

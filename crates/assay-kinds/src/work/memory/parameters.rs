@@ -46,7 +46,6 @@ asked! {
             ),
         }
 
-        /// What they hold.
         #[serde(default)]
         compressibility: Content = Content::Random => {
             key: "compressibility",
@@ -88,7 +87,6 @@ asked! {
             ),
         }
 
-        /// Time of a trial.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             key: "runtime",

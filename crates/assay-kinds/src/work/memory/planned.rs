@@ -22,9 +22,7 @@ pub struct Planned {
     /// Memory that the process may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<MemoryLimit>,
-    /// Bytes of the pages.
     pub set_bytes: u64,
-    /// What they hold.
     pub content: Content,
     /// Which are gone to more often.
     pub skew: Skew,

@@ -71,7 +71,6 @@ fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
     }
 }
 
-/// A trial whose process ends so.
 fn ran(planned: &Planned, executed: Executed) -> Result<Ran, String> {
     let fake = Fake::new();
     fake.add("dir /proc\ndir /proc/self\nlink /proc/self/exe /usr/bin/assay").unwrap();

@@ -30,7 +30,6 @@ const MINUTE_NS: f64 = 60e9;
 /// A round trip of a minute is a lost one.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// What a run was found to say.
 pub(super) struct Found {
     pub detail: Detail,
     pub told: Told,
@@ -104,7 +103,8 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
             "the probe stalled: Assay sent only {in_window} of {intended} datagrams on time"
         ));
     }
-    let mut latencies = histogram()?;
+    let mut latencies =
+        Histogram::new_with_bounds(1, LONGEST_NS, 3).map_err(|error| error.to_string())?;
     let (mut sent, mut lost) = (0, 0);
     for probe in run.probes.iter().filter(|probe| is_verified(probe.sent_ns)) {
         sent += 1;
@@ -123,10 +123,6 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
     }
     let [up, down] = rates;
     Ok((PhaseDetail { run, sent, lost, up, down }, latencies))
-}
-
-fn histogram() -> Result<Histogram<u64>, String> {
-    Histogram::new_with_bounds(1, LONGEST_NS, 3).map_err(|error| error.to_string())
 }
 
 /// Groups of slices inside of a window, and whether anything arrived in each.

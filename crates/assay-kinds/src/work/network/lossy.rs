@@ -15,9 +15,9 @@ pub(super) const LOSSY: OwnRule = OwnRule {
     about: About {
         name: "packet-loss",
         summary: "many latency probes were lost",
-        text: "The latency and grade of a link use only the returned datagrams. A short queue that drops 10% or more \
-               has low latency but does not make a good link, because TCP resends dropped data. Use a lower rate or a \
-               larger queue.",
+        text: "The number is suspect. The latency and grade of a link use only the returned datagrams. A short queue \
+               that drops 10% or more has low latency but does not make a good link, because TCP resends dropped \
+               data. Use a lower rate or a larger queue.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],

@@ -4,7 +4,6 @@ use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Metric};
 use assay_system::system::network::Load;
 
-/// The metrics of a phase.
 pub struct Of {
     /// What half of the probes stay below.
     pub half: Metric,
@@ -12,7 +11,6 @@ pub struct Of {
     pub tail: Metric,
     /// What all but one in a hundred stay below.
     pub far: Metric,
-    /// The slowest.
     pub most: Metric,
     /// What the load adds to half of an idle link, where it is loaded.
     pub added: Option<Metric>,
@@ -88,7 +86,6 @@ pub(super) fn of_phase(load: Load) -> impl Iterator<Item = Metric> {
 
 pub(super) const TRIPS_PER_MINUTE: Metric = TRIPS;
 
-/// The metrics of each phase.
 pub const fn of(load: Load) -> &'static Of {
     match load {
         Load::Idle => &IDLE,

@@ -56,7 +56,6 @@ asked! {
             ),
         }
 
-        /// Their congestion control.
         #[serde(default = "usual_congestion")]
         congestion_control: String = usual_congestion() => {
             key: "congestion_control",
@@ -80,7 +79,6 @@ asked! {
             example: "phases = [\"idle\", \"up\"]",
         }
 
-        /// What counts of each phase.
         #[serde(default = "usual_phase")]
         phase_time: Time = USUAL_PHASE => {
             key: "phase_time",
@@ -113,7 +111,6 @@ asked! {
             ),
         }
 
-        /// How it is shaped.
         #[serde(default = "unshaped", skip_serializing_if = "Shaper::is_none")]
         shaper: Shaper = Shaper::NONE => {
             key: SHAPER,

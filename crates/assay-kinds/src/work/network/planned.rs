@@ -39,7 +39,6 @@ pub struct Planned {
     pub peer: Option<String>,
     /// TCP streams each way.
     pub streams: u32,
-    /// Their congestion control.
     pub congestion: String,
     /// The phases, in their order.
     pub phases: Vec<Load>,
@@ -50,7 +49,6 @@ pub struct Planned {
     /// The interface whose way out is shaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// How it is shaped.
     pub shaper: Shaper,
     /// The rate up, on the wire, that shares are of, as it was measured before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,7 +147,6 @@ impl Planned {
     }
 }
 
-/// What to do where nobody named a peer.
 pub(super) fn no_peer() -> String {
     format!(
         "no peer; start `assay peer --listen ADDRESS:{port}` on another machine and use --set peer=ADDRESS:{port}, or \

@@ -154,7 +154,6 @@ mod tests {
         StudyNumbers { rows, known }
     }
 
-    /// Headings, and the words of the rows.
     fn read(exhibit: &Exhibit) -> (Vec<&str>, Vec<Vec<String>>) {
         let Table { columns, rows, .. } = &exhibit.table;
         let text = |(cell, column): (&Cell, &Column)| {

@@ -12,7 +12,6 @@ use crate::work::measured::Counts;
 /// What was seen of others' work in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The part that counts.
     pub period: Period,
     /// Each second, the time after the change included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -31,7 +30,6 @@ pub struct Detail {
 /// The part of a period that counts, as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Period {
-    /// Nanoseconds.
     pub span_ns: u64,
     /// Requests of the devices, by class.
     pub classes: BTreeMap<String, Served>,
@@ -42,7 +40,6 @@ pub struct Period {
     pub in_flight: [u64; 2],
     /// Nanoseconds that requests were under way, summed over them.
     pub under_way_ns: u64,
-    /// Waiting for devices.
     pub pressure: Presence<Waited>,
     /// Nanoseconds in which the processors worked, as if they were one.
     pub busy_ns: Presence<f64>,
@@ -68,7 +65,6 @@ impl Period {
         Self { in_flight: [in_flight; 2], ..Self::default() }
     }
 
-    /// Adds what went on.
     pub fn add(&mut self, glance: &Glance) {
         self.span_ns = self.span_ns.saturating_add(glance.span_ns);
         for (class, served) in &glance.classes {
@@ -102,9 +98,7 @@ impl Period {
 /// One second, as limits are set by it and held against it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
-    /// Nanoseconds of it.
     pub span_ns: u64,
-    /// Requests by class.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub classes: BTreeMap<String, Served>,
     /// Nanoseconds that the oldest request under way had been so at least.
@@ -128,7 +122,6 @@ impl From<&Glance> for Second {
 }
 
 impl Detail {
-    /// The seconds that count.
     pub fn counted(&self) -> &[Second] {
         self.seconds.get(self.left_out..).unwrap_or_default()
     }

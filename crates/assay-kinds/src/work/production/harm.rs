@@ -38,7 +38,6 @@ const FACTORS: [(&str, Option<f64>); 7] = [
     ("10x", Some(10.0)),
 ];
 
-/// How a factor is written.
 pub fn words() -> Vec<&'static str> {
     FACTORS.iter().map(|(word, _)| *word).collect()
 }
@@ -187,7 +186,6 @@ fn p99(second: &Second, class: &str) -> Option<f64> {
     second.classes.get(class)?.p99_ns
 }
 
-/// What of a second is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
@@ -204,14 +202,11 @@ pub enum What {
 /// A limit that was passed three seconds in a row: by how much in the last of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Breach {
-    /// What.
     pub what: What,
     /// Of which class; none of what is no class's.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub class: String,
-    /// What it was.
     pub seen: f64,
-    /// What it may be.
     pub limit: f64,
 }
 
@@ -278,7 +273,6 @@ mod tests {
         Limits::of(2.0, &[baseline]).unwrap()
     }
 
-    /// After how many seconds a level is taken back.
     fn after(limits: &Limits, seconds: &[Second]) -> Option<usize> {
         let mut judge = Judge::new(Some(limits));
         seconds.iter().position(|second| judge.take(second).is_some()).map(|at| at + 1)
@@ -395,15 +389,6 @@ mod tests {
         assert_eq!(own, ClassLimits { mean_ns: None, p99_ns: None });
         // A gap between two stretches breaks the row.
         assert_eq!(Limits::of(3.0, &[&few[..2], &few[..2]]), None);
-    }
-
-    #[test]
-    fn a_workload_says_when_it_is_taken_back() {
-        let words = |word: &str| word.parse::<Harm>().unwrap().words();
-        assert_eq!(words("1.5x"), ", rolled back above 1.5x the worst value of the baseline");
-        assert_eq!(words("off"), ", without early rollback");
-        assert_eq!("off".parse::<Harm>().unwrap().factor(), None);
-        assert_eq!("3x".parse::<Harm>().unwrap().factor(), Some(3.0));
     }
 
     #[test]

@@ -27,5 +27,4 @@ const HARM: Field = field(
     "rollback_threshold = \"2x\"",
 );
 
-/// Words of `observe`.
 pub static KEYS: Fields = Fields { label: "production", rows: &[TIME, SETTLE, HARM] };

@@ -11,7 +11,6 @@ use crate::work::measured::SeriesRow;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Served {
     pub requests: u64,
-    /// Bytes of them.
     pub bytes: u64,
     /// Time from their arrival until their end, nanoseconds, summed.
     pub sum_ns: u64,
@@ -62,7 +61,6 @@ pub struct Glance {
     pub under_way_ns: u64,
     /// Nanoseconds that the oldest request under way has been so at least.
     pub oldest_ns: u64,
-    /// Waiting for devices.
     pub pressure: Presence<Waited>,
     /// Share of the processors' time in which they worked.
     pub busy: Presence<f64>,

@@ -40,7 +40,6 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Bytes of all classes.
     pub fn bytes(&self) -> u64 {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
     }

@@ -49,7 +49,6 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -120,7 +120,6 @@ impl Planned {
         u32::try_from(slot_bytes(&self.source, self.unit_bytes.max(1))).unwrap_or(u32::MAX)
     }
 
-    /// Whether all of it is played.
     pub(super) fn is_whole(&self) -> bool {
         self.length_ns == self.source.length_ns
     }

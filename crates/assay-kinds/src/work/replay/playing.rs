@@ -16,7 +16,6 @@ use crate::work::io;
 use crate::work::measured::{Count, Histograms, Ran};
 use crate::work::place::Run;
 
-/// What was recorded of what is played.
 struct Was {
     counts: [Moved; Act::ALL.len()],
     /// From the first request to the last one.
@@ -24,7 +23,6 @@ struct Was {
     drawn: Sides,
 }
 
-/// Plays it.
 pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut recorded = recorded(own, run)?;
     let was = Was {

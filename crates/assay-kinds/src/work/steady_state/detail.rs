@@ -15,7 +15,6 @@ pub struct Detail {
     pub cells: Vec<Cell>,
     /// How long each cell was to run, nanoseconds.
     pub cell_ns: u64,
-    /// Rounds that are whole.
     pub rounds: Vec<Round>,
     /// Why it ended before it was steady, where something else than the number of rounds ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,7 +26,6 @@ pub struct Detail {
 pub struct Prepared {
     /// Whether the target is a block device.
     pub is_device: bool,
-    /// Bytes of that device, where they are told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
     /// What the kernel says of its write cache: `write back` or `write through`.
@@ -57,12 +55,10 @@ pub struct Round {
     pub ended_ns: u64,
 }
 
-/// One cell in one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Operations of its window.
     pub operations: u64,
-    /// Bytes of them.
     pub bytes: u64,
     /// Length of the window, nanoseconds.
     pub window_ns: u64,

@@ -89,7 +89,6 @@ pub fn matrix(detail: &Detail, measure: Measure, window: Option<&Window>) -> Vec
     detail.cells.iter().enumerate().filter_map(of).collect()
 }
 
-/// What rounds say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     /// The cell that is tracked, round by round.

@@ -44,7 +44,6 @@ const PIECE: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// Which test.
     pub test: Test,
     /// For whom the drive is.
     #[serde(default)]
@@ -189,7 +188,6 @@ impl Kind for Asked {
     }
 }
 
-/// What they do to the target.
 const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
@@ -200,7 +198,6 @@ impl Asked {
         [self.threads.unwrap_or(threads), self.queue_depth.unwrap_or(depth)]
     }
 
-    /// Reads and writes of a cell.
     fn io_of(&self, cell: Cell) -> io::Asked {
         running::io_of(self.test, cell, self.in_flight())
     }

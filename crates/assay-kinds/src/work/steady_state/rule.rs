@@ -11,9 +11,10 @@ pub(super) const NOT_STEADY: OwnRule = OwnRule {
     about: About {
         name: "not-steady",
         summary: "the drive did not reach steady state",
-        text: "No five consecutive rounds met both steady-state conditions, so the number comes from the last five \
-               rounds, in which the rate still drifted or jumped. Run more rounds (a longer runtime), or use more of \
-               the device. If other users share the drive, measure when the drive is otherwise idle.",
+        text: "The number is suspect. No five consecutive rounds met both steady-state conditions, so the number \
+               comes from the last five rounds, in which the rate still drifted or jumped. Run more rounds (a longer \
+               runtime), or use more of the device. If other users share the drive, measure when the drive is \
+               otherwise idle.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],

@@ -26,7 +26,6 @@ const FILL_DEPTH: u32 = 32;
 /// Writing it takes at most so much of a time that is limited, in percent.
 const FILL_SHARE: u64 = 40;
 
-/// Reads and writes of a cell.
 pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::Asked {
     let pattern = if test.is_sequential() { Pattern::Sequential } else { Pattern::Random };
     // All mixes of the tests are percentages that add up.

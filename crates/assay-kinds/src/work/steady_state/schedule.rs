@@ -11,7 +11,6 @@ const SHORTEST_NS: u64 = 1_000_000_000;
 /// And the last one is not shorter than that.
 const LEAST_NS: u64 = 10_000_000;
 
-/// What a round is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Its cells in their order.

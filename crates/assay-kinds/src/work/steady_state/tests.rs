@@ -79,7 +79,6 @@ pub(super) fn detail(planned: &Planned, rounds: &[f64]) -> Detail {
 const SEEN: Seen =
     Seen { operations: 0, bytes: 0, window_ns: 60 * SECOND, mean_ns: 2000, most_ns: 9000 };
 
-/// A trial that counted this.
 pub(super) fn measured_of(detail: Detail) -> Measured {
     Measured {
         window_ns: 1,
@@ -229,7 +228,6 @@ fn its_numbers_are_those_of_the_window_and_of_its_own_test() {
     }
 }
 
-/// A target that can do everything.
 static ABLE: Clears = Clears { no_trim: None, no_zeroing: None, no_polling: None };
 
 fn offer_of<'a>(direct: &'a Presence<DirectUse>, engine: &'a EngineUse, bytes: u64) -> Offer<'a> {

@@ -24,7 +24,6 @@ pub struct Retried {
     pub slice_bytes: u64,
     /// Nanoseconds of each slice at once.
     pub at_once_ns: Vec<u64>,
-    /// Nanoseconds of the rest.
     pub rest_ns: u64,
     /// Nanoseconds of each slice after it.
     pub rested_ns: Vec<u64>,

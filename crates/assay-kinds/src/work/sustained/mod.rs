@@ -46,7 +46,6 @@ const MOST_SECONDS: u64 = 86_400;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Time>,
 }
@@ -131,7 +130,6 @@ impl Kind for Asked {
     }
 }
 
-/// What it does to the target.
 const TOUCH: Touch =
     Touch { reads: false, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
@@ -184,7 +182,6 @@ impl kind::Asks for Asked {
 pub struct Detail {
     /// Bytes that were written before the first slice, to see how fast it is.
     pub before_bytes: u64,
-    /// Bytes of a slice.
     pub slice_bytes: u64,
     /// Nanoseconds of each slice, in the order of writing.
     pub slices_ns: Vec<u64>,

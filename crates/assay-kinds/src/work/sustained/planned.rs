@@ -16,7 +16,6 @@ use crate::work::{self};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub engine: Engine,
-    /// Bytes of the whole.
     pub bytes: u64,
     /// Whether each slice is synced within its time: it goes through the page cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

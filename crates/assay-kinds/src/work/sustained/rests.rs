@@ -19,11 +19,11 @@ pub(super) const RESTED: OwnRule = OwnRule {
     about: About {
         name: "write-gaps",
         summary: "a continuous write paused for more than 5% of the time",
-        text: "Assay records the gaps between the slices of a long write. During a gap, a drive may free cache space, \
-               so its rate drops later than under a continuous write, or not at all. The rate of the slices is then \
-               higher than the rate of the whole write. Short slices cause the most gaps; use a larger area, or a \
-               target with direct I/O, which needs no sync per slice. Assay does not judge results of versions that \
-               did not record the gaps.",
+        text: "The number is suspect. Assay records the gaps between the slices of a long write. During a gap, a \
+               drive may free cache space, so its rate drops later than under a continuous write, or not at all. The \
+               rate of the slices is then higher than the rate of the whole write. Short slices cause the most gaps; \
+               use a larger area, or a target with direct I/O, which needs no sync per slice. Assay does not judge \
+               results of versions that did not record the gaps.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],
@@ -122,7 +122,6 @@ mod tests {
         assert_eq!(serde_json::to_string(&read).unwrap(), older);
     }
 
-    /// What the rule says of trials with these rests.
     fn said(rests_ns: &[Option<u64>]) -> Option<Doubt> {
         let trials: Vec<Measured> =
             rests_ns.iter().copied().map(|rests_ns| measured_of(detail(rests_ns))).collect();

@@ -81,7 +81,6 @@ impl Trial<'_> {
     }
 }
 
-/// All trials in which anything was written.
 fn trials<'a>(seen: &Seen<'a>) -> Vec<Trial<'a>> {
     let of = |(at, measured): (usize, Option<&'a Measured>)| {
         let detail = Detail::of(measured?)?;
@@ -289,7 +288,6 @@ pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
     told.join(" ")
 }
 
-/// What was seen of the rate.
 fn seen(course: &Course) -> String {
     let written = show::bytes(course.written_bytes);
     if let Some([first, last]) = &course.declines {

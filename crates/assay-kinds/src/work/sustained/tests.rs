@@ -14,7 +14,6 @@ fn detail(slices_ns: Vec<u64>) -> Detail {
     Detail { slice_bytes: SLICE_BYTES, slices_ns, ..Detail::default() }
 }
 
-/// A trial that counted this.
 pub(super) fn measured_of(detail: Detail) -> Measured {
     Measured {
         window_ns: 1,

@@ -23,7 +23,6 @@ pub enum Takes {
 pub(super) struct Fault {
     /// Number of words before the one that it is about.
     at: usize,
-    /// The reason in one line.
     pub reason: String,
 }
 

@@ -22,7 +22,6 @@ pub use allowed::{Allowed, Takes};
 pub(super) use compression::Compression;
 pub use volume::FileSystems;
 
-/// How a file system is made and mounted.
 #[derive(Debug)]
 pub struct FileSystem {
     /// As the kernel calls it.
@@ -43,7 +42,6 @@ pub struct FileSystem {
     pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,
 }
 
-/// All file systems that can be made.
 pub static FILE_SYSTEMS: &[&FileSystem] = &[
     &ext::EXT2,
     &ext::EXT3,
@@ -56,7 +54,6 @@ pub static FILE_SYSTEMS: &[&FileSystem] = &[
     &ntfs::NTFS,
 ];
 
-/// The file system with a name.
 pub fn find(name: &str) -> Option<&'static FileSystem> {
     FILE_SYSTEMS.iter().find(|known| known.name == name).copied()
 }
@@ -81,7 +78,6 @@ fn caution(options: &str) -> Option<&'static str> {
 const DEFAULTS: &str = "defaults";
 
 pub(super) struct Kind;
-/// Options of the program that makes it.
 pub(super) struct MkfsOptions;
 pub(super) struct MountOptions;
 
@@ -164,7 +160,8 @@ impl Factor for MountOptions {
         &About {
             name: "mount_options",
             summary: "mount options of the filesystem",
-            text: "As in fstab, such as `noatime,data=writeback`, or `defaults`. Requires the factor filesystem. After \
+            text: "As in fstab, such as `noatime` or `defaults`; a level with a comma, such as `noatime,data=writeback`, \
+                   needs a study file, because a comma separates levels in `--set`. Requires the factor filesystem. After \
                    mounting, Assay verifies the options in the kernel's mount table. Assay refuses options that name \
                    another device or file.",
         }

@@ -15,7 +15,6 @@ use crate::factors::guard::Builder;
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Factor, Role, View};
 
-/// Name of the factor.
 pub(in crate::factors) const FILL: &str = "fill_level";
 /// The level that leaves everything as it is.
 const NONE: &str = "none";
@@ -27,7 +26,6 @@ const ROOT_BYTES: u64 = 4 << 30;
 /// What stays free of any other: room for what trials write.
 const OTHER_BYTES: u64 = 16 << 20;
 
-/// Filler files.
 pub(super) struct Fill;
 
 struct Level;

@@ -52,11 +52,9 @@ pub struct Extent {
     pub device: String,
     /// Its bytes that may be had.
     pub range: Range<u64>,
-    /// Whether they are the whole device.
     pub whole: bool,
 }
 
-/// A device that may be overwritten.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// It, or the part of it that may be had.
@@ -118,7 +116,6 @@ pub enum Takes {
     All,
 }
 
-/// What a layer gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
     Device,
@@ -140,7 +137,6 @@ impl<'a> Wish<'a> {
         Self { levels, own_target: None }
     }
 
-    /// The level of a factor.
     pub fn level(&self, name: &str) -> Option<&'a str> {
         self.levels.get(name).map(String::as_str)
     }
@@ -203,7 +199,6 @@ pub trait Recipe {
         1
     }
 
-    /// What it gives to what stands on it.
     fn gives(&self) -> Gives;
 
     /// What is missing here to make it on things of so many bytes each, or may not be asked of it, if
@@ -248,13 +243,10 @@ pub trait Recipe {
 /// What the tool can make last of something that it makes for measuring alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Settings of the kernel.
     pub settings: Vec<Setting>,
-    /// Files with their lines.
     pub files: Vec<(PathBuf, String)>,
 }
 
-/// Something that stands.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub base: Base,
@@ -262,7 +254,6 @@ pub struct Made {
     pub undo: Vec<Undo>,
 }
 
-/// What one would type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
     pub acts: Vec<Act>,
@@ -273,7 +264,6 @@ pub struct Typed {
 /// What is left to the operator, where something is to stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByHand {
-    /// What makes it now.
     pub typed: Typed,
     /// Why the tool does not do that.
     pub why: &'static str,
@@ -281,7 +271,6 @@ pub struct ByHand {
     pub lasting: Option<(String, &'static str)>,
 }
 
-/// The layer that a factor belongs to.
 pub fn of_factor(name: &str) -> Option<&'static dyn Layer> {
     let own = |layer: &&&dyn Layer| layer.factors().iter().any(|one| one.about().name == name);
     LAYERS.iter().find(own).copied()
@@ -334,7 +323,6 @@ pub fn several(noun: &str) -> String {
     }
 }
 
-/// A noun with its article.
 pub fn one(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {noun}")

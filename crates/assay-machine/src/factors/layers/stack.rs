@@ -20,7 +20,6 @@ pub struct Stack {
 /// What was made for an arm and stands now.
 #[derive(Debug)]
 pub struct Raised {
-    /// What trials stand on.
     pub base: Base,
     /// Each thing that was made, with the step of its stack.
     made: Vec<(usize, Made)>,

@@ -31,9 +31,7 @@ const LEAST_SIZE: Bytes = Bytes(1 << 20);
 const AS_IT_IS: &str = "current";
 /// Allocators in which zswap may pack pages.
 const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
-/// Where zswap is set.
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
-/// What names its allocator there.
 const ALLOCATOR: &str = "zpool";
 /// Where zram-generator looks for files beside its own.
 const GENERATOR: &str = "/etc/systemd/zram-generator.conf.d";
@@ -51,7 +49,6 @@ struct Size;
 struct Pool;
 struct Allocator;
 
-/// What is to be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wanted {
     File,
@@ -282,7 +279,6 @@ struct Area {
     size: Bytes,
     /// zswap's share of memory.
     percent: Option<u32>,
-    /// zswap's allocator.
     allocator: Option<String>,
 }
 
@@ -315,7 +311,6 @@ impl Area {
         Ok(())
     }
 
-    /// A file of swap in a directory.
     fn file(&self, builder: &mut Builder<'_, '_>, directory: &Path) -> Outcome<PathBuf> {
         let system = builder.system();
         let directory = system

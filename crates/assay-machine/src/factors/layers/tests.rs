@@ -398,18 +398,6 @@ fn a_device_that_is_encrypted_in_place_keeps_what_lies_on_it() {
     while_it_stands(&chosen, |_, _, _, acted| assert!(!acted.contains("cryptsetup"), "{acted}"));
 }
 
-#[test]
-fn nouns_are_told_with_their_articles() {
-    let all = nouns();
-    assert!(
-        all.starts_with("loop devices") && all.ends_with(" and encrypted directories"),
-        "{all}"
-    );
-    assert!(all.contains(", arrays, "), "{all}");
-    assert_eq!(one("file system"), "a file system");
-    assert_eq!(one("encrypted device"), "an encrypted device");
-}
-
 /// Makes something on a machine that says that it did and did nothing; the machine ends as it began.
 fn behind_a_helper_that_failed(chosen: &[(&str, &str)]) -> String {
     let fake: Fake = machine();

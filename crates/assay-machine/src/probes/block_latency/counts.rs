@@ -24,7 +24,6 @@ pub enum Means {
 /// Requests of the watched devices in a span of time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockLatency {
-    /// How they were seen.
     pub means: Means,
     /// Length of the span, nanoseconds.
     pub span_ns: u64,
@@ -40,12 +39,9 @@ pub struct BlockLatency {
     pub notes: Vec<String>,
 }
 
-/// Requests of one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassSpan {
-    /// Requests that ended.
     pub requests: u64,
-    /// Those of them that failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
     pub bytes: u64,
@@ -59,7 +55,6 @@ pub struct ClassSpan {
 /// Latencies in buckets: their sum is exact, quantiles are within a bucket's width (3%).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Their sum, nanoseconds.
     pub sum_ns: u64,
     /// Buckets with something in them: index and count. A bucket begins at [`bucket_from_ns`].
     pub buckets: Vec<[u64; 2]>,
@@ -177,12 +172,10 @@ impl ClassSpan {
 }
 
 impl Latencies {
-    /// How many there are.
     pub fn len(&self) -> u64 {
         self.buckets.iter().fold(0, |sum, [_, count]| sum.saturating_add(*count))
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.buckets.is_empty()
     }
@@ -265,7 +258,6 @@ mod tests {
 
     use super::*;
 
-    /// Latencies in nanoseconds as a tracer counts them.
     pub fn latencies_of(all_ns: &[u64]) -> Latencies {
         let mut after = LatencyTotals::default();
         for ns in all_ns {

@@ -29,7 +29,6 @@ const COUNTERS: [(&str, usize, usize); 11] = [
     ("thermal_management_2_s", 228, 4),
 ];
 
-/// What a log says.
 pub fn health(page: &[u8]) -> Presence<Health> {
     if page.len() < PAGE_BYTES || page.iter().all(|byte| *byte == 0) {
         return Presence::absent("the health log is empty");

@@ -13,13 +13,10 @@ const ROOT: &str = "/sys/class/hwmon";
 /// Labels of counters that hold what the others of their device count, widest first.
 const WIDEST: [&str; 3] = ["card", "pkg", "Esocket"];
 
-/// A device of hwmon with what it counts.
 struct Device {
-    /// Name of its driver.
     name: String,
     /// The hardware behind it, where the kernel tells.
     hardware: Option<PathBuf>,
-    /// Joules by label.
     joules: BTreeMap<String, f64>,
 }
 

@@ -19,7 +19,6 @@ const NO_LINE: &str = "no line has a time and watts, such as 2026-07-30T12:00:00
 const NO_WATTS: [&str; 9] =
     ["apparent", "reactive", "factor", "hour", "wh", "kwh", "va", "var", "energy"];
 
-/// One line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Nanoseconds since 1970.

@@ -175,7 +175,6 @@ fn nobody_who_did_not_ask_is_told_that_nothing_tells() {
     assert_eq!(reading.source().reason(), Some(NO_SOURCE));
 }
 
-/// A laptop's supplies.
 fn laptop(online: u32, status: &str, gauge: &str) -> String {
     let root = "/sys/class/power_supply";
     format!(

@@ -83,7 +83,6 @@ fn why(error: &io::Error) -> String {
     }
 }
 
-/// A count of the whole time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Whole {
     count: u64,

@@ -33,7 +33,6 @@ pub enum Groups {
     Unknown,
     /// None can be made.
     Impossible,
-    /// It is there.
     Made(Group),
 }
 
@@ -94,7 +93,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// To enter it.
     pub fn entry(&self) -> GroupEntry<'_> {
         match self.place.version {
             Version::One => GroupEntry::Tasks(self.entry.as_fd()),
@@ -155,7 +153,6 @@ impl Group {
     }
 }
 
-/// A group whose memory is limited.
 #[derive(Debug)]
 #[must_use = "the memory limit would also apply to the next program"]
 pub struct Limited<'a> {
@@ -214,7 +211,6 @@ impl Limited<'_> {
     }
 }
 
-/// Whether the machine has swap.
 fn has_swap() -> bool {
     let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
     text.lines().skip(1).any(|line| !line.trim().is_empty())
@@ -273,7 +269,6 @@ impl Version {
     }
 }
 
-/// Where groups can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     directory: PathBuf,

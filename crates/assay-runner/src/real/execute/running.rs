@@ -39,7 +39,6 @@ const CHASES: u32 = 200;
 /// not seem to run for as long as all that it left in its pipe takes.
 const CHUNK: usize = 64 << 10;
 
-/// A program that runs.
 pub struct Running<'a> {
     execution: &'a Execution<'a>,
     launched: Launched,
@@ -481,7 +480,6 @@ impl Tail {
         Ok(count > 0)
     }
 
-    /// What was to be kept.
     fn last(&self) -> &[u8] {
         &self.kept[self.kept.len().saturating_sub(self.most)..]
     }

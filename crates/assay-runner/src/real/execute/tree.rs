@@ -11,7 +11,6 @@ use rustix::process::{
 
 use super::group::Group;
 
-/// One process as the kernel tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     pub id: i32,
@@ -26,7 +25,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// A process by its id, where there is one.
     pub fn find(id: i32) -> Option<Self> {
         let bytes = std::fs::read(format!("/proc/{id}/stat")).ok()?;
         Self::parse(id, &String::from_utf8_lossy(&bytes))
@@ -224,7 +222,6 @@ fn everybody() -> Vec<i32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Kills processes by their ids.
 pub fn kill(ids: &[i32]) {
     for process in ids.iter().filter_map(|id| Process::find(*id)) {
         // Who cannot be killed is still there when it is looked at again.

@@ -13,7 +13,6 @@ use super::{admitted, connect};
 /// The peer's answer: it has nothing else to do.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// Reaches a peer.
 pub fn reach(peer: &str, token: &Token) -> io::Result<Box<dyn Ledger>> {
     let (_, stream) = connect(peer)?;
     let (wire, _, key) = admitted(stream, token, &Role::Ledger)?;

@@ -65,7 +65,6 @@ impl Default for Limits {
     }
 }
 
-/// A peer that listens.
 pub struct Peer {
     listener: TcpListener,
     datagrams: UdpSocket,
@@ -376,7 +375,6 @@ impl House {
         })
     }
 
-    /// Keeps a stream for its session.
     fn keep(&self, wire: Wire, way: Way, session: u64) {
         if wire.stream.set_nonblocking(true).is_err() {
             return;

@@ -21,9 +21,7 @@ const LOOK_NS: i64 = 50_000_000;
 pub struct Course {
     /// When the first slice begins.
     pub began: Instant,
-    /// When it is over.
     pub until: Instant,
-    /// How many slices there are.
     pub slices: usize,
     /// Bytes per second at most.
     pub most: Option<u64>,

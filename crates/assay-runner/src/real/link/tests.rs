@@ -42,7 +42,6 @@ impl Served {
         stream
     }
 
-    /// Whether somebody who knows the token is served.
     fn is_up(&self) {
         let ran = self.run(&token(), &[short(Load::Up)]).unwrap();
         assert!(ran.phases[0].up_bytes.iter().sum::<u64>() > 0);

@@ -11,7 +11,6 @@ use super::read_some;
 
 /// A connection that is spoken over in lines.
 pub struct Wire {
-    /// The connection.
     pub stream: TcpStream,
     /// What came after the last line.
     rest: Vec<u8>,

@@ -14,7 +14,6 @@ use super::*;
 /// Longer than any test waits; a test that takes this long has failed.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A run with room for what it borrows.
 struct Run {
     words: Vec<String>,
     directory: PathBuf,

@@ -47,7 +47,6 @@ fn values(directory: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// Harmless values other than the present one.
 fn others(path: &Path, text: &str) -> Vec<String> {
     let now = setting_value(text);
     let mut found: Vec<String> = if path.ends_with("overcommit_memory") {

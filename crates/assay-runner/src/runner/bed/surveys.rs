@@ -281,11 +281,11 @@ impl TestBed<'_> {
     }
 }
 
-/// Refuses, before anything is written, a study of whose factors one has no level that can be had.
 fn is_setting_of_device(factor: &dyn Factor) -> bool {
     factor.role() == Role::Setting && factor.is_of_device()
 }
 
+/// Refuses, before anything is written, a study of whose factors one has no level that can be had.
 fn hopeless(demands: &Demands, refused: &[Refusal]) -> Outcome<()> {
     for Varied { name, levels, .. } in &demands.varied {
         let reason = |level: &String| {

@@ -15,7 +15,6 @@ use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Repeats, Trial, TrialRecord};
 use assay_system::system::System;
 
-/// What is kept of all hosts.
 #[derive(Default)]
 pub struct Kept<'a> {
     pub id: String,
@@ -93,7 +92,6 @@ impl<'a> Fleet<'a> {
         OneHost::of_trial(0, name, done.trial.clone(), done.series.clone())
     }
 
-    /// Adds a trial of all hosts.
     fn add(&mut self, mut whole: Whole) {
         if let Some(bundle) = &self.kept.bundle {
             let kept = bundle.append(&mut whole.trial.record, &whole.histograms, &whole.series);
@@ -168,7 +166,6 @@ pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Fin
     }
 }
 
-/// Which trial of a plan it is.
 fn slot(plan: &Plan, planned: &PlannedTrial, repeats: Option<Repeats>, of: u32) -> Slot {
     Slot {
         order: planned.order,

@@ -26,10 +26,8 @@ const MOST_SAID: usize = 1000;
 const MOST_TARGETS: usize = 64;
 /// How long it is waited at least for what rules of trust said on the others.
 const HEARING: Duration = Duration::from_secs(10);
-/// What is said of who did not tell.
 const UNHEARD: &str = "no trust ratings received; see the result on that host";
 
-/// What one host has for a plan.
 pub struct OfHost {
     pub rank: u32,
     pub name: String,

@@ -9,7 +9,6 @@ use assay_system::system::Fake;
 use assay_system::system::journal;
 use serde_json::Value;
 
-/// A machine with systemd that may be restarted.
 fn machine() -> Fake {
     let fake = Fake::new();
     fake.put("/run/systemd/system/x", "")
@@ -87,7 +86,6 @@ fn is_there(fake: &Fake) -> bool {
     fake.files().contains_key(&file)
 }
 
-/// What the unit does in a boot.
 fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
     let directory = Path::new(RESULTS).join(id);
     let (stop, mut tell) = (AtomicBool::new(false), |_| {});

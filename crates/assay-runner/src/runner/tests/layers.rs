@@ -8,7 +8,6 @@ use assay_study::study::Target;
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// A study of some levels in a laboratory.
 fn lab(factors: &[(&str, &[String])], start: bool) -> Request<'static> {
     let mut request = Request { targets: Vec::new(), ..request("") };
     request.study.target = Some(Target::Loop(Bytes(1 << 30)));
@@ -34,7 +33,6 @@ fn bare() -> Fake {
     fake
 }
 
-/// What is mounted, and which block devices there are.
 fn condition(fake: &Fake) -> (String, Vec<String>) {
     let devices = fake.list(Path::new("/sys/class/block")).unwrap();
     (fake.read_text(Path::new(MOUNTS)).unwrap(), devices)

@@ -3,7 +3,6 @@
 use super::*;
 use assay_study::plan::race;
 
-/// A race among two sizes under two schedulers.
 fn racing() -> Request<'static> {
     let mut request = schedulers(&["mq-deadline", "none"]);
     let (first, _) = STUDY.split_once("[[workload]]\nname = \"random-write\"").unwrap();

@@ -49,7 +49,6 @@ fn go_on(plan: &Plan, ran: &mut Vec<(Ran, Arm)>, most: usize, drive: &Drive) -> 
     None
 }
 
-/// The whole course, and why it ended.
 fn whole(limit: &str, drive: &Drive) -> (Vec<(Ran, Arm)>, Option<End>) {
     let mut ran = Vec::new();
     let end = go_on(&plan(limit), &mut ran, usize::MAX, drive);
@@ -80,7 +79,6 @@ fn ends(found: &[(f64, Standing)]) -> [Option<f64>; 2] {
     [bracket.holds, bracket.fails].map(|place| place.map(|place| found[place].0))
 }
 
-/// Trials without lead-ins and the closed loop.
 fn trials_of(ran: &[(Ran, Arm)]) -> usize {
     let searched = |one: &Ran| one.replicate == 0 && one.order > 0;
     ran.iter().filter(|(one, _)| one.counts || searched(one)).count()

@@ -16,7 +16,6 @@ pub struct Rules {
     pub baseline: usize,
     /// The share of the best within which a winner is good enough.
     pub closeness: f64,
-    /// Replicates at most.
     pub replicates: u32,
 }
 
@@ -67,7 +66,6 @@ impl Logs {
     }
 }
 
-/// Why an arm left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Why {
     /// It is surely behind the leader.
@@ -83,15 +81,9 @@ pub enum Why {
     /// It harmed others' work and was rolled back.
     Harmed,
     /// A level of it left in the screen before the race.
-    Level {
-        /// Number of its factor in the design.
-        factor: usize,
-        /// Number of the level in its factor.
-        level: usize,
-    },
+    Level { factor: usize, level: usize },
 }
 
-/// An arm that left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Left {
     /// The replicate after which it left; 0 of those that left before the first.
@@ -141,7 +133,6 @@ impl Standing {
         self.left.get(arm).is_some_and(Option::is_none)
     }
 
-    /// Arms that are still run.
     pub fn running(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.left.len()).filter(|arm| self.is_in(*arm))
     }

@@ -106,16 +106,13 @@ fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
 /// Differences of logarithms below this are of arithmetic.
 const ROUNDING: f64 = 1e-9;
 
-/// What a screen came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screen {
-    /// Trials that counted.
     pub trials: usize,
     /// Each level of each factor that varies, in their order.
     pub levels: Vec<Level>,
 }
 
-/// A level in a screen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Number of its factor in the design.
@@ -180,13 +177,11 @@ impl Screen {
     }
 }
 
-/// The trials of a screen.
 struct Trials<'a> {
     /// Pass, levels and logarithm of each that counted.
     rows: Vec<(u32, &'a [Option<usize>], f64)>,
     /// How often each level of each factor was tried.
     tried: Vec<Vec<usize>>,
-    /// How often that counted.
     counted: Vec<Vec<usize>>,
 }
 
@@ -229,7 +224,6 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Counts the levels of a trial.
 fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
     for (counts, level) in counts.iter_mut().zip(levels) {
         if let Some(count) = level.and_then(|level| counts.get_mut(level)) {
@@ -252,7 +246,6 @@ struct Model {
 /// Where the effect of a level stands.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// It has no numbers.
     Nowhere,
     /// It is what others of its factor are told beside.
     First,

@@ -48,7 +48,6 @@ fn all_well(_: &PlannedTrial) -> Status {
     Status::Ok
 }
 
-/// Runs a race with its screen to its end.
 fn raced_as(
     plan: &Plan,
     fate: &dyn Fn(&PlannedTrial) -> Status,
@@ -80,7 +79,6 @@ fn raced(plan: &Plan) -> (Vec<Run>, Vec<PlannedTrial>, Race) {
     raced_as(plan, &all_well, &noisy)
 }
 
-/// Levels that left, by their names.
 fn lost(plan: &Plan, race: &Race) -> Vec<String> {
     let levels = &race.screen.as_ref().expect("a screen").levels;
     let name = |own: &screen::Level| plan.design.factors[own.factor].levels[own.level].clone();

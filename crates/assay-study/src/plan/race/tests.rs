@@ -122,7 +122,6 @@ fn ran(trial: &PlannedTrial, repeats: Option<Repeats>) -> Run {
     Run { order, replicate, arm, status, repeats, log, harmed: false }
 }
 
-/// Runs a race to its end.
 fn raced(plan: &Plan) -> (Vec<Run>, Vec<PlannedTrial>, Race) {
     let (mut runs, mut trials) = (Vec::new(), Vec::new());
     loop {

@@ -30,7 +30,6 @@ const LONGEST: u32 = 10;
 pub enum Fault {
     /// What holds it cannot be read, or ends in the middle of one.
     Read(io::Error),
-    /// It is none.
     Not(&'static str),
 }
 

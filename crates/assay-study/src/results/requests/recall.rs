@@ -84,7 +84,6 @@ struct Chosen {
     bytes: u64,
 }
 
-/// Which of them a request is of.
 fn nth(devices: &[Chosen], request: &BlockRequest) -> Option<usize> {
     devices.iter().position(|own| own.index == request.device)
 }

@@ -26,7 +26,6 @@ pub struct Place {
 pub struct Places(BTreeMap<String, Place>);
 
 impl Places {
-    /// Remembers a place.
     pub fn insert(&mut self, path: &str, place: Place) {
         self.0.insert(path.to_owned(), place);
     }
@@ -54,7 +53,6 @@ struct Mistake {
     hint: Option<String>,
 }
 
-/// All mistakes of a file.
 #[derive(Debug, Default)]
 pub struct Mistakes {
     list: Vec<Mistake>,
@@ -89,7 +87,6 @@ impl Mistakes {
         ends.into_iter().any(|end| self.wrong.contains(&path[..end]))
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -149,7 +146,6 @@ fn one(mistake: &Mistake, name: &str, text: &str) -> String {
     out
 }
 
-/// The hint on a line of its own.
 fn add_hint(out: &mut String, hint: Option<&str>) {
     if let Some(hint) = hint {
         let _ = write!(out, "\n    {}", clean(hint, LONGEST_MESSAGE));

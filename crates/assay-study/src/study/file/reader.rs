@@ -15,13 +15,10 @@ use super::super::{search, simulated, words};
 use super::mistakes::{Mistakes, Place, Places};
 use super::scalar::{self, Complaint};
 
-/// A file as it was read.
 pub struct Read {
     /// What is good, in the shape of a study.
     pub json: Value,
-    /// Where everything stands.
     pub places: Places,
-    /// What is not good.
     pub mistakes: Mistakes,
 }
 
@@ -270,7 +267,6 @@ impl Reader<'_> {
         Some(Value::Array(out))
     }
 
-    /// One or several readings.
     fn readings(
         &mut self,
         path: &str,
@@ -522,7 +518,6 @@ fn mentions(value: &DeValue<'_>, text: &str) -> bool {
     }
 }
 
-/// A level as text.
 fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
     match value {
         DeValue::String(text) if text.chars().any(char::is_control) => {
@@ -651,7 +646,6 @@ pub fn law_mistake(text: &str) -> Option<String> {
     Some(format!("simulated: {}", message.strip_prefix(&start).unwrap_or(message)))
 }
 
-/// A target that was written as one word.
 fn target(text: &str) -> String {
     match text.strip_prefix(simulated::PREFIX) {
         Some(law) => format!("target = {{ simulated = \"{law}\" }}"),

@@ -17,7 +17,6 @@ use super::super::{Amount, Price, Start, words};
 /// What is wrong with a value, and what to write instead.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// What is wrong.
     pub message: String,
     /// What to write instead.
     pub hint: Option<String>,
@@ -92,7 +91,6 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     }
 }
 
-/// What a value is called in messages.
 pub fn kind_of(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
@@ -106,7 +104,6 @@ pub fn kind_of(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// A value of the wrong type.
 pub fn wrong_type(field: &Field, wanted: &str, value: &DeValue<'_>) -> Complaint {
     Complaint::new(
         format!("{}: expected {wanted}, found {}", field.name, kind_of(value)),
@@ -170,10 +167,12 @@ pub(super) fn word(
 
 /// The name of a metric; of what programs tell of themselves nobody knows the names beforehand.
 fn metric(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
-    match value.as_str().filter(|name| metrics::is_told(name)) {
-        Some(name) => Ok(json!(name)),
-        None => word(field, &metrics::names(), value),
+    let name = metrics::full(text(field, value)?);
+    if metrics::is_told(&name) || metrics::names().contains(&&*name) {
+        return Ok(json!(name));
     }
+    let message = format!("{}: unknown metric \"{name}\"", field.name);
+    Err(Complaint::new(message, metrics::instead(&name, &metrics::names())))
 }
 
 /// A whole number between two limits.

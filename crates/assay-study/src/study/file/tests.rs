@@ -310,7 +310,6 @@ const SEEDS: [&str; 3] = [
     include_str!("../../../../assay/tests/studies/invalid/many.toml"),
 ];
 
-/// Pieces that make a file wrong in interesting ways.
 const PIECES: [&str; 14] = [
     "\"",
     "[",

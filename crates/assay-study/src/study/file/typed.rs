@@ -37,7 +37,6 @@ impl Typed {
         key.is_some_and(|key| path.split('/').any(|part| part == key))
     }
 
-    /// The factor whose levels it sets.
     fn factor(&self) -> Option<&str> {
         self.path.strip_prefix(FACTORS)
     }

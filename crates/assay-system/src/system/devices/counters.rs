@@ -9,14 +9,12 @@ use crate::system::{System, sysfs};
 /// Counters of a block device since the machine started, or the difference of two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Reads that ended.
     pub reads_completed: u64,
     /// Reads that were merged into others.
     pub reads_merged: u64,
     pub read_bytes: u64,
     /// Milliseconds that reads took, summed over all.
     pub read_ms: u64,
-    /// Writes that ended.
     pub writes_completed: u64,
     /// Writes that were merged into others.
     pub writes_merged: u64,

@@ -156,7 +156,6 @@ fn mapper_kind(uuid: &str) -> &'static str {
     OWNERS.iter().find(|(start, _)| uuid.starts_with(start)).map_or("dm", |(_, kind)| *kind)
 }
 
-/// Names of a drive's partitions.
 pub fn partitions(system: &dyn System, name: &str) -> Vec<String> {
     let children = sysfs::names(system, &sysfs::block(name));
     // Only partitions begin with their drive's name; `queue`, `holders` and the like do not.

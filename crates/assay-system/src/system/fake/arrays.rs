@@ -30,7 +30,6 @@ impl Fake {
         self.install("mdadm").put("/proc/mdstat", format!("{levels}unused devices: <none>\n"))
     }
 
-    /// What `mdadm --create` does.
     pub(super) fn mdadm(&self, words: &[String]) -> io::Result<()> {
         let said = |name: &str| {
             let value = |word: &String| Some(word.strip_prefix(name)?.to_owned());
@@ -193,7 +192,6 @@ impl State {
         Some(DeviceNumber { major: 0, minor: 1000 + first.major * 256 + first.minor })
     }
 
-    /// Hides it again.
     pub(super) fn hide_pool(&mut self, device: &Path) {
         let number = self.tree.status(device).ok().and_then(|found| found.own_device);
         if let Some(pool) = number.and_then(|number| self.pools.get(&number)) {

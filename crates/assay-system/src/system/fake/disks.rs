@@ -19,7 +19,6 @@ const QUEUE: [(&str, &str); 8] = [
 ];
 
 impl Fake {
-    /// Sets the health log of an NVMe device.
     pub fn put_health_log(&self, device: impl Into<PathBuf>, bytes: &[u8]) -> &Self {
         self.lock().tree.health_logs.insert(device.into(), bytes.to_vec());
         self

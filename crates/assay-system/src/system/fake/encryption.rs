@@ -44,7 +44,6 @@ impl Fake {
         self
     }
 
-    /// Runs a program that reads a passphrase.
     pub(super) fn run_with(
         &self,
         program: &str,
@@ -189,7 +188,6 @@ impl State {
         Some(cipher.join(hidden(path.file_name()?.to_string_lossy().as_ref())))
     }
 
-    /// Names in a directory as one sees them.
     pub(super) fn seen(&self, directory: &Path, names: Vec<String>) -> Vec<String> {
         match self.encrypted.directories.get(directory) {
             Some((_, false)) => names.iter().map(|name| hidden(name)).collect(),

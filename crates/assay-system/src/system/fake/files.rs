@@ -33,12 +33,10 @@ impl Key {
         Some((Self(self.0[..at].to_vec()), &self.0[at + 1..]))
     }
 
-    /// A place below this one.
     pub fn join(&self, below: &Self) -> Self {
         Self([&self.0[..], &below.0[..]].concat())
     }
 
-    /// What has this name here.
     pub fn with(&self, part: &[u8]) -> Self {
         Self([&self.0[..], &[BETWEEN], part].concat())
     }
@@ -49,7 +47,6 @@ impl Key {
     }
 }
 
-/// Files by their path.
 #[derive(Clone, Debug)]
 pub struct Files<T>(BTreeMap<Key, (PathBuf, T)>);
 
@@ -89,12 +86,10 @@ impl<T> Files<T> {
         self.iter().map(|(path, _)| path)
     }
 
-    /// Paths of all that lies below a directory.
     pub fn below(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
         self.after(Key::of(directory)).map(|(_, path)| path)
     }
 
-    /// Paths of what lies in a directory itself.
     pub fn inside(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
         let all = self.after(Key::of(directory));
         all.filter(|(rest, _)| !rest.contains(&BETWEEN)).map(|(_, path)| path)

@@ -85,7 +85,6 @@ impl Fake {
         }
     }
 
-    /// Runs `tc`.
     pub(super) fn tc(&self, arguments: &[String]) -> io::Result<()> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let (space, words) = split(&words);
@@ -118,7 +117,6 @@ impl Fake {
         }
     }
 
-    /// Runs `ip`.
     pub(super) fn ip(&self, arguments: &[String]) -> io::Result<()> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let (space, words) = split(&words);

@@ -6,7 +6,6 @@ use std::io;
 use super::{BlockTracer, DeviceNumber, Fake, TraceMeans};
 use crate::system::BlockTotals;
 
-/// What a tracer tells, reading by reading.
 pub type Readings = Vec<Result<BlockTotals, String>>;
 
 /// What happens when requests are to be traced.

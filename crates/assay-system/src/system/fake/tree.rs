@@ -36,7 +36,6 @@ use crate::system::{DeviceNumber, Errno, FileKind, Space, Status, mounts};
 /// As many links as the kernel follows.
 const MOST_LINKS: usize = 40;
 
-/// One file of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     Directory,
@@ -166,7 +165,7 @@ impl Tree {
 
     /// Removes a file or a directory with all that is in it.
     pub fn remove(&mut self, path: &Path) {
-        if self.nodes.remove(path).iter().any(is_link) {
+        if self.nodes.remove(path).iter().any(|node| matches!(node, Node::Link(_))) {
             self.led.get_mut().clear();
         }
     }
@@ -220,7 +219,6 @@ impl Tree {
         Ok(led)
     }
 
-    /// What a path leads to.
     pub fn status(&self, path: &Path) -> io::Result<Status> {
         let (path, node) = self.find(path)?;
         let (kind, own_device) = match node {
@@ -248,10 +246,6 @@ impl Tree {
 /// Value for a path or the nearest directory above it.
 pub fn nearest<'a, T>(table: &'a BTreeMap<PathBuf, T>, path: &Path) -> Option<&'a T> {
     path.ancestors().find_map(|part| table.get(part))
-}
-
-fn is_link(node: &Node) -> bool {
-    matches!(node, Node::Link(_))
 }
 
 fn parse_space(text: &str) -> Option<Space> {

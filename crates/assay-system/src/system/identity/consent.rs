@@ -45,9 +45,7 @@ impl Loss {
 /// What overwriting a device would cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// What the device is called.
     pub id: String,
-    /// Bytes of the device.
     pub size_bytes: u64,
     /// Everything recognised on it and its partitions.
     pub losses: Vec<Loss>,

@@ -101,7 +101,6 @@ impl Family {
         &self.members
     }
 
-    /// Whether a number is that of the device itself.
     pub fn is(&self, number: DeviceNumber) -> bool {
         self.numbers.first() == Some(&number)
     }
@@ -380,7 +379,6 @@ fn device_below_loop(system: &dyn System, name: &str) -> Outcome<Option<String>>
     }
 }
 
-/// Names of the partitions of a disk.
 fn partitions(system: &dyn System, name: &str) -> Outcome<Vec<String>> {
     let directory = sysfs::block(name);
     let what = "the partitions of the device";

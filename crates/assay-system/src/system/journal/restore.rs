@@ -31,7 +31,6 @@ pub const RUNNING: &str = "/run/systemd/system";
 /// What became of one thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
-    /// It was undone.
     Done,
     /// Nothing was left to do, and why.
     Nothing(String),
@@ -558,7 +557,6 @@ impl Restorer<'_> {
         Ok(now.is_some_and(|now| now.is_same(mark)))
     }
 
-    /// Loop devices that have a file.
     fn loops_of(&self, file: &Path) -> Result<Vec<String>, String> {
         devices::loops_of(self.system, file)
             .map_err(|error| format!("cannot list the loop devices: {error}"))

@@ -10,7 +10,6 @@ use crate::system::{Act, Caching, DeviceNumber, Fake, Faulty};
 const HOME: &str = "/var/lib/assay/journal";
 const ID: &str = "20261120-1200-ab12";
 const READ_AHEAD: &str = "/sys/block/sda/queue/read_ahead_kb";
-/// A disk with a running number.
 const DISK: &str = "\
 file /proc/sys/kernel/random/boot_id first
 file /sys/block/sda/dev 8:0

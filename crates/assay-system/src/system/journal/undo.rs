@@ -110,7 +110,6 @@ impl Mark {
 /// A part of a disk that belongs to something made of several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// The disk that it lies on.
     pub disk: Mark,
     pub start: u64,
 }
@@ -161,13 +160,7 @@ pub enum Undo {
     /// Take away a partition that only the kernel knows of.
     Partition { disk: Mark, number: u32, start: u64 },
     /// Wipe a file system that the tool made, as long as it is that one.
-    FileSystem {
-        /// The disk that it lies on.
-        disk: Mark,
-        start: u64,
-        /// The label that it was given.
-        label: String,
-    },
+    FileSystem { disk: Mark, start: u64, label: String },
     /// Stop an array that the tool made, and wipe what says on its members that they are.
     Array {
         /// Kernel name that it was given: `md127`.

@@ -84,7 +84,6 @@ pub fn digest(text: &str) -> Option<Digest> {
     Some(found)
 }
 
-/// What a connection is used for.
 #[derive(Debug)]
 pub struct Use {
     /// How whoever listens greets: a name, `/` and the number of what follows.
@@ -92,7 +91,6 @@ pub struct Use {
     /// What is signed with the words of whoever dials, with those of whoever listens, and with the key of
     /// what follows: no two of them are alike, in whatever uses.
     pub labels: [&'static [u8]; 3],
-    /// Who listens.
     pub listener: &'static str,
     /// Who needs one token and one version.
     pub ends: &'static str,

@@ -34,7 +34,6 @@ pub const DOWN_BYTES: u64 = 50_000;
 /// Bytes that the modem sends at once: two packets. More would hide the queue for a while.
 const BURST: u64 = 3028;
 
-/// The laboratory in words.
 pub fn words() -> String {
     format!(
         "three network namespaces ({CLIENT}, {ROUTER}, {SERVER}) with a link of {UP} up (buffer: {UP_BYTES} bytes) \
@@ -51,12 +50,10 @@ fn run(program: &str, line: &str) -> Act {
     Act::Run { program: program.to_owned(), arguments }
 }
 
-/// What makes a name space.
 pub fn make(name: &str) -> Act {
     ip(&format!("netns add {name}"))
 }
 
-/// What removes one, with all that is in it.
 pub fn remove(name: &str) -> Act {
     ip(&format!("netns del {name}"))
 }

@@ -164,7 +164,6 @@ impl Reply {
     }
 }
 
-/// All ledgers of a peer.
 #[derive(Clone, Debug, Default)]
 pub struct Book {
     kept: BTreeMap<Digest, Kept>,

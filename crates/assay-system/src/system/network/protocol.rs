@@ -44,7 +44,6 @@ pub enum Role {
     /// A stream of a session.
     Stream {
         session: u64,
-        /// Which way it goes.
         way: Way,
         /// The congestion control of whoever sends.
         congestion: String,
@@ -163,7 +162,6 @@ pub fn read_welcome(
     }
 }
 
-/// The key of a session's datagrams.
 pub fn session_key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
     USE.key(token, (riddle, own))
 }
@@ -211,10 +209,8 @@ pub enum Order {
         up: u32,
         /// Streams that take bytes.
         down: u32,
-        /// For how long.
         ms: u64,
     },
-    /// Say what came.
     Report,
 }
 
@@ -252,12 +248,10 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A full one.
     pub fn new(per_second: u64, now_ns: u64) -> Self {
         Self { per_second, tokens: per_second as f64, then_ns: now_ns }
     }
 
-    /// Takes one, where there is one.
     pub fn take(&mut self, now_ns: u64) -> bool {
         let passed = now_ns.saturating_sub(self.then_ns) as f64 / 1e9;
         let most = self.per_second as f64;

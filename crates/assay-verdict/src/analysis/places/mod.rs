@@ -30,7 +30,6 @@ pub struct Brought {
     pub label: Option<String>,
 }
 
-/// What is asked of them.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// The place that others are per cent of: its name, or a result of it.
@@ -153,7 +152,6 @@ fn absent(rows: &[Row]) -> Vec<AbsentCell> {
     missing.collect()
 }
 
-/// What the comparison is called.
 fn study(brought: &[Brought], places: &Places) -> StudyFacts {
     let ids: Vec<&str> = brought.iter().map(|one| one.findings.study.id.as_str()).collect();
     let id = match ids.as_slice() {

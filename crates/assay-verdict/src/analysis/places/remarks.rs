@@ -115,8 +115,8 @@ fn differences(first: &Findings, other: &Findings) -> Vec<String> {
     }
     let all = |one: &Findings| {
         let mut facts = vec![
-            fact("Assay version", one.environment.assay.clone()),
-            fact("order", across::order(one)),
+            Fact::new("Assay version", &one.environment.assay),
+            Fact::new("order", across::order(one)),
         ];
         facts.extend(across::work(one));
         facts
@@ -124,15 +124,11 @@ fn differences(first: &Findings, other: &Findings) -> Vec<String> {
     let after = all(other);
     let mut told: Vec<String> = Vec::new();
     for was in all(first) {
-        let is = after.iter().find(|is| is.key == was.key && is.value != was.value);
+        let is = after.iter().find(|is| is.key == was.key && !was.is_like(is));
         let text = is.map(|is| format!("{} {} instead of {}", was.name, is.value, was.value));
         told.extend(text.filter(|text| !told.contains(text)));
     }
     told
-}
-
-fn fact(name: &str, value: String) -> Fact {
-    Fact { key: name.to_owned(), name: name.to_owned(), value }
 }
 
 /// That emulated places are not to be compared with real ones.

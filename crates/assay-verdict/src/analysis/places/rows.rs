@@ -25,7 +25,6 @@ pub(super) struct Told {
     pub rows: Vec<Row>,
 }
 
-/// The arm of a row with its place.
 pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
     let mut arm = arm.clone();
     arm.insert(PLACE.to_owned(), place.to_owned());

@@ -10,7 +10,6 @@ use super::{Brought, words};
 
 /// A place with the findings of its results.
 pub(super) struct Spot {
-    /// What is told of it.
     pub placed: Placed,
     /// What was found there, a result at a time; arms are without the place.
     pub results: Vec<Findings>,

@@ -74,7 +74,7 @@ fn around(rate: u64) -> Vec<u64> {
 fn tidy(text: &str) -> String {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let mut tidy = "replicate,workload,metric,value,factor:place\n".to_owned();
+    let mut tidy = "replicate,workload,metric,value,factor_place\n".to_owned();
     let mut replicates: BTreeMap<&str, u32> = BTreeMap::new();
     for line in lines {
         let fields: Vec<&str> = line.split(',').collect();

@@ -54,7 +54,6 @@ pub(super) fn not_there(another: Option<&str>) -> String {
     }
 }
 
-/// A workload with what was set for it.
 fn work(workload: &str, arm: &Arm) -> String {
     if arm.is_empty() {
         return workload.to_owned();

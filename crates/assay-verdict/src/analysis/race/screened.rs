@@ -45,7 +45,6 @@ pub(super) fn answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenA
     Some(answer)
 }
 
-/// A level by its names.
 pub(super) fn level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedLevel> {
     let factor = plan.design.factors.get(factor)?;
     let level = factor.levels.get(level)?.clone();

@@ -26,7 +26,6 @@ pub(in crate::analysis) enum Stage {
     Confirming,
 }
 
-/// What advice rests on.
 pub(super) struct Evidence<'a, 'q> {
     pub design: &'a Design,
     /// Questions about the primary metric, without invalid numbers.

@@ -22,6 +22,7 @@ use super::pairs::pairs;
 use super::ranks::{could_be_best, mean, own_levels};
 use super::trends::{contexts, slopes};
 use super::words;
+use crate::truth::only_slowed;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
@@ -45,15 +46,19 @@ impl Case {
         Self { claim, text, would_be: None }
     }
 
-    /// The same of numbers that are suspect: they decide nothing.
-    fn of_suspect_numbers(self) -> Self {
-        match self.claim {
-            Claim::Supported | Claim::Contradicted => Self {
+    /// The same of numbers that are suspect: they decide nothing, but slowed numbers still meet a lower bound.
+    fn of_suspect_numbers(self, slowed: Option<String>) -> Self {
+        match (self.claim, slowed) {
+            (Claim::Supported, Some(rules)) => {
+                let text = format!("{}, suspect, but {rules} can only lower it", self.text);
+                Self { text, ..self }
+            }
+            (Claim::Supported | Claim::Contradicted, _) => Self {
                 claim: Claim::NotShown,
                 text: format!("{}, {}", self.text, words::SUSPECT),
                 would_be: Some(self.claim),
             },
-            Claim::NotShown | Claim::NoData => self,
+            (Claim::NotShown | Claim::NoData, _) => self,
         }
     }
 }
@@ -100,6 +105,16 @@ impl Place<'_, '_> {
         };
         let mut arms = self.question.arms.iter().map(|runs| runs.arm).filter(|arm| own(arm));
         arms.any(|arm| self.question.is_suspect(arm))
+    }
+
+    /// The rules that made numbers suspect, if the numbers are rates with a lower bound and only slowed.
+    fn slowed(&self, ask: &Ask) -> Option<String> {
+        let (workload, metric) = (self.question.workload, self.question.metric);
+        let own = |one: &&Series| one.workload == workload && one.metric == metric;
+        let reasons = self.series.iter().filter(own).flat_map(|one| &one.because);
+        let is_lower = ask.kind == AskKind::Bound && ask.max.is_none();
+        let is_rate = self.question.better == Better::Higher;
+        if is_lower && is_rate { only_slowed(reasons.collect()) } else { None }
     }
 
     /// Why there is no number there, at a level of a factor where one is asked for.
@@ -197,7 +212,7 @@ fn answer(
             return Case::new(Claim::NotShown, text);
         }
         let case = case(design, ask, place, places.len() * sharing(design));
-        if place.is_suspect(ask) { case.of_suspect_numbers() } else { case }
+        if place.is_suspect(ask) { case.of_suspect_numbers(place.slowed(ask)) } else { case }
     };
     let mut cases: Vec<Case> = places.iter().map(case).collect();
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
@@ -463,13 +478,11 @@ fn opposite(better: Better) -> Better {
     }
 }
 
-/// A level of which there is no number.
 fn no_level(place: &Place<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
     let at = ask.factor.as_ref().map(|factor| (factor, level));
     words::missing(&format!("{name}: {level}"), place.why(at))
 }
 
-/// The two levels of a claim.
 fn two<'q, 'a>(
     ask: &Ask,
     place: &Place<'_, '_>,
@@ -744,6 +757,7 @@ fn reaches(
     // What is exactly the bound is within it: logarithms and back must not put it on the other side.
     let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
     let claim = match ends {
+        _ if ask.min.is_none() && ask.max.is_none() => Claim::NotShown,
         Some([low, high]) if low >= least && high <= most => Claim::Supported,
         Some([low, high]) if high < least || low > most => Claim::Contradicted,
         _ => Claim::NotShown,

@@ -11,7 +11,6 @@ use assay_study::results::record::Status;
 use super::answers::{explain, why};
 use super::tests::{Study, arm};
 
-/// A little noise that is the same every time.
 fn noise(seed: u64, count: usize) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut draw = move || {
@@ -351,7 +350,6 @@ fn identical_arms_support_no_claim_of_a_difference() {
     assert!(supported[2] <= 20, "{supported:?}");
 }
 
-/// Changes the series of one level.
 fn at_level(mut study: Study, level: &str, change: impl Fn(&mut Series)) -> Study {
     let own = |one: &&mut Series| one.arm == arm(&[("setting", level)]);
     study.measured.series.iter_mut().filter(own).for_each(change);

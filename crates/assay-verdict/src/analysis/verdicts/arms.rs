@@ -40,7 +40,6 @@ pub(super) struct Runs<'a> {
     pub repeats: BTreeMap<u32, Vec<(u32, Run)>>,
 }
 
-/// An arm and what it is compared with.
 #[derive(Clone, Copy)]
 pub(super) struct Sides<'q, 'a> {
     pub baseline: &'q Runs<'a>,
@@ -88,7 +87,6 @@ impl Replicates {
     }
 }
 
-/// One trial that counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     /// The logarithm of the value, or the value itself for metrics compared by difference.
@@ -154,7 +152,6 @@ impl<'a> Question<'a> {
         self.places.get(arm).map(|place| &self.arms[*place])
     }
 
-    /// Whether the number of an arm is suspect.
     pub fn is_suspect(&self, arm: &Arm) -> bool {
         self.find(arm).is_some_and(|runs| runs.trust == Some(Trust::Suspect))
     }

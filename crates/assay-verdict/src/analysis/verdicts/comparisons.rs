@@ -95,7 +95,6 @@ impl Ruler {
     }
 }
 
-/// A verdict in the words of the findings.
 pub(in crate::analysis) fn word(verdict: assay_stats::Verdict) -> Verdict {
     match verdict {
         assay_stats::Verdict::Better => Verdict::Better,

@@ -25,7 +25,8 @@ pub(super) struct Grid {
 
 /// The main effects of all factors on all workloads, and which of them depend on each other.
 pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Grid {
-    let told: Vec<&Question<'_>> = questions.iter().copied().filter(|one| is_told(one)).collect();
+    let told: Vec<&Question<'_>> =
+        questions.iter().copied().filter(|one| one.scale == Scale::Ratio).collect();
     if !design.order.tells_arms_from_time() {
         return Grid::default();
     }
@@ -46,10 +47,6 @@ impl Grid {
             |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
         !self.interactions.is_empty() || self.effects.iter().any(differs)
     }
-}
-
-fn is_told(question: &Question<'_>) -> bool {
-    question.scale == Scale::Ratio
 }
 
 /// The share of the error that main effects have: they are what a grid is run for.

@@ -39,7 +39,6 @@ mod tests {
 
     const SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
-    /// Calls the second factor of a grid something else.
     fn rename_second(study: &mut Study, name: &str) {
         let before = std::mem::replace(&mut study.measured.design.factors[1].name, name.to_owned());
         let arms = study.measured.series.iter_mut().map(|series| &mut series.arm);

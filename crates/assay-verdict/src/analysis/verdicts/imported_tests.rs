@@ -95,7 +95,6 @@ fn judged(importer: &Importer, files: &[Brought], options: &Options) -> Findings
     Study { measured, emulated: false }.findings()
 }
 
-/// Two sides, each as one text.
 fn of_two(texts: [String; 2]) -> Findings {
     let importer = of_text(&texts[0]);
     let [old, new] = texts;
@@ -116,7 +115,6 @@ fn cell<'f>(found: &'f Findings, side: &str) -> &'f Cell {
         .unwrap()
 }
 
-/// Everything that an order of runs could change.
 fn same(one: &Findings, other: &Findings, what: &str) {
     let [first, second] = [one, other].map(|found| &found.comparisons[0]);
     let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-12;
@@ -138,7 +136,6 @@ fn same(one: &Findings, other: &Findings, what: &str) {
     }
 }
 
-/// All rotations of some values, and their reverse.
 fn orders(values: &[f64]) -> Vec<Vec<f64>> {
     let rotated = |by: usize| -> Vec<f64> {
         let mut own = values.to_vec();
@@ -279,9 +276,8 @@ fn zero_is_a_value_and_compared_by_difference() {
     assert!(found.comparisons.iter().all(|one| one.ratio.is_none() && one.difference.is_none()));
 }
 
-/// Two sides of a table, in turn.
 fn rows(metric: &str, sides: [(&str, &[f64]); 2]) -> String {
-    let mut text = "replicate,order,workload,metric,value,factor:side\n".to_owned();
+    let mut text = "replicate,order,workload,metric,value,factor_side\n".to_owned();
     for at in 0..sides[0].1.len() {
         for place in 0..2 {
             let (side, values) = sides[(at + place) % 2];

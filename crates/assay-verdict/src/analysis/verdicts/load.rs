@@ -265,7 +265,6 @@ mod tests {
         found
     }
 
-    /// Three of them, a little apart.
     fn week(id: &str, latency: f64, rate: f64) -> [Findings; 3] {
         [1.0, 1.01, 0.99].map(|luck| day(&format!("{id}{luck}"), latency * luck, rate * luck))
     }

@@ -15,7 +15,6 @@ use assay_study::study::limit::bracket::Standing;
 use super::answers_tests::claim;
 use super::tests::Study;
 
-/// What each of six trials has of its middle.
 const LUCK: [f64; 6] = [0.98, 1.02, 1.0, 0.99, 1.01, 1.0];
 
 /// Rates with the p99 of their trials in milliseconds, and the share of their operations that was done.

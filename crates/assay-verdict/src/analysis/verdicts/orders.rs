@@ -48,7 +48,6 @@ impl Orders {
         Some(Self { first, second, test: welch(&first, &second)? })
     }
 
-    /// Whether the order makes a difference.
     pub fn differ(&self) -> bool {
         self.test.p < ALPHA
     }

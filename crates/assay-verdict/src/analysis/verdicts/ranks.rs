@@ -82,7 +82,6 @@ fn bound_of(design: &Design, arms: usize, tables: usize) -> Bound {
     Bound::of(design, pairs_of(arms) * tables)
 }
 
-/// How many pairs there are of some arms.
 pub(super) const fn pairs_of(arms: usize) -> usize {
     arms * arms.saturating_sub(1) / 2
 }

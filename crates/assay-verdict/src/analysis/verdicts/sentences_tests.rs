@@ -40,7 +40,6 @@ fn what_is_unknown_has_no_ratio_in_the_sentence_about_all_rows() {
     );
 }
 
-/// The ends of the interval that a sentence prints.
 fn printed(text: &str) -> Option<[f64; 2]> {
     let after = text.split_once("% CI ")?.1;
     let (low, rest) = after.split_once('-')?;

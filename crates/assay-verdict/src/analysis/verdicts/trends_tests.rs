@@ -5,7 +5,6 @@ use assay_study::findings::{Findings, Shape, Trend};
 
 use super::tests::Study;
 
-/// What six replicates scatter by.
 const LUCK: [f64; 6] = [1.0, 1.02, 0.98, 1.01, 0.99, 1.005];
 
 /// Levels 1, 2, 4 and so on of these means.

@@ -6,6 +6,7 @@ pub(super) mod most_load;
 mod notes;
 mod trends;
 
+pub(in crate::analysis) use answers::SUSPECT;
 pub(super) use answers::*;
 pub(super) use factors::factor;
 pub(in crate::analysis) use factors::listed;
@@ -55,12 +56,10 @@ pub(super) fn replicates(count: usize) -> String {
     counted(count, "replicate")
 }
 
-/// A number of things.
 pub(in crate::analysis) fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
-/// A comparison in one sentence.
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let (arm, base) =
         (short_words(&found.configuration, design), short_words(&found.baseline, design));
@@ -250,7 +249,6 @@ pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
     }
 }
 
-/// A comparison on an emulated machine.
 pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
     let plain = comparison(found, design);
     format!("{}; {NO_VERDICT_EMULATED}.", plain.trim_end_matches('.'))
@@ -616,6 +614,9 @@ const MANY: usize = 3;
 /// Rows of two results that all say the same, in one sentence; none where they differ.
 pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
     let (first, others) = found.split_first()?;
+    if found.iter().all(|one| one.n < 2) {
+        return Some("n = 1 each: no interval, differences cannot be judged.".to_owned());
+    }
     let same = |one: &&&Comparison| {
         one.verdict == first.verdict
             && one.better == first.better

@@ -11,7 +11,6 @@ use super::contrasts::Contrast;
 use super::tied::Tied;
 use super::words::{amount, interval, short_words};
 
-/// What to make of the best arm.
 pub(super) fn candidate(
     design: &Design,
     best: &Comparison,

@@ -79,7 +79,6 @@ fn extra(arguments: &Arguments) -> Outcome<Extra> {
     })
 }
 
-/// The rows of what was named.
 fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
     let path = Path::new(source);
     match path.extension().and_then(|end| end.to_str()) {

@@ -64,7 +64,6 @@ struct Document {
     rows: Vec<BTreeMap<String, Field>>,
 }
 
-/// A field of a row.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Field {
@@ -73,7 +72,6 @@ enum Field {
     Text(String),
 }
 
-/// Rows for programs.
 fn document(rows: &[Flat]) -> Document {
     let columns = flat::columns();
     let item = |row: &Flat| {

@@ -27,7 +27,6 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// A file with how it is read.
 pub(super) struct Text {
     file: String,
     begin: Begin,
@@ -118,7 +117,6 @@ fn bring_one(system: &dyn System, arguments: &Arguments, text: &Text) -> Outcome
     Ok(())
 }
 
-/// Reads a text to its end.
 fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outcome<Told> {
     let refused =
         |error: io::Error| Failure::refused(format!("cannot read {}: {error}", text.file));
@@ -160,7 +158,6 @@ fn keep(
     record::write_brought(system, wish, started, recorded, latencies, &told.notes)
 }
 
-/// Writes each request, and counts them.
 fn written(
     system: &dyn System,
     text: &Text,
@@ -223,7 +220,6 @@ fn by_class(classes: Classes, span_ns: u64) -> Presence<BlockLatency> {
     })
 }
 
-/// A request as recordings keep it.
 fn stored(request: &Request) -> BlockRequest {
     let class = BlockClass::ALL.into_iter().find(|class| class.name() == request.class);
     let flags = [

@@ -147,7 +147,6 @@ fn confirmed(assay: &Assay, volume: &Volume) -> String {
     panic!("{told:#?}");
 }
 
-/// What somebody does to a result.
 type Change = fn(&Path);
 const CHANGES: [Change; 6] = [
     |bundle| edit(&bundle.join("study.toml"), "117", "118"),

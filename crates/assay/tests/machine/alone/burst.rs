@@ -19,7 +19,6 @@ use crate::turn::{LIMIT, Need, assay, require, skip, word};
 const CREDIT: f64 = 24_000.0;
 const FIRST: f64 = 1500.0;
 const BASE: f64 = 300.0;
-/// How often the credit is counted.
 const LOOK: Duration = Duration::from_millis(50);
 
 const STUDY: &str = r#"
@@ -35,7 +34,6 @@ name  = "burst"
 burst = { mix = "write", block_size = "4 KiB", queue_depth = 8, runtime = "150 s" }
 "#;
 
-/// Writes that a device has completed.
 fn written(stat: &Path) -> f64 {
     let text = fs::read_to_string(stat).unwrap();
     text.split_whitespace().nth(4).unwrap().parse().unwrap()

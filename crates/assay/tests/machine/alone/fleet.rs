@@ -93,7 +93,6 @@ impl Link {
         ip(&format!("-n {} link set end down", self.spaces[1])).unwrap();
     }
 
-    /// The program at one end of it.
     fn at(&self, end: usize, assay: &Assay) -> Assay {
         let name = format!("echo node-{end} > /proc/sys/kernel/hostname; exec \"$@\"");
         let words =
@@ -111,7 +110,6 @@ impl Drop for Link {
     }
 }
 
-/// Two ranks, each at one end of a link.
 fn linked(link: &Link, scratch: &Scratch, time: &str) -> Ranks {
     let rank = |end| Rank { assay: link.at(end, &home(scratch, end)), target: DRIVE.to_owned() };
     let study = study("queue_depth = [1, 2]", time);

@@ -45,7 +45,6 @@ fn left(home: &Home) -> Vec<String> {
     left
 }
 
-/// Where the study has its file system mounted now.
 fn mounted(home: &Home) -> Option<PathBuf> {
     let own = home.assay.home().join("room").display().to_string();
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();

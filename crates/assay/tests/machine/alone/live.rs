@@ -16,7 +16,6 @@ const NEEDS: [Need; 4] = [
     Need::Path("/sys/fs/cgroup/blkio"),
 ];
 
-/// The first command of the guide.
 fn guide_line() -> &'static str {
     let guide = include_str!("../../../../../docs/howto/live.md");
     guide.lines().find_map(|line| line.strip_prefix("sudo ")).unwrap()

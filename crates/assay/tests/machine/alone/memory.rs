@@ -11,7 +11,6 @@ use crate::turn::{LIMIT, Need, require, skip};
 
 const NEEDS: [Need; 2] = [Need::Path("/proc/swaps"), Need::Path("/sys/class/zram-control/hot_add")];
 
-/// Whether the kernel's groups can limit memory here.
 fn has_groups() -> bool {
     let places = ["/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory.stat"];
     places.iter().any(|path| Path::new(path).exists())

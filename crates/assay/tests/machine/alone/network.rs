@@ -85,7 +85,6 @@ fn value(found: &Value, metric: &str, arm: &[(&str, &str)]) -> f64 {
         .unwrap_or_else(|| panic!("{metric} of {arm:?} is not there: {}", found["absent"]))
 }
 
-/// What a run may leave of the network.
 fn condition() -> String {
     call("ip", &["netns", "list"]).unwrap() + &call("tc", &["qdisc", "show"]).unwrap()
 }
@@ -150,7 +149,6 @@ fn without_a_peer_an_interface_or_rights_it_says_what_to_do() {
 mod in_full {
     use super::*;
 
-    /// Streams and congestion controls that are compared.
     const ARMS: [(u32, &str); 3] = [(16, "cubic"), (1, "cubic"), (1, "bbr")];
 
     #[test]

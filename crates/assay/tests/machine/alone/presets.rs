@@ -106,7 +106,6 @@ fn every_shipped_study_is_known_here() {
     assert_eq!(known, shipped);
 }
 
-/// Runs a shipped study, reduced in this way.
 pub(super) fn runs(name: &str, how: &[&str]) {
     let needs =
         [Need::Volume(Filesystem::Ext4), Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
@@ -121,7 +120,6 @@ pub(super) fn runs(name: &str, how: &[&str]) {
     }
 }
 
-/// Every workload under every arm has its primary number.
 fn is_filled(name: &str, document: &Value) {
     let whole = |absent: &&Value| absent["metric"].is_null();
     let absent: Vec<&Value> = document["absent"].as_array().unwrap().iter().filter(whole).collect();

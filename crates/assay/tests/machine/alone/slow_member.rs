@@ -12,7 +12,6 @@ use serde_json::Value;
 use crate::findings;
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
-/// Writes that come to both members alike.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "A mirror"
@@ -56,7 +55,6 @@ impl Mirror {
     }
 }
 
-/// What the rule says of the workload.
 fn told(document: &Value) -> Vec<String> {
     let cells = document["measurements"].as_array().unwrap();
     let because = cells.iter().filter_map(|cell| cell["reasons"].as_array()).flatten();

@@ -14,7 +14,6 @@ const SHIPPED: &str = include_str!("../../../../../studies/starvation.toml");
 const READS: &str = "reads-during-writes, reads";
 const WRITES: &str = "reads-during-writes, writes";
 
-/// The shipped study, smaller and with other factors.
 fn study(volume: &Volume, factors: &str) -> String {
     let text = SHIPPED
         .replace("512 MiB", "96 MiB")
@@ -32,7 +31,6 @@ fn study(volume: &Volume, factors: &str) -> String {
     word(&path)
 }
 
-/// The comparison of a class on its mean latency.
 fn class<'a>(document: &'a Value, workload: &str) -> &'a Value {
     let all = document["comparisons"].as_array().unwrap();
     let own = |one: &&Value| one["workload"] == workload && one["primary"] == true;

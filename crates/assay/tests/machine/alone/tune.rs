@@ -11,10 +11,8 @@ use serde_json::Value;
 use crate::findings::of;
 use crate::turn::{LIMIT, Need, assay, require, word};
 
-/// Settings of a queue that the spaces below change.
 const SETTINGS: [&str; 4] = ["scheduler", "read_ahead_kb", "nr_requests", "wbt_lat_usec"];
 
-/// Everything that a race may leave changed.
 fn condition(volume: &Volume, assay: &Assay) -> Vec<String> {
     let queue = format!("/sys/block/{}/queue", volume.device().unwrap().name());
     let setting = |name: &&str| {
@@ -26,7 +24,6 @@ fn condition(volume: &Volume, assay: &Assay) -> Vec<String> {
     SETTINGS.iter().map(setting).chain(volume.names().unwrap()).chain(journals).collect()
 }
 
-/// The trials that are kept.
 fn trials(assay: &Assay) -> Vec<Value> {
     let bundles = fs::read_dir(assay.home().join("results")).into_iter().flatten().flatten();
     let texts = bundles.map(|entry| fs::read_to_string(entry.path().join("trials.jsonl")));

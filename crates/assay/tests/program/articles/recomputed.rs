@@ -263,7 +263,6 @@ fn amount(item: &str, metric: &str) -> (f64, String) {
     (one * row.positive("value").unwrap(), format!("{} {unit}", text(row, "value")))
 }
 
-/// What is only told, in words.
 fn only_told(claim: &'static str, item: &str) -> Judged {
     let sheet = sheet("prose.csv");
     let row = sheet.one(&[("item", item)]).unwrap();
@@ -660,7 +659,6 @@ impl Side {
         sum(|[.., count]| *count) == self.n && (least..=most).contains(&self.mean_us)
     }
 
-    /// Where the bucket ends that holds a percentile.
     fn percentile(&self, share: f64) -> f64 {
         let mut below = 0.0;
         for [_, to, count] in &self.buckets {

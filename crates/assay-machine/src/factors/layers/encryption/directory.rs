@@ -24,12 +24,10 @@ const SHOWN: &str = "DIRECTORY";
 
 pub(in crate::factors) struct EncryptedDirectories;
 
-/// The file system encrypts.
 struct ByFileSystem {
     on: Option<&'static FileSystem>,
 }
 
-/// A program encrypts.
 struct ByProgram {
     on: Option<&'static FileSystem>,
 }

@@ -24,7 +24,6 @@ fn judged(fake: &Fake) -> Outcome<()> {
     as_shown(fake, &resolve(fake, LOOP.0).unwrap())
 }
 
-/// Sets a file of the loop device in sysfs.
 fn set(fake: &Fake, file: &str, value: &str) {
     fake.add(&format!("file {}/{file} {value}\n", home("loop4"))).unwrap();
 }

@@ -13,7 +13,6 @@ use crate::system::{Caching, Consent, DeviceNumber, Fake, Faulty, resolve};
 
 const SECTORS_PER_MIB: u64 = 2048;
 
-/// A disk or another whole device.
 fn disk(name: &str, number: &str, mebibytes: u64) -> String {
     let home = format!("/sys/devices/virtual/block/{name}");
     let sectors = mebibytes * SECTORS_PER_MIB;
@@ -99,7 +98,6 @@ pub(super) fn give(system: &Fake, (target, typed): (&str, &str)) -> Outcome<Cons
     consent(system, &resolve(system, target).unwrap(), typed)
 }
 
-/// A mount table with one more line.
 fn mounts(line: &str) -> String {
     format!("file /proc/self/mountinfo\n| 25 1 8:1 / / rw - ext4 /dev/sda1 rw\n| {line}\n")
 }
@@ -112,7 +110,6 @@ fn fstab(line: &str) -> String {
     format!("file /etc/fstab\n| {line}\n")
 }
 
-/// Another device that holds this one.
 fn holder(below: &str, name: &str, more: &str) -> String {
     let mut text = disk(name, "252:9", 64);
     write!(text, "link /sys/class/block/{below}/holders/{name} /sys/class/block/{name}\n{more}")

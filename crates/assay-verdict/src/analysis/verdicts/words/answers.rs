@@ -14,7 +14,6 @@ use crate::analysis::verdicts::answers::Case;
 /// Cases that are told one by one.
 const MOST_TOLD: usize = 5;
 
-/// What becomes of a claim.
 pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> String {
     let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
     let (all, with) = (cases.len(), count(Claim::Supported));
@@ -40,7 +39,7 @@ pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> S
 }
 
 /// What stands beside a case whose numbers decide nothing.
-pub(in crate::analysis::verdicts) const SUSPECT: &str = "from suspect numbers";
+pub(in crate::analysis) const SUSPECT: &str = "from suspect numbers";
 
 /// What would become of a claim, were its numbers not suspect; nothing where that is not what stands in
 /// the way.
@@ -84,7 +83,6 @@ pub(in crate::analysis::verdicts) fn left_out_because(reason: &str) -> String {
     format!("Excluded: {reason}.")
 }
 
-/// What has no number, and why.
 pub(in crate::analysis::verdicts) fn missing(name: &str, why: &str) -> String {
     format!("{name} {why}")
 }
@@ -135,7 +133,6 @@ pub(in crate::analysis::verdicts) fn peak_is(
     }
 }
 
-/// How a metric changes with a factor.
 pub(in crate::analysis::verdicts) fn slope_is(
     name: &str,
     metric: &str,
@@ -284,7 +281,6 @@ fn at_once(cases: usize) -> String {
     }
 }
 
-/// A number with its interval.
 pub(in crate::analysis::verdicts) fn level_is(
     name: &str,
     metric: &str,

@@ -49,7 +49,6 @@ fn head(found: &MostLoad, limit: Limit) -> String {
     format!("{limit}: {told}")
 }
 
-/// What became of one rate.
 pub(in crate::analysis::verdicts) fn rate(own: &Rate, limit: Limit) -> String {
     let standing = match own.outcome {
         Standing::Within => "passes",

@@ -9,7 +9,6 @@ use assay_study::results::plan::arm_in_words;
 
 use super::with_interval;
 
-/// A trend in one sentence.
 pub(in crate::analysis::verdicts) fn trend(
     trend: &Trend,
     better: Better,
@@ -32,7 +31,6 @@ pub(in crate::analysis::verdicts) fn trend(
     format!("{}{place}: {best} {what} at {factor} {peak}{range}; {how}.", trend.workload)
 }
 
-/// A level as the study writes it.
 fn name(factor: &Factor, level: f64) -> String {
     let named = |text: &&String| level_number(text) == Some(level);
     factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
