@@ -32,7 +32,7 @@ grep -o '"reason": *"[^"]*"' link.json | sort -u >>link.txt
 deep=$(median link.json up_rtt_p50_ns shaper none)
 holds "${deep:-0} > 1e8" || wrong "a deep buffer makes others wait '$deep' ns" link.txt
 for shaper in cake fq_codel; do
-    short=$(median link.json up_rtt_p50_ns shaper "$shaper 80 %")
+    short=$(median link.json up_rtt_p50_ns shaper "$shaper:80%")
     holds "${short:-0} > 0 && $short < $deep / 4" || wrong "with $shaper others wait '$short' ns, not '$deep'" link.txt
 done
 ls /sys/class/net >interfaces.after

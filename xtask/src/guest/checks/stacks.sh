@@ -45,7 +45,7 @@ recreate_per = \"replicate\"
 raid = [\"raid5\"]
 raid_chunk = [\"$1\"]" "$2" "96 MiB" 1 >array.toml
     assay run array.toml --quiet --json >array.json 2>array.txt || wrong "raid5 ends with $?" array.txt
-    bytes=$(median array.json device_bytes_per_operation raid-chunk "$1")
+    bytes=$(median array.json device_bytes_per_operation raid_chunk "$1")
     holds "${bytes:-0} > 0.95 * 1024 * $3 && $bytes < 1.05 * 1024 * $3" ||
         wrong "$2 at chunks of $1 move '$bytes' bytes, not $3 KiB" array.txt
     rm -r results
@@ -62,7 +62,7 @@ baseline = { raid_resync = "none" }
 probes = ["raid-resync"]
 [factors]
 raid = ["raid5"]
-raid_resync = ["none", "4 MB/s"]' "64 KiB" "16 MiB" 1 | sed 's/operations = 50/time = "3 s"/' >sync.toml
+raid_resync = ["none", "4 MB/s"]' "64 KiB" "16 MiB" 1 | sed 's/operations = 50/runtime = "3 s"/' >sync.toml
 assay run sync.toml --quiet --json >sync.json 2>sync.txt || wrong "a synchronisation ends with $?" sync.txt
 rate=$(median sync.json resync_bytes_per_s raid_resync "4 MB/s")
 holds "${rate:-0} > 0 && $rate < 8e6" || wrong "at 4 MB/s it is '$rate' bytes a second" sync.txt
@@ -81,7 +81,7 @@ done
 # Somebody else's array has the name of the one that is made: it is neither stopped nor wiped.
 layered names 'members = 4
 [factors]
-raid = ["raid5"]' "4 KiB" "16 MiB" | sed 's/operations = 50/time = "60 s"/' >names.toml
+raid = ["raid5"]' "4 KiB" "16 MiB" | sed 's/operations = 50/runtime = "60 s"/' >names.toml
 assay run names.toml >names.txt 2>&1 &
 run=$!
 for _ in $(seq 200); do
