@@ -71,7 +71,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     arguments.of_fleet.alone(&[(arguments.commands, "--commands")])?;
     let check = arguments.of_check.typed();
     if let Some(option) = check.first()
-        && !(arguments.of_study.is_of("check") && !arguments.commands)
+        && (!arguments.of_study.is_of("check") || arguments.commands)
     {
         return Err(Failure::mistake(format!(
             "{option}: use it as in `assay plan check {option}`, without --commands"

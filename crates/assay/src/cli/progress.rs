@@ -2,7 +2,6 @@
 //! otherwise. Drawn between trials only, so that nothing runs beside a measurement.
 
 use std::io::IsTerminal;
-use std::mem;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -73,10 +72,11 @@ impl Progress {
             Event::Warning(text) => self.warn(text),
             _ if self.quiet => {}
             Event::Foreseen { text } => self.warn(text),
+            Event::TrialEnded { result: Err(reason), .. }
+                if reason == OUT_OF_TIME && self.out_of_time => {}
             Event::TrialEnded { result: Err(reason), .. } if reason == OUT_OF_TIME => {
-                if !mem::replace(&mut self.out_of_time, true) {
-                    self.warn("the time budget ended; the remaining trials do not run");
-                }
+                self.out_of_time = true;
+                self.warn("the time budget ended; the remaining trials do not run");
             }
             Event::TrialEnded { index, result: Err(reason) } => {
                 self.warn(&format!("trial {index} failed: {reason}"));

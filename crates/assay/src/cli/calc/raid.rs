@@ -68,13 +68,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
         })
     };
     let levels = arguments.level.iter().map(compute).collect::<Outcome<Vec<Raid>>>()?;
-    Ok(match levels.as_slice() {
-        [answer] => page(answer).told(system, arguments.json, "raid", answer),
-        _ => {
-            let page = compared(arguments, &levels);
-            page.told(system, arguments.json, "raid", &Levels { levels: &levels })
-        }
-    })
+    if let [answer] = levels.as_slice() {
+        return Ok(page(answer).told(system, arguments.json, "raid", answer));
+    }
+    let page = compared(arguments, &levels);
+    Ok(page.told(system, arguments.json, "raid", &Levels { levels: &levels }))
 }
 
 /// Several levels of the same disks.
