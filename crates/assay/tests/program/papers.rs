@@ -104,11 +104,12 @@ fn prepare(home: &Home) -> [String; 3] {
     {
         home.file(name, text);
     }
-    let page = include_str!("../../../../docs/howto/settings.md");
-    home.file(
-        "mine.toml",
-        page.split("```").find_map(|part| part.strip_prefix("toml\n# mine.toml")).unwrap(),
-    );
+    for (name, page, start) in [
+        ("mine.toml", include_str!("../../../../docs/howto/settings.md"), "toml\n# mine.toml"),
+        ("datasheet.toml", include_str!("../../../../docs/howto/drive.md"), "toml\n"),
+    ] {
+        home.file(name, page.split("```").find_map(|part| part.strip_prefix(start)).unwrap());
+    }
     let lines = "init -qb main;add bench;commit -qm a;checkout -qb b;commit -qm b --allow-empty";
     for line in lines.split(';') {
         git(folder, &line.split(' ').collect::<Vec<_>>());
