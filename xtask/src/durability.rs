@@ -100,7 +100,7 @@ impl Bench {
             ended.json().map_err(|_| format!("exit code {}: {}", ended.code, ended.stderr))?;
         let row = &found["durability"][0];
         let number = |name: &str| row[name].as_u64().ok_or(format!("no {name} in {row}"));
-        let came = Came { cuts: number("cuts")?, lost: number("lost")? };
+        let came = Came { cuts: number("crash_points")?, lost: number("lost")? };
         if i32::from(came.lost > 0) != ended.code {
             return Err(format!("{came:?} and exit code {}: {}", ended.code, ended.stderr));
         }

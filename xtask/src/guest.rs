@@ -233,7 +233,7 @@ fn of_stacks(found: &Value) -> Vec<String> {
         let cells = found["measurements"].as_array().into_iter().flatten();
         let mut own = cells.filter(|cell| {
             cell["metric"] == metric
-                && cell["configuration"]["stack-limit"] == limit
+                && cell["configuration"]["stack_size"] == limit
                 && cell["n"] != 0
         });
         let cell = own.next()?;
