@@ -1,6 +1,6 @@
 //! Time: trials share what the budget leaves, and a slow device gets a queue that drains in time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::order;
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey};
@@ -122,6 +122,7 @@ pub fn timed(
     let least = share_ns(surveys, &workloads, replicates, turns, left, LONGEST_GAP_NS);
     let gap_ns = gap_ns(surveys, &workloads, least);
     let share = share_ns(surveys, &workloads, replicates, turns, left, gap_ns);
+    let slowest = slowest_operations_ns(surveys, &workloads);
     for workload in &mut workloads {
         if workload.time_ns == 0 {
             // Counted operations count from the first one on.
@@ -129,7 +130,8 @@ pub fn timed(
             workload.ramp_ns = ramp;
             workload.time_ns = share - workload.ramp_ns;
         }
-        limit_depth(workload, &surveys[workload.target]);
+        let own = operation_ns(workload, surveys);
+        limit_depth(workload, slowest.get(&workload.name).copied().unwrap_or(own));
     }
     // A study without verdicts ends where its time ends; the others end with a replicate (R8).
     let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| whole);
@@ -189,10 +191,26 @@ fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
     surveys[workload.target].pilot.of(workload)
 }
 
+/// Nanoseconds of one operation of each workload in its slowest configuration: all that are compared get the same
+/// queue depth. What a link carries is no operation, and is measured in each configuration alone.
+fn slowest_operations_ns(
+    surveys: &[Survey],
+    workloads: &[PlannedWorkload],
+) -> BTreeMap<String, u64> {
+    let mut slowest: BTreeMap<String, u64> = BTreeMap::new();
+    for workload in workloads {
+        let touched = workload.work.touches();
+        if touched.reads || touched.writes.is_some() {
+            let known = slowest.entry(workload.name.clone()).or_default();
+            *known = operation_ns(workload, surveys).max(*known);
+        }
+    }
+    slowest
+}
+
 /// Lowers the depth where operations in flight at the end of a trial would, one after another,
 /// take longer than the trial itself.
-fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
-    let operation_ns = survey.pilot.of(workload);
+fn limit_depth(workload: &mut PlannedWorkload, operation_ns: u64) {
     let trial_ns = workload.ramp_ns + workload.time_ns;
     let is_level = |factor: &str| workload.arm.contains_key(factor);
     if let Some(text) = workload.work.drain_within(operation_ns, trial_ns, &is_level) {

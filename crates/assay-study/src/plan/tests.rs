@@ -160,6 +160,17 @@ fn a_slow_device_gets_a_queue_that_drains_in_time() {
 }
 
 #[test]
+fn all_targets_get_the_queue_depth_of_the_slowest() {
+    let study = presets::check().unwrap();
+    let plan = make(&study, vec![survey("slow", 250_000_000), survey("fast", 50_000)], 1);
+    for workload in &plan.workloads {
+        let mut others = plan.workloads.iter().filter(|other| other.name == workload.name);
+        assert!(others.all(|other| other.work.in_flight() == workload.work.in_flight()));
+    }
+    assert!(plan.workloads.iter().any(|own| own.work.asked_in_flight() > own.work.in_flight()));
+}
+
+#[test]
 fn a_level_of_the_study_is_never_lowered() {
     let mut study = presets::find("queue-depth").unwrap().unwrap().settled();
     study.workload[0].work.set_span(Some("1 s".parse().unwrap()), None);
