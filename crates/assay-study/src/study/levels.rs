@@ -93,8 +93,11 @@ pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
 }
 
 /// The levels in a text with commas between them. A level may have commas of its own, as shares have: what is
-/// none alone, and is one with what follows, is one.
+/// none alone, and is one with what follows, is one. A list such as `["a,b", "c"]` says where each ends.
 pub fn levels_in(name: &str, text: &str) -> Vec<String> {
+    if let Ok(levels) = serde_json::from_str(text) {
+        return levels;
+    }
     let is_level = |text: &str| {
         let told = work::KINDS.iter().find_map(|kind| work::at_level(kind, name, text));
         told.is_none_or(|told| told.is_ok())
@@ -244,6 +247,7 @@ mod tests {
                 &["uniform", "zoned:50/5:30/15:20/80", "zipf:1.2"],
             ),
             ("block_size", "", &[""]),
+            ("mount_options", "[\"a,b\", \"c\"]", &["a,b", "c"]),
         ] {
             assert_eq!(levels_in(name, text), levels, "{name}={text}");
         }

@@ -160,8 +160,8 @@ impl Factor for MountOptions {
         &About {
             name: "mount_options",
             summary: "mount options of the filesystem",
-            text: "As in fstab, such as `noatime` or `defaults`; a level with a comma, such as `noatime,data=writeback`, \
-                   needs a study file, because a comma separates levels in `--set`. Requires the factor filesystem. After \
+            text: "As in fstab, such as `noatime` or `defaults`. Levels with commas form a list: \
+                   `--set 'mount_options=[\"defaults\", \"noatime,data=writeback\"]'`. Requires the factor filesystem. After \
                    mounting, Assay verifies the options in the kernel's mount table. Assay refuses options that name \
                    another device or file.",
         }
