@@ -179,6 +179,12 @@ pub static WORDS: &[Word] = &[
         "The service time excludes waits inside the submitting program.",
     ),
     word(
+        "SLC cache",
+        &[],
+        "fast flash of a drive that takes new writes until it is full",
+        "Then the write rate drops: `assay check --sustained` shows after how many bytes, and to which rate.",
+    ),
+    word(
         "spread",
         &[],
         "half the difference between the largest and the smallest trial, as a percentage of the mean",

@@ -13,9 +13,9 @@ use assay_system::system::System;
 /// # Errors
 /// There is none, or it has no bounds.
 pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
-    let is_a_name = !word.contains(['/', '.']) && system.status(Path::new(word)).is_err();
+    let is_a_file = word.ends_with(".toml") || system.status(Path::new(word)).is_ok();
     let study = match studies::quietly(system, word) {
-        Err(failure) if is_a_name && presets::find(word).is_none() => {
+        Err(failure) if !is_a_file && presets::find(word).is_none() => {
             let message = format!("no published requirements for `{word}`; {}", advice(word));
             return Err(Failure { message, ..failure });
         }
@@ -82,6 +82,7 @@ mod tests {
             ("sd-a2", "no published requirements for `sd-a2`; did you mean \"A2\"?"),
             ("class10", "no published requirements for `class10`; did you mean \"C10\"?"),
             ("toaster", "no published requirements for `toaster`; see `assay list requirements`"),
+            ("700MB/s", "no published requirements for `700MB/s`; see `assay list requirements`"),
             ("/no/such.toml", "there is no file `/no/such.toml`"),
         ] {
             let failure = study(&fake, word).unwrap_err();

@@ -163,7 +163,7 @@ fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> 
         Kind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
         _ => entry.name.eq_ignore_ascii_case(name),
     };
-    entries.iter().find(named).ok_or_else(|| {
+    entries.iter().find(named).or_else(|| only_with(kind, entries, name)).ok_or_else(|| {
         let kind = format!("{kind:?}").to_lowercase();
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let advice = meant::first_answer(name).filter(|_| kind == "presets");
@@ -171,6 +171,14 @@ fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> 
         let advice = advice.unwrap_or_else(|| format!("assay list {kind} lists all"));
         Failure::mistake(format!("no entry of {kind} is named `{name}`: {advice}"))
     })
+}
+
+/// The only entry whose name contains a word, such as `SLC cache` for `slc`; results are found by their beginning.
+fn only_with<'e>(kind: Kind, entries: &'e [Entry], word: &str) -> Option<&'e Entry> {
+    let word = word.to_lowercase();
+    let mut found = entries.iter().filter(|entry| entry.name.to_lowercase().contains(&word));
+    let first = found.next().filter(|_| kind != Kind::Results)?;
+    found.next().is_none().then_some(first)
 }
 
 /// The same failure, unless another kind has an entry of the name.
@@ -317,6 +325,9 @@ mod tests {
         let rules = Kind::Rules.entries(&fake).unwrap();
         let told = elsewhere(&fake, "suspect", Failure::mistake(""));
         assert_eq!(told.message, "`suspect` is in the glossary: assay list glossary suspect");
+        let known = find(Kind::Rules, &rules, "link").map(|entry| entry.name.as_str());
+        assert_eq!(known.ok(), Some("link-ceiling"));
+        assert!(find(Kind::Rules, &rules, "c").is_err());
         let told = find(Kind::Rules, &rules, "host-cahce").err().unwrap();
         assert!(told.message.ends_with("did you mean \"host-cache\"?"), "{told:?}");
     }

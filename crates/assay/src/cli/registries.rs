@@ -119,9 +119,9 @@ fn root(study: &Study) -> &'static str {
 /// What a study writes to its target.
 fn writes(study: &Study) -> &'static str {
     match study {
-        _ if arms::gives_up_data(study) => "erases device",
-        _ if study.needs_whole() => "fills target",
-        _ if study.works_in_directory() => "test files",
+        _ if arms::gives_up_data(study) => "erases",
+        _ if study.needs_whole() => "fills",
+        _ if study.works_in_directory() => "files",
         _ => "none",
     }
 }

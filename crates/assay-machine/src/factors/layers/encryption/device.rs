@@ -174,7 +174,9 @@ impl Recipe for Volume {
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         if kernel_lacks(system, MODULE) {
-            return Some(format!("this kernel has no {MODULE} (LUKS2)"));
+            return Some(format!(
+                "this kernel has no {MODULE} (LUKS2); `cryptsetup benchmark` tests only the ciphers"
+            ));
         }
         if system.program(PROGRAM).is_none() {
             return Some(format!("{PROGRAM} is not installed; install the package cryptsetup-bin"));

@@ -351,7 +351,7 @@ mod tests {
     fn what_is_missing_for_an_encrypted_device_is_said() {
         let fake = Fake::new();
         let of = |bytes| missing(&fake, &[("encryption", "dm-crypt")], bytes);
-        assert_eq!(of(1 << 30).unwrap(), "this kernel has no dm-crypt (LUKS2)");
+        assert!(of(1 << 30).unwrap().starts_with("this kernel has no dm-crypt (LUKS2)"));
         fake.put("/sys/module/dm_crypt/version", "1\n");
         assert!(of(1 << 30).unwrap().ends_with("install the package cryptsetup-bin"));
         fake.install("cryptsetup");
