@@ -72,18 +72,15 @@ impl Bench {
 
     /// Cuts gzip of a file, with these flags.
     pub fn run_gzip(&self, flags: &str, cuts: u64) -> Done<Came> {
-        std::fs::write(self.scratch.path().join("gzip.sh"), include_str!("guest/gzip.sh"))
-            .and_then(|()| {
-                std::fs::set_permissions(
-                    self.scratch.path().join("gzip.sh"),
-                    Permissions::from_mode(0o755),
-                )
-            })
+        let script = self.scratch.path().join("gzip.sh");
+        std::fs::write(&script, include_str!("guest/gzip.sh"))
+            .and_then(|()| std::fs::set_permissions(&script, Permissions::from_mode(0o755)))
             .map_err(|error| error.to_string())?;
+        let script = script.display();
         let study = format!(
             "format = \"assay-study/1\"\ntitle = \"gzip\"\nreplicates = 1\nseed = 1\nwarmup_trial = \"none\"\n\
              [[workload]]\nname = \"gzip\"\ndurability = {{ writer = \"command\", write_to = \"ext4\", \
-             writer_command = \"gzip.sh fill {flags}\", check_command = \"gzip.sh check\", needs = [\"gzip\", \"./gzip.sh\"], \
+             writer_command = \"gzip.sh fill {flags}\", check_command = \"gzip.sh check\", needs = [\"gzip\", \"{script}\"], \
              crash_points = {cuts} }}\n"
         );
         self.run_study(&study, cuts)

@@ -3,6 +3,8 @@
 # with its outputs on ports of the host, hands back its exit code and its results, and turns the machine off.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root ASSAY_HOME=/home/lab NO_COLOR=1 LC_ALL=C.UTF-8
 
+# The root of a tmpfs is writable by all, and Assay as root acts only on results below directories of root alone.
+chmod 755 /
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
