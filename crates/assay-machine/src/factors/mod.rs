@@ -18,7 +18,7 @@ mod tests;
 #[cfg(test)]
 mod told_tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
@@ -52,6 +52,18 @@ impl Role {
     pub const fn changes(self) -> bool {
         matches!(self, Self::Setting | Self::Layer)
     }
+}
+
+/// Whether the running kernel has a module, as a file or built in.
+fn has_module(system: &dyn System, module: &str) -> bool {
+    let read = |path: &str| system.read_text(Path::new(path)).unwrap_or_default();
+    let release = read("/proc/sys/kernel/osrelease");
+    let file = format!("/{module}.ko");
+    ["modules.dep", "modules.builtin"].iter().any(|list| {
+        let list = read(&format!("/lib/modules/{}/{list}", release.trim()));
+        // What stands behind the colon are the modules that it needs.
+        list.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
+    })
 }
 
 /// What a factor may look at.

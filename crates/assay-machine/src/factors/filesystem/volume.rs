@@ -12,13 +12,13 @@ use super::{
     Compression, DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed,
     compression, find,
 };
-use crate::factors::Factor;
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
     Base, ByHand, Device, Encryption, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed, Wish,
 };
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
+use crate::factors::{Factor, has_module};
 
 /// Part of an area that a file system needs for itself, at least.
 const OWN: u64 = 10;
@@ -324,15 +324,9 @@ impl Recipe for Volume {
 
 /// Whether the kernel neither has a file system nor a module for it that mounting would load.
 fn kernel_lacks(system: &dyn System, name: &str) -> bool {
-    let lists = |path: &str, wanted: &dyn Fn(&str) -> bool| {
-        system.read_text(Path::new(path)).is_ok_and(|text| text.lines().any(wanted))
-    };
-    let built_in = lists("/proc/filesystems", &|line| line.split('\t').next_back() == Some(name));
-    let release = system.read_text(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
-    let modules = format!("/lib/modules/{}/modules.dep", release.trim());
-    let module = format!("/{name}.ko");
-    !built_in
-        && !lists(&modules, &|line| line.split(':').next().is_some_and(|m| m.contains(&module)))
+    let known = system.read_text(Path::new("/proc/filesystems")).unwrap_or_default();
+    let mut known = known.lines().filter_map(|line| line.split('\t').next_back());
+    !known.any(|known| known == name) && !has_module(system, name)
 }
 
 /// Whether the kernel's list of options shows one: some are shown by not being there.

@@ -12,7 +12,7 @@ use assay_system::system::{Act, System, devices, signatures, sysfs};
 
 use super::{Base, ByHand, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Role, View, one_amount};
+use crate::factors::{Factor, Role, View, has_module, one_amount};
 
 /// The level that makes nothing.
 const NONE: &str = "none";
@@ -592,15 +592,8 @@ fn free(system: &dyn System) -> Outcome<String> {
 
 /// Whether the kernel neither has a level of md nor a module for it.
 fn kernel_lacks(system: &dyn System, level: &str, module: &str) -> bool {
-    let read = |path: &str| system.read_text(Path::new(path)).unwrap_or_default();
-    let loaded = read("/proc/mdstat").contains(&format!("[{level}]"));
-    let release = read("/proc/sys/kernel/osrelease");
-    let ko = format!("/{module}.ko");
-    let listed = |list: &str| {
-        let text = read(&format!("/lib/modules/{}/{list}", release.trim()));
-        text.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&ko)))
-    };
-    !loaded && !listed("modules.dep") && !listed("modules.builtin")
+    let loaded = system.read_text(Path::new("/proc/mdstat")).unwrap_or_default();
+    !loaded.contains(&format!("[{level}]")) && !has_module(system, module)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_system::system::{System, mounts};
 
-use crate::factors::{Factor, Role, View};
+use crate::factors::{Factor, Role, View, has_module};
 
 pub(in crate::factors) use device::EncryptedDevices;
 pub(in crate::factors) use directory::EncryptedDirectories;
@@ -256,17 +256,7 @@ fn queues(level: &str) -> Option<Vec<&'static str>> {
 /// Whether the kernel neither has a part nor a module for it that would be loaded when it is asked for.
 fn kernel_lacks(system: &dyn System, module: &str) -> bool {
     let loaded = Path::new("/sys/module").join(module.replace('-', "_"));
-    if system.status(&loaded).is_ok() {
-        return false;
-    }
-    let text = |path: &str| system.read_text(Path::new(path)).unwrap_or_default();
-    let release = text("/proc/sys/kernel/osrelease");
-    let file = format!("/{module}.ko");
-    let there = |list: &str| {
-        let list = text(&format!("/lib/modules/{}/{list}", release.trim()));
-        list.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
-    };
-    !there("modules.dep") && !there("modules.builtin")
+    system.status(&loaded).is_err() && !has_module(system, module)
 }
 
 /// The type of what is mounted at a directory, and from what.
