@@ -165,7 +165,7 @@ pub fn ratio(value: f64) -> String {
 pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
     let all = [value, low, high];
     let width = high - low;
-    if !all.iter().all(|one| one.is_finite()) || width <= 1e-6 * high {
+    if !all.iter().all(|one| one.is_finite()) || width <= 1e-6 * high || high > 1000.0 * low {
         return all.map(ratio);
     }
     // Two digits of the width; three decimals do as long as they tell the ends apart.
