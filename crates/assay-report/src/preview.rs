@@ -81,6 +81,9 @@ pub struct Preview {
     /// Which engine carries out workloads that are compared at several depths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<String>,
+    /// Whether its workloads create files of their own.
+    #[serde(skip)]
+    pub creates_files: bool,
     /// Whether all of it is done in virtual machines, whose drives lie in memory.
     #[serde(skip_serializing_if = "is_false")]
     pub in_vm: bool,
@@ -290,6 +293,7 @@ pub fn make(
             && plan.workloads.iter().any(|workload| workload.work.operations().is_some()),
         runs: programs(plan),
         engines: engines(plan),
+        creates_files: plan.workloads.iter().any(|own| own.work.kind().about.name == "files"),
         in_vm: plan.is_in_machines(),
         open_ended,
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
@@ -639,6 +643,7 @@ fn writes(preview: &Preview) -> String {
     let written = match (preview.area_bytes, preview.writing_s > 0.0) {
         (0, false) if preview.in_vm => "nothing; the VM's drives are in memory".to_owned(),
         (0, false) if !preview.runs.is_empty() => "as much as the commands write".to_owned(),
+        (0, false) if preview.creates_files => "small files, removed in each trial".to_owned(),
         (0, false) if swaps(preview) => "pages that do not fit in memory (swap file)".to_owned(),
         (0, _) => trials,
         (_, false) => format!("{area} (test area)"),

@@ -66,7 +66,7 @@ pub static WORDS: &[Word] = &[
     ),
     word(
         "depth",
-        &["queue depth"],
+        &["queue depth", "QD", "QD1", "QD32"],
         "the number of operations in flight (queue depth)",
         "At depth 1, each operation waits for the previous one. Drives reach their highest rates \
          at high queue depth, but many programs use depth 1.",

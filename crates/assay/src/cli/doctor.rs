@@ -62,7 +62,7 @@ fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
             ["assay restore --dry-run", "list leftovers of killed runs"]
         },
         if has("block devices") && has("file systems") {
-            ["assay run schedulers --scratch --quick", "compare schedulers on loop devices"]
+            ["assay run filesystems --scratch --quick", "compare filesystems on loop devices"]
         } else {
             ["assay run queue-depth --quick", "compare queue depths"]
         },

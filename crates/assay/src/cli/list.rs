@@ -16,7 +16,7 @@ use assay_study::results::bundle::{self, Listed};
 use assay_study::study::words;
 use assay_system::system::{System, identity};
 
-/// List results, drives, presets, factors, metrics and rules
+/// List results, drives, presets, requirements, factors, metrics, rules and terms
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -159,8 +159,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// The entry with a name, or of a result the beginning of its ID.
 fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> {
     let named = |entry: &&Entry| match kind {
-        Kind::Results => entry.name.starts_with(name),
+        Kind::Results => entry.name.starts_with(name) || entry.name.ends_with(name),
         Kind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
+        Kind::Glossary => {
+            let mut forms = WORDS.iter().filter(|word| word.about.name == entry.name);
+            forms.any(|word| word.all().any(|form| form.eq_ignore_ascii_case(name)))
+        }
         _ => entry.name.eq_ignore_ascii_case(name),
     };
     entries.iter().find(named).or_else(|| only_with(kind, entries, name)).ok_or_else(|| {

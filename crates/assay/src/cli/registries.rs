@@ -53,6 +53,13 @@ pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> V
     abouts.map(entry).collect()
 }
 
+const FOR_A_DATABASE: &str =
+    "assay plan filesystems --scratch --set sync=fdatasync --set block_size=8KiB --set threads=1";
+
+/// The scheduler of a drive that is in use; `--scratch` sets that of a loop device.
+const IN_USE: &str =
+    "assay plan queue-depth TARGET --set queue_depth=16 --set scheduler=none,mq-deadline,bfq";
+
 pub(super) fn presets(system: &dyn System) -> Outcome<Vec<Entry>> {
     let entry = |(name, study): (&str, Outcome<Study>)| {
         let study = study?;
@@ -65,10 +72,10 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<Entry>> {
         for own in &study.workload {
             entry = entry.fact("Workload", format!("{}: {}", own.name, own.words()));
         }
-        if name == "filesystems" {
-            let line =
-                "assay plan filesystems --scratch --set sync=fdatasync --set block_size=8KiB";
-            entry = entry.fact("Example", format!("{line} --set threads=1"));
+        match name {
+            "filesystems" => entry = entry.fact("Example", FOR_A_DATABASE),
+            "schedulers" => entry = entry.fact("Keeps data", IN_USE),
+            _ => {}
         }
         entry.group = presets::group(name).unwrap_or_default();
         entry.item = json!(study);

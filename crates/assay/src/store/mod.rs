@@ -109,7 +109,7 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
     })
 }
 
-/// The directory of a kept result: its id, or the beginning of one. Never a path, so that nothing
+/// The directory of a kept result: its id, or the beginning or end of one. Never a path, so that nothing
 /// outside the results can be named.
 pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     let kept = kept(system)?;
@@ -118,12 +118,15 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     if let Some(directory) = kept.iter().find(|directory| id(directory) == wanted) {
         return Ok(directory.clone());
     }
-    let matching = kept.into_iter().filter(|directory| id(directory).starts_with(wanted));
+    let matching = kept.into_iter().filter(|directory| {
+        let id = id(directory);
+        id.starts_with(wanted) || id.ends_with(wanted)
+    });
     let matching = ours_first(system, matching.collect());
     match matching.as_slice() {
         [directory] if !wanted.is_empty() => Ok(directory.clone()),
         several @ [_, _, ..] => Err(Failure::mistake(format!(
-            "`{wanted}` matches {} results; use a longer prefix of the ID",
+            "`{wanted}` matches {} results; use more of the ID",
             several.len()
         ))),
         _ => Err(Failure::mistake(format!(
