@@ -123,11 +123,8 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         read: None,
         fleet: None,
     };
-    let first = request.targets.first().cloned().unwrap_or_default();
     let ran = running::run(system, request, arguments.how.quiet)?;
-    running::judged(system, ran, arguments.how, |found| {
-        check_options::gate(&found.of_kinds, &first)
-    })
+    running::conclude(system, ran, arguments.how)
 }
 
 /// The shipped study as the command line asks for it.

@@ -10,7 +10,7 @@ use clap::Args;
 use super::resume::has_all_trials;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
-use super::{fitness, gate, output, progress::Progress, revisions};
+use super::{check_options, fitness, gate, output, progress::Progress, revisions};
 use crate::store;
 use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
@@ -197,19 +197,9 @@ pub fn resume(
 
 /// Prints what a study found, and ends as it ended.
 pub fn conclude(system: &dyn System, ran: Unended, how: Printing) -> Outcome<()> {
-    judged(system, ran, how, |_| None)
-}
-
-/// The same where what was found may be a reason to fail.
-pub fn judged(
-    system: &dyn System,
-    ran: Unended,
-    how: Printing,
-    judge: impl FnOnce(&Findings) -> Option<Failure>,
-) -> Outcome<()> {
     end(system, ran, |findings, is_kept| {
         tell(system, findings, is_kept, how);
-        judge(findings).map_or(Ok(()), Err)
+        Ok(())
     })
 }
 
@@ -248,9 +238,12 @@ fn wrong_data(findings: &Findings) -> Option<Failure> {
     Some(Failure::gate(format!("data corruption: {}", found.text)))
 }
 
-/// Fails where what a kind of work tells of its own is a failure, such as a promise that was lost (exit code 1).
+/// Fails where what a kind of work tells of its own is a failure, such as a promise that was lost (exit code 1) or a
+/// capacity that nobody could verify (5).
 fn failed_by_kind(findings: &Findings) -> Option<Failure> {
-    findings.of_kinds.all().find_map(|facts| facts.failure()).map(Failure::gate)
+    let target = findings.environment.targets.first().map_or("", |target| &target.name);
+    let failure = findings.of_kinds.all().find_map(|facts| facts.failure()).map(Failure::gate);
+    failure.or_else(|| check_options::gate(&findings.of_kinds, target))
 }
 
 /// Ends with the gravest of what is the matter; the others are told before it.

@@ -61,5 +61,5 @@ fn what_it_holds_is_an_amount_and_answers_its_study() {
     let facts: Facts = serde_json::from_value(told["capacity"][0].clone()).unwrap();
     let exhibit = Facts::exhibit(&[&facts], &Bare);
     assert!(exhibit.leads && exhibit.beside.is_none());
-    assert!(exhibit.remarks[0].starts_with("Claimed: the reported size of the device"));
+    assert!(exhibit.tables[0].notes[0].starts_with("Claimed: the reported size of the device"));
 }

@@ -6,6 +6,7 @@ mod detail;
 mod limit;
 mod option;
 mod planned;
+mod rule;
 mod tell;
 #[cfg(test)]
 mod testing;
@@ -24,6 +25,7 @@ use super::check_option::CheckOption;
 use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::tell::OwnRule;
 
 pub use detail::Detail;
 pub use limit::Limit;
@@ -146,6 +148,7 @@ impl Kind for Asked {
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
+    const RULES: &'static [OwnRule] = &[rule::NOT_READ];
 
     fn sample() -> Self {
         Self { mode: Probe::Fast, runtime: None }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use assay_base::exhibit::{
-    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit, Value,
+    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit,
 };
 use assay_base::quantity::units::show;
 use assay_system::system::between::Between;
@@ -161,20 +161,21 @@ impl Shows for Facts {
         let columns = vec![
             Column::new("claimed", Unit::Bytes),
             Column::new("usable", Unit::Bytes),
-            Column::verdicts("verdict"),
+            Column::verdict("verdict"),
             Column::new("tested", Unit::Count),
             Column::new("wrong", Unit::Count),
         ];
-        let row = |own: &&Self| Row { of: own.subject(), cells: own.cells().to_vec() };
+        let table = Table {
+            title: "capacity".to_owned(),
+            columns,
+            rows: all.iter().map(|own| Row::of(own.subject(), own.cells())).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
         Exhibit {
-            remarks: vec![LEGEND.to_owned()],
+            tables: vec![table],
             sentences: all.iter().flat_map(|own| own.sentences()).collect(),
             leads: true,
-            ..Exhibit::of_table(Table {
-                title: "capacity".to_owned(),
-                columns,
-                rows: all.iter().map(row).collect(),
-            })
+            ..Exhibit::default()
         }
     }
 }
@@ -204,20 +205,23 @@ impl Facts {
     }
 
     fn cells(&self) -> [Cell; 5] {
-        let number = |amount: u64| Value::Number(amount as f64);
         let looks = self.usable_range_bytes.filter(|[least, most]| least < most);
-        let held = match looks.or(self.usable_ci95_bytes) {
-            Some(ends) => Value::Between(ends.map(|end| end as f64)),
-            None => self.usable_bytes.map_or(Value::Nothing, number),
+        let held: Cell = match looks.or(self.usable_ci95_bytes) {
+            Some(ends) => ends.map(|end| end as f64).into(),
+            None => self.usable_bytes.into(),
         };
         let looked_at = if self.full {
             "every block".to_owned()
         } else {
             format!("{} blocks", show::count(self.checked_blocks))
         };
-        let rest = [Value::Words(looked_at), number(self.wrong_blocks)];
-        let [looked_at, wrong] = rest.map(Cell::from);
-        [number(self.announced_bytes).into(), held.into(), self.judgement(), looked_at, wrong]
+        [
+            self.announced_bytes.into(),
+            held,
+            self.judgement(),
+            looked_at.into(),
+            self.wrong_blocks.into(),
+        ]
     }
 
     fn judgement(&self) -> Cell {
@@ -230,7 +234,7 @@ impl Facts {
             Verdict::Genuine if self.limit.scattered_95_bytes > 0 => "sample intact",
             verdict => verdict.words(),
         };
-        Cell { value: Value::Words(words.to_owned()), tone }
+        Cell::toned(words, tone)
     }
 }
 
@@ -300,12 +304,9 @@ mod tests {
     }
 
     fn row(facts: &Facts) -> Vec<(String, Tone)> {
-        let Exhibit { table, .. } = Facts::exhibit(&[facts], &Bare);
+        let table = &Facts::exhibit(&[facts], &Bare).tables[0];
         let cells = table.rows[0].cells.iter().zip(&table.columns);
-        let text = |(cell, column): (&Cell, &Column)| {
-            (cell.value.text(column.unit).unwrap_or("-".to_owned()), cell.tone)
-        };
-        cells.map(text).collect()
+        cells.map(|(cell, column)| (cell.text(column.unit), cell.tone)).collect()
     }
 
     #[test]
