@@ -67,10 +67,14 @@ impl Layout {
             study.configurations.clone()
         };
         let (arms, omitted) = sensible(study, all);
-        let baseline = if study.baseline.is_empty() {
-            arms.first().map(settable).unwrap_or_default()
-        } else {
+        let varies = |name: &String| {
+            factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
+        };
+        // A baseline of factors that do not vary would leave all configurations without a comparison.
+        let baseline = if study.baseline.keys().any(varies) {
             study.baseline.clone()
+        } else {
+            arms.first().map(settable).unwrap_or_default()
         };
         let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
         // A second copy of the baseline would take part.
