@@ -64,10 +64,10 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved;
         let rate = |own: &Trial| {
             let measured = own.record.measured.as_ref()?;
             let rate = count(own.record.claims()).bytes as f64 * 1e9 / measured.elapsed_ns as f64;
-            let name = &earlier?.plan.workloads.get(own.record.workload)?.name;
-            Some((name.as_str(), rate)).filter(|_| rate > 0.0 && rate.is_finite())
+            let ran = earlier?.plan.workloads.get(own.record.workload)?;
+            Some((ran, rate)).filter(|_| rate > 0.0 && rate.is_finite())
         };
-        let rates: Vec<(&str, f64)> = ran.iter().filter_map(rate).collect();
+        let rates: Vec<(&PlannedWorkload, f64)> = ran.iter().filter_map(rate).collect();
         let mut all = Moved::default();
         for trial in &plan.trials {
             let (workload, seconds) = (plan.work_of(trial), time_ns(plan, trial) as f64 / 1e9);
@@ -76,12 +76,12 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved;
             }
             let site = sites.get(workload.target);
             let limit = most_bytes(&workload, site, seconds);
-            let range = |is_own: &dyn Fn(&str) -> bool| {
+            let range = |is_own: &dyn Fn(&PlannedWorkload) -> bool| {
                 let own = || rates.iter().filter(|own| is_own(own.0)).map(|own| own.1 * seconds);
                 Some((own().reduce(f64::min)?, own().reduce(f64::max)?))
             };
-            let same = range(&|name| name == workload.name);
-            let (source, (least, most)) = match (same, range(&|_| true)) {
+            let same = range(&|ran| ran.name == workload.name);
+            let (source, (least, most)) = match (same, range(&|ran| is_alike(ran, &workload))) {
                 (Some(same), _) => (RateSource::Study, same),
                 (None, Some((least, most))) => {
                     (RateSource::Drives, (least.min(limit), most.min(limit)))
@@ -99,6 +99,17 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved;
         }
         all
     })
+}
+
+/// Whether two workloads move their bytes in the same way, so that the rate of one tells that of the other.
+fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
+    let [ran, planned] = [ran, planned].map(|own| io::Planned::of(&own.work));
+    let (Some(ran), Some(planned)) = (ran, planned) else { return false };
+    ran.pattern == planned.pattern
+        && ran.mix == planned.mix
+        && ran.block_size == planned.block_size
+        && ran.sync == planned.sync
+        && ran.queue_depth * ran.threads == planned.queue_depth * planned.threads
 }
 
 /// The smallest limit of what a trial moves: its operations, its rate, or the link of its drives.
