@@ -231,6 +231,7 @@ static ONLY_SLOW: &[&dyn TruthRule] = &[
     &foreign::Foreign,
     &swap::Swap,
     &unstable::Unstable,
+    &stalled::Stalled,
 ];
 
 /// Rates and times.
