@@ -194,8 +194,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     // A gate that makes no sense is refused before any result is read.
     arguments.gating.gate(Days::default())?;
-    let (earlier, later) = sides(system, arguments)?;
+    let (mut earlier, mut later) = sides(system, arguments)?;
     arguments.gating.check_metric(earlier.iter().chain(&later))?;
+    if let Some(name) = arguments.gating.metric.as_deref().map(metrics::full) {
+        earlier.iter_mut().chain(&mut later).for_each(|found| show_metric(found, &name));
+    }
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
         return Err(Failure::mistake(format!(
@@ -248,6 +251,15 @@ fn show(system: &dyn System, found: &Findings, json: bool) {
         output::document(&assay_report::json(found));
     } else {
         output::result(system, found, Detail::Usual);
+    }
+}
+
+/// Makes a metric the one that tables and sentences show, of each workload that has it.
+fn show_metric(found: &mut Findings, name: &str) {
+    let measured = found.measurements.iter().filter(|cell| cell.metric == name && cell.n > 0);
+    let workloads: BTreeSet<String> = measured.map(|cell| cell.workload.clone()).collect();
+    for cell in found.measurements.iter_mut().filter(|cell| workloads.contains(&cell.workload)) {
+        cell.primary = cell.metric == name;
     }
 }
 

@@ -13,7 +13,9 @@ use assay_system::system::System;
 /// # Errors
 /// There is none, or it has no bounds.
 pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
-    let is_a_file = word.ends_with(".toml") || system.status(Path::new(word)).is_ok();
+    let path = Path::new(word);
+    let is_a_file =
+        path.extension().is_some_and(|own| own == "toml") || system.status(path).is_ok();
     let study = match studies::quietly(system, word) {
         Err(failure) if !is_a_file && presets::find(word).is_none() => {
             let message = format!("no published requirements for `{word}`; {}", advice(word));

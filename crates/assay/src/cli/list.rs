@@ -9,6 +9,7 @@ use crate::store::{FORMATS_OF_FILES, parcel};
 use assay_base::catalogue::words::WORDS;
 use assay_base::failure::{Failure, Outcome};
 use assay_importers::importers::IMPORTERS;
+use assay_kinds::work::metrics;
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 use assay_report::{table, wrap};
@@ -16,7 +17,7 @@ use assay_study::results::bundle::{self, Listed};
 use assay_study::study::words;
 use assay_system::system::{System, identity};
 
-/// List results, drives, presets, requirements, factors, metrics, rules and terms
+/// List results, drives, presets, requirements, metrics, rules and the glossary
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -165,6 +166,7 @@ fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> 
             let mut forms = WORDS.iter().filter(|word| word.about.name == entry.name);
             forms.any(|word| word.all().any(|form| form.eq_ignore_ascii_case(name)))
         }
+        Kind::Metrics => entry.name == metrics::full(name),
         _ => entry.name.eq_ignore_ascii_case(name),
     };
     entries.iter().find(named).or_else(|| only_with(kind, entries, name)).ok_or_else(|| {
@@ -181,7 +183,7 @@ fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> 
 fn only_with<'e>(kind: Kind, entries: &'e [Entry], word: &str) -> Option<&'e Entry> {
     let word = word.to_lowercase();
     let mut found = entries.iter().filter(|entry| entry.name.to_lowercase().contains(&word));
-    let first = found.next().filter(|_| kind != Kind::Results)?;
+    let first = found.next().filter(|_| !matches!(kind, Kind::Results | Kind::Schema))?;
     found.next().is_none().then_some(first)
 }
 

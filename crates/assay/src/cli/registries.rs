@@ -54,7 +54,7 @@ pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> V
 }
 
 const FOR_A_DATABASE: &str =
-    "assay plan filesystems --scratch --set sync=fdatasync --set block_size=8KiB --set threads=1";
+    "assay plan filesystems --scratch --set random-write.sync=fdatasync --set threads=1";
 
 /// The scheduler of a drive that is in use; `--scratch` sets that of a loop device.
 const IN_USE: &str =
